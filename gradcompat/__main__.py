@@ -1,0 +1,5 @@
+"""``python -m gradcompat``."""
+
+from gradcompat.cli.app import main
+
+main()

@@ -1,0 +1,70 @@
+"""What can go wrong, as types: errors carry data, and the sentence is made when one is shown.
+
+Expected outcomes (a finding, something that was skipped) are values; these are for work that could not be done.
+"""
+
+from __future__ import annotations
+
+
+class GradcompatError(Exception):
+    """The base of every error that is shown to the user as one line and a hint.
+
+    Args:
+        message: what is wrong, without the file and without a final period.
+        path: the file it is about, if any.
+        line: 1-based line in that file, if known.
+        hint: what to do about it.
+    """
+
+    def __init__(
+        self, message: str, *, path: str | None = None, line: int | None = None, hint: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.path = path
+        self.line = line
+        self.hint = hint
+
+    def __str__(self) -> str:
+        if self.path is None:
+            return self.message
+        place = self.path if self.line is None else f"{self.path}:{self.line}"
+        return f"`{place}`: {self.message}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Errors cross process boundaries when many lockfiles are read at once; keyword-only data must come along.
+        return _rebuild, (type(self), self.message, self.path, self.line, self.hint)
+
+
+def _rebuild(
+    cls: type[GradcompatError], message: str, path: str | None, line: int | None, hint: str | None
+) -> GradcompatError:
+    return cls(message, path=path, line=line, hint=hint)
+
+
+class SourceError(GradcompatError):
+    """A lockfile, an environment or a context file could not be read."""
+
+
+class NotFound(SourceError):
+    """There is nothing at that path, or nothing that can be read."""
+
+
+class UnsupportedFormatVersion(SourceError):
+    """The format is known, this version of it is not."""
+
+
+class Malformed(SourceError):
+    """The content is not what the format allows."""
+
+
+class KnowledgeError(GradcompatError):
+    """The knowledge base could not be used."""
+
+
+class InvalidIssue(KnowledgeError):
+    """A record does not hold to the schema or to its own examples."""
+
+
+class UsageError(GradcompatError):
+    """The command was asked for something that makes no sense."""

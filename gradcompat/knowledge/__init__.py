@@ -1,0 +1,1 @@
+"""The knowledge base: records as people write them, compiled once, loaded in milliseconds."""

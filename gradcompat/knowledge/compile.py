@@ -1,0 +1,107 @@
+"""Turns checked records into the JSON that ships with the package: terms as tagged lists, an index by package name.
+
+``load`` reads what this writes; a test compiles ``knowledge/issues.yaml`` again and compares.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from gradcompat.knowledge.records import Authored
+from gradcompat.knowledge.schema import (
+    COMPARISON,
+    CodeRemedy,
+    Combination,
+    Record,
+    SettingRemedy,
+    VersionRemedy,
+    number,
+)
+
+FORMAT = 1
+
+
+def compile_records(authored: Authored) -> dict[str, Any]:
+    """The whole knowledge base as JSON-ready data."""
+    issues = [compile_record(record) for record in authored.records]
+    families = {other: name for name, facts in authored.packages.items() for other in facts.also}
+    by_package: dict[str, list[int]] = {}
+    for position, record in enumerate(authored.records):
+        if record.withdrawn is None:
+            for name in sorted({name for one in record.affected for name in one.packages}):
+                by_package.setdefault(families.get(name, name), []).append(position)
+    return {
+        "format": FORMAT,
+        "date": authored.date,
+        "digest": "sha256:" + hashlib.sha256(json.dumps(issues, sort_keys=True).encode()).hexdigest()[:16],
+        "families": families,
+        "conda": {other: name for name, facts in authored.packages.items() for other in facts.conda},
+        "yanked": {name: facts.yanked for name, facts in authored.packages.items() if facts.yanked},
+        "by_package": dict(sorted(by_package.items())),
+        "issues": issues,
+    }
+
+
+def dumps(compiled: dict[str, Any]) -> str:
+    """One issue a line, so that a change of one record is a change of one line."""
+    head = {key: value for key, value in compiled.items() if key != "issues"}
+    lines = ",\n".join(json.dumps(issue, ensure_ascii=False) for issue in compiled["issues"])
+    return json.dumps(head, ensure_ascii=False)[:-1] + ', "issues": [\n' + lines + "\n]}\n"
+
+
+def compile_record(record: Record) -> dict[str, Any]:
+    """One record, without what only its authors need (its examples)."""
+    return {
+        "id": record.id,
+        "summary": record.summary,
+        "details": record.details,
+        "level": record.level,
+        "silent": record.silent,
+        "informational": record.informational,
+        "categories": record.categories,
+        "affected": [_terms(combination) for combination in record.affected],
+        "symptoms": record.symptoms,
+        "remedies": [_remedy(remedy) for remedy in record.remedies],
+        "references": [[reference.type, reference.url] for reference in record.references],
+        "range_basis": record.range_basis,
+        "evidence": record.evidence,
+        "withdrawn": record.withdrawn,
+    }
+
+
+def _terms(combination: Combination) -> list[list[Any]]:
+    terms: list[list[Any]] = [
+        ["absent", name] if versions == "absent" else ["package", name, versions]
+        for name, versions in combination.packages.items()
+    ]
+    terms += [_setting(key, value) for key, value in combination.settings.items()]
+    if combination.models:
+        terms.append(["model", combination.models])
+    if combination.symbols:
+        terms.append(["symbol", combination.symbols])
+    if combination.python is not None:
+        terms.append(["python", combination.python])
+    if combination.platform:
+        terms.append(["platform", combination.platform])
+    terms += [["virtual", name, versions] for name, versions in combination.virtual.items()]
+    return terms
+
+
+def _setting(key: str, value: Any) -> list[Any]:
+    """``">1"`` and ``"!=fp32"`` are comparisons; anything else is a value or a list of values."""
+    match = COMPARISON.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        return ["setting", key, value if isinstance(value, list) else [value]]
+    return ["compare", key, match[1], number(match[2])]
+
+
+def _remedy(remedy: VersionRemedy | SettingRemedy | CodeRemedy) -> list[Any]:
+    match remedy:
+        case VersionRemedy():
+            return [remedy.kind, remedy.package, remedy.versions, remedy.note]
+        case SettingRemedy():
+            return ["setting", remedy.key, remedy.value, remedy.note]
+        case CodeRemedy():
+            return ["code", remedy.text]

@@ -1,0 +1,150 @@
+"""Checks records against themselves and against one another; every problem at once.
+
+The schema is checked on reading. Here: examples through the real matcher, examples on both sides of every bound, and
+remedies that are traps because they land in the affected range of another record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from packaging.version import Version
+
+from gradcompat.knowledge.compile import compile_record, compile_records
+from gradcompat.knowledge.examples import environment_from
+from gradcompat.knowledge.load import KnowledgeBase, issue_from, knowledge_from
+from gradcompat.knowledge.records import Authored, Problem
+from gradcompat.knowledge.schema import Record, VersionRemedy
+from gradcompat.matcher import Names, match
+from gradcompat.model.environment import Environment, Location
+from gradcompat.model.issue import Issue, PackageTerm
+from gradcompat.versions import VersionSet, parse_version
+
+
+def lint(authored: Authored) -> tuple[Problem, ...]:
+    """Every problem of the records, in the order of the file."""
+    base = knowledge_from(compile_records(authored), authored.path)
+    issues = {record.id: issue_from(compile_record(record)) for record in authored.records}
+    problems = list(authored.problems)
+    for record in authored.records:
+        issue = issues[record.id]
+        if record.withdrawn is not None:
+            continue
+        messages = [
+            *_names(record, base.names),
+            *_examples(record, issue, base.names),
+            *_bounds(record, issue, base.names),
+            *_remedies(record, issue, issues, base),
+        ]
+        problems += [authored.problem(record.id, message) for message in dict.fromkeys(messages)]
+    return tuple(sorted(problems, key=lambda problem: (problem.line or 0, problem.message)))
+
+
+def _status(issue: Issue, environment: Environment, names: Names) -> str:
+    findings = match(environment, [issue], names)
+    return findings[0].status if findings else "not_affected"
+
+
+def _names(record: Record, names: Names) -> Iterator[str]:
+    used = {name for combination in record.affected for name in combination.packages}
+    used |= {remedy.package for remedy in record.remedies if isinstance(remedy, VersionRemedy)}
+    for name in sorted(used & names.families.keys()):
+        yield f"`{name}` is another name of `{names.families[name]}`: write that one, it stands for both"
+
+
+def _examples(record: Record, issue: Issue, names: Names) -> Iterator[str]:
+    for expected in ("affected", "conditional", "not_affected"):
+        for example in getattr(record.examples, expected):
+            status = _status(issue, environment_from(example), names)
+            if status != expected:
+                yield f"the example {_shown(example)} should be {expected} and is {status}"
+
+
+def _bounds(record: Record, issue: Issue, names: Names) -> Iterator[str]:
+    """Each end of each interval needs an example inside and one beyond it, before the next interval."""
+    for position, combination in enumerate(issue.affected):
+        for term in combination.terms:
+            if not isinstance(term, PackageTerm):
+                continue
+            inside = list(_versions_in(record.examples.affected, term.name, names))
+            outside = list(_versions_in(record.examples.not_affected, term.name, names))
+            for index, (low, high) in enumerate(term.versions.intervals):
+                interval = VersionSet(((low, high),))
+                where = f"affected.{position}: {term.name} {interval}"
+                if not any(version in interval for version in inside):
+                    yield f"{where}: no affected example is in it"
+                before = VersionSet(((term.versions.intervals[index - 1][1] if index else None, low),))
+                if low is not None and not any(version in before for version in outside):
+                    yield f"{where}: no not_affected example is before it"
+                following = term.versions.intervals[index + 1 :]
+                after = VersionSet(((high, following[0][0] if following else None),))
+                if high is not None and not any(version in after for version in outside):
+                    yield f"{where}: no not_affected example is behind it"
+
+
+def _versions_in(examples: list[dict[str, object]], name: str, names: Names) -> Iterator[Version]:
+    for example in examples:
+        for package in environment_from(example).packages:
+            if names.canonical(package) == name and package.version is not None:
+                version = parse_version(package.version)
+                if version is not None:
+                    yield version
+
+
+def _remedies(record: Record, issue: Issue, issues: dict[str, Issue], base: KnowledgeBase) -> Iterator[str]:
+    """A version remedy is tried on the record's own examples: it has to help, and must not be a trap."""
+    for position, remedy in enumerate(record.remedies):
+        if not isinstance(remedy, VersionRemedy):
+            continue
+        target = remedy.target()
+        where = f"remedies.{position}: {remedy.package} {target}"
+        if target in base.yanked.get(remedy.package, ()):
+            yield f"{where} was yanked: name the next release that was not"
+        tried = 0
+        for example in record.examples.affected:
+            before = environment_from(example)
+            after = _with_version(before, remedy.package, target, base.names)
+            if after is None or not _direction(before, remedy, target, base.names):
+                continue
+            tried += 1
+            if _status(issue, after, base.names) != "not_affected":
+                yield f"{where} leaves the example {_shown(example)} affected"
+            for other in base.about([after]):
+                if other.id == record.id or other.informational or other.id in remedy.accepts:
+                    continue
+                was = _status(other, before, base.names)
+                if was == "not_affected" and _status(other, after, base.names) == "affected":
+                    yield f"{where} lands in the affected range of {other.id} ({_shown(example)})"
+        if not tried:
+            yield f"{where}: no affected example can move there"
+        for identifier in remedy.accepts:
+            if identifier not in issues:
+                yield f"{where}: accepts {identifier}, which is no record"
+
+
+def _with_version(environment: Environment, package: str, target: str, names: Names) -> Environment | None:
+    """The environment after the move; None if it does not have the package."""
+    concerned = [entry for entry in environment.packages if names.canonical(entry) == package]
+    if not concerned:
+        return None
+    moved = [replace(entry, version=target, location=Location(path="remedy")) for entry in concerned]
+    others = [entry for entry in environment.packages if entry not in concerned]
+    return replace(environment, packages=(*others, *moved))
+
+
+def _direction(environment: Environment, remedy: VersionRemedy, target: str, names: Names) -> bool:
+    """Is the move an upgrade or a downgrade as the remedy says? Others of its kind serve the other examples."""
+    goal = parse_version(target)
+    current = [
+        parse_version(entry.version)
+        for entry in environment.packages
+        if names.canonical(entry) == remedy.package and entry.version is not None
+    ]
+    if goal is None or not current or current[0] is None:
+        return False
+    return current[0] < goal if remedy.kind == "upgrade" else current[0] > goal
+
+
+def _shown(example: dict[str, object]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in example.items())

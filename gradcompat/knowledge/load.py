@@ -1,0 +1,153 @@
+"""The compiled knowledge base as dataclasses, built only for the packages that an environment has."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gradcompat.errors import KnowledgeError
+from gradcompat.matcher import Names
+from gradcompat.model.environment import Environment
+from gradcompat.model.issue import (
+    CodeRemedy,
+    Combination,
+    Issue,
+    ModelTerm,
+    PackageAbsentTerm,
+    PackageTerm,
+    PlatformTerm,
+    PythonTerm,
+    Reference,
+    Remedy,
+    SettingRemedy,
+    SettingTerm,
+    SymbolTerm,
+    Term,
+    VersionRemedy,
+    VirtualTerm,
+)
+from gradcompat.versions import VersionSet
+
+FORMAT = 1
+COMPILED = Path(__file__).parent / "compiled.json"
+_NEEDED = frozenset({"date", "digest", "families", "conda", "yanked", "by_package", "issues"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnowledgeBase:
+    """What is known, with the records still as the JSON has them; :meth:`about` builds those that matter."""
+
+    date: str
+    digest: str
+    names: Names
+    yanked: Mapping[str, Sequence[str]]
+    by_package: Mapping[str, Sequence[int]]
+    records: Sequence[Mapping[str, Any]]
+
+    def about(self, environments: Iterable[Environment]) -> tuple[Issue, ...]:
+        """The issues that speak of a package of these environments, in the order of their ids."""
+        names = {self.names.canonical(package) for one in environments for package in one.packages}
+        wanted = sorted({position for name in names for position in self.by_package.get(name, ())})
+        return tuple(issue_from(self.records[position]) for position in wanted)
+
+    def get(self, identifier: str) -> Issue | None:
+        """The issue of that id, withdrawn ones too."""
+        for record in self.records:
+            if record["id"] == identifier.upper():
+                return issue_from(record)
+        return None
+
+    def knows(self, name: str) -> bool:
+        """Does any record speak of this (canonical) package?"""
+        return name in self.by_package
+
+
+def load(path: Path = COMPILED) -> KnowledgeBase:
+    """Read the compiled knowledge base.
+
+    Raises:
+        KnowledgeError: if it is missing, broken or of another format.
+    """
+    try:
+        data = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise KnowledgeError(f"cannot be read: {error}", path=str(path), hint="install gradcompat again") from None
+    return knowledge_from(data, str(path))
+
+
+def knowledge_from(data: Mapping[str, Any], path: str) -> KnowledgeBase:
+    """The knowledge base from compiled data.
+
+    Raises:
+        KnowledgeError: if the data are of another format.
+    """
+    found = data.get("format") if isinstance(data, Mapping) else None
+    if found != FORMAT:
+        raise KnowledgeError(f"format {found} is not supported", path=path, hint="install gradcompat again")
+    if missing := _NEEDED - data.keys():
+        raise KnowledgeError(f"lacks {', '.join(sorted(missing))}", path=path, hint="install gradcompat again")
+    return KnowledgeBase(
+        date=data["date"],
+        digest=data["digest"],
+        names=Names(families=data["families"], conda=data["conda"]),
+        yanked=data["yanked"],
+        by_package=data["by_package"],
+        records=data["issues"],
+    )
+
+
+def issue_from(record: Mapping[str, Any]) -> Issue:
+    """One issue from its compiled record."""
+    return Issue(
+        id=record["id"],
+        summary=record["summary"],
+        details=record["details"],
+        level=record["level"],
+        silent=record["silent"],
+        informational=record["informational"],
+        categories=tuple(record["categories"]),
+        affected=tuple(Combination(terms=tuple(map(_term, terms))) for terms in record["affected"]),
+        symptoms=tuple(record["symptoms"]),
+        remedies=tuple(map(_remedy, record["remedies"])),
+        references=tuple(Reference(type=kind, url=url) for kind, url in record["references"]),
+        range_basis=record["range_basis"],
+        evidence=tuple(record["evidence"]),
+        withdrawn=record["withdrawn"],
+    )
+
+
+def _term(term: Sequence[Any]) -> Term:
+    match term:
+        case ["package", name, versions]:
+            return PackageTerm(name=name, versions=VersionSet.parse(versions))
+        case ["absent", name]:
+            return PackageAbsentTerm(name=name)
+        case ["setting", key, values]:
+            return SettingTerm(key=key, values=tuple(values))
+        case ["compare", key, operator, operand]:
+            return SettingTerm(key=key, comparison=(operator, operand))
+        case ["model", classes]:
+            return ModelTerm(classes=tuple(classes))
+        case ["symbol", symbols]:
+            return SymbolTerm(symbols=tuple(symbols))
+        case ["python", versions]:
+            return PythonTerm(versions=VersionSet.parse(versions))
+        case ["platform", platforms]:
+            return PlatformTerm(platforms=tuple(platforms))
+        case ["virtual", name, versions]:
+            return VirtualTerm(name=name, versions=VersionSet.parse(versions))
+    raise KnowledgeError(f"`{term!r}` is no term of format {FORMAT}")
+
+
+def _remedy(remedy: Sequence[Any]) -> Remedy:
+    match remedy:
+        case ["upgrade" | "downgrade" as kind, package, versions, note]:
+            return VersionRemedy(kind=kind, package=package, versions=VersionSet.parse(versions), note=note)
+        case ["setting", key, value, note]:
+            return SettingRemedy(key=key, value=value, note=note)
+        case ["code", text]:
+            return CodeRemedy(text=text)
+    raise KnowledgeError(f"`{remedy!r}` is no remedy of format {FORMAT}")

@@ -1,0 +1,116 @@
+"""Reads the authored YAML into checked records, with the line that each begins on and every problem there is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from gradcompat.errors import KnowledgeError, Malformed
+from gradcompat.knowledge.schema import Knowledge, PackageFacts, Record
+from gradcompat.yaml_nodes import Mapping, Node, Scalar, Sequence, parse
+
+Plain = None | bool | int | float | str | list[Any] | dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Problem:
+    """One thing that is wrong with the knowledge: where, and what."""
+
+    path: str
+    line: int | None
+    record: str | None
+    message: str
+
+    def __str__(self) -> str:
+        place = self.path if self.line is None else f"{self.path}:{self.line}"
+        return f"`{place}`: {self.message}" if self.record is None else f"`{place}`: {self.record}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Authored:
+    """A file of records that passed the schema, and the problems of those that did not."""
+
+    path: str
+    date: str
+    packages: dict[str, PackageFacts]
+    records: tuple[Record, ...]
+    lines: dict[str, int]
+    problems: tuple[Problem, ...]
+
+    def problem(self, record: str, message: str) -> Problem:
+        return Problem(self.path, self.lines.get(record), record, message)
+
+
+def read(path: Path) -> Authored:
+    """Read a file of records.
+
+    Raises:
+        KnowledgeError: if the file as a whole cannot be read. What is wrong with a record is a value of the result.
+    """
+    shown = path.as_posix()
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise KnowledgeError(f"cannot be read: {error}", path=shown) from None
+    try:
+        documents = parse(text, shown)
+    except Malformed as error:
+        raise KnowledgeError(error.message, path=shown, line=error.line) from None
+    if len(documents) != 1 or not isinstance(documents[0], Mapping):
+        raise KnowledgeError("is not one mapping with `date`, `packages` and `issues`", path=shown)
+    top = documents[0]
+    problems = [Problem(shown, key.line, None, f"the key `{key.text}` stands twice") for key in _duplicates(top)]
+    issues = top.entries.get("issues")
+    nodes = issues.items if isinstance(issues, Sequence) else []
+    if not isinstance(issues, Sequence):
+        problems.append(Problem(shown, top.line if issues is None else issues.line, None, "issues: is not a list"))
+    head = {key: plain(node) for key, node in top.entries.items() if key != "issues"}
+    try:
+        whole = Knowledge.model_validate({**head, "issues": []})
+    except ValidationError as error:
+        problems += [Problem(shown, top.line, None, message) for message in _messages(error)]
+        whole = Knowledge(date="1970-01-01", issues=[])
+    records: list[Record] = []
+    lines: dict[str, int] = {}
+    for node in nodes:
+        content = plain(node)
+        found = content.get("id") if isinstance(content, dict) else None
+        name = None if found is None else str(found)
+        try:
+            record = Record.model_validate(content)
+        except ValidationError as error:
+            problems += [Problem(shown, node.line, name, message) for message in _messages(error)]
+            continue
+        if record.id in lines:
+            problems.append(Problem(shown, node.line, record.id, f"the id is taken on line {lines[record.id]}"))
+            continue
+        lines[record.id] = node.line
+        records.append(record)
+    return Authored(shown, whole.date, whole.packages, tuple(records), lines, tuple(problems))
+
+
+def plain(node: Node) -> Plain:
+    """The node as lists, dictionaries and values. Only for trusted text: aliases are expanded."""
+    if isinstance(node, Scalar):
+        return node.value
+    if isinstance(node, Mapping):
+        return {key: plain(value) for key, value in node.entries.items()}
+    return [plain(item) for item in node.items]
+
+
+def _duplicates(node: Node) -> list[Scalar]:
+    if isinstance(node, Scalar):
+        return []
+    if isinstance(node, Mapping):
+        return node.duplicates + [key for value in node.entries.values() for key in _duplicates(value)]
+    return [key for item in node.items for key in _duplicates(item)]
+
+
+def _messages(error: ValidationError) -> list[str]:
+    return [
+        f"{'.'.join(map(str, problem['loc'])) or 'record'}: {problem['msg'].removeprefix('Value error, ')}"
+        for problem in error.errors(include_url=False, include_context=False, include_input=False)
+    ]

@@ -1,0 +1,287 @@
+"""The authoring format of a record, checked with pydantic: used by ``compile`` and ``lint``, never by ``check``."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, HttpUrl, StringConstraints, field_validator, model_validator
+
+from gradcompat.model.issue import Basis, Level
+from gradcompat.names import normalise
+from gradcompat.versions import VersionSet, parse_version
+from gradcompat.vocabulary import KEYS, VIRTUAL_PACKAGES
+
+# ``">1"`` and ``"!=fp32"`` as the value of a setting.
+COMPARISON = re.compile(r"\s*(>=|<=|!=|>|<)\s*(.+?)\s*")
+
+# Keys that the command line takes, and that are no settings to the matcher: where their terms stand.
+_FACTS = {key: f"virtual: {{{name}: …}}" for key, name in VIRTUAL_PACKAGES.items()} | {
+    "host.python": "python: …",
+    "host.platform": "platform: […]",
+}
+
+Scalar = bool | int | float | str
+ReferenceType = Literal["REPORT", "INTRODUCED", "FIX", "ARTICLE", "EVIDENCE", "WEB"]
+Category = Literal[
+    "loss-scale",
+    "gradient-scale",
+    "lost-gradient",
+    "wrong-gradient",
+    "no-op-training",
+    "nan",
+    "masking",
+    "packing",
+    "data-order",
+    "resume",
+    "checkpoint",
+    "weights",
+    "dtype",
+    "optimizer",
+    "clipping",
+    "wrong-loss",
+    "crash",
+    "import",
+    "memory",
+    "behaviour-change",
+]
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+
+def number(text: str) -> int | float | str:
+    """The operand of a comparison: a number if it is one."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+def _versions(text: str) -> str:
+    if not VersionSet.parse(text):
+        raise ValueError(f"`{text}` holds no version")
+    return text
+
+
+def _setting_value(key: str, value: Any) -> None:
+    """Could a value of the key's type ever be this one, or stand in this comparison?
+
+    Raises:
+        ValueError: if not; such a term would be dead without a word.
+    """
+    if key not in KEYS:
+        raise ValueError(f"`{key}` is not in the vocabulary")
+    if key in _FACTS:
+        raise ValueError(f"`{key}` is a fact of the host: write `{_FACTS[key]}`")
+    wanted = KEYS[key].type
+    comparison = COMPARISON.fullmatch(value) if isinstance(value, str) else None
+    operand = value if comparison is None else number(comparison[2])
+    match wanted:
+        case "bool":
+            fits = isinstance(value, bool)
+        case "int":
+            fits = isinstance(operand, int) and not isinstance(operand, bool)
+        case "float":
+            fits = isinstance(operand, (int, float)) and not isinstance(operand, bool)
+        case _:
+            fits = isinstance(value, str) and (comparison is None or comparison[1] == "!=")
+    if not fits or (comparison is None and isinstance(value, str) and wanted not in ("str", "list")):
+        raise ValueError(f"`{key}: {_written(value)}` can never hold: the key is of type {wanted}")
+
+
+def _written(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class Combination(_Strict):
+    """All of these terms."""
+
+    packages: dict[str, str] = Field(min_length=1)
+    settings: dict[str, Scalar | list[Scalar]] = {}
+    models: list[Text] = []
+    symbols: list[Text] = []
+    python: str | None = None
+    platform: list[Literal["linux", "darwin", "win32"]] = []
+    virtual: dict[str, str] = {}
+
+    @field_validator("packages")
+    @classmethod
+    def _check_packages(cls, packages: dict[str, str]) -> dict[str, str]:
+        for name, versions in packages.items():
+            if name != normalise(name):
+                raise ValueError(f"`{name}` is not normalised: write `{normalise(name)}`")
+            if versions != "absent":
+                _versions(versions)
+        if all(versions == "absent" for versions in packages.values()):
+            raise ValueError("a combination needs a package that is there")
+        return packages
+
+    @field_validator("settings")
+    @classmethod
+    def _check_settings(cls, settings: dict[str, Any]) -> dict[str, Any]:
+        for key, value in settings.items():
+            for one in value if isinstance(value, list) else [value]:
+                _setting_value(key, one)
+                if isinstance(value, list) and isinstance(one, str) and COMPARISON.fullmatch(one):
+                    raise ValueError(f"`{key}: {one}` is a comparison, which cannot stand in a list")
+        return settings
+
+    @field_validator("python")
+    @classmethod
+    def _check_python(cls, versions: str | None) -> str | None:
+        return None if versions is None else _versions(versions)
+
+    @field_validator("virtual")
+    @classmethod
+    def _check_virtual(cls, virtual: dict[str, str]) -> dict[str, str]:
+        for name, versions in virtual.items():
+            if name not in VIRTUAL_PACKAGES.values():
+                raise ValueError(f"`{name}` is no virtual package: {', '.join(VIRTUAL_PACKAGES.values())}")
+            _versions(versions)
+        return virtual
+
+
+class VersionRemedy(_Strict):
+    kind: Literal["upgrade", "downgrade"]
+    package: str
+    versions: str
+    note: Text | None = None
+    accepts: dict[str, Text] = Field(
+        default={}, description="ids of records that the remedy lands in, each with the reason why it still helps"
+    )
+
+    @field_validator("versions")
+    @classmethod
+    def _check(cls, versions: str) -> str:
+        return _versions(versions)
+
+    @model_validator(mode="after")
+    def _names_a_release(self) -> VersionRemedy:
+        self.target()
+        return self
+
+    def target(self) -> str:
+        """The release that the remedy is nearest to: what a user of an affected version would move to.
+
+        Raises:
+            ValueError: if the range does not begin (upgrade) or end (downgrade) at a release that it holds.
+        """
+        low, high = VersionSet.parse(self.versions).intervals[0 if self.kind == "upgrade" else -1]
+        end, side = (low, 0) if self.kind == "upgrade" else (high, 1)
+        if end is None or end[1] != side:
+            wanted = "begin with `>=`" if self.kind == "upgrade" else "end with `<=`"
+            raise ValueError(f"a remedy that is an {self.kind} has to {wanted} a release, or be `==`")
+        return str(end[0])
+
+
+class SettingRemedy(_Strict):
+    kind: Literal["setting"]
+    key: str
+    value: Scalar
+    note: Text | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> SettingRemedy:
+        _setting_value(self.key, self.value)
+        if isinstance(self.value, str) and COMPARISON.fullmatch(self.value):
+            raise ValueError(f"`{self.key}: {self.value}` is a comparison: a remedy gives one value")
+        return self
+
+
+class CodeRemedy(_Strict):
+    kind: Literal["code"]
+    text: Text
+
+
+Remedy = Annotated[VersionRemedy | SettingRemedy | CodeRemedy, Field(discriminator="kind")]
+
+
+class Reference(_Strict):
+    type: ReferenceType
+    url: str
+
+    @field_validator("url")
+    @classmethod
+    def _check(cls, url: str) -> str:
+        HttpUrl(url)
+        if not url.startswith("https://"):
+            raise ValueError(f"`{url}` is not an https address")
+        return url
+
+
+class Examples(_Strict):
+    """Environments that the record must match, and must not; executed by ``lint`` and by the test suite."""
+
+    affected: list[dict[str, Any]] = Field(min_length=1)
+    not_affected: list[dict[str, Any]] = Field(min_length=1)
+    conditional: list[dict[str, Any]] = []
+
+    @field_validator("affected", "not_affected", "conditional")
+    @classmethod
+    def _check(cls, examples: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        for example in examples:
+            for key, value in example.items():
+                if key in ("model", "symbols"):
+                    continue
+                if key in KEYS:
+                    for one in value if isinstance(value, list) else [value]:
+                        _setting_value(key, one)
+                    continue
+                if not isinstance(value, str):
+                    raise ValueError(f"`{key}: {value}` is a number: quote the version")
+                if key != "platform" and parse_version(value) is None:
+                    raise ValueError(f"`{key}: {value}` is not a version")
+        return examples
+
+
+class Record(_Strict):
+    """One issue as it stands in ``knowledge/issues.yaml``."""
+
+    id: Annotated[str, StringConstraints(pattern=r"^GC-\d{4}$")]
+    summary: Annotated[Text, StringConstraints(max_length=160)]
+    details: Text
+    level: Level
+    silent: bool
+    informational: bool = False
+    categories: list[Category] = Field(min_length=1)
+    affected: list[Combination] = Field(min_length=1)
+    symptoms: list[Text] = []
+    remedies: list[Remedy] = []
+    references: list[Reference] = Field(min_length=1)
+    range_basis: Basis
+    evidence: list[Text] = Field(min_length=1)
+    examples: Examples
+    withdrawn: Text | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Record:
+        if self.range_basis == "reported" and self.level == "error":
+            raise ValueError("`reported` alone makes no error: measure it, read the releases, or lower the level")
+        if self.informational and self.level != "note":
+            raise ValueError("an informational record is a note")
+        if not self.informational and not self.remedies and self.withdrawn is None:
+            raise ValueError("a defect needs a remedy")
+        if self.summary.endswith("."):
+            raise ValueError("the summary is one sentence without its period")
+        return self
+
+
+class PackageFacts(_Strict):
+    """What has to be known of a package beside its defects."""
+
+    yanked: list[str] = []
+    also: list[str] = Field(default=[], description="other distributions of the same code")
+    conda: list[str] = Field(default=[], description="names of its conda packages, where they differ")
+
+
+class Knowledge(_Strict):
+    """The whole file."""
+
+    date: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+    packages: dict[str, PackageFacts] = {}
+    issues: list[Record]

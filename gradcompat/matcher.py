@@ -1,0 +1,387 @@
+"""Matches an environment against issues: pure, three-valued, and the only thing that decides what is affected.
+
+An issue is any of its combinations, a combination all of its terms. A combination is looked at only where at least one
+of its packages is listed: what might be installed besides is no news about an environment that was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from itertools import product
+from math import prod
+
+from gradcompat.forks import covered, together
+from gradcompat.model.environment import Environment, Location, Package, Setting, SettingValue
+from gradcompat.model.finding import Finding, Reason, Unknown
+from gradcompat.model.issue import (
+    Combination,
+    Issue,
+    ModelTerm,
+    PackageAbsentTerm,
+    PackageTerm,
+    PlatformTerm,
+    PythonTerm,
+    SettingTerm,
+    SymbolTerm,
+    Term,
+    VirtualTerm,
+)
+from gradcompat.names import normalise
+from gradcompat.phrases import condition, entry_text, joined, value_text, versions_text
+from gradcompat.truth import Truth
+from gradcompat.versions import ALL, VersionSet, locate
+
+# A lockfile with more choices of entries for one combination than this is not taken apart: no two entries of it are
+# asked whether they go together, and nothing about it is better than UNKNOWN.
+MAX_CHOICES = 2_000
+_LONGEST_SPECIFIER = 2_000
+
+MODEL_KEY, SYMBOLS_KEY = "model.architecture", "code.symbols"
+
+_STATUS = {Truth.YES: "affected", Truth.UNKNOWN: "conditional", Truth.NO: "not_affected"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """Under which names packages go.
+
+    Attributes:
+        families: another name of the same code → the canonical one (``lightning`` → ``pytorch-lightning``).
+        conda: conda name → PyPI name, where they differ (``pytorch`` → ``torch``).
+    """
+
+    families: Mapping[str, str]
+    conda: Mapping[str, str]
+
+    def canonical(self, package: Package) -> str:
+        name = package.name
+        if package.source == "conda":
+            name = self.conda.get(name, normalise(name))
+        return self.families.get(name, name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    """One term: its truth, with the sentence for whichever it is."""
+
+    truth: Truth
+    sentence: str
+    key: str
+    location: Location | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """One combination with one choice of entries."""
+
+    truth: Truth
+    packages: tuple[Package, ...]
+    reasons: tuple[Reason, ...]
+    unknown: tuple[Unknown, ...]
+    terms: tuple[Term, ...]
+
+
+def match(environment: Environment, issues: Iterable[Issue], names: Names) -> tuple[Finding, ...]:
+    """Every issue that could be decided for this environment, and every one that could not.
+
+    Returns:
+        Findings in the order of the issues; ``not_affected`` ones are among them where a package of the issue is
+        listed. An issue none of whose packages is listed has no finding. An issue has one finding for each status
+        other than ``not_affected`` that some fork of the environment gives it.
+    """
+    view = _View(environment, names)
+    return tuple(finding for issue in issues for finding in _findings(issue, view))
+
+
+def _findings(issue: Issue, view: _View) -> Iterator[Finding]:
+    matches = [found for combination in issue.affected for found in _matches(combination, view)]
+    if not matches:
+        return
+    statuses: set[Truth] = {found.truth for found in matches if found.truth is not Truth.NO}
+    for truth in sorted(statuses or {Truth.NO}, reverse=True):
+        chosen = [found for found in matches if found.truth is truth]
+        if truth is Truth.UNKNOWN:
+            # What is affected anyhow is not also "affected if".
+            sure = {id(package) for found in matches if found.truth is Truth.YES for package in found.packages}
+            chosen = [found for found in chosen if not all(id(package) in sure for package in found.packages)]
+            if not chosen:
+                continue
+        packages = {id(package): package for found in chosen for package in found.packages}
+        yield Finding(
+            issue=issue,
+            status=_STATUS[truth],  # type: ignore[arg-type]  # the values of that table are the literals
+            source=view.environment.source,
+            packages=tuple(packages.values()),
+            because=tuple(dict.fromkeys(reason for found in chosen for reason in found.reasons)),
+            unknown=tuple(dict.fromkeys(found.unknown for found in chosen)) if truth is Truth.UNKNOWN else (),
+            terms=chosen[0].terms,
+        )
+
+
+class _View:
+    """An environment with its entries by canonical name, those that are alike together, and its settings by key."""
+
+    packages: dict[str, tuple[tuple[Package, ...], ...]]
+
+    def __init__(self, environment: Environment, names: Names) -> None:
+        self.environment = environment
+        grouped: dict[str, dict[object, list[Package]]] = {}
+        for package in environment.packages:
+            # All that decides about an entry: two that agree in it are one choice.
+            same = (
+                package.name,
+                package.version,
+                package.specifier,
+                package.marker,
+                package.forks,
+                package.unreleased,
+            )
+            grouped.setdefault(names.canonical(package), {}).setdefault(same, []).append(package)
+        self.packages = {name: tuple(map(tuple, groups.values())) for name, groups in grouped.items()}
+        self.settings: dict[str, list[Setting]] = {}
+        for setting in environment.settings:
+            self.settings.setdefault(setting.key, []).append(setting)
+
+
+def _matches(combination: Combination, view: _View) -> Iterator[_Match]:
+    """A match for each choice of entries that can be installed together, if any package is listed at all.
+
+    Where no choice can be affected there is one match that says so, with all entries.
+    """
+    package_terms = [term for term in combination.terms if isinstance(term, PackageTerm)]
+    absent_terms = [term for term in combination.terms if isinstance(term, PackageAbsentTerm)]
+    listed = [view.packages.get(term.name, ()) for term in package_terms]
+    if not any(listed):
+        return
+    others = [
+        _verdict(term, view) for term in combination.terms if not isinstance(term, (PackageTerm, PackageAbsentTerm))
+    ]
+    choices = [
+        [_Choice(alike, _package(term, alike[0])) for alike in entries]
+        if entries
+        else [_Choice((), _absent_package(term, view))]
+        for term, entries in zip(package_terms, listed, strict=True)
+    ]
+    # A choice with a term that does not hold is not affected, whatever else it holds; mostly few are left.
+    possible = [[choice for choice in alternatives if choice.verdict.truth] for alternatives in choices]
+    matched = False
+    if all(other.truth for other in others):
+        beside = prod(len(view.packages.get(term.name, ())) or 1 for term in absent_terms)
+        for chosen, verdicts in _chosen(possible, beside):
+            absent = [_absence(term, chosen, view) for term in absent_terms]
+            if all(verdict.truth for verdict in absent):
+                matched = True
+                yield _combined(combination, chosen, [*verdicts, *absent, *others])
+    if not matched:
+        entries = tuple(entry for alternatives in choices for choice in alternatives for entry in choice.entries)
+        verdicts = [choice.verdict for alternatives in choices for choice in alternatives]
+        yield replace(_combined(combination, entries, [*verdicts, *others]), truth=Truth.NO)
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """Entries of one package that differ in nothing that decides, and the verdict on them; none if none is listed."""
+
+    entries: tuple[Package, ...]
+    verdict: _Verdict
+
+
+def _chosen(possible: Sequence[Sequence[_Choice]], beside: int) -> Iterator[tuple[tuple[Package, ...], list[_Verdict]]]:
+    """The entries of each choice that can be installed together, with their verdicts.
+
+    Args:
+        possible: the alternatives of each term.
+        beside: how many entries each choice will be compared with in addition.
+    """
+    compared = beside > 1 or sum(1 for alternatives in possible if any(one.entries for one in alternatives)) > 1
+    if compared and prod(map(len, possible)) * beside > MAX_CHOICES:
+        entries = tuple(entry for alternatives in possible for choice in alternatives for entry in choice.entries)
+        names = tuple(alternatives[0].verdict.key for alternatives in possible)
+        sentence = f"{joined(names, 'and')} are installed together in versions that are affected"
+        yield entries, [_Verdict(Truth.UNKNOWN, sentence, names[0])]
+        return
+    for choice in product(*possible):
+        first = [one.entries[0] for one in choice if one.entries]
+        if all(together(one, other) for index, one in enumerate(first) for other in first[:index]):
+            yield tuple(entry for one in choice for entry in one.entries), [one.verdict for one in choice]
+
+
+def _combined(combination: Combination, entries: tuple[Package, ...], verdicts: Sequence[_Verdict]) -> _Match:
+    return _Match(
+        truth=min(verdict.truth for verdict in verdicts),
+        packages=entries,
+        reasons=tuple(
+            Reason(sentence=verdict.sentence, location=verdict.location)
+            for verdict in verdicts
+            if verdict.truth is Truth.YES
+        ),
+        unknown=tuple(
+            Unknown(key=verdict.key, sentence=verdict.sentence)
+            for verdict in verdicts
+            if verdict.truth is Truth.UNKNOWN
+        ),
+        terms=combination.terms,
+    )
+
+
+def _package(term: PackageTerm, entry: Package) -> _Verdict:
+    """Does this entry's version lie in the term's range?"""
+    wanted = versions_text(term.versions)
+    if entry.version is not None:
+        window = locate(entry.version, unreleased=entry.unreleased)
+        if term.versions == ALL:
+            return _Verdict(Truth.YES, f"{entry_text(entry)} is there", term.name, entry.location)
+        if window is None:
+            sentence = f"`{entry.version}`, which is no version, stands for {term.name} {wanted}"
+            return _Verdict(Truth.UNKNOWN, sentence, term.name, entry.location)
+        truth = term.versions.truth(window)
+        if truth is Truth.UNKNOWN:
+            kind = "pre-release" if window.prerelease else "build of an unreleased commit"
+            sentence = f"{entry_text(entry)}, a {kind}, still behaves as {term.name} {wanted}"
+            return _Verdict(truth, sentence, term.name, entry.location)
+        verb = "is" if truth is Truth.YES else "is not"
+        return _Verdict(truth, f"{entry_text(entry)} {verb} in {wanted}", term.name, entry.location)
+    allowed = _allowed(entry.specifier)
+    if allowed is None or term.versions == ALL:
+        truth = Truth.YES if term.versions == ALL else Truth.UNKNOWN
+        return _Verdict(truth, condition(term), term.name, entry.location)
+    met = allowed & term.versions
+    if not met:
+        return _Verdict(Truth.NO, f"{entry_text(entry)} allows nothing in {wanted}", term.name, entry.location)
+    if met == allowed and allowed.bounded:
+        return _Verdict(Truth.YES, f"all that {entry_text(entry)} allows is in {wanted}", term.name, entry.location)
+    return _Verdict(Truth.UNKNOWN, f"{entry_text(entry)} resolves to {wanted}", term.name, entry.location)
+
+
+@lru_cache(maxsize=1024)
+def _allowed(specifier: str | None) -> VersionSet | None:
+    """The versions that a specifier allows; None where none is given or it cannot be read."""
+    if specifier is None or len(specifier) > _LONGEST_SPECIFIER:
+        return None
+    try:
+        return VersionSet.parse(specifier)
+    except ValueError:
+        return None
+
+
+def _absent_package(term: PackageTerm, view: _View) -> _Verdict:
+    if view.environment.closed:
+        return _Verdict(Truth.NO, f"{term.name} is not installed", term.name)
+    return _Verdict(Truth.UNKNOWN, condition(term), term.name)
+
+
+def _absence(term: PackageAbsentTerm, chosen: tuple[Package, ...], view: _View) -> _Verdict:
+    """Is no entry of that name installed where the chosen ones are?"""
+    listed = view.packages.get(term.name, ())
+    if len(listed) * len(chosen) > MAX_CHOICES:
+        return _Verdict(Truth.UNKNOWN, condition(term), term.name)
+    beside = [entry for alike in listed for entry in alike[:1] if all(together(entry, one) for one in chosen)]
+    if not beside:
+        truth = Truth.YES if view.environment.closed else Truth.UNKNOWN
+        return _Verdict(truth, condition(term), term.name)
+    if covered(chosen, beside):
+        return _Verdict(Truth.NO, f"{term.name} is there", term.name)
+    return _Verdict(Truth.UNKNOWN, condition(term), term.name)
+
+
+def _verdict(term: Term, view: _View) -> _Verdict:
+    """The truth of a term that is not about a package."""
+    environment = view.environment
+    match term:
+        case SettingTerm(key=key):
+            return _setting(term, key, view, lambda value: _compares(term, value))
+        case ModelTerm(classes=classes):
+            return _setting(term, MODEL_KEY, view, lambda value: _named(classes, value))
+        case SymbolTerm(symbols=symbols):
+            return _setting(term, SYMBOLS_KEY, view, lambda value: _named(symbols, value))
+        case PythonTerm(versions=versions):
+            return _fact(term, "python", environment.python, versions)
+        case VirtualTerm(name=name, versions=versions):
+            return _fact(term, name, environment.virtual.get(name), versions)
+        case PlatformTerm(platforms=platforms):
+            if environment.platform is None:
+                return _Verdict(Truth.UNKNOWN, condition(term), "platform")
+            truth = Truth.of(environment.platform in platforms)
+            return _Verdict(truth, f"the platform is {environment.platform}", "platform")
+        case PackageTerm() | PackageAbsentTerm():
+            raise AssertionError("package terms are matched with their entries")
+
+
+def key_of(term: Term) -> str | None:
+    """The key of the setting that decides the term, if one does."""
+    match term:
+        case SettingTerm(key=key):
+            return key
+        case ModelTerm():
+            return MODEL_KEY
+        case SymbolTerm():
+            return SYMBOLS_KEY
+        case _:
+            return None
+
+
+def _setting(term: Term, key: str, view: _View, holds: Callable[[SettingValue], Truth]) -> _Verdict:
+    """A setting that stands several times holds if all of its places agree."""
+    stated = view.settings.get(key, [])
+    truths = {holds(setting.value) for setting in stated}
+    if len(truths) != 1:
+        return _Verdict(Truth.UNKNOWN, condition(term), key)
+    truth = truths.pop()
+    if truth is Truth.UNKNOWN:
+        return _Verdict(truth, condition(term), key)
+    first = stated[0]
+    return _Verdict(truth, f"{key} is {value_text(first.value)}", key, first.location)
+
+
+def _fact(term: Term, key: str, value: str | None, versions: VersionSet) -> _Verdict:
+    """A version of the interpreter or of the host."""
+    window = None if value is None else locate(value)
+    if window is None:
+        return _Verdict(Truth.UNKNOWN, condition(term), key)
+    truth = versions.truth(window)
+    if truth is Truth.UNKNOWN:
+        return _Verdict(truth, condition(term), key)
+    subject = "Python" if key == "python" else key
+    return _Verdict(truth, f"{subject} is {value}", key)
+
+
+def _named(patterns: tuple[str, ...], value: SettingValue) -> Truth:
+    """Is any of the names among those that are wanted?"""
+    given = value if isinstance(value, tuple) else (str(value),)
+    return Truth.of(any(fnmatchcase(name, pattern) for name in given for pattern in patterns))
+
+
+def _compares(term: SettingTerm, value: SettingValue) -> Truth:
+    if term.comparison is not None:
+        return _ordered(*term.comparison, value)
+    given = value if isinstance(value, tuple) else (value,)
+    return Truth.of(any(_equal(wanted, one) for wanted in term.values for one in given))
+
+
+def _equal(wanted: bool | int | float | str, given: bool | int | float | str) -> bool:
+    if isinstance(wanted, bool) or isinstance(given, bool):
+        return wanted is given
+    if isinstance(wanted, str) and isinstance(given, str):
+        return fnmatchcase(given.lower(), wanted.lower())
+    return wanted == given
+
+
+def _ordered(operator: str, wanted: int | float | str, value: SettingValue) -> Truth:
+    """Compare numbers; anything else cannot be ordered, so nothing is known."""
+    if operator == "!=":
+        given = value if isinstance(value, tuple) else (value,)
+        return Truth.of(not any(_equal(wanted, one) for one in given))
+    if isinstance(value, (bool, str, tuple)) or isinstance(wanted, str):
+        return Truth.UNKNOWN
+    match operator:
+        case ">":
+            return Truth.of(value > wanted)
+        case ">=":
+            return Truth.of(value >= wanted)
+        case "<":
+            return Truth.of(value < wanted)
+        case _:
+            return Truth.of(value <= wanted)

@@ -1,0 +1,1 @@
+"""The types that everything else speaks in: frozen, without behaviour that reaches outside."""

@@ -1,0 +1,109 @@
+"""What is installed, locked or asked for, as far as it could be seen.
+
+Every reader returns an :class:`Environment`; the matcher takes nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+# Where a package comes from, in the words of the lockfiles.
+SourceKind = Literal["registry", "git", "url", "path", "directory", "editable", "virtual", "conda"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Location:
+    """A place in a file, or a file as a whole; ``line`` and ``column`` count from 1."""
+
+    path: str
+    line: int | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        return self.path if self.line is None else f"{self.path}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Package:
+    """One entry of a lockfile or one installed distribution.
+
+    Attributes:
+        name: as PEP 503 normalises it; for ``source == "conda"`` the conda name.
+        version: the version as written, without operator; None if the entry names none.
+        specifier: what is allowed where no version is named: PEP 440 operators joined by commas, ``||`` between
+            alternatives, ``*`` for anything. Always None when ``version`` is given.
+        source: where it comes from.
+        marker: the environment marker under which the entry applies (PEP 508), as written.
+        forks: named parts of the lockfile that the entry belongs to (pixi environments, conda-lock platforms, groups
+            that conflict); empty means all of them. Two entries whose forks are disjoint are never installed together.
+        extras: names of extras or groups that select this entry, for the reader of a finding; never decides a match.
+        unreleased: built from a checkout that is not known to be the tag of a release.
+        location: where the pin stands.
+    """
+
+    name: str
+    version: str | None
+    specifier: str | None = None
+    source: SourceKind = "registry"
+    marker: str | None = None
+    forks: tuple[str, ...] = ()
+    extras: tuple[str, ...] = ()
+    unreleased: bool = False
+    location: Location
+
+
+# A setting is a literal; a list of them stands where a tool takes several.
+SettingValue = bool | int | float | str | tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One fact about the training run, in the vocabulary of :mod:`gradcompat.vocabulary`."""
+
+    key: str
+    value: SettingValue
+    location: Location
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """Something that was seen and not read.
+
+    ``gap`` says whether it could hide a defect: then the result is incomplete. A commented line or the project
+    itself is no gap; an unreadable line is one.
+    """
+
+    what: str
+    reason: str
+    gap: bool = True
+    location: Location | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """Packages, settings and host facts that hold together.
+
+    Attributes:
+        source: how the user calls it: a path, ``-`` or an interpreter.
+        kind: the format it was read from (``uv.lock``, ``requirements``, ``installed``, …).
+        packages: every entry, also when a name stands there several times.
+        closed: a package that is not listed is not there. True for lockfiles and installed environments; False where
+            only direct requirements or a part of the environment are listed.
+        settings: what is known of the training run.
+        skipped: what could not be read, with reasons.
+        python: version of the interpreter, if one is known.
+        platform: ``linux``, ``darwin`` or ``win32`` (``sys.platform``), if known.
+        virtual: facts of the host as versions, keyed as in conda: ``__cuda``, ``__glibc``, ….
+    """
+
+    source: str
+    kind: str
+    packages: tuple[Package, ...]
+    closed: bool
+    settings: tuple[Setting, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    python: str | None = None
+    platform: str | None = None
+    virtual: Mapping[str, str] = field(default_factory=dict)

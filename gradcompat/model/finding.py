@@ -1,0 +1,71 @@
+"""What the matcher says about one issue in one environment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from gradcompat.model.environment import Location, Package
+from gradcompat.model.issue import Issue, Remedy, Term
+
+Status = Literal["affected", "conditional", "not_affected"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unknown:
+    """A term that could not be decided.
+
+    Attributes:
+        key: what would have to be known: a setting's key, ``model.architecture``, ``code.symbols``, the name of a
+            package, ``python``, ``platform`` or a virtual package.
+        sentence: the condition in words, to go behind "affected if".
+    """
+
+    key: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """A term that was seen to hold: the fact in words, and where it stands."""
+
+    sentence: str
+    location: Location | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One issue with one status in one environment.
+
+    Attributes:
+        packages: the entries that take part; several when a lockfile holds a name several times.
+        because: what was seen to hold.
+        unknown: for ``conditional``, alternatives of conditions: affected if all of the first hold, or all of the
+            second, …. Empty otherwise.
+        terms: the terms of the combination that matched first; what a remedy has to break.
+    """
+
+    issue: Issue
+    status: Status
+    source: str
+    packages: tuple[Package, ...]
+    because: tuple[Reason, ...]
+    unknown: tuple[tuple[Unknown, ...], ...]
+    terms: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """The smallest known change that clears a finding, tried by matching again.
+
+    Attributes:
+        remedy: the change.
+        clears: matching again without this finding was seen; False for a change of code, which cannot be tried here.
+        target: the version a version remedy was tried with.
+        introduces: ids of issues that would newly be found after the change.
+    """
+
+    remedy: Remedy
+    clears: bool
+    target: str | None
+    introduces: tuple[str, ...]

@@ -1,0 +1,147 @@
+"""An issue of the knowledge base: any of its combinations, each all of its terms.
+
+A term is an instance of one of the classes below; :data:`Term` is their union.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from gradcompat.versions import VersionSet
+
+Level = Literal["error", "warning", "note"]
+LEVELS: tuple[Level, ...] = ("note", "warning", "error")  # from low to high
+
+Basis = Literal["measured", "tags", "wheels", "release-notes", "reported"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackageTerm:
+    """A package of this (canonical) name is there, in one of these versions."""
+
+    name: str
+    versions: VersionSet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackageAbsentTerm:
+    """No package of this (canonical) name is there."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingTerm:
+    """A setting has one of these values, or lies in a numeric range.
+
+    Exactly one of ``values`` and ``comparison`` is set. ``comparison`` is an operator (``>``, ``>=``, ``<``, ``<=``,
+    ``!=``) and its operand. ``values`` compare equal; strings may hold ``*`` and ``?`` as in a shell.
+    """
+
+    key: str
+    values: tuple[bool | int | float | str, ...] = ()
+    comparison: tuple[str, int | float | str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelTerm:
+    """The model is of one of these classes (``LlavaForConditionalGeneration``; ``*`` as in a shell)."""
+
+    classes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SymbolTerm:
+    """The training code uses one of these symbols (``transformers.Adafactor``)."""
+
+    symbols: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PythonTerm:
+    """The interpreter is one of these versions."""
+
+    versions: VersionSet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlatformTerm:
+    """``sys.platform`` is one of these."""
+
+    platforms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VirtualTerm:
+    """A fact of the host (``__cuda``, ``__cuda_arch``, ``__nvidia_driver``, …) is one of these versions."""
+
+    name: str
+    versions: VersionSet
+
+
+Term = PackageTerm | PackageAbsentTerm | SettingTerm | ModelTerm | SymbolTerm | PythonTerm | PlatformTerm | VirtualTerm
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Combination:
+    """All of these terms hold. There is at least one :class:`PackageTerm` among them."""
+
+    terms: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionRemedy:
+    """Move a package into these versions; ``kind`` says which way that is."""
+
+    kind: Literal["upgrade", "downgrade"]
+    package: str
+    versions: VersionSet
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingRemedy:
+    """Give a setting this value."""
+
+    key: str
+    value: bool | int | float | str
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeRemedy:
+    """Change the training code; ``text`` says how, in one sentence or one line of code."""
+
+    text: str
+
+
+Remedy = VersionRemedy | SettingRemedy | CodeRemedy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """Where something is shown; ``type`` as in OSV, with INTRODUCED beside FIX."""
+
+    type: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Issue:
+    """One curated record."""
+
+    id: str
+    summary: str
+    details: str
+    level: Level
+    silent: bool
+    informational: bool
+    categories: tuple[str, ...]
+    affected: tuple[Combination, ...]
+    symptoms: tuple[str, ...]
+    remedies: tuple[Remedy, ...]
+    references: tuple[Reference, ...]
+    range_basis: Basis
+    evidence: tuple[str, ...]
+    withdrawn: str | None

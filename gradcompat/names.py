@@ -1,0 +1,16 @@
+"""Package names in their normalised form."""
+
+from __future__ import annotations
+
+import re
+
+_SEPARATORS = re.compile(r"[-_.]+")
+
+
+def normalise(name: str) -> str:
+    """The name as PEP 503 normalises it: ``Ruamel.YAML_clib`` is ``ruamel-yaml-clib``.
+
+    ``packaging.utils.canonicalize_name`` does the same, but importing that module also imports
+    ``packaging.tags``, ``platform`` and ``subprocess``, and every ``check`` would pay for it.
+    """
+    return _SEPARATORS.sub("-", name).lower()

@@ -1,0 +1,82 @@
+"""Terms in words, for "because …" and "affected if …"."""
+
+from __future__ import annotations
+
+from gradcompat.model.environment import Package, SettingValue
+from gradcompat.model.issue import (
+    ModelTerm,
+    PackageAbsentTerm,
+    PackageTerm,
+    PlatformTerm,
+    PythonTerm,
+    SettingTerm,
+    SymbolTerm,
+    Term,
+    VirtualTerm,
+)
+from gradcompat.versions import ALL, VersionSet
+
+_COMPARISONS = {">": "is more than", ">=": "is at least", "<": "is less than", "<=": "is at most", "!=": "is not"}
+_VIRTUAL = {
+    "__cuda": "CUDA",
+    "__cuda_arch": "the GPU's compute capability",
+    "__nvidia_driver": "the NVIDIA driver",
+    "__nccl": "NCCL",
+    "__glibc": "glibc",
+    "__rocm": "ROCm",
+}
+
+
+def value_text(value: SettingValue) -> str:
+    """A setting's value as configuration files write it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return ", ".join(value)
+    return str(value)
+
+
+def joined(words: tuple[str, ...], last: str = "or") -> str:
+    """``a``, ``a or b``, ``a, b or c``."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 package``, ``2 packages``."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def entry_text(package: Package) -> str:
+    """A package with its version, or with what is allowed."""
+    if package.version is not None:
+        return f"{package.name} {package.version}"
+    return f"{package.name}{package.specifier}" if package.specifier not in (None, "*") else package.name
+
+
+def condition(term: Term) -> str:
+    """What the term asks for, as a clause that can stand behind "if"."""
+    match term:
+        case PackageTerm(name=name, versions=versions):
+            return f"{name} is installed" if versions == ALL else f"{name} is {versions_text(versions)}"
+        case PackageAbsentTerm(name=name):
+            return f"{name} is not installed"
+        case SettingTerm(key=key, values=values, comparison=comparison):
+            if comparison is not None:
+                return f"{key} {_COMPARISONS[comparison[0]]} {value_text(comparison[1])}"
+            return f"{key} is {joined(tuple(value_text(value) for value in values))}"
+        case ModelTerm(classes=classes):
+            return f"the model is {joined(classes)}"
+        case SymbolTerm(symbols=symbols):
+            return f"the code uses {joined(symbols)}"
+        case PythonTerm(versions=versions):
+            return f"Python is {versions_text(versions)}"
+        case PlatformTerm(platforms=platforms):
+            return f"the platform is {joined(platforms)}"
+        case VirtualTerm(name=name, versions=versions):
+            subject = _VIRTUAL.get(name, name)
+            return f"{subject} is there" if versions == ALL else f"{subject} is {versions_text(versions)}"
+
+
+def versions_text(versions: VersionSet) -> str:
+    """A set of versions with "or" between its parts."""
+    return str(versions).replace(" || ", " or ")

@@ -1,0 +1,1 @@
+"""How a report is shown: one module a format, each with ``render(report, out)``."""

@@ -1,0 +1,104 @@
+"""A report as JSON: the contract that other tools build on. Keys may be added; none is taken away."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TextIO
+
+from gradcompat.model.finding import Advice
+from gradcompat.model.issue import CodeRemedy, Remedy, SettingRemedy, VersionRemedy
+from gradcompat.model.report import Advised, Audit, Report
+
+SCHEMA_VERSION = 1
+
+
+def render(report: Report, out: TextIO) -> None:
+    """Write the report as one JSON object."""
+    data = {
+        "schema_version": SCHEMA_VERSION,
+        "knowledge": {"records": report.records, "digest": report.digest, "date": report.date},
+        "environments": [_environment(audit) for audit in report.audits],
+        "findings": [_finding(advised) for audit in report.audits for advised in audit.findings],
+        "exit_status": report.exit_status,
+    }
+    out.write(json.dumps(data, ensure_ascii=False, indent=1) + "\n")
+
+
+def _environment(audit: Audit) -> dict[str, Any]:
+    return {
+        "source": audit.source,
+        "kind": audit.kind,
+        "packages": audit.packages,
+        "skipped": [
+            {
+                "what": skipped.what,
+                "reason": skipped.reason,
+                "gap": skipped.gap,
+                "path": None if skipped.location is None else skipped.location.path,
+                "line": None if skipped.location is None else skipped.location.line,
+            }
+            for skipped in audit.skipped
+        ],
+    }
+
+
+def _finding(advised: Advised) -> dict[str, Any]:
+    finding, issue = advised.finding, advised.finding.issue
+    return {
+        "id": issue.id,
+        "status": finding.status,
+        "level": issue.level,
+        "summary": issue.summary,
+        "silent": issue.silent,
+        "informational": issue.informational,
+        "categories": list(issue.categories),
+        "range_basis": issue.range_basis,
+        "source": finding.source,
+        "packages": [
+            {
+                "name": package.name,
+                "version": package.version,
+                "specifier": package.specifier,
+                "marker": package.marker,
+                "forks": list(package.forks),
+                "path": package.location.path,
+                "line": package.location.line,
+                "column": package.location.column,
+            }
+            for package in finding.packages
+        ],
+        "because": [
+            {
+                "sentence": reason.sentence,
+                "path": None if reason.location is None else reason.location.path,
+                "line": None if reason.location is None else reason.location.line,
+            }
+            for reason in finding.because
+        ],
+        "unknown": list(dict.fromkeys(unknown.key for group in finding.unknown for unknown in group)),
+        "conditions": [[unknown.sentence for unknown in group] for group in finding.unknown],
+        "probe": None,
+        "suppressed": None,
+        "references": [{"type": reference.type, "url": reference.url} for reference in issue.references],
+        "remedies": [_remedy(remedy) for remedy in issue.remedies],
+        "advice": None if advised.advice is None else _advice(advised.advice),
+    }
+
+
+def _advice(advice: Advice) -> dict[str, Any]:
+    return {
+        **_remedy(advice.remedy),
+        "target": advice.target,
+        "clears": advice.clears,
+        "introduces": list(advice.introduces),
+    }
+
+
+def _remedy(remedy: Remedy) -> dict[str, Any]:
+    match remedy:
+        case VersionRemedy(kind=kind, package=package, versions=versions, note=note):
+            return {"kind": kind, "package": package, "versions": str(versions), "note": note}
+        case SettingRemedy(key=key, value=value, note=note):
+            return {"kind": "setting", "key": key, "value": value, "note": note}
+        case CodeRemedy(text=text):
+            return {"kind": "code", "text": text}

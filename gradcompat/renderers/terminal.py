@@ -1,0 +1,48 @@
+"""Text for a terminal: what comes from files is made harmless, long sentences are wrapped."""
+
+from __future__ import annotations
+
+import shutil
+
+from gradcompat.model.environment import Skipped
+
+_MAX_WIDTH = 110
+_MIN_WIDTH = 50
+
+
+def safe(text: str) -> str:
+    r"""The text without anything that a terminal would obey: escapes, control and right-to-left marks are spelled out.
+
+    >>> safe("a\x1b[31mb")
+    'a\\x1b[31mb'
+    """
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
+
+
+def width() -> int:
+    """Columns to write in; 100 where there is no terminal, so that logs and tests read the same everywhere."""
+    return max(_MIN_WIDTH, min(shutil.get_terminal_size((100, 24)).columns, _MAX_WIDTH))
+
+
+def wrapped(text: str, columns: int, first: str, following: str) -> str:
+    """The words of a sentence over as many lines as it takes; a word longer than a line stays whole."""
+    lines: list[str] = []
+    line = first
+    empty = True
+    for word in safe(text).split(" "):
+        if not empty and len(line) + 1 + len(word) > columns:
+            lines.append(line)
+            line, empty = following, True
+        line += word if empty else " " + word
+        empty = False
+    lines.append(line)
+    return "\n".join(lines)
+
+
+def skipped_text(skipped: Skipped) -> str:
+    """One line for something that was not read."""
+    place = str(skipped.location) if skipped.location is not None else skipped.what
+    subject = place if skipped.what in place else f"{place}: {skipped.what}"
+    return safe(f"  {'not checked' if skipped.gap else 'note'}: {subject}: {skipped.reason}")

@@ -1,0 +1,207 @@
+"""A report for people: what breaks, why we think so, what we could not see, the smallest change that helps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TextIO
+
+from gradcompat.model.environment import Location, Package
+from gradcompat.model.finding import Advice, Finding
+from gradcompat.model.issue import LEVELS, CodeRemedy, Remedy, SettingRemedy, VersionRemedy
+from gradcompat.model.report import Advised, Audit, Report
+from gradcompat.phrases import counted, entry_text, value_text, versions_text
+from gradcompat.renderers.terminal import safe, skipped_text, width, wrapped
+
+_LABEL = 11
+_BASIS = {
+    "measured": "measured by running releases",
+    "tags": "read in the tagged sources",
+    "wheels": "read in the released files",
+    "release-notes": "stated in release notes",
+    "reported": "reported, not checked by us",
+}
+
+
+def render(report: Report, out: TextIO) -> None:
+    """Write the whole report."""
+    columns = width()
+    quiet = [audit for audit in report.audits if _nothing_to_say(audit)]
+    for audit in report.audits:
+        if len(report.audits) == 1 or not _nothing_to_say(audit):
+            _audit(audit, columns, out)
+    if len(report.audits) > 1 and quiet:
+        out.write(f"nothing found in {_names([audit.source for audit in quiet])}\n\n")
+    out.write(_summary(report) + "\n")
+
+
+def _nothing_to_say(audit: Audit) -> bool:
+    return audit.kind is not None and not audit.findings and not audit.skipped
+
+
+def _names(names: list[str]) -> str:
+    shown = ", ".join(safe(name) for name in names[:8])
+    return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"
+
+
+def _audit(audit: Audit, columns: int, out: TextIO) -> None:
+    if audit.kind is None:
+        for skipped in audit.skipped:
+            place = skipped.location if skipped.location is not None else skipped.what
+            out.write(safe(f"{place}: {skipped.reason}") + "\n")
+        if audit.hint is not None:
+            out.write(f"  {safe(audit.hint)}\n")
+        out.write("\n")
+        return
+    out.write(safe(_head(audit)) + "\n\n")
+    for advised in audit.findings:
+        if advised.finding.status == "affected":
+            _affected(advised, columns, out)
+    conditional = [advised for advised in audit.findings if advised.finding.status == "conditional"]
+    if conditional:
+        out.write("Depends on what was not seen:\n\n")
+        for advised in conditional:
+            _conditional(advised, columns, out)
+        _questions([advised.finding for advised in conditional], columns, out)
+    others = [advised.finding for advised in audit.findings if advised.finding.status == "not_affected"]
+    if others:
+        out.write("Does not apply:\n")
+        for finding in others:
+            out.write(wrapped(finding.issue.summary, columns, f"  {finding.issue.id} ", " " * 10) + "\n")
+        out.write("\n")
+    if audit.skipped:
+        for skipped in sorted(audit.skipped, key=lambda one: not one.gap):
+            out.write(skipped_text(skipped) + "\n")
+        out.write("\n")
+
+
+def _head(audit: Audit) -> str:
+    """The environment in one line; a source that already says what it is stays alone."""
+    kind = "" if audit.kind == "installed" else f"{audit.kind}, "
+    some = f", {audit.recognised} of them with records" if audit.packages else ""
+    return f"{audit.source}: {kind}{counted(audit.packages, 'package')}{some}"
+
+
+def _affected(advised: Advised, columns: int, out: TextIO) -> None:
+    finding, issue = advised.finding, advised.finding.issue
+    out.write(wrapped(issue.summary, columns, f"{issue.level} {issue.id}: ", "  ") + "\n")
+    _places(finding, columns, out)
+    out.write(_line("because", _because(finding), columns))
+    if issue.silent and not issue.informational:
+        out.write(_line("silent", "nothing is raised: the run goes on, wrong", columns))
+    out.write(_line("evidence", _evidence(finding), columns))
+    _fix(advised, columns, out)
+    out.write(_line("more", f"gradcompat explain {issue.id}", columns) + "\n")
+
+
+def _conditional(advised: Advised, columns: int, out: TextIO) -> None:
+    finding, issue = advised.finding, advised.finding.issue
+    out.write(wrapped(issue.summary, columns, f"  {issue.level} {issue.id}: ", "    ") + "\n")
+    _places(finding, columns, out, margin="    ")
+    alternatives = [" and ".join(unknown.sentence for unknown in one) for one in finding.unknown]
+    out.write(_line("affected if", ", or if ".join(alternatives), columns, margin="    "))
+    _fix(advised, columns, out, margin="    ")
+    out.write("\n")
+
+
+def _line(label: str, text: str, columns: int, margin: str = "  ") -> str:
+    return wrapped(text, columns, f"{margin}{label:<{_LABEL}} ", f"{margin}{'':<{_LABEL}} ") + "\n"
+
+
+def _places(finding: Finding, columns: int, out: TextIO, margin: str = "  ") -> None:
+    """Each package with its line; entries that differ in nothing but their place share one."""
+    places: dict[str, list[Location]] = {}
+    for package in finding.packages:
+        places.setdefault(entry_text(package) + _fork(package), []).append(package.location)
+    for text, locations in places.items():
+        where = ", ".join(str(location) for location in locations[:3])
+        more = f" and {len(locations) - 3} more" if len(locations) > 3 else ""
+        out.write(_line("at", f"{where}{more}  {text}", columns, margin))
+
+
+def _fork(package: Package) -> str:
+    """Which alternative of the lockfile an entry belongs to."""
+    if package.extras:
+        return f" (with {', '.join(package.extras)})"
+    if package.forks:
+        shown = ", ".join(package.forks[:3])
+        return f" ({shown}{', …' if len(package.forks) > 3 else ''})"
+    if package.marker is not None:
+        marker = package.marker if len(package.marker) <= 70 else package.marker[:69] + "…"
+        return f" (where {marker})"
+    return ""
+
+
+def _because(finding: Finding) -> str:
+    parts = []
+    for reason in finding.because:
+        place = reason.location
+        from_package = any(place is package.location for package in finding.packages)
+        parts.append(reason.sentence if place is None or from_package else f"{reason.sentence} ({place})")
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _evidence(finding: Finding) -> str:
+    references = [reference for reference in finding.issue.references if reference.type in ("FIX", "REPORT")]
+    url = (references or list(finding.issue.references))[0].url
+    return f"{_BASIS[finding.issue.range_basis]}; {url}"
+
+
+def _fix(advised: Advised, columns: int, out: TextIO, margin: str = "  ") -> None:
+    if advised.advice is not None:
+        out.write(_line("fix", _advice(advised.advice), columns, margin))
+    elif not advised.finding.issue.informational:
+        out.write(_line("fix", "no remedy of this record fits this environment", columns, margin))
+
+
+def _advice(advice: Advice) -> str:
+    text = remedy_text(advice.remedy, advice.target)
+    if advice.introduces:
+        return f"{text}; that brings {', '.join(advice.introduces)} instead"
+    return text
+
+
+def remedy_text(remedy: Remedy, target: str | None = None) -> str:
+    """A remedy in one clause; with the release to move to, where one was chosen."""
+    match remedy:
+        case VersionRemedy(kind=kind, package=package, versions=versions, note=note):
+            allowed = versions_text(versions)
+            if target is None:
+                text = f"{kind} {package} to {allowed}"
+            elif allowed == f"=={target}":
+                text = f"{kind} {package} to {target}"
+            else:
+                text = f"{kind} {package} to {target}, or another of {allowed}"
+        case SettingRemedy(key=key, value=value, note=note):
+            text = f"set {key} to {value_text(value)}"
+        case CodeRemedy(text=text):
+            note = None
+    return f"{text} ({note})" if note else text
+
+
+def _questions(findings: list[Finding], columns: int, out: TextIO) -> None:
+    """What would decide most of the open findings, as options to add."""
+    asked = Counter(
+        unknown.key
+        for finding in findings
+        for unknown in {one for group in finding.unknown for one in group}
+        if "." in unknown.key
+    )
+    if asked:
+        keys = [key for key, _ in sorted(asked.items(), key=lambda item: (-item[1], item[0]))[:4]]
+        hint = " ".join(f"--set {key}=…" for key in keys)
+        out.write(wrapped(f"To decide, add what you know: {hint}", columns, "  ", "    ") + "\n\n")
+
+
+def _summary(report: Report) -> str:
+    if all(audit.kind is None for audit in report.audits):
+        return "nothing could be read"
+    found = [advised.finding for audit in report.audits for advised in audit.findings]
+    levels = Counter(finding.issue.level for finding in found if finding.status == "affected")
+    unseen = sum(1 for finding in found if finding.status == "conditional")
+    gaps = sum(1 for audit in report.audits for skipped in audit.skipped if skipped.gap)
+    parts = [counted(levels[level], level) for level in reversed(LEVELS) if levels[level]] or ["no known defect found"]
+    if unseen:
+        parts.append(f"{unseen} depending on what was not seen")
+    if gaps:
+        parts.append(f"{gaps} not checked")
+    return f"{', '.join(parts)} ({counted(report.records, 'record')} of {report.date})"

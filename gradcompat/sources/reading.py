@@ -1,0 +1,60 @@
+"""Reads one document with the reader that fits: by its name, and by its content where the name is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from importlib import import_module
+from pathlib import PurePath
+
+from gradcompat.errors import Malformed
+from gradcompat.model.environment import Environment, Location, Skipped
+from gradcompat.sources.document import Document
+from gradcompat.sources.registry import BY_KIND, Reader, by_name
+
+
+def read(document: Document) -> Environment:
+    """The environment that a document describes.
+
+    Raises:
+        SourceError: if it is nothing that can be read, or broken.
+    """
+    if not document.text.strip():
+        raise Malformed("is empty", path=document.path)
+    name = PurePath(document.path).name
+    reader = None if document.file is None else by_name(name)
+    if reader is None or reader.text:
+        kind = _recognised(document.text)
+        if kind is None and reader is None:
+            raise Malformed(
+                "is nothing that gradcompat reads",
+                path=document.path,
+                hint="it reads lockfiles, requirements, pip and conda lists, SBOMs and pasted environment reports",
+            )
+        return _read_as(reader if kind is None and reader is not None else BY_KIND[str(kind)], document)
+    try:
+        return _read_as(reader, document)
+    except Malformed:
+        kind = _recognised(document.text)
+        if kind is None or kind == reader.kind:
+            raise
+        environment = _read_as(BY_KIND[kind], document)
+    note = Skipped(
+        what=name,
+        reason=f"is called like {reader.kind} and is {kind}: read as that",
+        gap=False,
+        location=Location(path=document.path),
+    )
+    return replace(environment, skipped=(note, *environment.skipped))
+
+
+def _recognised(text: str) -> str | None:
+    # Only names that say too little come here; its two dozen patterns are not compiled for a plain uv.lock.
+    from gradcompat.sources.recognise import recognise
+
+    return recognise(text)
+
+
+def _read_as(reader: Reader, document: Document) -> Environment:
+    read_document: Callable[[Document], Environment] = import_module(f"gradcompat.sources.{reader.module}").read
+    return read_document(document)

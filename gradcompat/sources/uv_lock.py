@@ -1,0 +1,93 @@
+"""``uv.lock``, versions 1 and 2 (any revision).
+
+One name may stand many times: a fork for each platform, Python version or extra that conflicts with another. The fork's
+``resolution-markers`` become the entry's marker, with uv's encoded extras (``extra-8-nanochat-cpu``) in it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from gradcompat.errors import Malformed, UnsupportedFormatVersion
+from gradcompat.model.environment import Environment, Package, SourceKind
+from gradcompat.names import normalise
+from gradcompat.sources.document import Document
+from gradcompat.sources.toml_text import TablePlaces, parse
+
+SUPPORTED = (1, 2)
+
+_KINDS: tuple[SourceKind, ...] = ("registry", "git", "url", "path", "directory", "editable", "virtual")
+_EXTRA = re.compile(r"extra\s*==\s*'(?:extra|group)-(\d+)-([^']+)'")
+
+
+def read(document: Document) -> Environment:
+    """Read a uv lockfile.
+
+    Raises:
+        Malformed: if it is not TOML or has no packages where uv puts them.
+        UnsupportedFormatVersion: if uv wrote a version that is not known here.
+    """
+    content = parse(document.text, document.path)
+    version = content.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or "lock-version" in content:
+        raise Malformed("has no `version = 1` at its top as uv.lock does", path=document.path)
+    if version not in SUPPORTED:
+        raise UnsupportedFormatVersion(
+            f"lockfile version {version} is not supported", path=document.path, hint="gradcompat reads versions 1 and 2"
+        )
+    entries = content.get("package", content.get("distribution", []))
+    header = "[[package]]" if "package" in content else "[[distribution]]"  # before uv 0.4
+    if not isinstance(entries, list):
+        raise Malformed("`package` is not an array of tables", path=document.path)
+    places = TablePlaces(document.text, document.path, header)
+    return Environment(
+        source=document.path,
+        kind="uv.lock",
+        packages=tuple(_package(entry, index, places, document.path) for index, entry in enumerate(entries)),
+        closed=True,
+    )
+
+
+def _package(entry: Any, index: int, places: TablePlaces, path: str) -> Package:
+    if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+        raise Malformed(f"`package[{index}]` has no name", path=path)
+    name = entry["name"]
+    location = places.find(index, name)
+    version = entry.get("version")
+    if version is not None and not isinstance(version, str):
+        raise Malformed(f"the version of {name} is not text", path=path, line=location.line)
+    source = entry.get("source", {})
+    kind: SourceKind = "registry"
+    if isinstance(source, dict):
+        kind = next((known for known in _KINDS if known in source), "registry")
+    markers = entry.get("resolution-markers", [])
+    marker = _any_of(markers) if isinstance(markers, list) and markers else None
+    return Package(
+        name=normalise(name),
+        version=version,
+        source=kind,
+        marker=marker,
+        extras=_extras(marker),
+        unreleased=kind == "git" and not _is_tag(source.get("git"), version),
+        location=location,
+    )
+
+
+def _any_of(markers: list[Any]) -> str:
+    return str(markers[0]) if len(markers) == 1 else " or ".join(f"({marker})" for marker in markers)
+
+
+def _extras(marker: str | None) -> tuple[str, ...]:
+    """The conflicting extras that choose this fork: ``extra-8-nanochat-cpu`` is ``cpu`` of the 8 letters nanochat."""
+    if marker is None:
+        return ()
+    found = (rest[int(length) + 1 :] or rest for length, rest in _EXTRA.findall(marker))
+    return tuple(dict.fromkeys(found))
+
+
+def _is_tag(git: Any, version: str | None) -> bool:
+    """Was the tag of that very release asked for (``?tag=v4.49.0`` or ``?rev=v4.49.0``)?"""
+    if not isinstance(git, str) or version is None:
+        return False
+    return re.search(rf"[?&](?:rev|tag)=v?{re.escape(version)}(?:[&#]|$)", git) is not None

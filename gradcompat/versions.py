@@ -1,0 +1,306 @@
+"""Sets of versions on the total order of PEP 440, and where a version that someone reports really sits.
+
+``SpecifierSet.contains`` is not used: ``2.6.0a0+ecf3bae40a.nv25.1`` is in neither ``<2.6`` nor ``>=2.6`` there, and
+pre-releases come and go with a flag. Here a set is a union of intervals between *cuts*; a cut lies just below or just
+above a version, so that every operator is a half-open interval and complements need no special cases.
+
+A version that names a commit rather than a release (``4.52.0.dev0``, ``2.6.0a0+git1234abc``, ``0.14.3+551331d``) is a
+*window* of the order: it holds in a set only if the whole window does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from packaging.version import Version
+
+from gradcompat.truth import Truth
+
+BELOW, ABOVE = 0, 1
+
+# A cut is (version, BELOW) or (version, ABOVE); None is minus infinity as a lower and plus infinity as an upper cut.
+Cut = tuple[Version, int]
+Interval = tuple[Cut | None, Cut | None]
+
+_CLAUSE = re.compile(r"\s*(===|~=|==|!=|<=|>=|<|>)\s*([^\s,]+)\s*")
+# A commit in a local label: `git0d4682f0`, `g551331d`, or bare hexadecimal that is neither a date nor a word. Seven
+# digits are one too: a short hash in thirty has no letter, and no date has that length.
+_COMMIT = re.compile(r"(?:git|g)[0-9a-f]{6,40}|(?=[a-f0-9]*[a-f])(?=[a-f0-9]*[0-9])[0-9a-f]{7,40}|[0-9]{7}")
+_VENDOR = re.compile(r"nv\d+|nv")
+
+
+@lru_cache(maxsize=4096)
+def parse_version(text: str) -> Version | None:
+    """The public part of a PEP 440 version (``2.5.1+cu124`` is ``2.5.1``), or None if it is none."""
+    try:
+        version = Version(text.strip())
+    except ValueError:  # InvalidVersion, or a number of more digits than int() takes
+        return None
+    return Version(version.public) if version.local else version
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Where a build may sit on the order of releases: from ``low`` to ``high``, both included.
+
+    For a release both are the release itself. ``prerelease`` marks a published alpha, beta or candidate, whose place
+    is exact although nobody may have looked at it.
+    """
+
+    low: Version
+    high: Version
+    prerelease: bool = False
+
+    @property
+    def exact(self) -> bool:
+        return self.low == self.high
+
+
+def _previous(version: Version) -> Version | None:
+    """The release that the development of this one started from, by the numbering alone."""
+    major, minor, micro = (*version.release, 0, 0)[:3]
+    epoch = f"{version.epoch}!" if version.epoch else ""
+    if micro:
+        return Version(f"{epoch}{major}.{minor}.{micro - 1}")
+    if minor:
+        return Version(f"{epoch}{major}.{minor - 1}.0")
+    # Which minor release came last before a major one, the number does not say.
+    return Version(f"{epoch}{major - 1}.0") if major else None
+
+
+@lru_cache(maxsize=4096)
+def locate(text: str, *, unreleased: bool = False) -> Window | None:
+    """Where the build that calls itself ``text`` sits, or None if ``text`` is not a version.
+
+    Args:
+        text: a version as a lockfile, an interpreter or a person wrote it.
+        unreleased: the package was built from a checkout that is not known to be the tag of a release.
+
+    >>> locate("2.5.1+cu124")
+    Window(low=<Version('2.5.1')>, high=<Version('2.5.1')>, prerelease=False)
+    >>> locate("4.52.0.dev0")
+    Window(low=<Version('4.51.0')>, high=<Version('4.52.0')>, prerelease=False)
+    """
+    try:
+        version = Version(text.strip())
+    except ValueError:
+        return None
+    public = Version(version.public) if version.local else version
+    segments = version.local.split(".") if version.local else []
+    at_a_commit = (
+        unreleased
+        or version.is_devrelease
+        or version.pre == ("a", 0)  # what torch calls its trunk; a first published alpha is a1
+        or any(_COMMIT.fullmatch(part) or _VENDOR.fullmatch(part) for part in segments)
+    )
+    if at_a_commit:
+        final = Version(public.base_version)
+        # `1.2.post3.dev1` (setuptools_scm and others) lies behind 1.2, not before it; `1.2rc1.post3.dev1` does not.
+        if public.post is not None and public.pre is None:
+            return Window(final, Version(f"{public.base_version}.post{public.post}"))
+        return Window(_previous(final) or public, final)
+    if public.is_prerelease:
+        return Window(public, Version(public.base_version), prerelease=True)
+    return Window(public, public)
+
+
+def _lower_key(cut: Cut | None) -> tuple[int, Version, int]:
+    return (0, _ZERO, 0) if cut is None else (1, *cut)
+
+
+def _upper_key(cut: Cut | None) -> tuple[int, Version, int]:
+    return (2, _ZERO, 0) if cut is None else (1, *cut)
+
+
+_ZERO = Version("0")
+
+
+@dataclass(frozen=True, slots=True)
+class VersionSet:
+    """A union of disjoint, sorted, non-empty intervals of versions."""
+
+    intervals: tuple[Interval, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> VersionSet:
+        """Read ``>=4.46.0,<4.46.3 || ==4.48.0``: a comma is *and*, ``||`` is *or*, ``*`` is every version.
+
+        Raises:
+            ValueError: if it is not of that form.
+        """
+        return any_of(cls._conjunction(alternative) for alternative in text.split("||"))
+
+    @classmethod
+    def _conjunction(cls, text: str) -> VersionSet:
+        if text.strip() == "*":
+            return ALL
+        result = ALL
+        for clause in text.split(","):
+            match = _CLAUSE.fullmatch(clause)
+            if match is None:
+                raise ValueError(f"`{text.strip()}` is not a set of versions: `{clause.strip()}` has no meaning")
+            result = result & cls._clause(match[1], match[2])
+        return result
+
+    @classmethod
+    def _clause(cls, operator: str, operand: str) -> VersionSet:
+        if operand.endswith(".*"):
+            if operator not in ("==", "!="):
+                raise ValueError(f"`{operator}{operand}`: a prefix goes with == and != only")
+            prefix = _public(operand[:-2])
+            if prefix != Version(prefix.base_version):
+                raise ValueError(f"`{operator}{operand}`: a prefix is made of numbers only")
+            # Ends where the prefix does: `1.0.*` has 1.0.post1 and 1.0.99, and no 1.1.dev0.
+            matching = cls._between((_dev0(prefix), BELOW), (_dev0(_bumped(prefix, len(prefix.release))), BELOW))
+            return matching if operator == "==" else ~matching
+        version = _public(operand)
+        match operator:
+            case "==" | "===":
+                return cls._between((version, BELOW), (version, ABOVE))
+            case "!=":
+                return ~cls._between((version, BELOW), (version, ABOVE))
+            case ">=":
+                return cls._between((version, BELOW), None)
+            case ">":
+                return cls._between((version, ABOVE), None)
+            case "<":
+                return cls._between(None, (version, BELOW))
+            case "<=":
+                return cls._between(None, (version, ABOVE))
+        # `~=` is the only operator that is left: `~=2.2.1` is `>=2.2.1, ==2.2.*`.
+        if len(version.release) < 2:
+            raise ValueError(f"`~={operand}` needs at least two parts")
+        return cls._between((version, BELOW), (_dev0(_bumped(version, len(version.release) - 1)), BELOW))
+
+    @classmethod
+    def _between(cls, low: Cut | None, high: Cut | None) -> VersionSet:
+        return cls(((low, high),))
+
+    def __or__(self, other: VersionSet) -> VersionSet:
+        return any_of((self, other))
+
+    def __and__(self, other: VersionSet) -> VersionSet:
+        met: list[Interval] = []
+        position_a = position_b = 0
+        while position_a < len(self.intervals) and position_b < len(other.intervals):
+            low_a, high_a = self.intervals[position_a]
+            low_b, high_b = other.intervals[position_b]
+            low = max(low_a, low_b, key=_lower_key)
+            high = min(high_a, high_b, key=_upper_key)
+            if low is None or high is None or low < high:
+                met.append((low, high))
+            # The interval that ends first meets nothing more.
+            if _upper_key(high_a) <= _upper_key(high_b):
+                position_a += 1
+            else:
+                position_b += 1
+        return VersionSet(tuple(met))
+
+    def __invert__(self) -> VersionSet:
+        gaps: list[Interval] = []
+        start: Cut | None = None
+        for low, high in self.intervals:
+            if low is not None:
+                gaps.append((start, low))
+            if high is None:
+                return VersionSet(tuple(gaps))
+            start = high
+        gaps.append((start, None))
+        return VersionSet(tuple(gaps))
+
+    def __contains__(self, version: Version) -> bool:
+        return any(
+            (low is None or low <= (version, BELOW)) and (high is None or (version, ABOVE) <= high)
+            for low, high in self.intervals
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self.intervals)
+
+    def __le__(self, other: VersionSet) -> bool:
+        """Is every version of this set in the other one?"""
+        return not (self & ~other)
+
+    @property
+    def bounded(self) -> bool:
+        """Does it end on both sides?"""
+        return bool(self) and self.intervals[0][0] is not None and self.intervals[-1][1] is not None
+
+    @property
+    def bounds(self) -> Iterator[Version]:
+        """Every version that a bound is at, from low to high."""
+        for low, high in self.intervals:
+            if low is not None:
+                yield low[0]
+            if high is not None:
+                yield high[0]
+
+    def truth(self, window: Window) -> Truth:
+        """Is a build that sits somewhere in this window in the set?"""
+        if window.exact:
+            return Truth.of(window.low in self)
+        if window.prerelease:
+            settled = any(bound.is_prerelease and Version(bound.base_version) == window.high for bound in self.bounds)
+            if settled:  # whoever drew a bound between pre-releases has looked at them
+                return Truth.of(window.low in self)
+        whole = VersionSet((((window.low, BELOW), (window.high, ABOVE)),))
+        met = whole & self
+        if not met:
+            return Truth.NO
+        return Truth.YES if met == whole else Truth.UNKNOWN
+
+    def __str__(self) -> str:
+        if self == ALL:
+            return "*"
+        return " || ".join(_interval_text(low, high) for low, high in self.intervals) or "nothing"
+
+
+ALL = VersionSet(((None, None),))
+
+
+def any_of(sets: Iterable[VersionSet]) -> VersionSet:
+    """The union of all of them."""
+    merged: list[Interval] = []
+    every = (interval for versions in sets for interval in versions.intervals)
+    for low, high in sorted(every, key=lambda interval: _lower_key(interval[0])):
+        if merged and _touches(merged[-1][1], low):
+            last_low, last_high = merged[-1]
+            merged[-1] = (last_low, max(last_high, high, key=_upper_key))
+        else:
+            merged.append((low, high))
+    return VersionSet(tuple(merged))
+
+
+def _touches(high: Cut | None, low: Cut | None) -> bool:
+    return high is None or low is None or low <= high
+
+
+def _public(text: str) -> Version:
+    version = parse_version(text)
+    if version is None:
+        raise ValueError(f"`{text}` is not a version")
+    return version
+
+
+def _dev0(version: Version) -> Version:
+    return Version(f"{version.epoch}!{'.'.join(map(str, version.release))}.dev0")
+
+
+def _bumped(version: Version, length: int) -> Version:
+    """The first version behind all that share the first ``length`` parts."""
+    release = (*version.release, 0, 0)[:length]
+    return Version(f"{version.epoch}!{'.'.join(map(str, (*release[:-1], release[-1] + 1)))}")
+
+
+def _interval_text(low: Cut | None, high: Cut | None) -> str:
+    if low is not None and high is not None and low[0] == high[0]:
+        return f"=={low[0]}"
+    parts = []
+    if low is not None:
+        parts.append(f"{'>=' if low[1] == BELOW else '>'}{low[0]}")
+    if high is not None:
+        parts.append(f"{'<' if high[1] == BELOW else '<='}{high[0]}")
+    return ",".join(parts)

@@ -1,0 +1,181 @@
+"""The settings that records and users may speak of: every key, its type and its meaning.
+
+Keys are the tools' own words where they agree, below one prefix for each subject. ``--set KEY=VALUE`` takes these, and
+``knowledge lint`` refuses a record that uses another.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import Literal
+
+from gradcompat.errors import UsageError
+from gradcompat.model.environment import SettingValue
+
+KeyType = Literal["bool", "int", "float", "str", "list", "version"]
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key: its type, and what it says in half a sentence."""
+
+    type: KeyType
+    meaning: str
+
+
+KEYS: dict[str, Key] = {
+    "training.framework": Key("str", "what drives the loop: transformers.Trainer, lightning, accelerate, trl, torch"),
+    "training.gradient_accumulation_steps": Key("int", "micro-batches in one optimizer step"),
+    "training.per_device_train_batch_size": Key("int", "samples in one micro-batch on one device"),
+    "training.gradient_checkpointing": Key("bool", "activations are recomputed in the backward pass"),
+    "training.use_reentrant": Key("bool", "checkpointing uses torch's reentrant implementation"),
+    "training.enable_input_require_grads": Key("bool", "the model's input embeddings are made to require grad"),
+    "training.frozen_embeddings": Key("bool", "the input embeddings are not trained while later layers are"),
+    "training.checkpointing_before_peft": Key("bool", "checkpointing is enabled before get_peft_model is called"),
+    "training.average_tokens_across_devices": Key("bool", "the token count of a step is summed over all processes"),
+    "training.label_smoothing_factor": Key("float", "label smoothing of the loss"),
+    "training.max_grad_norm": Key("float", "gradient clipping by global norm; 0 is off"),
+    "training.num_train_epochs": Key("float", "passes over the data"),
+    "training.resume_from_checkpoint": Key("bool", "the run goes on from a checkpoint"),
+    "training.seed": Key("int", "seed of the run"),
+    "training.manual_optimization": Key("bool", "Lightning's automatic optimization is off"),
+    "training.use_liger_kernel": Key("bool", "Liger kernels replace parts of the model"),
+    "training.torch_compile": Key("bool", "the model goes through torch.compile"),
+    "training.neftune_noise_alpha": Key("float", "noise on the embeddings"),
+    "training.packing": Key("bool", "several examples share one sequence"),
+    "training.padding_free": Key("bool", "batches are flattened into one sequence without padding"),
+    "training.dataloader_num_workers": Key("int", "worker processes of the data loader"),
+    "training.loss_type": Key("str", "which loss a trainer computes, in its own word"),
+    "training.method": Key("str", "sft, dpo, orpo, kto, ppo, grpo, gkd, reward, pretrain, dreambooth"),
+    "model.architecture": Key("list", "class of the model: LlavaForConditionalGeneration"),
+    "model.family": Key("str", "model_type of the model's config: llava, qwen2, mixtral"),
+    "model.attn_implementation": Key("str", "eager, sdpa, flash_attention_2, flex_attention"),
+    "model.use_cache": Key("bool", "the forward pass keeps keys and values"),
+    "model.torch_dtype": Key("str", "dtype that the weights are loaded in"),
+    "model.accepts_loss_kwargs": Key("bool", "the model divides by num_items_in_batch itself"),
+    "model.tied_embeddings": Key("bool", "input and output embeddings are one tensor"),
+    "model.output_router_logits": Key("bool", "a mixture of experts adds its auxiliary loss"),
+    "peft.method": Key("str", "lora, adalora, loha, lokr, prefix_tuning, prompt_tuning, ia3, …"),
+    "peft.target_parameters": Key("bool", "LoRA is put on parameters instead of modules"),
+    "peft.modules_to_save": Key("bool", "whole modules are trained beside the adapter"),
+    "peft.adapters": Key("int", "number of adapters on one model"),
+    "peft.layers_to_transform": Key("bool", "only some layers get the adapter"),
+    "peft.optimizer": Key("str", "an optimizer of PEFT's own: lorafa, loraplus"),
+    "peft.prepare_model_for_kbit_training": Key("bool", "that function is called on the quantised model"),
+    "quantization.method": Key("str", "bitsandbytes, gptq, awq, torchao, …"),
+    "quantization.bits": Key("int", "bits of a weight"),
+    "quantization.double_quant": Key("bool", "the quantisation constants are quantised too"),
+    "precision.mode": Key("str", "no, fp16, bf16, fp8"),
+    "precision.tf32": Key("bool", "TF32 matrix products"),
+    "optimizer.name": Key("str", "adamw_torch, adafactor, adamw_8bit, lion_8bit, sgd, …"),
+    "optimizer.fused": Key("bool", "one kernel updates all parameters"),
+    "optimizer.library": Key("str", "where the optimizer comes from: torch, transformers, bitsandbytes, deepspeed"),
+    "optimizer.scheduler": Key("str", "the learning rate's schedule: linear, cosine, …"),
+    "distributed.strategy": Key("str", "none, ddp, dp, fsdp, deepspeed, tensor_parallel, pipeline"),
+    "distributed.processes": Key("int", "number of training processes"),
+    "distributed.backend": Key("str", "nccl, gloo, mpi"),
+    "fsdp.version": Key("int", "1 or 2"),
+    "fsdp.sharding_strategy": Key("str", "FULL_SHARD, SHARD_GRAD_OP, HYBRID_SHARD, NO_SHARD"),
+    "fsdp.auto_wrap": Key("bool", "submodules are wrapped by a policy"),
+    "fsdp.state_dict_type": Key("str", "FULL_STATE_DICT, SHARDED_STATE_DICT, LOCAL_STATE_DICT"),
+    "fsdp.use_orig_params": Key("bool", "parameters keep their shapes in FSDP 1"),
+    "deepspeed.zero_stage": Key("int", "0 to 3"),
+    "deepspeed.offload_optimizer": Key("str", "none, cpu, nvme"),
+    "deepspeed.offload_param": Key("str", "none, cpu, nvme"),
+    "deepspeed.overlap_comm": Key("bool", "gradients are reduced during the backward pass"),
+    "deepspeed.contiguous_gradients": Key("bool", "gradients are copied into one buffer"),
+    "deepspeed.communication_data_type": Key("str", "fp32, fp16, bf16"),
+    "deepspeed.grad_accum_dtype": Key("str", "fp32, fp16, bf16"),
+    "deepspeed.gradient_clipping": Key("float", "clipping by global norm in the engine; 0 is off"),
+    "deepspeed.pipeline_stages": Key("int", "stages of a PipelineModule"),
+    "deepspeed.moe": Key("bool", "the model has DeepSpeed MoE layers"),
+    "deepspeed.immediate_grad_update": Key("bool", "bf16 gradients are accumulated as they come"),
+    "data.streaming": Key("bool", "an iterable dataset is read"),
+    "data.shuffle": Key("bool", "the data are shuffled"),
+    "data.unequal_labels": Key("bool", "micro-batches differ in the number of labels that count"),
+    "data.pad_is_eos": Key("bool", "the padding token is the end-of-sequence token"),
+    "data.sequence_length": Key("int", "tokens of a sequence"),
+    "code.symbols": Key("list", "functions and classes that the training code uses: transformers.Adafactor"),
+    "host.cuda": Key("version", "CUDA version of driver and runtime"),
+    "host.cuda_arch": Key("version", "compute capability of the GPU: 8.0, 9.0, 12.0"),
+    "host.nvidia_driver": Key("version", "version of the NVIDIA driver"),
+    "host.nccl": Key("version", "version of NCCL"),
+    "host.glibc": Key("version", "version of glibc"),
+    "host.rocm": Key("version", "version of ROCm"),
+    "host.device": Key("str", "what the training runs on: cuda, rocm, mps, xpu, cpu"),
+    "host.python": Key("version", "version of the interpreter"),
+    "host.platform": Key("str", "linux, darwin, win32"),
+}
+
+VIRTUAL_PACKAGES = {
+    "host.cuda": "__cuda",
+    "host.cuda_arch": "__cuda_arch",
+    "host.nvidia_driver": "__nvidia_driver",
+    "host.nccl": "__nccl",
+    "host.glibc": "__glibc",
+    "host.rocm": "__rocm",
+}
+
+_TRUE = frozenset({"true", "yes", "on", "1"})
+_FALSE = frozenset({"false", "no", "off", "0"})
+
+
+def parse_setting(text: str) -> tuple[str, SettingValue]:
+    """Read ``KEY=VALUE`` as the command line takes it.
+
+    Raises:
+        UsageError: if the key is not in the vocabulary or the value is not of its type.
+    """
+    key, equals, value = text.partition("=")
+    key, value = key.strip(), value.strip()
+    if not equals or not value:
+        raise UsageError(f"`--set {text}` is not of the form KEY=VALUE")
+    if key not in KEYS:
+        close = difflib.get_close_matches(key, KEYS, n=1)
+        raise UsageError(
+            f"`{key}` is no setting that is known here",
+            hint=f"did you mean `{close[0]}`?" if close else "`gradcompat explain settings` lists them",
+        )
+    return key, parse_value(key, value)
+
+
+def parse_value(key: str, value: str) -> SettingValue:
+    """The value of a known key, from text.
+
+    Raises:
+        UsageError: if the text is not of the key's type.
+    """
+    wanted = KEYS[key].type
+    try:
+        match wanted:
+            case "int":
+                return int(value)
+            case "float":
+                return float(value)
+            case "bool":
+                if value.lower() in _TRUE:
+                    return True
+                if value.lower() in _FALSE:
+                    return False
+                raise ValueError(value)
+            case "list":
+                return tuple(part.strip() for part in value.split(",") if part.strip())
+            case "version":
+                if not value[0].isdigit():
+                    raise ValueError(value)
+                return value
+            case "str":
+                return value
+    except ValueError:
+        raise UsageError(f"`{value}` is no value for `{key}`, which takes {_ARTICLE[wanted]}") from None
+
+
+_ARTICLE: dict[KeyType, str] = {
+    "bool": "true or false",
+    "int": "a whole number",
+    "float": "a number",
+    "str": "a word",
+    "list": "words joined by commas",
+    "version": "a version",
+}
