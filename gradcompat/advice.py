@@ -7,9 +7,9 @@ over for the next. A change of the training code cannot be tried here, and says 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from gradcompat.matcher import Names, key_of, match
+from gradcompat.matcher import MAX_CHOICES, Names, key_of, match
 from gradcompat.model.environment import Environment, Location, Package, Setting
 from gradcompat.model.finding import Advice, Finding
 from gradcompat.model.issue import CodeRemedy, Issue, PackageTerm, SettingRemedy, VersionRemedy
@@ -27,34 +27,47 @@ def advise(finding: Finding, environment: Environment, issues: Sequence[Issue], 
         issues: everything that was matched against.
         names: under which names packages go.
     """
+    if len(finding.packages) > MAX_CHOICES:
+        # No lockfile that somebody works with; trying remedies on it would take longer than anybody waits.
+        return next((_untried(remedy) for remedy in finding.issue.remedies if isinstance(remedy, CodeRemedy)), None)
     tried: list[Advice] = []
     code: Advice | None = None
-    target: str | None
     for remedy in finding.issue.remedies:
+        change: _Change | None
         match remedy:
             case VersionRemedy():
-                moved = _moved(environment, finding, remedy, names)
-                if moved is None:
-                    continue
-                target, after, changed = moved
+                change = _moved(environment, finding, remedy, names)
             case SettingRemedy():
-                target, after = None, _with_setting(environment, remedy)
-                changed = {id(package) for package in finding.packages}
+                change = _Change(_with_setting(environment, remedy), {id(package) for package in finding.packages})
             case CodeRemedy():
-                code = code or Advice(remedy=remedy, clears=False, target=None, introduces=())
+                code = code or _untried(remedy)
                 continue
         # Another fork may have a finding of this issue of its own, and gets advice of its own.
-        if any(
-            one.status != "not_affected" and any(id(package) in changed for package in one.packages)
-            for one in match(after, [finding.issue], names)
+        if change is None or any(
+            one.status != "not_affected" and any(id(package) in change.touched for package in one.packages)
+            for one in match(change.environment, [finding.issue], names)
         ):
             continue
-        introduces = tuple(sorted(_introduced(remedy, environment, after, issues, names)))
-        advice = Advice(remedy=remedy, clears=True, target=target, introduces=introduces)
+        introduces = tuple(sorted(_introduced(remedy, environment, change.environment, issues, names)))
+        advice = Advice(remedy=remedy, clears=True, target=change.target, package=change.package, introduces=introduces)
         if not introduces:
             return advice
         tried.append(advice)
     return code or min(tried, key=lambda advice: len(advice.introduces), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """An environment after a remedy, and the ids of the entries that a finding would have to be about to remain."""
+
+    environment: Environment
+    touched: set[int]
+    target: str | None = None
+    package: str | None = None
+
+
+def _untried(remedy: CodeRemedy) -> Advice:
+    return Advice(remedy=remedy, clears=False, target=None, introduces=())
 
 
 def _introduced(
@@ -84,13 +97,10 @@ def _affected_ids(environment: Environment, issues: Sequence[Issue], names: Name
     return {one.issue.id for one in match(environment, issues, names) if one.status == "affected"}
 
 
-def _moved(
-    environment: Environment, finding: Finding, remedy: VersionRemedy, names: Names
-) -> tuple[str, Environment, set[int]] | None:
-    """The release that the remedy leads to, the environment with it and the ids of the entries that were changed.
+def _moved(environment: Environment, finding: Finding, remedy: VersionRemedy, names: Names) -> _Change | None:
+    """The environment with the release that the remedy leads to; None if the remedy leads another way.
 
-    None if the remedy leads another way. Entries of a range have no version to start from: they go up, to the first
-    release that the remedy names.
+    Entries of a range have no version to start from: they go up, to the first release that the remedy names.
     """
     wanted = names.families.get(remedy.package, remedy.package)
     concerned = {id(package): package for package in finding.packages if names.canonical(package) == wanted}
@@ -110,15 +120,16 @@ def _moved(
         target = max((end for end in ends if end < min(versions)), default=None)
     if target is None:
         return None
-    changed: set[int] = set()
+    touched: set[int] = set()
     packages: list[Package] = []
     for package in environment.packages:
         entry = package
         if id(package) in concerned:
             entry = replace(package, version=str(target), specifier=None, unreleased=False)
-            changed.add(id(entry))
+            touched.add(id(entry))
         packages.append(entry)
-    return str(target), replace(environment, packages=tuple(packages)), changed
+    name = next(iter(concerned.values())).name
+    return _Change(replace(environment, packages=tuple(packages)), touched, str(target), name)
 
 
 def _with_setting(environment: Environment, remedy: SettingRemedy) -> Environment:

@@ -71,6 +71,7 @@ class _Verdict:
     sentence: str
     key: str
     location: Location | None = None
+    unlisted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +220,7 @@ def _combined(combination: Combination, entries: tuple[Package, ...], verdicts: 
             if verdict.truth is Truth.YES
         ),
         unknown=tuple(
-            Unknown(key=verdict.key, sentence=verdict.sentence)
+            Unknown(key=verdict.key, sentence=verdict.sentence, unlisted=verdict.unlisted)
             for verdict in verdicts
             if verdict.truth is Truth.UNKNOWN
         ),
@@ -270,7 +271,7 @@ def _allowed(specifier: str | None) -> VersionSet | None:
 def _absent_package(term: PackageTerm, view: _View) -> _Verdict:
     if view.environment.closed:
         return _Verdict(Truth.NO, f"{term.name} is not installed", term.name)
-    return _Verdict(Truth.UNKNOWN, condition(term), term.name)
+    return _Verdict(Truth.UNKNOWN, condition(term), term.name, unlisted=True)
 
 
 def _absence(term: PackageAbsentTerm, chosen: tuple[Package, ...], view: _View) -> _Verdict:
@@ -326,13 +327,11 @@ def key_of(term: Term) -> str | None:
 def _setting(term: Term, key: str, view: _View, holds: Callable[[SettingValue], Truth]) -> _Verdict:
     """A setting that stands several times holds if all of its places agree."""
     stated = view.settings.get(key, [])
-    truths = {holds(setting.value) for setting in stated}
-    if len(truths) != 1:
-        return _Verdict(Truth.UNKNOWN, condition(term), key)
-    truth = truths.pop()
-    if truth is Truth.UNKNOWN:
-        return _Verdict(truth, condition(term), key)
-    first = stated[0]
+    truths = {Truth.UNKNOWN if setting.value is None else holds(setting.value) for setting in stated}
+    truth = truths.pop() if len(truths) == 1 else Truth.UNKNOWN
+    first = stated[0] if stated else None
+    if truth is Truth.UNKNOWN or first is None or first.value is None:
+        return _Verdict(Truth.UNKNOWN, condition(term), key, None if first is None else first.location)
     return _Verdict(truth, f"{key} is {value_text(first.value)}", key, first.location)
 
 

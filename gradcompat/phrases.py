@@ -41,6 +41,11 @@ def joined(words: tuple[str, ...], last: str = "or") -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"
 
 
+def _some(words: tuple[str, ...]) -> str:
+    """A long list by its first members; a record's own page has the whole of it."""
+    return joined(words) if len(words) <= 3 else f"{', '.join(words[:2])} or one of {len(words) - 2} others"
+
+
 def counted(number: int, noun: str) -> str:
     """``1 package``, ``2 packages``."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
@@ -65,9 +70,9 @@ def condition(term: Term) -> str:
                 return f"{key} {_COMPARISONS[comparison[0]]} {value_text(comparison[1])}"
             return f"{key} is {joined(tuple(value_text(value) for value in values))}"
         case ModelTerm(classes=classes):
-            return f"the model is {joined(classes)}"
+            return f"the model is {_some(classes)}"
         case SymbolTerm(symbols=symbols):
-            return f"the code uses {joined(symbols)}"
+            return f"the code uses {_some(symbols)}"
         case PythonTerm(versions=versions):
             return f"Python is {versions_text(versions)}"
         case PlatformTerm(platforms=platforms):

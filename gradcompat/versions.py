@@ -71,7 +71,7 @@ def _previous(version: Version) -> Version | None:
     return Version(f"{epoch}{major - 1}.0") if major else None
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=65536)
 def locate(text: str, *, unreleased: bool = False) -> Window | None:
     """Where the build that calls itself ``text`` sits, or None if ``text`` is not a version.
 

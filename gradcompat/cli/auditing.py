@@ -10,12 +10,12 @@ from pathlib import Path
 
 from gradcompat.advice import advise
 from gradcompat.errors import NotFound, SourceError
+from gradcompat.formats.document import Document, decode, read_document
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.matcher import match
 from gradcompat.model.environment import Environment, Location, Package, Setting, SettingValue, Skipped
 from gradcompat.model.issue import LEVELS, Level
 from gradcompat.model.report import Advised, Audit
-from gradcompat.sources.document import Document, decode, read_document
 from gradcompat.sources.reading import read
 from gradcompat.versions import parse_version
 from gradcompat.vocabulary import VIRTUAL_PACKAGES
@@ -106,7 +106,7 @@ def _active() -> Environment:
 
 
 def _standard_input() -> Environment:
-    from gradcompat.sources.document import MAX_BYTES
+    from gradcompat.formats.document import MAX_BYTES
 
     if sys.stdin is None or sys.stdin.isatty():
         raise NotFound("standard input is a terminal", path="-", hint="pipe a `pip list` or a lockfile into it")
@@ -253,9 +253,7 @@ def _missing_versions(environment: Environment, base: KnowledgeBase) -> list[Ski
 def _missing(package: Package) -> str:
     if package.version is not None:
         return f"`{package.version}` is not a version"
-    if package.specifier in (None, "*"):
-        return "no version is given"
-    return f"only a range is given: {package.specifier}"
+    return "no version is given" if package.specifier is None else "only a range is given, no version"
 
 
 def exit_status(audits: Sequence[Audit], options: Options) -> int:

@@ -31,8 +31,8 @@ def configuration(start: Path) -> dict[str, Any]:
         # Most projects have no such table, and then their file need not be parsed.
         if _TABLE not in path.read_bytes():
             return {}
-        from gradcompat.sources.document import read_document
-        from gradcompat.sources.toml_text import parse
+        from gradcompat.formats.document import read_document
+        from gradcompat.formats.toml_text import parse
 
         content = parse(read_document(path).text, path.as_posix())
     except SourceError as error:

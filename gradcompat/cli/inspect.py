@@ -10,10 +10,10 @@ from typing import Any, TextIO
 from gradcompat.cli.app import print_error
 from gradcompat.cli.auditing import File, Unreadable, sources_of
 from gradcompat.errors import SourceError, UsageError
+from gradcompat.formats.document import read_document
 from gradcompat.model.environment import Environment, Skipped
 from gradcompat.phrases import counted
 from gradcompat.renderers.terminal import safe, skipped_text
-from gradcompat.sources.document import read_document
 from gradcompat.sources.reading import read
 
 
@@ -54,7 +54,7 @@ def run(targets: Sequence[str], *, python: str | None, form: str) -> int:
         for environment in environments:
             _text(environment, sys.stdout)
         for skipped in passed:
-            sys.stdout.write(skipped_text(skipped) + "\n")
+            sys.stdout.write(f"  {safe(skipped_text(skipped))}\n")
     gaps = any(skipped.gap for one in environments for skipped in one.skipped)
     return 3 if failed or gaps or any(skipped.gap for skipped in passed) else 0
 
@@ -122,4 +122,4 @@ def _text(environment: Environment, out: TextIO) -> None:
         where = f"line {place.line}" if place.path == environment.source and place.line is not None else str(place)
         out.write(safe(f"  {package.name:<{width}}  {version}  {where}{detail}") + "\n")
     for skipped in environment.skipped:
-        out.write(skipped_text(skipped) + "\n")
+        out.write(f"  {safe(skipped_text(skipped))}\n")

@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from gradcompat.errors import KnowledgeError, Malformed
+from gradcompat.formats.yaml_nodes import Mapping, Node, Scalar, Sequence, parse
 from gradcompat.knowledge.schema import Knowledge, PackageFacts, Record
-from gradcompat.yaml_nodes import Mapping, Node, Scalar, Sequence, parse
 
 Plain = None | bool | int | float | str | list[Any] | dict[str, Any]
 

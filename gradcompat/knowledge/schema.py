@@ -174,8 +174,10 @@ class VersionRemedy(_Strict):
         low, high = VersionSet.parse(self.versions).intervals[0 if self.kind == "upgrade" else -1]
         end, side = (low, 0) if self.kind == "upgrade" else (high, 1)
         if end is None or end[1] != side:
-            wanted = "begin with `>=`" if self.kind == "upgrade" else "end with `<=`"
-            raise ValueError(f"a remedy that is an {self.kind} has to {wanted} a release, or be `==`")
+            wanted = (
+                "an upgrade has to begin with `>=`" if self.kind == "upgrade" else "a downgrade has to end with `<=`"
+            )
+            raise ValueError(f"a remedy that is {wanted} a release, or be `==`")
         return str(end[0])
 
 

@@ -60,11 +60,19 @@ SettingValue = bool | int | float | str | tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """One fact about the training run, in the vocabulary of :mod:`gradcompat.vocabulary`."""
+    """One fact about the training run, in the vocabulary of :mod:`gradcompat.vocabulary`.
+
+    Attributes:
+        key: a key of the vocabulary.
+        value: its value; None where it is set to something that is not literal (``${steps}``, ``auto``).
+        location: where the value stands.
+        spelling: the line with ``{}`` in the place of the value, to show a change: ``gradient_accumulation_steps: {}``.
+    """
 
     key: str
-    value: SettingValue
+    value: SettingValue | None
     location: Location
+    spelling: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,10 +19,12 @@ class Unknown:
         key: what would have to be known: a setting's key, ``model.architecture``, ``code.symbols``, the name of a
             package, ``python``, ``platform`` or a virtual package.
         sentence: the condition in words, to go behind "affected if".
+        unlisted: it is about a package that the environment does not list, and may hold besides.
     """
 
     key: str
     sentence: str
+    unlisted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +64,12 @@ class Advice:
         remedy: the change.
         clears: matching again without this finding was seen; False for a change of code, which cannot be tried here.
         target: the version a version remedy was tried with.
+        package: the name of that package in this environment; another one of its family than the record may say.
         introduces: ids of issues that would newly be found after the change.
     """
 
     remedy: Remedy
     clears: bool
     target: str | None
+    package: str | None = None
     introduces: tuple[str, ...]

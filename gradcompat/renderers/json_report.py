@@ -88,6 +88,7 @@ def _finding(advised: Advised) -> dict[str, Any]:
 def _advice(advice: Advice) -> dict[str, Any]:
     return {
         **_remedy(advice.remedy),
+        **({} if advice.package is None else {"package": advice.package}),
         "target": advice.target,
         "clears": advice.clears,
         "introduces": list(advice.introduces),

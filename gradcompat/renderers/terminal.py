@@ -42,7 +42,7 @@ def wrapped(text: str, columns: int, first: str, following: str) -> str:
 
 
 def skipped_text(skipped: Skipped) -> str:
-    """One line for something that was not read."""
+    """One sentence for something that was not read: where it stands, what it is, why."""
     place = str(skipped.location) if skipped.location is not None else skipped.what
     subject = place if skipped.what in place else f"{place}: {skipped.what}"
-    return safe(f"  {'not checked' if skipped.gap else 'note'}: {subject}: {skipped.reason}")
+    return f"{'not checked' if skipped.gap else 'note'}: {subject}: {skipped.reason}"

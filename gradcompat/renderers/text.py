@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import TextIO
 
-from gradcompat.model.environment import Location, Package
+from gradcompat.model.environment import Location, Package, Skipped
 from gradcompat.model.finding import Advice, Finding
 from gradcompat.model.issue import LEVELS, CodeRemedy, Remedy, SettingRemedy, VersionRemedy
 from gradcompat.model.report import Advised, Audit, Report
-from gradcompat.phrases import counted, entry_text, value_text, versions_text
+from gradcompat.phrases import counted, entry_text, joined, value_text, versions_text
 from gradcompat.renderers.terminal import safe, skipped_text, width, wrapped
 
-_LABEL = 11
+_LABEL = 9
+_MOST = 8  # places of one finding that are shown
 _BASIS = {
     "measured": "measured by running releases",
     "tags": "read in the tagged sources",
@@ -59,19 +60,21 @@ def _audit(audit: Audit, columns: int, out: TextIO) -> None:
     conditional = [advised for advised in audit.findings if advised.finding.status == "conditional"]
     if conditional:
         out.write("Depends on what was not seen:\n\n")
-        for advised in conditional:
-            _conditional(advised, columns, out)
-        _questions([advised.finding for advised in conditional], columns, out)
+        here = [advised for advised in conditional if not _needs_another_package(advised.finding)]
+        _conditional([advised for advised in here if advised.finding.issue.level != "note"], columns, out)
+        _also(conditional, columns, out)
+        notes = [advised.finding.issue.id for advised in here if advised.finding.issue.level == "note"]
+        if notes:
+            text = f"{joined(tuple(dict.fromkeys(notes)), 'and')} may apply; gradcompat explain ID shows one"
+            out.write(wrapped(text, columns, "  note: ", "    ") + "\n\n")
+        _questions([advised.finding for advised in here], columns, out)
     others = [advised.finding for advised in audit.findings if advised.finding.status == "not_affected"]
     if others:
         out.write("Does not apply:\n")
         for finding in others:
             out.write(wrapped(finding.issue.summary, columns, f"  {finding.issue.id} ", " " * 10) + "\n")
         out.write("\n")
-    if audit.skipped:
-        for skipped in sorted(audit.skipped, key=lambda one: not one.gap):
-            out.write(skipped_text(skipped) + "\n")
-        out.write("\n")
+    _skipped(audit, columns, out)
 
 
 def _head(audit: Audit) -> str:
@@ -84,7 +87,11 @@ def _head(audit: Audit) -> str:
 def _affected(advised: Advised, columns: int, out: TextIO) -> None:
     finding, issue = advised.finding, advised.finding.issue
     out.write(wrapped(issue.summary, columns, f"{issue.level} {issue.id}: ", "  ") + "\n")
-    _places(finding, columns, out)
+    places = _places(finding)
+    for place in places[:_MOST]:
+        out.write(_line("at", place, columns))
+    if len(places) > _MOST:
+        out.write(_line("", f"and {len(places) - _MOST} more", columns))
     out.write(_line("because", _because(finding), columns))
     if issue.silent and not issue.informational:
         out.write(_line("silent", "nothing is raised: the run goes on, wrong", columns))
@@ -93,29 +100,86 @@ def _affected(advised: Advised, columns: int, out: TextIO) -> None:
     out.write(_line("more", f"gradcompat explain {issue.id}", columns) + "\n")
 
 
-def _conditional(advised: Advised, columns: int, out: TextIO) -> None:
-    finding, issue = advised.finding, advised.finding.issue
-    out.write(wrapped(issue.summary, columns, f"  {issue.level} {issue.id}: ", "    ") + "\n")
-    _places(finding, columns, out, margin="    ")
-    alternatives = [" and ".join(unknown.sentence for unknown in one) for one in finding.unknown]
-    out.write(_line("affected if", ", or if ".join(alternatives), columns, margin="    "))
-    _fix(advised, columns, out, margin="    ")
-    out.write("\n")
+def _conditional(conditional: list[Advised], columns: int, out: TextIO) -> None:
+    """Under the packages that they are about, and in fewer words: `explain` has all conditions and remedies."""
+    groups: dict[tuple[str, ...], list[Advised]] = {}
+    for advised in conditional:
+        groups.setdefault(tuple(_places(advised.finding)), []).append(advised)
+    for places, group in groups.items():
+        shown = "; ".join(places[:3]) + (f"; and {len(places) - 3} more" if len(places) > 3 else "")
+        out.write(wrapped(shown, columns, "  ", "    ") + "\n")
+        for advised in group:
+            issue = advised.finding.issue
+            out.write(wrapped(issue.summary, columns, f"    {issue.level} {issue.id}: ", "      ") + "\n")
+            out.write(wrapped(_simplest(advised.finding), columns, "      if  ", "          ") + "\n")
+            if advised.advice is not None:
+                out.write(wrapped(_advice(advised.advice, brief=True), columns, "      fix ", "          ") + "\n")
+        out.write("\n")
 
 
-def _line(label: str, text: str, columns: int, margin: str = "  ") -> str:
-    return wrapped(text, columns, f"{margin}{label:<{_LABEL}} ", f"{margin}{'':<{_LABEL}} ") + "\n"
+def _needs_another_package(finding: Finding) -> bool:
+    """Does every way to be affected need a package that is not listed?"""
+    return all(any(unknown.unlisted for unknown in one) for one in finding.unknown)
 
 
-def _places(finding: Finding, columns: int, out: TextIO, margin: str = "  ") -> None:
-    """Each package with its line; entries that differ in nothing but their place share one."""
+def _also(conditional: list[Advised], columns: int, out: TextIO) -> None:
+    """One line for what a package would bring that is not listed, where more may be installed than is."""
+    wanted: dict[str, list[str]] = {}
+    for advised in conditional:
+        if _needs_another_package(advised.finding):
+            for one in advised.finding.unknown:
+                name = next(unknown.key for unknown in one if unknown.unlisted)
+                wanted.setdefault(name, []).append(advised.finding.issue.id)
+    if wanted:
+        text = "; ".join(f"{name} ({', '.join(dict.fromkeys(ids))})" for name, ids in sorted(wanted.items()))
+        out.write(wrapped(f"These would matter if they are installed too: {text}", columns, "  ", "    ") + "\n\n")
+
+
+def _simplest(finding: Finding) -> str:
+    """The condition with the fewest parts; how many others there are."""
+    alternatives = [(len(one), " and ".join(unknown.sentence for unknown in one)) for one in finding.unknown]
+    text = min(alternatives, key=lambda alternative: (alternative[0], len(alternative[1])))[1]
+    return text if len(alternatives) == 1 else f"{text}, or in {counted(len(alternatives) - 1, 'other case')}"
+
+
+def _skipped(audit: Audit, columns: int, out: TextIO) -> None:
+    """What was not read, gaps first; those with one reason in one paragraph."""
+    reasons: dict[tuple[bool, str], list[Skipped]] = {}
+    for skipped in sorted(audit.skipped, key=lambda one: not one.gap):
+        reasons.setdefault((skipped.gap, skipped.reason), []).append(skipped)
+    for (gap, reason), group in reasons.items():
+        if len(group) == 1:
+            out.write(wrapped(skipped_text(group[0]), columns, "  ", "    ") + "\n")
+        else:
+            label = "not checked" if gap else "note"
+            subjects = ", ".join(_subject(skipped, audit.source) for skipped in group)
+            out.write(wrapped(f"{reason}: {subjects}", columns, f"  {label}: ", "    ") + "\n")
+    if reasons:
+        out.write("\n")
+
+
+def _subject(skipped: Skipped, source: str) -> str:
+    place = skipped.location
+    if place is None or place.line is None:
+        return skipped.what
+    return f"{skipped.what} (line {place.line})" if place.path == source else f"{skipped.what} ({place})"
+
+
+def _line(label: str, text: str, columns: int) -> str:
+    return wrapped(text, columns, f"  {label:<{_LABEL}} ", f"  {'':<{_LABEL}} ") + "\n"
+
+
+def _places(finding: Finding) -> list[str]:
+    """Each package behind its line; entries that differ in nothing but their place share one."""
     places: dict[str, list[Location]] = {}
     for package in finding.packages:
         places.setdefault(entry_text(package) + _fork(package), []).append(package.location)
+    shown = []
     for text, locations in places.items():
         where = ", ".join(str(location) for location in locations[:3])
         more = f" and {len(locations) - 3} more" if len(locations) > 3 else ""
-        out.write(_line("at", f"{where}{more}  {text}", columns, margin))
+        shown.append(f"{where}{more}  {text}")
+    return shown
 
 
 def _fork(package: Package) -> str:
@@ -146,36 +210,38 @@ def _evidence(finding: Finding) -> str:
     return f"{_BASIS[finding.issue.range_basis]}; {url}"
 
 
-def _fix(advised: Advised, columns: int, out: TextIO, margin: str = "  ") -> None:
+def _fix(advised: Advised, columns: int, out: TextIO) -> None:
     if advised.advice is not None:
-        out.write(_line("fix", _advice(advised.advice), columns, margin))
+        out.write(_line("fix", _advice(advised.advice), columns))
     elif not advised.finding.issue.informational:
-        out.write(_line("fix", "no remedy of this record fits this environment", columns, margin))
+        out.write(_line("fix", "no remedy of this record fits this environment", columns))
 
 
-def _advice(advice: Advice) -> str:
-    text = remedy_text(advice.remedy, advice.target)
+def _advice(advice: Advice, *, brief: bool = False) -> str:
+    text = remedy_text(advice.remedy, advice, brief=brief)
     if advice.introduces:
         return f"{text}; that brings {', '.join(advice.introduces)} instead"
     return text
 
 
-def remedy_text(remedy: Remedy, target: str | None = None) -> str:
-    """A remedy in one clause; with the release to move to, where one was chosen."""
+def remedy_text(remedy: Remedy, advice: Advice | None = None, *, brief: bool = False) -> str:
+    """A remedy in one clause; with the release to move to, where one was chosen, and its note unless ``brief``."""
     match remedy:
         case VersionRemedy(kind=kind, package=package, versions=versions, note=note):
             allowed = versions_text(versions)
-            if target is None:
-                text = f"{kind} {package} to {allowed}"
-            elif allowed == f"=={target}":
-                text = f"{kind} {package} to {target}"
+            target = None if advice is None else advice.target
+            package = package if advice is None or advice.package is None else advice.package
+            if target is None or allowed == f"=={target}":
+                text = f"{kind} {package} to {target or allowed}"
+            elif allowed in (f">={target}", f"<={target}"):
+                text = f"{kind} {package} to {target} or {'later' if kind == 'upgrade' else 'earlier'}"
             else:
-                text = f"{kind} {package} to {target}, or another of {allowed}"
+                text = f"{kind} {package} to {target} (or within {allowed})"
         case SettingRemedy(key=key, value=value, note=note):
             text = f"set {key} to {value_text(value)}"
         case CodeRemedy(text=text):
             note = None
-    return f"{text} ({note})" if note else text
+    return f"{text} ({note})" if note and not brief else text
 
 
 def _questions(findings: list[Finding], columns: int, out: TextIO) -> None:

@@ -8,8 +8,8 @@ from importlib import import_module
 from pathlib import PurePath
 
 from gradcompat.errors import Malformed
+from gradcompat.formats.document import Document
 from gradcompat.model.environment import Environment, Location, Skipped
-from gradcompat.sources.document import Document
 from gradcompat.sources.registry import BY_KIND, Reader, by_name
 
 
@@ -31,14 +31,14 @@ def read(document: Document) -> Environment:
                 path=document.path,
                 hint="it reads lockfiles, requirements, pip and conda lists, SBOMs and pasted environment reports",
             )
-        return _read_as(reader if kind is None and reader is not None else BY_KIND[str(kind)], document)
+        return read_as(reader if kind is None and reader is not None else BY_KIND[str(kind)], document)
     try:
-        return _read_as(reader, document)
+        return read_as(reader, document)
     except Malformed:
         kind = _recognised(document.text)
         if kind is None or kind == reader.kind:
             raise
-        environment = _read_as(BY_KIND[kind], document)
+        environment = read_as(BY_KIND[kind], document)
     note = Skipped(
         what=name,
         reason=f"is called like {reader.kind} and is {kind}: read as that",
@@ -55,6 +55,6 @@ def _recognised(text: str) -> str | None:
     return recognise(text)
 
 
-def _read_as(reader: Reader, document: Document) -> Environment:
+def read_as(reader: Reader, document: Document) -> Environment:
     read_document: Callable[[Document], Environment] = import_module(f"gradcompat.sources.{reader.module}").read
     return read_document(document)

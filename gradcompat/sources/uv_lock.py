@@ -10,14 +10,15 @@ import re
 from typing import Any
 
 from gradcompat.errors import Malformed, UnsupportedFormatVersion
-from gradcompat.model.environment import Environment, Package, SourceKind
-from gradcompat.names import normalise
-from gradcompat.sources.document import Document
-from gradcompat.sources.toml_text import TablePlaces, parse
+from gradcompat.formats.document import Document
+from gradcompat.formats.toml_text import TablePlaces, parse
+from gradcompat.model.environment import Environment, Package, Skipped, SourceKind
+from gradcompat.sources.lock_entries import place, read_pin, split, texts
 
 SUPPORTED = (1, 2)
 
 _KINDS: tuple[SourceKind, ...] = ("registry", "git", "url", "path", "directory", "editable", "virtual")
+_PLATFORM = re.compile(r"(?<!not )sys_platform\s*==\s*'(linux|darwin|win32)'")
 _EXTRA = re.compile(r"extra\s*==\s*'(?:extra|group)-(\d+)-([^']+)'")
 
 
@@ -41,41 +42,64 @@ def read(document: Document) -> Environment:
     if not isinstance(entries, list):
         raise Malformed("`package` is not an array of tables", path=document.path)
     places = TablePlaces(document.text, document.path, header)
+    packages, skipped = split(
+        (_package(entry, index, places, document.path) for index, entry in enumerate(entries)), document.path
+    )
     return Environment(
         source=document.path,
         kind="uv.lock",
-        packages=tuple(_package(entry, index, places, document.path) for index, entry in enumerate(entries)),
+        packages=packages,
         closed=True,
+        skipped=skipped,
+        python=_python(content.get("requires-python")),
+        platform=_platform(content.get("supported-markers")),
     )
 
 
-def _package(entry: Any, index: int, places: TablePlaces, path: str) -> Package:
-    if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
-        raise Malformed(f"`package[{index}]` has no name", path=path)
-    name = entry["name"]
-    location = places.find(index, name)
-    version = entry.get("version")
-    if version is not None and not isinstance(version, str):
-        raise Malformed(f"the version of {name} is not text", path=path, line=location.line)
+def _python(requires: Any) -> str | None:
+    """The minor version, where the lockfile is for one alone: ``==3.11.*``."""
+    match = re.fullmatch(r"==\s*(\d+\.\d+)\.\*", requires) if isinstance(requires, str) else None
+    return match[1] if match else None
+
+
+def _platform(markers: Any) -> str | None:
+    """The platform, where every environment that the lockfile supports is on the same one."""
+    if not isinstance(markers, list) or not markers:
+        return None
+    named = [
+        set(_PLATFORM.findall(marker)) if isinstance(marker, str) and " or " not in marker else set()
+        for marker in markers
+    ]
+    shared = set.intersection(*named)
+    return shared.pop() if len(shared) == 1 else None
+
+
+def _package(entry: Any, index: int, places: TablePlaces, path: str) -> Package | Skipped:
+    if not isinstance(entry, dict):
+        raise Malformed(f"`package[{index}]` is not a table", path=path)
+    location = place(entry, index, places)
+    pin = read_pin(entry.get("name"), entry.get("version"), location)
+    if isinstance(pin, Skipped):
+        return pin
     source = entry.get("source", {})
     kind: SourceKind = "registry"
     if isinstance(source, dict):
         kind = next((known for known in _KINDS if known in source), "registry")
-    markers = entry.get("resolution-markers", [])
-    marker = _any_of(markers) if isinstance(markers, list) and markers else None
+    markers = texts(entry.get("resolution-markers"))
+    marker = _any_of(markers) if markers else None
     return Package(
-        name=normalise(name),
-        version=version,
+        name=pin.name,
+        version=pin.version,
         source=kind,
         marker=marker,
         extras=_extras(marker),
-        unreleased=kind == "git" and not _is_tag(source.get("git"), version),
+        unreleased=kind == "git" and not _names_tag(source.get("git"), pin.version),
         location=location,
     )
 
 
-def _any_of(markers: list[Any]) -> str:
-    return str(markers[0]) if len(markers) == 1 else " or ".join(f"({marker})" for marker in markers)
+def _any_of(markers: tuple[str, ...]) -> str:
+    return markers[0] if len(markers) == 1 else " or ".join(f"({marker})" for marker in markers)
 
 
 def _extras(marker: str | None) -> tuple[str, ...]:
@@ -86,7 +110,7 @@ def _extras(marker: str | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _is_tag(git: Any, version: str | None) -> bool:
+def _names_tag(git: Any, version: str | None) -> bool:
     """Was the tag of that very release asked for (``?tag=v4.49.0`` or ``?rev=v4.49.0``)?"""
     if not isinstance(git, str) or version is None:
         return False

@@ -127,7 +127,9 @@ def parse(text: str, path: str) -> list[Node]:
     try:
         return _compose(text, path)
     except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark is not None else None
+        line = None
+        if error.problem_mark is not None:  # which is behind the last line if something is missing at the end
+            line = min(error.problem_mark.line + 1, max(len(text.splitlines()), 1))
         raise Malformed(f"not valid YAML: {error.problem or error.context}", path=path, line=line) from None
     except yaml.YAMLError as error:
         raise Malformed(f"not valid YAML: {str(error).splitlines()[0]}", path=path) from None

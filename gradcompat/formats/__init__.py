@@ -1,0 +1,1 @@
+"""Texts in JSON, YAML, TOML and shell, with the lines of their values: what readers and scanners have in common."""

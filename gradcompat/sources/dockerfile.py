@@ -1,0 +1,381 @@
+"""Dockerfiles, as far as text can tell: a best effort, and every result says so.
+
+What a base image holds is not in the file, but for the torch in the tag of ``pytorch/pytorch``. A build argument counts
+with its default. The entries of a stage belong to that stage and to those that are built from it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from gradcompat.errors import Malformed
+from gradcompat.formats.document import Document
+from gradcompat.formats.shell import Command, Variables, Word, known_value, split
+from gradcompat.model.environment import Environment, Location, Package, Skipped
+from gradcompat.sources.pip_command import (
+    MAX_SCRIPT,
+    Asked,
+    Include,
+    Script,
+    read_command,
+    read_included,
+    read_script,
+    shown,
+)
+
+_ESCAPE = re.compile(r"#\s*escape\s*=\s*([\\`])\s*", re.IGNORECASE)
+_DIRECTIVE = re.compile(r"#\s*[A-Za-z]+\s*=")
+_INSTRUCTION = re.compile(r"\s*([A-Za-z]+)(?:\s+|$)")
+_HEREDOC = re.compile(r"<<(-?)(['\"]?)([A-Za-z_][\w.-]*)\2")
+_RUN_OPTION = re.compile(r"--[a-z]+(?:=\S*)?\s+")
+_COPY_FROM = re.compile(r"--from=(\S+)")
+# What is copied from another stage as a whole environment, not as a file or two.
+_ENVIRONMENT_PATH = re.compile(
+    r"(?:venv|virtualenv|site-packages|dist-packages|conda|mamba|\.local)(?:/|$)|^(?:/|/usr|/usr/local|/usr/local/lib|/opt|/app)/?$"
+)
+_SHELL_NAMES = re.compile(r"(?:/\S*/)?(?:ba|z|da)?sh\b[^<>|;&]*")
+_TORCH_TAG = re.compile(r"(\d+\.\d+(?:\.\d+)?(?:\.dev\d+)?)-cuda\d")
+_ROCM_TAG = re.compile(r"\S*pytorch_(?:release_)?(\d+\.\d+\.\d+)")
+_PYTHON_TAG = re.compile(r"(3\.\d+(?:\.\d+)?)(?:-|$)")
+# Images without Python packages that anybody trains with.
+_BARE = re.compile(
+    r"(?:.*/)?(?:python|ubuntu|debian|alpine|fedora|centos|rockylinux|almalinux|amazonlinux|busybox|buildpack-deps|node"
+    r"|golang|rust|nvidia/(?:cuda|cudagl|opengl)|astral-sh/uv|continuumio/(?:mini|ana)conda3?|condaforge/\w+"
+    r"|mambaorg/micromamba|ubi\d\S*|rocm/dev-\S+|git|bash|curl)"
+)
+
+
+_MAX_OLD_VALUE = 4096
+_MAX_INSTRUCTIONS = 2000
+
+
+@dataclass(slots=True)
+class _Instruction:
+    """One instruction with its continued lines joined, and where its characters stand in the file."""
+
+    name: str
+    text: str
+    path: str
+    starts: list[int]
+    places: list[tuple[int, int]]
+    heredocs: list[tuple[str, int]] = field(default_factory=list)  # bodies, with their first lines
+
+    def place(self, offset: int) -> Location:
+        index = max(bisect_right(self.starts, offset) - 1, 0)
+        line, column = self.places[index]
+        return Location(path=self.path, line=line, column=column + max(offset - self.starts[index], 0))
+
+
+@dataclass(slots=True)
+class _Stage:
+    """One ``FROM``, with what is asked for in it, and the numbers of the stages that it contains."""
+
+    name: str
+    variables: Variables
+    contains: set[int]
+    asked: Asked = field(default_factory=Asked)
+    requirements: set[str] = field(default_factory=set)
+
+
+class _Files:
+    """The files of the folder that lie in the image, and the requirements among them that were read."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._read: dict[str, tuple[tuple[Package, ...], tuple[Skipped, ...]]] = {}
+        self.copied: dict[str, str] = {}
+
+    def include(self, stage: _Stage, name: str, location: Location) -> tuple[tuple[Package, ...], tuple[Skipped, ...]]:
+        """What ``-r`` names, once for each stage."""
+        copied = self.copied.get(os.path.basename(name))
+        name = copied if copied is not None and os.path.isabs(name) else name
+        name = name.removeprefix("./")
+        if name in stage.requirements:
+            return (), ()
+        stage.requirements.add(name)
+        if name not in self._read:
+            self._read[name] = read_included(self._document, name, location)
+        return self._read[name]
+
+
+def read(document: Document) -> Environment:
+    """Read a Dockerfile.
+
+    Raises:
+        Malformed: if it has no ``FROM``.
+    """
+    skipped = [
+        Skipped(
+            what=document.path,
+            reason="a best effort: what base images hold is not seen, and build arguments count with their defaults",
+            gap=False,
+            location=Location(path=document.path),
+        )
+    ]
+    defaults: Variables = {}
+    stages: list[_Stage] = []
+    files = _Files(document)
+    pythons: set[str | None] = set()
+    for count, instruction in enumerate(_instructions(document, skipped)):
+        if count >= _MAX_INSTRUCTIONS or len(instruction.text) > MAX_SCRIPT:
+            where = instruction.place(0)
+            reason = "is longer than any Dockerfile: the rest is not read"
+            skipped.append(Skipped(what=document.path, reason=reason, location=where))
+            break
+        if instruction.name == "FROM":
+            stages.append(_stage(instruction, stages, defaults, pythons))
+        elif not stages:
+            if instruction.name == "ARG":
+                _arguments(instruction, defaults, {})
+        elif instruction.name == "ARG":
+            _arguments(instruction, stages[-1].variables, defaults)
+        elif instruction.name == "ENV":
+            _environment(instruction, stages[-1].variables)
+        elif instruction.name in ("COPY", "ADD"):
+            _copy(instruction, stages, files)
+        elif instruction.name == "RUN":
+            _run(instruction, stages[-1], files)
+        elif instruction.name == "ONBUILD":
+            reason = "is for images that are built from this one"
+            skipped.append(Skipped(what="ONBUILD", reason=reason, gap=False, location=instruction.place(0)))
+    if not stages:
+        raise Malformed("has no `FROM` as a Dockerfile has", path=document.path)
+    packages: list[Package] = []
+    for number, stage in enumerate(stages):
+        forks = _forks(number, stages)
+        packages.extend(replace(package, forks=forks) for package in stage.asked.packages)
+        skipped.extend(stage.asked.skipped)
+    return Environment(
+        source=document.path,
+        kind="dockerfile",
+        packages=tuple(packages),
+        closed=False,
+        skipped=tuple(skipped),
+        python=next(iter(pythons)) if len(pythons) == 1 else None,
+    )
+
+
+def _forks(number: int, stages: list[_Stage]) -> tuple[str, ...]:
+    """The stages that have what this one has; none are named if all have it."""
+    having = tuple(stage.name for index, stage in enumerate(stages) if index == number or number in stage.contains)
+    return () if len(having) == len(stages) else having
+
+
+# Instructions
+
+
+def _instructions(document: Document, skipped: list[Skipped]) -> Iterator[_Instruction]:
+    lines = document.text.split("\n")
+    escape = "\\"
+    for line in lines:  # directives stand at the very top
+        if match := _ESCAPE.fullmatch(line.strip()):
+            escape = match[1]
+        elif not _DIRECTIVE.match(line.strip()):
+            break
+    number = 0
+    while number < len(lines):
+        first = lines[number].rstrip("\r")
+        if not first.strip() or first.lstrip().startswith("#"):
+            number += 1
+            continue
+        parts: list[str] = []
+        starts: list[int] = []
+        places: list[tuple[int, int]] = []
+        length = 0
+        while number < len(lines):
+            line = lines[number].rstrip("\r")
+            number += 1
+            if parts and (not line.strip() or line.lstrip().startswith("#")):
+                continue  # comments and empty lines inside are not part of the command
+            stripped = line.rstrip(" \t")
+            continued = stripped.endswith(escape)
+            if continued and stripped != line:
+                at = Location(path=document.path, line=number, column=len(stripped))
+                reason = (
+                    f"a blank follows the `{escape}` that continues the line; it is read as continued, as Docker does"
+                )
+                skipped.append(Skipped(what=f"line {number}", reason=reason, gap=False, location=at))
+            part = stripped[:-1] if continued else line
+            starts.append(length)
+            places.append((number, 1))
+            parts.append(part)
+            length += len(part)
+            if not continued:
+                break
+        text = "".join(parts)
+        match = _INSTRUCTION.match(text)
+        if match is None:
+            continue
+        instruction = _Instruction(match[1].upper(), text, document.path, starts, places)
+        if instruction.name in ("RUN", "COPY", "ADD"):
+            for tabs, _, delimiter in _HEREDOC.findall(text):
+                body: list[str] = []
+                begin = number + 1
+                while number < len(lines):
+                    line = lines[number].rstrip("\r")
+                    number += 1
+                    if (line.lstrip("\t") if tabs else line) == delimiter:
+                        break
+                    body.append(line)
+                instruction.heredocs.append(("\n".join(body), begin))
+        yield instruction
+
+
+def _start(instruction: _Instruction) -> int:
+    """Where the arguments of the instruction start."""
+    match = _INSTRUCTION.match(instruction.text)
+    return match.end() if match else 0
+
+
+def _stage(instruction: _Instruction, stages: list[_Stage], defaults: Variables, pythons: set[str | None]) -> _Stage:
+    start = _start(instruction)
+    words = split(instruction.text[start:], defaults)
+    words = [word for word in words if not word.text.startswith("--")]
+    image = words[0] if words else Word()
+    named = len(words) == 3 and words[1].text.lower() == "as"
+    name = words[2].text if named else str(len(stages))
+    where = instruction.place(start + image.place(0))
+    for number, stage in reversed(list(enumerate(stages))):
+        if stage.name.lower() == image.text.lower() and not stage.name.isdigit():
+            return _Stage(name, dict(stage.variables), {number, *stage.contains})
+    stage = _Stage(name, {}, set())
+    if not words or image.unknown:
+        what = shown(image.text) or "FROM"
+        unknown = f": it depends on `{shown(image.unknown[0])}`" if image.unknown else ""
+        stage.asked.skipped.append(
+            Skipped(what=what, reason=f"which image this is cannot be told{unknown}", location=where)
+        )
+        pythons.add(None)
+        return stage
+    _base_image(image, start, instruction, stage.asked, pythons)
+    return stage
+
+
+def _base_image(image: Word, start: int, instruction: _Instruction, asked: Asked, pythons: set[str | None]) -> None:
+    """What the name of an image says of its packages."""
+    reference = image.text.partition("@")[0]
+    repository, colon, tag = reference.rpartition(":")
+    if not colon or "/" in tag:
+        repository, tag = reference, ""
+    repository = repository.removeprefix("docker.io/").removeprefix("index.docker.io/").removeprefix("library/")
+    where = instruction.place(start + image.place(0))
+    python = _PYTHON_TAG.match(tag) if repository == "python" else None
+    pythons.add(python[1] if python else None)
+    torch: re.Match[str] | None = None
+    if repository in ("pytorch/pytorch", "ghcr.io/pytorch/pytorch", "ghcr.io/pytorch/pytorch-nightly"):
+        torch = _TORCH_TAG.match(tag)
+    elif repository == "rocm/pytorch":
+        torch = _ROCM_TAG.match(tag)
+    if torch is not None:
+        offset = len(image.text) - len(image.text.partition(":")[2]) + torch.start(1)
+        at = instruction.place(start + image.place(offset))
+        asked.packages.append(Package(name="torch", version=torch[1], location=at))
+    elif repository.rpartition("/")[2] in ("pytorch", "pytorch-nightly"):
+        asked.packages.append(Package(name="torch", version=None, specifier="*", location=where))
+    if reference != "scratch" and _BARE.fullmatch(repository) is None:
+        reason = "the packages that the base image holds are not seen here"
+        # Of pytorch/pytorch the torch is what counts, and it is known.
+        asked.skipped.append(Skipped(what=shown(image.text), reason=reason, gap=torch is None, location=where))
+
+
+def _arguments(instruction: _Instruction, variables: Variables, defaults: Variables) -> None:
+    for word in split(instruction.text[_start(instruction) :], variables):
+        name, sign, _ = word.text.partition("=")
+        if sign:
+            variables[name] = known_value(word, len(name) + 1)
+        elif name in defaults:
+            variables[name] = defaults[name]
+        else:
+            variables.setdefault(name, None)
+
+
+def _environment(instruction: _Instruction, variables: Variables) -> None:
+    text = instruction.text[_start(instruction) :]
+    words = split(text, variables)
+    if words and "=" not in words[0].text:  # the old form: `ENV NAME the value`
+        value = "" if len(words) < 2 else " ".join(word.text for word in words[1:])
+        variables[words[0].text] = None if any(word.unknown for word in words) else value[:_MAX_OLD_VALUE]
+        return
+    values = {word.text.partition("=")[0]: known_value(word, word.text.find("=") + 1) for word in words}
+    variables.update(values)
+
+
+def _copy(instruction: _Instruction, stages: list[_Stage], files: _Files) -> None:
+    """Remember which files of the folder lie in the image, and which environment came from which stage."""
+    text = instruction.text[_start(instruction) :]
+    stage = stages[-1]
+    words = [word.text for word in split(text, stage.variables)]
+    paths = [word for word in words if not word.startswith("--")]
+    origin = next((match[1] for word in words if (match := _COPY_FROM.fullmatch(word))), None)
+    if origin is None:
+        for path in paths[:-1]:
+            files.copied[os.path.basename(path.rstrip("/"))] = path
+        return
+    for number, other in enumerate(stages[:-1]):
+        if other.name.lower() == origin.lower() and any(_ENVIRONMENT_PATH.search(path) for path in paths[:-1]):
+            stage.contains |= {number, *other.contains}
+
+
+# RUN
+
+
+def _run(instruction: _Instruction, stage: _Stage, files: _Files) -> None:
+    start = _start(instruction)
+    while option := _RUN_OPTION.match(instruction.text, start):
+        start = option.end()
+
+    include = partial(files.include, stage)
+    text = instruction.text[start:]
+    variables = dict(stage.variables)
+    if text.startswith("["):
+        words = _exec_form(text, start)
+        if words is not None:
+            script = Script(text, instruction.place, include)
+            read_command(Command(words), script, stage.asked, variables)
+            return
+    heredocs = instruction.heredocs
+    around = _HEREDOC.sub("", text).strip()
+    if heredocs and (not around or _SHELL_NAMES.fullmatch(around)):
+        for body, first_line in heredocs:
+            if body.startswith("#!") and not re.match(r"#!\s*\S*?(?:/env\s+)?(?:/\S*/)?(?:ba|z|da)?sh\b", body):
+                continue  # another language
+            read_script(_body(body, first_line, instruction.path, include), variables, stage.asked)
+        return
+    script = Script(text, lambda offset: instruction.place(start + offset), include)
+    read_script(script, variables, stage.asked)
+
+
+def _body(body: str, first_line: int, path: str, include: Include) -> Script:
+    ends = [match.start() for match in re.finditer("\n", body)]
+
+    def place(offset: int) -> Location:
+        index = bisect_right(ends, offset - 1)
+        begin = ends[index - 1] + 1 if index else 0
+        return Location(path=path, line=first_line + index, column=offset - begin + 1)
+
+    return Script(body, place, include)
+
+
+def _exec_form(text: str, start: int) -> list[Word] | None:
+    """The words of ``RUN ["pip", "install", "torch"]``, which no shell sees."""
+    try:
+        items = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+        return None
+    words: list[Word] = []
+    position = 0
+    for item in items:
+        found = text.find(item, position)
+        position = found + len(item) if found >= 0 else position
+        word = Word(start=start + max(found, 0), quoted=True)
+        word.add(item, start + max(found, 0))
+        words.append(word)
+    return words

@@ -1,0 +1,73 @@
+"""What the entries of every lockfile have in common: a name, perhaps a version, and a place.
+
+An entry that cannot be read is skipped with its reason, and the others are still read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from gradcompat.formats.toml_text import TablePlaces
+from gradcompat.model.environment import Location, Package, Skipped
+from gradcompat.names import normalise
+
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_MAX_LENGTH = 200  # no name and no version is longer; Python converts no number of more than 4,300 digits
+_SHOWN = 60
+_NO_NAME = "\0"  # stands in no text file
+
+
+class Pin(NamedTuple):
+    """The name, normalised, and the version of an entry, as far as it has one."""
+
+    name: str
+    version: str | None
+
+
+def read_pin(name: Any, version: Any, location: Location) -> Pin | Skipped:
+    """The pin of an entry, or why it is none."""
+    if not isinstance(name, str) or len(name) > _MAX_LENGTH or not _NAME.fullmatch(name):
+        shown = name if isinstance(name, str) else repr(name) if isinstance(name, (int, float)) else "an entry"
+        shown = shown.encode("unicode_escape").decode("ascii")[:_SHOWN]
+        return Skipped(what=shown or "an entry", reason="has no name that a package can have", location=location)
+    if version is not None and not (isinstance(version, str) and 0 < len(version) <= _MAX_LENGTH):
+        return Skipped(what=name, reason="its version is not one", location=location)
+    return Pin(normalise(name), version)
+
+
+def place(entry: dict[str, Any], index: int, places: TablePlaces) -> Location:
+    """Where an entry of an array of tables stands; the file as a whole if it has no name to be found by."""
+    name = entry.get("name")
+    return places.find(index, name if isinstance(name, str) and name else _NO_NAME)
+
+
+def is_tag(reference: Any, version: str | None) -> bool:
+    """Is the git reference the tag of that very release?"""
+    return version is not None and reference in (version, f"v{version}")
+
+
+def text_or_none(value: Any) -> str | None:
+    """A text that is there and not empty; a marker of another type restricts nothing."""
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def texts(value: Any) -> tuple[str, ...]:
+    """The texts in a list, each once."""
+    return tuple(dict.fromkeys(one for one in value if isinstance(one, str))) if isinstance(value, list) else ()
+
+
+def split(results: Iterable[Package | Skipped], path: str) -> tuple[tuple[Package, ...], tuple[Skipped, ...]]:
+    """The packages and what was skipped, in order; a lockfile that holds nothing says so."""
+    packages: list[Package] = []
+    skipped: list[Skipped] = []
+    for result in results:
+        if isinstance(result, Package):
+            packages.append(result)
+        else:
+            skipped.append(result)
+    if not packages and not skipped:
+        # Valid, and still no proof that the environment is clean: nobody trains with nothing.
+        skipped.append(Skipped(what=path, reason="locks no packages at all", location=Location(path=path)))
+    return tuple(packages), tuple(skipped)

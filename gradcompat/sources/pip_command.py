@@ -1,0 +1,364 @@
+"""What ``pip install``, ``uv pip install``, ``uv add`` and ``conda install`` in a shell script ask for.
+
+Read as text, never run, and therefore a best effort: a command in a condition counts as run. An unquoted
+``xgrammar>=0.1.33`` installs any xgrammar, and the shell writes a file called ``=0.1.33``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import PurePath
+
+from gradcompat.errors import NotFound, SourceError
+from gradcompat.formats.document import Document, read_beside
+from gradcompat.formats.shell import Command, Variables, Word, commands
+from gradcompat.model.environment import Location, Package, Skipped
+from gradcompat.names import normalise
+from gradcompat.sources import requirements
+from gradcompat.sources.conda_spec import parse_spec
+from gradcompat.sources.requirement import name_of, parse_requirement
+
+MAX_SCRIPT = 256 * 1024  # characters
+_MAX_NESTED = 4  # of `bash -c`
+_SHOWN = 100
+
+_PIP = re.compile(r"pip(?:3(?:\.\d+)?)?(?:\.exe)?")
+_PYTHON = re.compile(r"(?:python|pypy)(?:3(?:\.\d+)?)?(?:\.exe)?|py|\{sys\.executable\}")
+_CONDA = re.compile(r"(?:conda|mamba|micromamba)(?:\.exe)?")
+_NAME_AND_OPERATOR = re.compile(r"([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)(?:\[[^\[\]]*\])?\s*[=<>!~]")
+_SHELLS = frozenset({"bash", "sh", "zsh", "dash"})
+_MENTIONS = re.compile(r"pip|conda|mamba|\buv\b|poetry|pdm")
+# Commands that run the command behind them, with those of their options that take a word.
+_WRAPPERS = {"sudo": ("-u", "-g"), "env": ("-u", "-C"), "nice": ("-n",), "timeout": ("-s", "-k"), "xargs": ("-n", "-P")}
+_OPTION_VARIABLE = re.compile(r"\$\{?\w*(?:ARGS|OPTS|OPTIONS|FLAGS)\w*[^\s=<>!~]*")
+_EXTERNAL = {("poetry", "install"), ("pdm", "install"), ("pdm", "sync"), ("uv", "sync"), ("pipenv", "install"),
+             ("pipenv", "sync")}  # fmt: skip
+
+# Options that take a word; all others are taken for switches.
+_PIP_VALUES = frozenset(
+    {
+        "-t", "--target", "--platform", "--python-version", "--implementation", "--abi", "--root", "--prefix", "--src",
+        "--upgrade-strategy", "-i", "--index-url", "--pypi-url", "--extra-index-url", "-f", "--find-links",
+        "--no-binary", "--only-binary", "--progress-bar", "--root-user-action", "--report", "-C", "--config-setting",
+        "--config-settings", "--global-option", "--install-option", "--build-option", "--log", "--proxy", "--retries",
+        "--timeout", "--exists-action", "--trusted-host", "--cert", "--client-cert", "--cache-dir", "--python",
+        "--keyring-provider", "--resume-retries", "--use-feature", "--use-deprecated", "--group", "-b", "--build",
+        "--uploaded-prior-to",
+    }
+)  # fmt: skip
+_UV_VALUES = _PIP_VALUES | {
+    "-p", "--index", "--default-index", "--torch-backend", "--resolution", "--prerelease", "--index-strategy",
+    "--exclude-newer", "--exclude-newer-package", "--link-mode", "--override", "--overrides", "--extra",
+    "--refresh-package", "--reinstall-package", "-P", "--upgrade-package", "--no-build-isolation-package",
+    "--no-build-package", "--no-binary-package", "--directory", "--project", "--allow-insecure-host",
+    "--build-constraint", "--build-constraints", "-b", "--python-platform", "--color", "--config-file",
+    "--fork-strategy", "--optional", "--script", "--tag", "--rev", "--branch", "--package", "-m", "--marker",
+    "--bounds", "--excludes",
+}  # fmt: skip
+_CONDA_VALUES = frozenset(
+    {
+        "-c", "--channel", "-n", "--name", "-p", "--prefix", "--solver", "--repodata-fn", "-r", "--root-prefix",
+        "--platform", "--subdir", "--pinned-packages", "--experimental", "--revision",
+    }
+)  # fmt: skip
+_REQUIREMENTS = ("-r", "--requirement", "--requirements")
+_CONSTRAINTS = ("-c", "--constraint", "--constraints")
+_EDITABLE = ("-e", "--editable")
+
+# Reads a file of requirements that a command names: the name, and where it is named.
+Include = Callable[[str, Location], tuple[tuple[Package, ...], tuple[Skipped, ...]]]
+
+
+@dataclass(slots=True)
+class Asked:
+    """What a script asks for, as far as it could be read."""
+
+    packages: list[Package] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A piece of shell, where its characters stand in the file, and how the files that it names are read."""
+
+    text: str
+    place: Callable[[int], Location]
+    include: Include
+    braces: bool = False
+
+
+def read_included(document: Document, name: str, location: Location) -> tuple[tuple[Package, ...], tuple[Skipped, ...]]:
+    """The requirements that ``-r`` names, if they lie in the document's own folder or below it."""
+    if PurePath(name).suffix in (".toml", ".cfg", ".py"):
+        return (), (Skipped(what=shown(name), reason="is a file by itself", gap=False, location=location),)
+    try:
+        if os.path.isabs(name) or ".." in PurePath(name).parts:
+            raise SourceError("lies outside of this folder")
+        found = requirements.read(read_beside(document, name))
+    except SourceError as error:
+        reason = f"its requirements are installed and were not read: it {error.message}"
+        if isinstance(error, NotFound):
+            reason = "its requirements are installed, and there is no such file beside this one"
+        return (), (Skipped(what=shown(name), reason=reason, location=location),)
+    return found.packages, found.skipped
+
+
+def read_script(script: Script, variables: Variables, asked: Asked, *, nested: int = 0) -> None:
+    """Add what the script asks for."""
+    if len(script.text) > MAX_SCRIPT:
+        reason = f"is longer than {MAX_SCRIPT // 1024} KiB"
+        asked.skipped.append(Skipped(what="a shell command", reason=reason, location=script.place(0)))
+        return
+    mentions = _MENTIONS.search(script.text) is not None or (
+        "$" in script.text and any(value is not None and _MENTIONS.search(value) for value in variables.values())
+    )
+    if not mentions:
+        return
+    for command in commands(script.text, variables, braces=script.braces):
+        read_command(command, script, asked, variables, nested=nested)
+
+
+def read_command(
+    command: Command, script: Script, asked: Asked, variables: Variables | None = None, *, nested: int = 0
+) -> None:
+    """Add what one command asks for."""
+    words = _unwrapped(command.words)
+    if not words:
+        return
+    program = os.path.basename(words[0].text)
+    if program in _SHELLS:
+        _nested_shell(words, script, asked, variables or {}, nested)
+        return
+    rest = words[1:]
+    if _PYTHON.fullmatch(program):
+        texts = [word.text for word in rest]
+        first = next((index for index, text in enumerate(texts) if text == "-m" or not text.startswith("-")), 0)
+        if texts[first : first + 2] != ["-m", "pip"]:
+            return
+        rest = rest[first + 2 :]
+        program = "pip"
+    if program == "uv" and rest and rest[0].text == "pip":
+        rest, values = rest[1:], _UV_VALUES
+    elif program == "uv" and "add" in [word.text for word in rest[:4]]:
+        values = _UV_VALUES
+        _install(_behind(rest, "add", values), command, script, asked, values)
+        return
+    elif _CONDA.fullmatch(program):
+        _conda(rest, command, script, asked)
+        return
+    elif _PIP.fullmatch(program):
+        values = _PIP_VALUES
+    else:
+        if rest and (program, rest[0].text) in _EXTERNAL:
+            _note(
+                asked,
+                f"{program} {rest[0].text}",
+                "installs what a lockfile says, which is a file by itself",
+                words,
+                script,
+            )
+        return
+    uninstalled = _behind(rest, "uninstall", values)
+    if uninstalled is not None:
+        names = [word.text for word in uninstalled if name_of(word.text)]
+        if names:
+            reason = "is uninstalled here; what was asked for before is listed nevertheless"
+            _note(asked, ", ".join(names), reason, uninstalled, script)
+        return
+    _install(_behind(rest, "install", values), command, script, asked, values)
+
+
+def _note(asked: Asked, what: str, reason: str, words: list[Word], script: Script, *, gap: bool = False) -> None:
+    location = script.place(words[0].place(0))
+    asked.skipped.append(Skipped(what=shown(what), reason=" ".join(reason.split()), gap=gap, location=location))
+
+
+def shown(text: str) -> str:
+    """A piece of a file as one line of a message."""
+    head = " ".join(text[: 4 * _SHOWN].split()) or "''"
+    line = "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in head)
+    return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…"
+
+
+def _unwrapped(words: list[Word]) -> list[Word]:
+    """The command that ``sudo -E``, ``env A=1`` or ``conda run -n name`` runs in the end."""
+    while words:
+        program = os.path.basename(words[0].text)
+        texts = [word.text for word in words[:2]]
+        if _CONDA.fullmatch(program) and texts[1:] == ["run"]:
+            values: Iterable[str] = ("-n", "--name", "-p", "--prefix", "--cwd")
+            words = words[1:]
+        elif texts in (["uv", "run"], ["poetry", "run"], ["pdm", "run"]):
+            values = ("--with", "-p", "--python", "--project", "--directory", "--extra", "--group")
+            words = words[1:]
+        elif program in _WRAPPERS:
+            values = _WRAPPERS[program]
+        else:
+            return words
+        words = words[1:]
+        while words and (words[0].text.startswith("-") or "=" in words[0].text):
+            words = words[2 if words[0].text in values else 1 :]
+        if program == "timeout":
+            words = words[1:]
+    return words
+
+
+def _nested_shell(words: list[Word], script: Script, asked: Asked, variables: Variables, nested: int) -> None:
+    """What ``bash -lc '…'`` runs."""
+    for index, word in enumerate(words[1:-1], start=1):
+        if re.fullmatch(r"-[a-zA-Z]*c", word.text):
+            inner = words[index + 1]
+            if nested >= _MAX_NESTED:
+                _note(asked, word.text, "shells in shells, too deep to be read", [word], script, gap=True)
+                return
+
+            def place(offset: int, inner: Word = inner) -> Location:
+                return script.place(inner.place(offset))
+
+            read_script(replace(script, text=inner.text, place=place), dict(variables), asked, nested=nested + 1)
+            return
+
+
+def _behind(words: list[Word], verb: str, values: Iterable[str]) -> list[Word] | None:
+    """The words behind the subcommand, if it is that one; options may stand before it."""
+    index = 0
+    while index < len(words):
+        text = words[index].text
+        if not text.startswith("-"):
+            return words[index + 1 :] if text == verb else None
+        index += 2 if text in values else 1
+    return None
+
+
+def _install(words: list[Word] | None, command: Command, script: Script, asked: Asked, values: Iterable[str]) -> None:
+    if words is None:
+        return
+    cut = {id(redirect.behind): redirect.sign for redirect in command.redirects if redirect.behind is not None}
+    index = 0
+    while index < len(words):
+        word = words[index]
+        index += 1
+        option, joined, value = _option(word, words[index] if index < len(words) else None)
+        if option is None:
+            _requirement(word, 0, script, asked, cut.get(id(word)))
+        elif option in _REQUIREMENTS + _CONSTRAINTS + _EDITABLE:
+            index += 0 if joined else 1
+            if value is None:
+                continue
+            word_of_value, start = value
+            name = word_of_value.text[start:]
+            if option in _EDITABLE:
+                _requirement(word_of_value, start, script, asked, None, editable=True)
+            elif option in _CONSTRAINTS:
+                _note(asked, name, "constrains versions, and is not read", [word_of_value], script)
+            elif word_of_value.unknown:
+                _unknown(word_of_value, script, asked)
+            else:
+                packages, skipped = script.include(name, script.place(word_of_value.place(start)))
+                asked.packages.extend(packages)
+                asked.skipped.extend(skipped)
+        elif not joined and option in values:
+            index += 1
+
+
+def _option(word: Word, following: Word | None) -> tuple[str | None, bool, tuple[Word, int] | None]:
+    """The option of a word, whether its value is in the same word, and the value with where it starts."""
+    text = word.text
+    if not text.startswith("-") or word.unknown == [text]:
+        return None, False, None
+    if text.startswith("--"):
+        option, sign, _ = text.partition("=")
+        return option, bool(sign), (word, len(option) + 1) if sign else (following, 0) if following else None
+    if len(text) > 2 and text[:2] in ("-r", "-c", "-e", "-i", "-f"):  # `-rrequirements.txt`
+        return text[:2], True, (word, 3 if text[2] == "=" else 2)
+    return text, False, (following, 0) if following else None
+
+
+def _requirement(
+    word: Word, start: int, script: Script, asked: Asked, redirected: str | None, *, editable: bool = False
+) -> None:
+    text = word.text[start:].replace("\n", " ")
+    if not text.strip():
+        return
+    location = script.place(word.place(start))
+    if redirected is not None:
+        reason = f"the shell reads the unquoted `{redirected}` behind it as a redirection: any version is asked for"
+        asked.skipped.append(Skipped(what=shown(text), reason=reason, gap=False, location=location))
+    if word.unknown and _OPTION_VARIABLE.fullmatch(text):
+        reason = f"depends on `{shown(word.unknown[0])}`, whose value is not known here, and looks like options"
+        asked.skipped.append(Skipped(what=shown(text), reason=reason, gap=False, location=location))
+        return
+    if word.unknown:
+        _unknown(word, script, asked)
+        named = _NAME_AND_OPERATOR.match(text)
+        if named and not editable:  # the package is known, its version is not
+            asked.packages.append(Package(name=normalise(named[1]), version=None, specifier="*", location=location))
+        return
+    read = parse_requirement(text, Location(path=location.path, line=1, column=1), editable=editable)
+    found = script.place(word.place(start + (read.location.column or 1) - 1)) if read.location else location
+    if isinstance(read, Skipped):
+        asked.skipped.append(replace(read, what=shown(read.what), location=location))
+        return
+    asked.packages.append(replace(read, location=found))
+
+
+def _unknown(word: Word, script: Script, asked: Asked) -> None:
+    names = " and ".join(f"`{shown(name)}`" for name in list(dict.fromkeys(word.unknown))[:3])
+    reason = f"depends on {names}, whose value is not known here"
+    _note(asked, word.text, reason, [word], script, gap=True)
+
+
+def _conda(words: list[Word], command: Command, script: Script, asked: Asked) -> None:
+    """``conda install`` and ``conda create``."""
+    verb = next(
+        (verb for verb in ("install", "create", "env") if _behind(words, verb, _CONDA_VALUES) is not None), None
+    )
+    rest = _behind(words, verb, _CONDA_VALUES) if verb else None
+    if rest is None:
+        return
+    cut = {id(redirect.behind): redirect.sign for redirect in command.redirects if redirect.behind is not None}
+    index = 0
+    while index < len(rest):
+        word = rest[index]
+        index += 1
+        option, joined, value = _option(word, rest[index] if index < len(rest) else None)
+        if option in ("-f", "--file"):
+            index += 0 if joined else 1
+            name = value[0].text[value[1] :] if value else ""
+            _note(asked, name or "--file", "is a file of conda, which is not read from here", [word], script, gap=True)
+        elif option is not None:
+            index += 0 if joined or option not in _CONDA_VALUES else 1
+        elif verb != "env":
+            _spec(word, script, asked, cut.get(id(word)))
+
+
+def _spec(word: Word, script: Script, asked: Asked, redirected: str | None) -> None:
+    location = script.place(word.place(0))
+    spec = parse_spec(word.text)
+    if redirected is not None:
+        reason = f"the shell reads the unquoted `{redirected}` behind it as a redirection: any version is asked for"
+        asked.skipped.append(Skipped(what=shown(word.text), reason=reason, gap=False, location=location))
+    if spec is None or word.unknown:
+        if word.unknown:
+            _unknown(word, script, asked)
+            name = re.match(r"(?:[\w-]+::)?([A-Za-z0-9_][\w.-]*)[=<>]", word.text)
+            if name:
+                package = Package(name=name[1].lower(), version=None, specifier="*", source="conda", location=location)
+                asked.packages.append(package)
+        else:
+            _note(asked, word.text, "is no package as conda writes one", [word], script, gap=True)
+        return
+    if spec.problem is not None:
+        _note(asked, word.text, spec.problem, [word], script)
+    asked.packages.append(
+        Package(
+            name=spec.name,
+            version=spec.version,
+            specifier=spec.specifier,
+            source="conda",
+            location=script.place(word.place(spec.offset)),
+        )
+    )

@@ -1,0 +1,77 @@
+"""``pylock.toml`` and ``pylock.<name>.toml`` (PEP 751), lock versions 1.x.
+
+Read from the bare tables, not with ``packaging.pylock``: that knows no lines, needs ``packaging`` 26, and refuses the
+whole file for one wrong hash.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from gradcompat.errors import Malformed, UnsupportedFormatVersion
+from gradcompat.formats.document import Document
+from gradcompat.formats.toml_text import TablePlaces, parse
+from gradcompat.model.environment import Environment, Package, Skipped, SourceKind
+from gradcompat.sources.lock_entries import is_tag, place, read_pin, split, text_or_none
+
+_SUPPORTED = re.compile(r"1(?:\.\d+)*")
+_CHOOSES = re.compile(r"""['"]([^'"]*)['"]\s+in\s+(?:extras|dependency_groups)\b""")
+
+
+def read(document: Document) -> Environment:
+    """Read a lockfile in the standard format.
+
+    Raises:
+        Malformed: if it is not TOML or lacks what the standard asks of every lockfile.
+        UnsupportedFormatVersion: if its version is not known here.
+    """
+    content = parse(document.text, document.path)
+    version = content.get("lock-version")
+    if not isinstance(version, str):
+        raise Malformed("has no `lock-version` at its top as pylock.toml does", path=document.path)
+    # "If a tool doesn't support a major version, it MUST raise an error"; a new minor version it reads all the same.
+    if not _SUPPORTED.fullmatch(version):
+        raise UnsupportedFormatVersion(
+            f"lock version {version[:20]} is not supported", path=document.path, hint="gradcompat reads versions 1.x"
+        )
+    entries = content.get("packages", [])
+    if not isinstance(entries, list):
+        raise Malformed("`packages` is not an array of tables", path=document.path)
+    places = TablePlaces(document.text, document.path, "[[packages]]")
+    packages, skipped = split((_package(entry, index, places) for index, entry in enumerate(entries)), document.path)
+    return Environment(source=document.path, kind="pylock.toml", packages=packages, closed=True, skipped=skipped)
+
+
+def _package(entry: Any, index: int, places: TablePlaces) -> Package | Skipped:
+    if not isinstance(entry, dict):
+        entry = {}
+    location = place(entry, index, places)
+    pin = read_pin(entry.get("name"), entry.get("version"), location)
+    if isinstance(pin, Skipped):
+        return pin
+    marker = text_or_none(entry.get("marker"))
+    source, unreleased = _source(entry, pin.version)
+    return Package(
+        name=pin.name,
+        version=pin.version,
+        source=source,
+        marker=marker,
+        extras=tuple(dict.fromkeys(_CHOOSES.findall(marker))) if marker else (),
+        unreleased=unreleased,
+        location=location,
+    )
+
+
+def _source(entry: dict[str, Any], version: str | None) -> tuple[SourceKind, bool]:
+    """Where the package comes from, and whether that is a checkout of an unknown state."""
+    vcs, directory, archive = entry.get("vcs"), entry.get("directory"), entry.get("archive")
+    if isinstance(vcs, dict):
+        # Mercurial and Subversion have no word of their own among the sources.
+        kind: SourceKind = "git" if vcs.get("type", "git") == "git" else "url"
+        return kind, not is_tag(vcs.get("requested-revision"), version)
+    if isinstance(directory, dict):
+        return ("editable" if directory.get("editable") is True else "directory"), False
+    if isinstance(archive, dict):
+        return ("url" if "url" in archive else "path"), False
+    return "registry", False

@@ -1,0 +1,258 @@
+"""One requirement as people and pip write it: PEP 508, ``name @ url``, a bare link to a wheel or a repository, a path.
+
+A range is never taken for its lower bound, and a link says a version only where its file name or its tag does. A link
+to a repository without ``#egg=`` names no package at all: it goes by the name of the repository.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from packaging.markers import InvalidMarker, Marker
+from packaging.requirements import InvalidRequirement, Requirement
+
+from gradcompat.model.environment import Location, Package, Skipped, SourceKind
+from gradcompat.names import normalise
+from gradcompat.versions import VersionSet, parse_version
+
+# Nothing that is meant to be installed is longer, and Python converts no number of more than 4,300 digits.
+_MAX_LENGTH = 4000
+_MAX_MARKER = 100_000  # uv writes long ones for projects with many forks
+_SHOWN = 100
+
+_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
+_EXTRAS = r"(?:\s*\[[^\[\]]*\])?"
+_IS_NAME = re.compile(_NAME)
+_HEAD = re.compile(_NAME + _EXTRAS)
+_NAMED_LINK = re.compile(rf"(?!git@)({_NAME}){_EXTRAS}\s*@\s*(?=\S)")
+_LINK = re.compile(
+    r"(?:[A-Za-z][A-Za-z+.-]*:(?://|[^\d\s])|(?:git\+)?git@|\.{0,2}[/\\]|\.{1,2}(?:\s|$|\[)|~/|[A-Za-z]:\\)"
+)
+# pip takes anything with a slash for a path, and the name of an archive for a file.
+_PATH = re.compile(r"[^\s/\\;@<>=~!\[\]\"']+(?:/|\.(?:whl|tar\.gz|tgz|tar\.bz2|zip)(?=[\s;#]|$))", re.IGNORECASE)
+_MARKER_BEHIND_LINK = re.compile(r"\s;|;\s")
+_VARIABLE = re.compile(r"\$\{[^{}]*\}|\$[A-Za-z_]\w*|\{\{[^{}]*\}\}")
+_SUFFIX = re.compile(r"\.(?:whl|tar\.gz|tgz|tar\.bz2|tar\.xz|zip)$", re.IGNORECASE)
+# GitHub and GitLab serve a checkout as an archive, named after the tag or the commit.
+_FORGE_ARCHIVE = re.compile(r"/([^/]+)/(?:-/)?archive/(?:refs/tags/|refs/heads/)?([^/]+)$")
+# `v4.49.0`, `4.49.0`, `v2.1`: enough of a version that it is no branch and no commit.
+_TAG = re.compile(r"(?:refs/tags/)?(?:v(?=\d+\.\d)|(?=\d+\.\d+\.\d))(\d[\d.]*(?:(?:a|b|rc|\.?post)\d+)?)")
+
+# Repositories of training stacks that are not called like the package that is built from them.
+_PACKAGE_OF_REPOSITORY = {
+    "audio": "torchaudio",
+    "flash-attention": "flash-attn",
+    "megatron-lm": "megatron-core",
+    "pytorch": "torch",
+    "transformerengine": "transformer-engine",
+    "vision": "torchvision",
+}
+
+
+class _Link(NamedTuple):
+    """What a link says of the package behind it."""
+
+    source: SourceKind
+    name: str | None
+    version: str | None
+    unreleased: bool = False
+
+
+def parse_requirement(text: str, location: Location, *, editable: bool = False) -> Package | Skipped:
+    """The package that one requirement asks for, or why it cannot be told.
+
+    Args:
+        text: the requirement without options (``--hash``) and without a comment.
+        location: where ``text`` begins. If it has a column, the result has that of the version or the range.
+        editable: it stood behind ``-e``.
+
+    >>> parse_requirement("torch[opt]>=2.1,<3 ; sys_platform == 'linux'", Location(path="a.txt")).specifier
+    '>=2.1,<3'
+    """
+    start = len(text) - len(text.lstrip())
+    location = _moved(location, start)
+    text = text.strip()
+    if not text:
+        return Skipped(what="a requirement", reason="is empty", location=location)
+    named = _NAMED_LINK.match(text)
+    if named:
+        return _linked(text, named.end(), named[1], location, editable)
+    if editable or _LINK.match(text) or _PATH.match(text):
+        return _linked(text, 0, None, location, editable)
+    return _specified(text, location)
+
+
+def name_of(text: str) -> str | None:
+    """The normalised name that a requirement starts with, whatever follows it."""
+    match = _IS_NAME.match(text.strip())
+    return normalise(match[0]) if match else None
+
+
+def version_of_tag(reference: str) -> str | None:
+    """The version of the release that a git tag is called after: ``v4.49.0`` is ``4.49.0``; a branch has none."""
+    match = _TAG.fullmatch(reference)
+    return match[1] if match and parse_version(match[1]) is not None else None
+
+
+def _specified(text: str, location: Location) -> Package | Skipped:
+    """``name[extra] >=1,<2 ; marker``."""
+    wanted, semicolon, behind = text.partition(";")
+    marker = behind.strip() if semicolon else None
+    problem = _marker_problem(marker)
+    if len(wanted) > _MAX_LENGTH:
+        problem = "is longer than any requirement"
+    if problem is None:
+        head = _HEAD.match(wanted)
+        if head and _VARIABLE.search(wanted, head.end()):
+            # pip puts in the variables of whoever installs: the package is known, its version is not.
+            return Package(name=normalise(str(name_of(text))), version=None, marker=marker, location=location)
+        try:
+            requirement = Requirement(wanted)
+        except (InvalidRequirement, RecursionError, ValueError) as error:
+            problem = f"is no requirement: {_first_line(error)}"
+        else:
+            return _pinned(requirement.name, wanted, marker, location)
+    return Skipped(what=_shown(text), reason=problem, location=location)
+
+
+def _pinned(name: str, wanted: str, marker: str | None, location: Location) -> Package:
+    head = _HEAD.match(wanted)
+    offset = head.end() if head else 0
+    clauses = [clause.strip() for clause in wanted[offset:].strip(" \t()").split(",") if clause.strip()]
+    exact = [clause for clause in clauses if clause.startswith("==") and not clause.endswith(".*")]
+    version = exact[0].lstrip("= \t") if exact else None
+    if version is not None and _settles(version, clauses):
+        at = wanted.find(exact[0], offset) + len(exact[0]) - len(version)
+        return Package(name=normalise(name), version=version, marker=marker, location=_moved(location, at))
+    specifier = ",".join("".join(clause.split()) for clause in clauses) or "*"
+    if clauses:
+        location = _moved(location, wanted.find(clauses[0], offset))
+    return Package(name=normalise(name), version=None, specifier=specifier, marker=marker, location=location)
+
+
+def _settles(version: str, clauses: list[str]) -> bool:
+    """Do the other clauses, if any, allow that version?"""
+    if len(clauses) == 1:
+        return True
+    parsed = parse_version(version)
+    try:
+        return parsed is not None and parsed in VersionSet.parse(",".join(clauses))
+    except ValueError:
+        return False
+
+
+def _linked(text: str, offset: int, name: str | None, location: Location, editable: bool) -> Package | Skipped:
+    """``name @ link ; marker``, or the link alone."""
+    link, marker = text[offset:], None
+    behind = _MARKER_BEHIND_LINK.search(link)
+    if behind:
+        link, marker = link[: behind.start()], link[behind.end() :].strip()
+    problem = _marker_problem(marker)
+    if len(link) > _MAX_LENGTH:
+        problem = "is longer than any requirement"
+    if problem is not None:
+        return Skipped(what=_shown(text), reason=problem, location=location)
+    read = _read_link(link.strip().strip("\"'"), editable)
+    name = name or read.name
+    if name is None:
+        if read.source in ("directory", "editable"):
+            reason = "a project in a folder: neither its name nor its version stand here"
+            return Skipped(what=_shown(text), reason=reason, gap=False, location=location)
+        return Skipped(what=_shown(text), reason="the link names no package", location=location)
+    at = None if read.version is None else _version_at(text, offset, link, read.version)
+    return Package(
+        name=normalise(name),
+        version=read.version,
+        source=read.source,
+        marker=marker,
+        unreleased=read.unreleased,
+        location=_moved(location, at or 0),
+    )
+
+
+def _version_at(text: str, offset: int, link: str, version: str) -> int | None:
+    """Where in the text the version stands that the last part of the link says, unless it is escaped there."""
+    address = link.partition("#")[0]
+    begin = offset + max(address.rfind("/"), address.rfind("\\")) + 1
+    match = re.compile(rf"(?<![A-Za-z0-9.])v?{re.escape(version)}").search(text, begin)
+    return match.end() - len(version) if match else None
+
+
+def _read_link(link: str, editable: bool) -> _Link:
+    address, _, fragment = link.partition("#")
+    egg = next((part[4:] for part in fragment.split("&") if part.startswith("egg=")), "")
+    match = _IS_NAME.match(unquote(egg))
+    name = match[0] if match else None
+    scheme = address.partition(":")[0].lower() if re.match(r"[A-Za-z][A-Za-z+.-]+:", address) else ""
+    if scheme.startswith("git") or address.startswith(("git@", "git+git@")) or address.endswith(".git"):
+        return _read_repository(address, name)
+    address = unquote(address.partition("?")[0]).replace("\\", "/").rstrip("/")
+    local = scheme in ("", "file")
+    if scheme and "+" in scheme:  # hg+https:, svn+https:
+        return _Link("url", name, None, True)
+    archive = _FORGE_ARCHIVE.search(address)
+    if archive and not local:
+        version = version_of_tag(_SUFFIX.sub("", archive[2]))
+        return _Link("url", name or _package_of(archive[1]), version, version is None)
+    file_name = address.rpartition("/")[2]
+    suffix = _SUFFIX.search(file_name)
+    if suffix is None:
+        if not local:
+            return _Link("url", name, None)
+        return _Link("editable" if editable else "directory", name, None)
+    stem = file_name[: suffix.start()]
+    if suffix[0].lower() == ".whl":
+        parts = stem.split("-")
+        file_name, version = (parts[0], parts[1]) if len(parts) in (5, 6) else ("", "")
+    else:
+        file_name, _, version = stem.rpartition("-")
+    source: SourceKind = "path" if local else "url"
+    if not _IS_NAME.fullmatch(file_name) or parse_version(version) is None:
+        return _Link(source, name, None)
+    return _Link(source, name or file_name, version)
+
+
+def _read_repository(address: str, name: str | None) -> _Link:
+    """``git+ssh://git@host/owner/repository.git@reference``; the host may have an ``@`` of its own."""
+    _, _, rest = address.rpartition("://") if "://" in address else ("", "", address)
+    path, _, reference = rest.partition("/")[2].partition("@")
+    repository = unquote(path.rstrip("/").rpartition("/")[2])
+    if name is None and repository:
+        name = _package_of(repository)
+    version = version_of_tag(unquote(reference))
+    return _Link("git", name, version, version is None)
+
+
+def _package_of(repository: str) -> str | None:
+    name = repository.removesuffix(".git")
+    return _PACKAGE_OF_REPOSITORY.get(name.lower(), name) if _IS_NAME.fullmatch(name) else None
+
+
+def _marker_problem(marker: str | None) -> str | None:
+    if marker is None:
+        return None
+    if len(marker) > _MAX_MARKER:
+        return "its marker is longer than any"
+    try:
+        Marker(marker)
+    except (InvalidMarker, RecursionError, ValueError) as error:
+        return f"its marker is none: {_first_line(error)}"
+    return None
+
+
+def _first_line(error: BaseException) -> str:
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    line = str(error).partition("\n")[0].strip().rstrip(".:")
+    return line[:1].lower() + line[1:]
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+def _moved(location: Location, by: int) -> Location:
+    return location if location.column is None or by <= 0 else replace(location, column=location.column + by)

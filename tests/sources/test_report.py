@@ -1,0 +1,196 @@
+"""Pasted environment reports: what they state, and what they do not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gradcompat.errors import Malformed, SourceError
+from gradcompat.formats.document import Document, read_document
+from gradcompat.model.environment import Environment, Location, Package, Skipped
+from gradcompat.sources.reading import read as read_any
+from gradcompat.sources.report import read
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "report"
+
+Row = tuple[int | None, int | None, str, str | None, str]
+
+
+def of(text: str) -> Environment:
+    return read(Document("a.txt", text))
+
+
+def rows(environment: Environment) -> list[Row]:
+    return [
+        (package.location.line, package.location.column, package.name, package.version, package.source)
+        for package in environment.packages
+    ]
+
+
+REPORTS: dict[str, tuple[list[Row], str, str | None, dict[str, str]]] = {
+    "collect_env.txt": (
+        [
+            (2, 18, "torch", "2.5.1+cu121", "registry"),
+            (23, 15, "numpy", "1.26.4", "registry"),
+            (25, 16, "triton", "3.1.0", "registry"),
+            (26, 35, "blas", "1.0", "conda"),
+            (27, 35, "pytorch", "2.5.1", "conda"),
+        ],
+        "3.10.12",
+        "linux",
+        {"__cuda": "12.1", "__glibc": "2.35", "__nvidia_driver": "535.183.01"},
+    ),
+    "transformers_env.txt": (
+        [
+            (3, 27, "transformers", "4.50.0.dev0", "registry"),
+            (6, 28, "huggingface-hub", "0.29.1", "registry"),
+            (7, 23, "accelerate", "1.4.0", "registry"),
+            (10, 27, "torch", "2.6.0", "registry"),
+            (12, 34, "flax", "0.8.3", "registry"),
+        ],
+        "3.11.9",
+        "darwin",
+        {},
+    ),
+    "ds_report.txt": (
+        [(11, 36, "torch", "2.3.0+cu121", "registry"), (13, 36, "deepspeed", "0.15.5+46d7d0d1", "registry")],
+        "",
+        None,
+        {"__cuda": "12.1"},
+    ),
+    "lightning.txt": (
+        [
+            (7, 23, "lightning", "2.4.0", "registry"),
+            (8, 23, "torch", "2.4.1", "registry"),
+            (10, 23, "numpy", "1.26.4", "registry"),
+        ],
+        "3.10.14",
+        "linux",
+        {"__cuda": "12.1"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_reports(name: str) -> None:
+    packages, python, platform, virtual = REPORTS[name]
+    environment = read(read_document(FIXTURES / name, name))
+    assert rows(environment) == packages
+    assert (environment.kind, environment.closed, environment.skipped) == ("report", False, ())
+    assert (environment.python or "", environment.platform, environment.virtual) == (python, platform, virtual)
+
+
+def test_a_version_that_is_none_is_a_gap() -> None:
+    environment = read(read_document(FIXTURES / "llamafactory_env.txt", "l.txt"))
+    names = ("llamafactory", "torch", "transformers", "peft", "trl", "bitsandbytes")
+    assert tuple(package.name for package in environment.packages) == names
+    assert environment.skipped == (
+        Skipped(what="vllm nightly", reason="is no version", location=Location(path="l.txt", line=11, column=17)),
+    )
+    assert (environment.python, environment.platform, environment.virtual) == ("3.10.16", "win32", {})
+
+
+def test_a_thread_with_quotes_colours_and_a_list_of_pip() -> None:
+    environment = read(read_document(FIXTURES / "thread.md", "t.md"))
+    assert environment == Environment(
+        source="t.md",
+        kind="report",
+        closed=False,
+        packages=tuple(
+            Package(name=name, version=version, location=Location(path="t.md", line=line, column=column))
+            for line, column, name, version in (
+                (2, 27, "accelerate", "1.4.0"),
+                (4, None, "torch", "2.6.0+cu124"),
+                (5, 27, "diffusers", "0.28.0"),
+                (7, 18, "numpy", "1.26.4"),
+                (17, 15, "transformers", "4.49.0"),
+                (12, 9, "trl", "0.9.6"),
+            )
+        ),
+        skipped=(
+            Skipped(what="peft", reason="has no version", location=Location(path="t.md", line=14, column=1)),
+            Skipped(
+                what="torch==what",
+                reason="is no requirement: expected semicolon (after name with no version specifier) or end",
+                location=Location(path="t.md", line=16, column=8),
+            ),
+        ),
+        platform="linux",
+        virtual={"__glibc": "2.39"},
+    )
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["not installed", "not installed (NA)", "N/A", "NA", "None", "Could not collect", "<fill in>", "", "unknown"],
+)
+def test_absence_is_no_package(value: str) -> None:
+    environment = of(f"PyTorch version (GPU?): {value}\n- `trl` version: 0.9.6\n[pip3] {value}\n[conda] {value}\n")
+    assert rows(environment) == [(2, 18, "trl", "0.9.6", "registry")]
+    assert environment.skipped == ()
+
+
+def test_versions_of_other_things_are_no_packages() -> None:
+    environment = of(
+        "CMake version: 3.22.1\nGCC version: 11.4.0\nCUDA version: 12.4\nDriver version: 535.1\ntrl version: 1"
+    )
+    assert rows(environment) == [(5, 14, "trl", "1", "registry")]
+    assert environment.virtual == {}
+
+
+def test_statements_that_differ_are_both_kept_and_facts_that_differ_are_none() -> None:
+    environment = of(
+        "PyTorch version: 2.5.1\nTorch version: 2.6.0\nPython version: 3.10\nPython version: 3.10.4\n"
+        "Nvidia driver version: 535.1\n| Driver Version: 550.2 |\nPlatform: Linux-1\nOS: Windows 11\n"
+    )
+    assert rows(environment) == [(1, 18, "torch", "2.5.1", "registry"), (2, 16, "torch", "2.6.0", "registry")]
+    assert (environment.python, environment.platform, environment.virtual) == ("3.10.4", None, {})
+
+
+def test_rocm() -> None:
+    assert of("ROCM used to build PyTorch: 6.2.41133-dd7f95766\nHIP runtime version: 6.2.41133").virtual == {
+        "__rocm": "6.2.41133"
+    }
+
+
+@pytest.mark.parametrize(("text", "line"), [("\nIt does not work,\nversion or not", 2), ('{"a": 1}', 1)])
+def test_what_is_no_report(text: str, line: int) -> None:
+    with pytest.raises(Malformed) as caught:
+        of(text)
+    assert str(caught.value) == f"`a.txt:{line}`: has no line that an environment report has"
+
+
+def test_an_empty_text() -> None:
+    with pytest.raises(Malformed) as caught:
+        of("")
+    assert str(caught.value) == "`a.txt`: has no line that an environment report has"
+
+
+@pytest.mark.parametrize("name", [*REPORTS, "llamafactory_env.txt", "thread.md"])
+def test_the_content_alone_says_what_it_is(name: str) -> None:
+    assert read_any(Document("-", (FIXTURES / name).read_text(encoding="utf-8"))).kind == "report"
+
+
+def test_a_very_long_log_is_cut_and_says_so() -> None:
+    environment = of("PyTorch version: 2.5.1\n" + "\n" * 500_000)
+    assert len(environment.packages) == 1
+    assert [(one.reason, one.gap) for one in environment.skipped] == [
+        ("is longer than 500,000 lines: the rest is not read", True)
+    ]
+
+
+@given(
+    st.text(max_size=200)
+    | st.lists(
+        st.sampled_from(["- ", "`a` version: ", "1.0", "[pip3] ", "[conda] ", "a==1", "\n", "> ", "* Packages:\n"])
+    ).map("".join)
+)
+def test_any_text_gives_an_environment_or_an_error(text: str) -> None:
+    try:
+        environment = of(text)
+    except SourceError:
+        return
+    assert all(package.location.line and package.version for package in environment.packages)

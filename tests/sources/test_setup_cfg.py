@@ -1,0 +1,81 @@
+"""setup.cfg of setuptools."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradcompat.errors import Malformed
+from gradcompat.formats.document import Document
+from gradcompat.model.environment import Environment, Location, Package
+from gradcompat.sources.setup_cfg import read
+from tests.sources.locked import fixture, notes
+
+
+def text(content: str) -> Document:
+    return Document("setup.cfg", content)
+
+
+def test_requirements_and_extras() -> None:
+    environment = read(fixture("setup_cfg/setup.cfg"))
+    assert [
+        (one.name, one.version or one.specifier, one.marker, one.extras, one.location.line, one.location.column)
+        for one in environment.packages
+    ] == [
+        ("torch", "2.5.1", None, (), 10, 12),
+        ("transformers", ">=4.46,<4.50", 'python_version >= "3.10"', (), 12, 18),
+        ("accelerate", "*", None, (), 14, 5),
+        ("pytest", "8.3.0", None, ("tests",), 16, 25),
+        ("hypothesis", "6.100.0", None, ("tests",), 16, 44),
+        ("flash-attn", "2.7.0", 'sys_platform == "linux"', ("flash",), 19, 23),
+        ("ruff", "0.8.0", None, ("dev",), 21, 11),
+    ]
+    assert notes(environment) == [
+        (
+            "%(interpolated)s==1",
+            "is no requirement: expected package name at the start of dependency specifier",
+            True,
+            15,
+        ),
+        (
+            "extras_require.docs",
+            "are taken from `docs/requirements.txt` when the project is built: check that",
+            True,
+            22,
+        ),
+    ]
+
+
+def test_a_whole_environment() -> None:
+    assert read(text("[options]\r\ninstall_requires =\r\n\ttorch==2.5.1\r\n")) == Environment(
+        source="setup.cfg",
+        kind="setup.cfg",
+        packages=(Package(name="torch", version="2.5.1", location=Location(path="setup.cfg", line=3, column=9)),),
+        closed=False,
+    )
+
+
+def test_no_requirements() -> None:
+    assert notes(read(text("[metadata]\nname = a\n"))) == [
+        ("setup.cfg", "names no requirements: they stand in setup.py or pyproject.toml", False, None)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "`setup.cfg`: has neither `[metadata]` nor `[options]`"),
+        ("[flake8]\nmax-line-length = 120\n", "`setup.cfg`: has neither `[metadata]` nor `[options]`"),
+        ("\ntorch==2.5.1\n", "`setup.cfg:2`: begins without a `[section]`"),
+        ("[options]\nname = a\nword\n", "`setup.cfg:3`: is neither `key = value` nor the continuation of one"),
+    ],
+)
+def test_malformed(content: str, message: str) -> None:
+    with pytest.raises(Malformed) as caught:
+        read(text(content))
+    assert str(caught.value) == message
+
+
+def test_a_line_of_many_blanks_costs_no_more_than_another() -> None:
+    blanks = " " * 1_000_000
+    environment = read(text(f"[options]\ninstall_requires =\n  torch{blanks}==2.5.1\nkey{blanks} = {blanks}\n"))
+    assert [(one.name, one.location.line) for one in environment.packages] == [("torch", 3)]

@@ -1,0 +1,153 @@
+"""uv.lock: forks, sources, lines, and what uv will write tomorrow."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradcompat.errors import Malformed, SourceError, UnsupportedFormatVersion
+from gradcompat.formats.document import Document
+from gradcompat.model.environment import Location, Package
+from gradcompat.sources.uv_lock import read
+
+FORKED = """version = 1
+revision = 3
+requires-python = ">=3.11"
+conflicts = [[{ package = "nanochat", extra = "cpu" }, { package = "nanochat", extra = "gpu" }]]
+
+[[package]]
+name = "torch"
+version = "2.9.1"
+source = { registry = "https://index.example/whl/cpu" }
+resolution-markers = [
+    "sys_platform == 'darwin' and extra == 'extra-8-nanochat-cpu' and extra != 'extra-8-nanochat-gpu'",
+]
+dependencies = [{ name = "numpy", version = "1.0" }]
+
+[[package]]
+name = "torch"
+version = "2.9.1+cu128"
+source = { registry = "https://index.example/whl/cu128" }
+resolution-markers = [
+    "sys_platform == 'linux' and extra == 'extra-8-nanochat-gpu'",
+    "sys_platform == 'win32' and extra == 'extra-8-nanochat-gpu'",
+]
+
+[[package]]
+name = "transformers"
+version = "5.8.0.dev0"
+source = { git = "https://github.com/huggingface/transformers.git?rev=0588858f#0588858f54c8" }
+
+[[package]]
+name = "trl"
+version = "0.19.0"
+source = { git = "https://github.com/huggingface/trl.git?tag=v0.19.0#deadbeef" }
+
+[[package]]
+name = "nanochat"
+source = { virtual = "." }
+"""
+
+
+def document(text: str) -> Document:
+    return Document("uv.lock", text)
+
+
+def test_forks_sources_and_lines() -> None:
+    environment = read(document(FORKED))
+    assert environment.kind == "uv.lock"
+    assert environment.closed
+    assert (environment.python, environment.platform) == (None, None)
+    assert environment.packages == (
+        Package(
+            name="torch",
+            version="2.9.1",
+            marker="sys_platform == 'darwin' and extra == 'extra-8-nanochat-cpu' and extra != 'extra-8-nanochat-gpu'",
+            extras=("cpu",),
+            location=Location(path="uv.lock", line=8, column=11),
+        ),
+        Package(
+            name="torch",
+            version="2.9.1+cu128",
+            marker="(sys_platform == 'linux' and extra == 'extra-8-nanochat-gpu')"
+            " or (sys_platform == 'win32' and extra == 'extra-8-nanochat-gpu')",
+            extras=("gpu",),
+            location=Location(path="uv.lock", line=17, column=11),
+        ),
+        Package(
+            name="transformers",
+            version="5.8.0.dev0",
+            source="git",
+            unreleased=True,
+            location=Location(path="uv.lock", line=26, column=11),
+        ),
+        Package(name="trl", version="0.19.0", source="git", location=Location(path="uv.lock", line=31, column=11)),
+        Package(name="nanochat", version=None, source="virtual", location=Location(path="uv.lock", line=35, column=8)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("head", "python", "platform"),
+    [
+        ('requires-python = "==3.11.*"', "3.11", None),
+        ('requires-python = ">=3.11, <3.13"', None, None),
+        ("supported-markers = [\"sys_platform == 'linux' and platform_machine == 'x86_64'\"]", None, "linux"),
+        ("supported-markers = [\"sys_platform == 'linux'\", \"sys_platform == 'darwin'\"]", None, None),
+        ("supported-markers = [\"sys_platform == 'linux' or sys_platform == 'win32'\"]", None, None),
+        ("supported-markers = [\"sys_platform != 'win32'\"]", None, None),
+        ("requires-python = 3\nsupported-markers = 1", None, None),
+    ],
+)
+def test_what_the_lockfile_is_for(head: str, python: str | None, platform: str | None) -> None:
+    environment = read(document(f"version = 1\n{head}\n"))
+    assert (environment.python, environment.platform) == (python, platform)
+
+
+def test_the_format_before_uv_0_4() -> None:
+    text = (
+        'version = 1\n[[distribution]]\nname = "torch"\nversion = "2.4.0"\nsource = "registry+https://index.example"\n'
+    )
+    assert [(one.name, one.version, one.location.line) for one in read(document(text)).packages] == [
+        ("torch", "2.4.0", 4)
+    ]
+
+
+def test_a_header_inside_text_moves_no_line() -> None:
+    text = (
+        'version = 1\n[options]\nnote = """\n[[package]]\nname = "torch"\nversion = "9"\n"""\n'
+        '[[package]]\nname = "numpy"\nversion = "2.0.0"\nsource = { registry = "x" }\n'
+    )
+    # The place of the first header is another name's, so none is claimed.
+    assert read(document(text)).packages[0].location == Location(path="uv.lock")
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("version = 3\n", UnsupportedFormatVersion("lockfile version 3 is not supported", path="uv.lock")),
+        ("version = true\n", Malformed("has no `version = 1` at its top as uv.lock does", path="uv.lock")),
+        ("version = 1\npackage = 1\n", Malformed("`package` is not an array of tables", path="uv.lock")),
+        ("version = 1\npackage = [1]\n", Malformed("`package[0]` is not a table", path="uv.lock")),
+        (
+            "version = 1\n[[package]\n",
+            Malformed("not valid TOML: Expected ']]' at the end of an array declaration", path="uv.lock", line=2),
+        ),
+    ],
+)
+def test_what_it_is_not(text: str, error: SourceError) -> None:
+    with pytest.raises(type(error)) as raised:
+        read(document(text))
+    assert (str(raised.value), raised.value.line) == (str(error), error.line)
+
+
+def test_an_entry_that_is_none_is_a_gap_and_the_others_are_read() -> None:
+    text = (
+        'version = 1\n[[package]]\nname = "a"\nversion = 1\n[[package]]\nname = "torch"\nversion = "2.5.1"\n'
+        '[[package]]\nversion = "1"\n[[package]]\nname = "b"\nversion = "' + "9" * 5000 + '"\n'
+    )
+    environment = read(document(text))
+    assert [one.name for one in environment.packages] == ["torch"]
+    assert [(one.what, one.reason, one.gap) for one in environment.skipped] == [
+        ("a", "its version is not one", True),
+        ("an entry", "has no name that a package can have", True),
+        ("b", "its version is not one", True),
+    ]

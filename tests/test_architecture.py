@@ -1,0 +1,195 @@
+"""The layers of DESIGN.md, read from the imports; and that a check loads nothing that it does not need."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "gradcompat"
+
+# From top to bottom. A module may import what stands in a lower line, and its own part; the parts of one line are
+# siblings, which do not import one another.
+LAYERS = (
+    ("__main__",),
+    ("cli",),
+    ("renderers", "scanners", "sources", "knowledge", "advice"),
+    ("matcher",),
+    ("phrases", "forks", "formats", "vocabulary"),
+    ("model",),
+    ("versions",),
+    ("truth", "errors", "names", "__init__"),
+)
+RANK = {part: rank for rank, parts in enumerate(LAYERS) for part in parts}
+
+# Where an import may stand inside a function, and what it brings in there; `cli` may import anything late.
+LATE = {
+    "forks": {"packaging.markers"},  # only lockfiles with alternatives need it
+    "sources.reading": {"gradcompat.sources.recognise"},  # only where a file's name does not say what it is
+    "sources.installed": {"gradcompat.sources.interpreter"},  # only where an interpreter is named
+}
+
+# What a plain check must not load: each costs more than the check itself.
+HEAVY = (
+    "pydantic",
+    "httpx",
+    "rich",
+    "yaml",
+    "tomlkit",
+    "importlib.metadata",
+    "packaging.markers",
+)
+
+
+@dataclass(frozen=True)
+class Import:
+    """``module`` imports ``target``; ``late`` if inside a function."""
+
+    module: str
+    target: str
+    line: int
+    late: bool
+
+    def __str__(self) -> str:
+        return f"gradcompat/{self.module.replace('.', '/')}:{self.line} imports {self.target}"
+
+    @property
+    def part(self) -> str:
+        return self.module.split(".")[0]
+
+    @property
+    def of_ours(self) -> str | None:
+        """Which part of the package is imported, if it is one."""
+        root, _, rest = self.target.partition(".")
+        if root != "gradcompat":
+            return None
+        return rest.split(".")[0] if rest and rest.split(".")[0] in RANK else "__init__"
+
+
+def imports() -> Iterator[Import]:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        module = path.relative_to(PACKAGE).with_suffix("").as_posix().replace("/", ".")
+        tree = ast.parse(path.read_text("utf-8"))
+        inside = {
+            child
+            for function in ast.walk(tree)
+            if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+            for child in ast.walk(function)
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                for name in node.names:
+                    yield Import(module, name.name, node.lineno, node in inside)
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{path}:{node.lineno}: a relative import"
+                # `from gradcompat import x` is an import of `gradcompat.x`.
+                if node.module == "gradcompat":
+                    for name in node.names:
+                        yield Import(module, f"gradcompat.{name.name}", node.lineno, node in inside)
+                else:
+                    yield Import(module, node.module or "", node.lineno, node in inside)
+
+
+IMPORTS = tuple(imports())
+
+
+def test_every_part_has_a_layer() -> None:
+    parts = {path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in PACKAGE.rglob("*.py")}
+    assert parts - RANK.keys() == set()
+
+
+def test_arrows_point_down() -> None:
+    wrong = [
+        str(one)
+        for one in IMPORTS
+        if one.of_ours is not None and one.of_ours != one.part and RANK[one.of_ours] <= RANK[one.part]
+    ]
+    assert wrong == []
+
+
+def test_the_rule_sees_an_import_that_is_wrong() -> None:
+    def allowed(module: str, target: str) -> bool:
+        one = Import(module, target, 1, late=False)
+        return one.of_ours is None or one.of_ours == one.part or RANK[one.of_ours] > RANK[one.part]
+
+    assert allowed("cli.check", "gradcompat.renderers.text")
+    assert allowed("knowledge.lint", "gradcompat.knowledge.load")
+    assert allowed("matcher", "json")
+    assert not allowed("knowledge.lint", "gradcompat.advice")
+    assert not allowed("matcher", "gradcompat.sources.uv_lock")
+    assert not allowed("model.issue", "gradcompat.matcher")
+    assert not allowed("phrases", "gradcompat.forks")
+
+
+def test_late_imports_are_on_the_list() -> None:
+    late = [one for one in IMPORTS if one.late and one.part != "cli"]
+    assert [str(one) for one in late if one.target not in LATE.get(one.module, ())] == []
+
+
+def test_the_kernel_is_pure() -> None:
+    """No clock, no files, no environment variables where findings are decided."""
+    effects = {"os", "pathlib", "time", "datetime", "random", "socket", "subprocess", "shutil", "io", "sys", "platform"}
+    kernel = {"matcher", "advice", "phrases", "forks", "versions", "truth", "names", "model", "vocabulary"}
+    wrong = [str(one) for one in IMPORTS if one.part in kernel and one.target.split(".")[0] in effects]
+    assert wrong == []
+
+
+LOCK = """\
+version = 1
+requires-python = ">=3.10"
+
+[[package]]
+name = "torch"
+version = "2.5.1"
+source = { registry = "https://example.org/simple" }
+
+[[package]]
+name = "transformers"
+version = "4.50.0"
+source = { registry = "https://example.org/simple" }
+"""
+
+CHECK = """\
+import sys
+
+from gradcompat.cli.app import main
+
+sys.argv = ["gradcompat", "check", "uv.lock", "--format", {form!r}]
+status = "returned"
+try:
+    main()
+except SystemExit as exit:
+    status = exit.code
+sys.stdout.flush()
+print(status, *sorted(set({heavy!r}) & set(sys.modules)), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_check_loads_nothing_heavy(tmp_path: Path, form: str) -> None:
+    (tmp_path / "uv.lock").write_text(LOCK, "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", CHECK.format(form=form, heavy=HEAVY)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+    assert done.stderr.split() in (["0"], ["1"]), done.stderr  # the exit status, and no module behind it
+    assert "transformers" in done.stdout or "uv.lock" in done.stdout
+
+
+def test_the_modules_that_are_looked_for_would_be_seen(tmp_path: Path) -> None:
+    script = CHECK.format(form="text", heavy=HEAVY).replace("import sys\n", "import sys, yaml, importlib.metadata\n", 1)
+    (tmp_path / "uv.lock").write_text(LOCK, "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stderr.split()[1:] == ["importlib.metadata", "yaml"]
