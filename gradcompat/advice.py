@@ -21,6 +21,8 @@ _TRIED = Location(path="remedy")
 def advise(finding: Finding, environment: Environment, issues: Sequence[Issue], names: Names) -> Advice | None:
     """The first remedy of the record that clears the finding and brings no other, or the next best.
 
+    A change of code is the answer where the record puts it before all others that fit; it cannot be tried.
+
     Args:
         finding: an ``affected`` or ``conditional`` finding of this environment.
         environment: what was matched.
@@ -31,7 +33,6 @@ def advise(finding: Finding, environment: Environment, issues: Sequence[Issue], 
         # No lockfile that somebody works with; trying remedies on it would take longer than anybody waits.
         return next((_untried(remedy) for remedy in finding.issue.remedies if isinstance(remedy, CodeRemedy)), None)
     tried: list[Advice] = []
-    code: Advice | None = None
     for remedy in finding.issue.remedies:
         change: _Change | None
         match remedy:
@@ -40,8 +41,8 @@ def advise(finding: Finding, environment: Environment, issues: Sequence[Issue], 
             case SettingRemedy():
                 change = _Change(_with_setting(environment, remedy), {id(package) for package in finding.packages})
             case CodeRemedy():
-                code = code or _untried(remedy)
-                continue
+                # The record prefers it to what stands behind it.
+                return _untried(remedy)
         # Another fork may have a finding of this issue of its own, and gets advice of its own.
         if change is None or any(
             one.status != "not_affected" and any(id(package) in change.touched for package in one.packages)
@@ -53,7 +54,7 @@ def advise(finding: Finding, environment: Environment, issues: Sequence[Issue], 
         if not introduces:
             return advice
         tried.append(advice)
-    return code or min(tried, key=lambda advice: len(advice.introduces), default=None)
+    return min(tried, key=lambda advice: len(advice.introduces), default=None)
 
 
 @dataclass(frozen=True, slots=True)

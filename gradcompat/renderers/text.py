@@ -101,7 +101,7 @@ def _affected(advised: Advised, columns: int, out: TextIO) -> None:
 
 
 def _conditional(conditional: list[Advised], columns: int, out: TextIO) -> None:
-    """Under the packages that they are about, and in fewer words: `explain` has all conditions and remedies."""
+    """Under the packages that they are about, and in fewer words: `explain` has the rest, and --set the remedy."""
     groups: dict[tuple[str, ...], list[Advised]] = {}
     for advised in conditional:
         groups.setdefault(tuple(_places(advised.finding)), []).append(advised)
@@ -112,8 +112,6 @@ def _conditional(conditional: list[Advised], columns: int, out: TextIO) -> None:
             issue = advised.finding.issue
             out.write(wrapped(issue.summary, columns, f"    {issue.level} {issue.id}: ", "      ") + "\n")
             out.write(wrapped(_simplest(advised.finding), columns, "      if  ", "          ") + "\n")
-            if advised.advice is not None:
-                out.write(wrapped(_advice(advised.advice, brief=True), columns, "      fix ", "          ") + "\n")
         out.write("\n")
 
 
@@ -178,7 +176,7 @@ def _places(finding: Finding) -> list[str]:
     for text, locations in places.items():
         where = ", ".join(str(location) for location in locations[:3])
         more = f" and {len(locations) - 3} more" if len(locations) > 3 else ""
-        shown.append(f"{where}{more}  {text}")
+        shown.append(f"{where}{more} {text}")
     return shown
 
 
@@ -217,15 +215,15 @@ def _fix(advised: Advised, columns: int, out: TextIO) -> None:
         out.write(_line("fix", "no remedy of this record fits this environment", columns))
 
 
-def _advice(advice: Advice, *, brief: bool = False) -> str:
-    text = remedy_text(advice.remedy, advice, brief=brief)
+def _advice(advice: Advice) -> str:
+    text = remedy_text(advice.remedy, advice)
     if advice.introduces:
         return f"{text}; that brings {', '.join(advice.introduces)} instead"
     return text
 
 
-def remedy_text(remedy: Remedy, advice: Advice | None = None, *, brief: bool = False) -> str:
-    """A remedy in one clause; with the release to move to, where one was chosen, and its note unless ``brief``."""
+def remedy_text(remedy: Remedy, advice: Advice | None = None) -> str:
+    """A remedy in one clause; with the release to move to, where one was chosen."""
     match remedy:
         case VersionRemedy(kind=kind, package=package, versions=versions, note=note):
             allowed = versions_text(versions)
@@ -241,7 +239,7 @@ def remedy_text(remedy: Remedy, advice: Advice | None = None, *, brief: bool = F
             text = f"set {key} to {value_text(value)}"
         case CodeRemedy(text=text):
             note = None
-    return f"{text} ({note})" if note and not brief else text
+    return f"{text} ({note})" if note else text
 
 
 def _questions(findings: list[Finding], columns: int, out: TextIO) -> None:
@@ -261,6 +259,8 @@ def _questions(findings: list[Finding], columns: int, out: TextIO) -> None:
 def _summary(report: Report) -> str:
     if all(audit.kind is None for audit in report.audits):
         return "nothing could be read"
+    if not any(audit.packages for audit in report.audits):
+        return "nothing was checked"
     found = [advised.finding for audit in report.audits for advised in audit.findings]
     levels = Counter(finding.issue.level for finding in found if finding.status == "affected")
     unseen = sum(1 for finding in found if finding.status == "conditional")

@@ -1,0 +1,26 @@
+"""The README is true: its example prints what it shows, and it names every format."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+from gradcompat.sources.registry import READERS
+from tests.conftest import ROOT, Run
+
+README = (ROOT / "README.md").read_text("utf-8")
+
+
+def test_the_example_prints_what_is_shown(run: Run, tmp_path: Path) -> None:
+    command = re.findall(r"^```sh\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)[0]
+    shown = re.findall(r"^```text\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)[0]
+    arguments = shlex.split(command.rsplit("&& .venv/bin/gradcompat", 1)[1])
+    outcome = run(*arguments, cwd=ROOT)
+    assert outcome.status == 1
+    assert outcome.out == shown
+
+
+def test_every_format_is_named() -> None:
+    table = README.split("## What it reads", 1)[1].split("## ", 1)[0]
+    assert [reader.kind for reader in READERS if f"`{reader.kind}`" not in table] == []
