@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import product
 from math import prod
 
-from gradcompat.forks import covered, together
+from gradcompat.forks import Conflicts, covered, together
 from gradcompat.model.environment import Environment, Location, Package, Setting, SettingValue
 from gradcompat.model.finding import Finding, Reason, Unknown
 from gradcompat.model.issue import (
@@ -137,6 +137,7 @@ class _View:
                 package.version,
                 package.specifier,
                 package.marker,
+                package.reached,
                 package.forks,
                 package.unreleased,
             )
@@ -171,7 +172,7 @@ def _matches(combination: Combination, view: _View) -> Iterator[_Match]:
     matched = False
     if all(other.truth for other in others):
         beside = prod(len(view.packages.get(term.name, ())) or 1 for term in absent_terms)
-        for chosen, verdicts in _chosen(possible, beside):
+        for chosen, verdicts in _chosen(possible, beside, view.environment.conflicts):
             absent = [_absence(term, chosen, view) for term in absent_terms]
             if all(verdict.truth for verdict in absent):
                 matched = True
@@ -190,12 +191,15 @@ class _Choice:
     verdict: _Verdict
 
 
-def _chosen(possible: Sequence[Sequence[_Choice]], beside: int) -> Iterator[tuple[tuple[Package, ...], list[_Verdict]]]:
+def _chosen(
+    possible: Sequence[Sequence[_Choice]], beside: int, conflicts: Conflicts
+) -> Iterator[tuple[tuple[Package, ...], list[_Verdict]]]:
     """The entries of each choice that can be installed together, with their verdicts.
 
     Args:
         possible: the alternatives of each term.
         beside: how many entries each choice will be compared with in addition.
+        conflicts: extras that exclude one another.
     """
     compared = beside > 1 or sum(1 for alternatives in possible if any(one.entries for one in alternatives)) > 1
     if compared and prod(map(len, possible)) * beside > MAX_CHOICES:
@@ -206,7 +210,7 @@ def _chosen(possible: Sequence[Sequence[_Choice]], beside: int) -> Iterator[tupl
         return
     for choice in product(*possible):
         first = [one.entries[0] for one in choice if one.entries]
-        if all(together(one, other) for index, one in enumerate(first) for other in first[:index]):
+        if all(together(one, other, conflicts) for index, one in enumerate(first) for other in first[:index]):
             yield tuple(entry for one in choice for entry in one.entries), [one.verdict for one in choice]
 
 
@@ -279,11 +283,14 @@ def _absence(term: PackageAbsentTerm, chosen: tuple[Package, ...], view: _View) 
     listed = view.packages.get(term.name, ())
     if len(listed) * len(chosen) > MAX_CHOICES:
         return _Verdict(Truth.UNKNOWN, condition(term), term.name)
-    beside = [entry for alike in listed for entry in alike[:1] if all(together(entry, one) for one in chosen)]
+    conflicts = view.environment.conflicts
+    beside = [
+        entry for alike in listed for entry in alike[:1] if all(together(entry, one, conflicts) for one in chosen)
+    ]
     if not beside:
         truth = Truth.YES if view.environment.closed else Truth.UNKNOWN
         return _Verdict(truth, condition(term), term.name)
-    if covered(chosen, beside):
+    if covered(chosen, beside, conflicts):
         return _Verdict(Truth.NO, f"{term.name} is there", term.name)
     return _Verdict(Truth.UNKNOWN, condition(term), term.name)
 

@@ -21,6 +21,7 @@ def package(
     source: SourceKind = "registry",
     marker: str | None = None,
     forks: tuple[str, ...] = (),
+    reached: tuple[str, ...] = (),
     unreleased: bool = False,
     line: int = 1,
 ) -> Package:
@@ -31,6 +32,7 @@ def package(
         source=source,
         marker=marker,
         forks=forks,
+        reached=reached,
         unreleased=unreleased,
         location=Location(path="uv.lock", line=line),
     )

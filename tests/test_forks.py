@@ -44,7 +44,7 @@ CPU, GPU = "extra == 'extra-8-nanochat-cpu'", "extra == 'extra-8-nanochat-gpu'"
         ("'cpu' in extras", LINUX, True),
         ("python_version >= 'x'", LINUX, True),
         ("(" * 5_000 + LINUX + ")" * 5_000, DARWIN, True),
-        (" or ".join([LINUX] * 2_000), DARWIN, True),
+        (" or ".join([LINUX] * 5_000), DARWIN, True),
         (f"python_version >= '{'9' * 5_000}'", LINUX, True),
     ],
 )
@@ -117,3 +117,26 @@ def test_covered_by_forks(chosen: tuple[str, ...], entries: list[tuple[str, ...]
         )
         is expected
     )
+
+
+CPU, CUDA, VLLM, SGLANG = (f"extra-1-p-{name}" for name in ("cpu", "cuda", "vllm", "sglang"))
+CONFLICTS = (frozenset({CPU, CUDA}), frozenset({VLLM, SGLANG}))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ((f"extra == '{CPU}'",), (f"extra == '{CUDA}'",), False),
+        ((f"extra == '{CPU}'",), (f"extra == '{VLLM}'",), True),  # of two sets, so both can be chosen
+        ((f"extra == '{CPU}'",), (f"extra != '{CPU}'",), False),
+        ((f"extra == '{CPU}'", LINUX), (f"extra == '{CUDA}'",), True),  # led to without an extra on Linux
+        ((f"{LINUX} and extra == '{CPU}'",), (f"{DARWIN} and extra == '{CPU}'",), False),
+        # uv adds pieces that no environment can fulfil; they lead to nothing.
+        ((f"extra == '{CPU}' and extra == '{CUDA}'", f"extra == '{CPU}'"), (f"extra == '{CUDA}'",), False),
+        ((f"extra == '{CPU}' and extra == '{CUDA}'",), (f"extra == '{CUDA}'",), True),  # nothing is known of it then
+    ],
+)
+def test_what_leads_to_an_entry(one: tuple[str, ...], other: tuple[str, ...], expected: bool) -> None:
+    torch, vision = package("torch", "2.5.1", reached=one), package("torchvision", "0.20.1", reached=other)
+    assert together(torch, vision, CONFLICTS) is expected
+    assert together(vision, torch, CONFLICTS) is expected

@@ -328,7 +328,7 @@ TWO = issue((versions("torch", "<3"), versions("transformers", "<5")))
 
 
 def test_a_hostile_lockfile_is_not_compared_pair_by_pair(monkeypatch: pytest.MonkeyPatch) -> None:
-    def never(one: Package, other: Package) -> bool:
+    def never(one: Package, other: Package, conflicts: object) -> bool:
         raise AssertionError(f"{one} was compared with {other}: 25 million pairs take many minutes")
 
     monkeypatch.setattr(matcher, "together", never)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from functools import lru_cache
+from collections.abc import Iterator
 from typing import Any
 
 import tomli
@@ -45,42 +44,51 @@ class TablePlaces:
 
     def __init__(self, text: str, path: str, header: str) -> None:
         self._path = path
-        self._blocks: list[dict[str, tuple[int, int]]] = []
-        self._names: list[str] = []
-        self._whole = Location(path=path)
-        ends = _line_ends(text)
-        for match in _scanner(header).finditer(text):
-            start = match.start()
-            line = bisect_right(ends, start - 1) + 1 if start else 1
-            if match[1] is None:
-                self._blocks.append({})
-                self._names.append("")
-            elif self._blocks:
-                key = match[1]
-                column = match.start(2) - start + 1
-                if key not in self._blocks[-1]:
-                    self._blocks[-1][key] = (line, column)
-                    if key == "name":
-                        self._names[-1] = match[2].strip("\"'")
+        self._text = text
+        self._header = header
+        self._starts = list(_headers(text, header))
+        # Elements are asked for in their order, so lines are counted from the last one that was found.
+        self._counted = (0, 1)
 
     def find(self, index: int, name: str) -> Location:
         """The place of the version (or else of the name) of the element at ``index``, which is called ``name``."""
-        if index >= len(self._blocks) or self._names[index] != name:
-            return self._whole
-        place = self._blocks[index].get("version") or self._blocks[index]["name"]
-        return Location(path=self._path, line=place[0], column=place[1])
+        if index >= len(self._starts):
+            return Location(path=self._path)
+        start = self._starts[index] + len(self._header)
+        end = self._starts[index + 1] if index + 1 < len(self._starts) else len(self._text)
+        named = _value(self._text, "name", start, end)
+        if named < 0 or not self._text.startswith((f'"{name}"', f"'{name}'"), named):
+            return Location(path=self._path)
+        version = _value(self._text, "version", start, end)
+        return self._location(version if version >= 0 else named)
+
+    def _location(self, position: int) -> Location:
+        before, line = self._counted if self._counted[0] <= position else (0, 1)
+        line += self._text.count("\n", before, position)
+        self._counted = (position, line)
+        column = position - self._text.rfind("\n", 0, position)
+        return Location(path=self._path, line=line, column=column)
 
 
-@lru_cache(maxsize=8)
-def _scanner(header: str) -> re.Pattern[str]:
-    """Headers of the array, and the ``name`` and ``version`` lines that follow one."""
-    return re.compile(rf"^(?:{re.escape(header)}|(name|version)[ \t]*=[ \t]*([^\r\n]*))", re.MULTILINE)
-
-
-def _line_ends(text: str) -> list[int]:
-    ends: list[int] = []
-    position = text.find("\n")
+def _headers(text: str, header: str) -> Iterator[int]:
+    """The offset of each line that begins with the header."""
+    if text.startswith(header):
+        yield 0
+    position = text.find(f"\n{header}")
     while position >= 0:
-        ends.append(position)
-        position = text.find("\n", position + 1)
-    return ends
+        yield position + 1
+        position = text.find(f"\n{header}", position + 1)
+
+
+def _value(text: str, key: str, start: int, end: int) -> int:
+    """The offset of the value of the first line ``key = value`` between two offsets, or -1."""
+    position = text.find(f"\n{key}", start, end)
+    while position >= 0:
+        match = _ASSIGNMENT.match(text, position + 1 + len(key), end)
+        if match is not None:
+            return match.end()
+        position = text.find(f"\n{key}", position + 1, end)
+    return -1
+
+
+_ASSIGNMENT = re.compile(r"[ \t]*=[ \t]*")

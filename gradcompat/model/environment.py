@@ -39,6 +39,8 @@ class Package:
         forks: named parts of the lockfile that the entry belongs to (pixi environments, conda-lock platforms, groups
             that conflict); empty means all of them. Two entries whose forks are disjoint are never installed together.
         extras: names of extras or groups that select this entry, for the reader of a finding; never decides a match.
+        reached: markers of the dependencies that lead to the entry, one of which has to hold; empty if the lockfile
+            does not say, or if something depends on it without a condition.
         unreleased: built from a checkout that is not known to be the tag of a release.
         location: where the pin stands.
     """
@@ -50,6 +52,7 @@ class Package:
     marker: str | None = None
     forks: tuple[str, ...] = ()
     extras: tuple[str, ...] = ()
+    reached: tuple[str, ...] = ()
     unreleased: bool = False
     location: Location
 
@@ -104,6 +107,7 @@ class Environment:
         python: version of the interpreter, if one is known.
         platform: ``linux``, ``darwin`` or ``win32`` (``sys.platform``), if known.
         virtual: facts of the host as versions, keyed as in conda: ``__cuda``, ``__glibc``, ….
+        conflicts: sets of extras, as the markers name them, of which no two are ever chosen together.
     """
 
     source: str
@@ -115,3 +119,4 @@ class Environment:
     python: str | None = None
     platform: str | None = None
     virtual: Mapping[str, str] = field(default_factory=dict)
+    conflicts: tuple[frozenset[str], ...] = ()

@@ -165,7 +165,28 @@ def _without_self(declared: Declared, results: Iterator[Result]) -> tuple[tuple[
         again = f"{times} times" if times > 1 else "once"
         reason = f"is the project itself, which its own extras name {again}"
         skipped.append(Skipped(what=own, reason=reason, gap=False, location=first))
-    return tuple(packages), tuple(skipped)
+    return _alternatives(packages), tuple(skipped)
+
+
+def _alternatives(packages: list[Package]) -> tuple[Package, ...]:
+    """The entries, those of extras that pin one package to different versions as forks: no two can be installed."""
+    pins: dict[str, dict[str, set[str]]] = {}
+    for package in packages:
+        for extra in package.extras if package.version is not None else ():
+            pins.setdefault(package.name, {}).setdefault(extra, set()).add(str(package.version))
+    exclusive = {
+        extra
+        for by_extra in pins.values()
+        if len(set().union(*by_extra.values())) > 1
+        for extra, versions in by_extra.items()
+        if any(versions.isdisjoint(others) for other, others in by_extra.items() if other != extra)
+    }
+    return tuple(
+        replace(package, forks=package.extras)
+        if package.extras and exclusive.issuperset(package.extras) and not package.forks
+        else package
+        for package in packages
+    )
 
 
 def _nothing(declared: Declared, path: str) -> Skipped:

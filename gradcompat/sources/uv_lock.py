@@ -14,6 +14,7 @@ from gradcompat.formats.document import Document
 from gradcompat.formats.toml_text import TablePlaces, parse
 from gradcompat.model.environment import Environment, Package, Skipped, SourceKind
 from gradcompat.sources.lock_entries import place, read_pin, split, texts
+from gradcompat.sources.uv_edges import conflicts, reached
 
 SUPPORTED = (1, 2)
 
@@ -42,8 +43,10 @@ def read(document: Document) -> Environment:
     if not isinstance(entries, list):
         raise Malformed("`package` is not an array of tables", path=document.path)
     places = TablePlaces(document.text, document.path, header)
+    conditions = reached(entries, content.get("conflicts"))
     packages, skipped = split(
-        (_package(entry, index, places, document.path) for index, entry in enumerate(entries)), document.path
+        (_package(entry, index, places, conditions, document.path) for index, entry in enumerate(entries)),
+        document.path,
     )
     return Environment(
         source=document.path,
@@ -53,6 +56,7 @@ def read(document: Document) -> Environment:
         skipped=skipped,
         python=_python(content.get("requires-python")),
         platform=_platform(content.get("supported-markers")),
+        conflicts=conflicts(content.get("conflicts")),
     )
 
 
@@ -74,7 +78,9 @@ def _platform(markers: Any) -> str | None:
     return shared.pop() if len(shared) == 1 else None
 
 
-def _package(entry: Any, index: int, places: TablePlaces, path: str) -> Package | Skipped:
+def _package(
+    entry: Any, index: int, places: TablePlaces, conditions: dict[tuple[str, str | None], tuple[str, ...]], path: str
+) -> Package | Skipped:
     if not isinstance(entry, dict):
         raise Malformed(f"`package[{index}]` is not a table", path=path)
     location = place(entry, index, places)
@@ -87,12 +93,14 @@ def _package(entry: Any, index: int, places: TablePlaces, path: str) -> Package 
         kind = next((known for known in _KINDS if known in source), "registry")
     markers = texts(entry.get("resolution-markers"))
     marker = _any_of(markers) if markers else None
+    led_by = conditions.get((entry["name"], pin.version), ()) if conditions else ()
     return Package(
         name=pin.name,
         version=pin.version,
         source=kind,
         marker=marker,
-        extras=_extras(marker),
+        extras=_extras((marker,) if marker is not None and not led_by else led_by),
+        reached=led_by,
         unreleased=kind == "git" and not _names_tag(source.get("git"), pin.version),
         location=location,
     )
@@ -102,12 +110,19 @@ def _any_of(markers: tuple[str, ...]) -> str:
     return markers[0] if len(markers) == 1 else " or ".join(f"({marker})" for marker in markers)
 
 
-def _extras(marker: str | None) -> tuple[str, ...]:
-    """The conflicting extras that choose this fork: ``extra-8-nanochat-cpu`` is ``cpu`` of the 8 letters nanochat."""
-    if marker is None:
-        return ()
-    found = (rest[int(length) + 1 :] or rest for length, rest in _EXTRA.findall(marker))
-    return tuple(dict.fromkeys(found))
+def _extras(markers: tuple[str, ...]) -> tuple[str, ...]:
+    """The conflicting extras that choose an entry: ``extra-8-nanochat-cpu`` is ``cpu`` of the 8 letters nanochat.
+
+    Each alternative of a marker that asks for exactly one extra names it; where one asks for none, no extra is needed.
+    """
+    chosen: dict[str, None] = {}
+    for clause in (clause for marker in markers for clause in marker.split(" or ")):
+        wanted = {rest[int(length) + 1 :] or rest for length, rest in _EXTRA.findall(clause)}
+        if not wanted:
+            return ()
+        if len(wanted) == 1:
+            chosen[wanted.pop()] = None
+    return tuple(chosen)
 
 
 def _names_tag(git: Any, version: str | None) -> bool:

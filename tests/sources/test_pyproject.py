@@ -248,3 +248,19 @@ def test_keys_of_any_depth() -> None:
         text(f'[project]\ndynamic = ["dependencies"]\n[tool.setuptools.dynamic]\ndependencies.{deep} = 1')
     )
     assert len(environment.skipped) == 1
+
+
+def test_extras_that_pin_different_versions_are_alternatives() -> None:
+    text = (
+        '[project]\nname = "p"\n[project.optional-dependencies]\n'
+        'old = ["torch==2.6.0", "torchvision==0.21.0"]\nnew = ["torch==2.8.0", "torchvision==0.23.0"]\n'
+        'data = ["datasets==4.0.0"]\n'
+    )
+    environment = read(Document("pyproject.toml", text))
+    assert [(one.name, one.version, one.forks) for one in environment.packages] == [
+        ("torch", "2.6.0", ("old",)),
+        ("torchvision", "0.21.0", ("old",)),
+        ("torch", "2.8.0", ("new",)),
+        ("torchvision", "0.23.0", ("new",)),
+        ("datasets", "4.0.0", ()),
+    ]

@@ -151,3 +151,51 @@ def test_an_entry_that_is_none_is_a_gap_and_the_others_are_read() -> None:
         ("an entry", "has no name that a package can have", True),
         ("b", "its version is not one", True),
     ]
+
+
+EXTRAS = """version = 1
+conflicts = [[{ package = "app", extra = "cpu" }, { package = "app", extra = "cuda" }]]
+
+[[package]]
+name = "app"
+source = { editable = "." }
+dependencies = [{ name = "torch", version = "2.7.1", marker = "sys_platform == 'darwin'" }]
+
+[package.optional-dependencies]
+cpu = [{ name = "torch", version = "2.7.1" }]
+cuda = [{ name = "torch", version = "2.9.0+cu128", marker = "sys_platform == 'linux'" }]
+other = [{ name = "numpy", version = "1.26.4", marker = "python_version < '3.12'" }]
+
+[[package]]
+name = "torch"
+version = "2.7.1"
+source = { registry = "x" }
+dependencies = [{ name = "numpy", version = "1.26.4" }]
+
+[[package]]
+name = "torch"
+version = "2.9.0+cu128"
+source = { registry = "x" }
+dependencies = [{ name = "numpy", version = "2.3.0" }]
+
+[[package]]
+name = "numpy"
+version = "1.26.4"
+source = { registry = "x" }
+
+[[package]]
+name = "numpy"
+version = "2.3.0"
+source = { registry = "x" }
+"""
+
+
+def test_the_edges_that_lead_to_an_alternative() -> None:
+    environment = read(document(EXTRAS))
+    assert environment.conflicts == (frozenset({"extra-3-app-cpu", "extra-3-app-cuda"}),)
+    assert [(one.name, one.version, one.extras, one.reached) for one in environment.packages[1:]] == [
+        ("torch", "2.7.1", (), ("sys_platform == 'darwin'", "extra == 'extra-3-app-cpu'")),
+        ("torch", "2.9.0+cu128", ("cuda",), ("(sys_platform == 'linux') and extra == 'extra-3-app-cuda'",)),
+        ("numpy", "1.26.4", (), ()),  # torch depends on it without a condition
+        ("numpy", "2.3.0", (), ()),
+    ]
