@@ -29,6 +29,11 @@ import tomli
 
 HERE = Path(__file__).parent
 PARSE = "import sys, tomli\nfor path in sys.argv[1:]:\n    tomli.loads(open(path, encoding='utf-8').read())"
+PEAK = (
+    "import resource, subprocess, sys\n"
+    "subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)\n"
+    "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+)
 # Packages of the stack that are large, or that only install with a compiler: their metadata is not what is timed.
 LARGE = ("torch", "nvidia-", "triton", "cuda-", "deepspeed", "bitsandbytes", "pyarrow", "ray", "scipy", "scikit-learn")
 
@@ -48,6 +53,7 @@ def main() -> None:
         one_environment(environment, arguments.runs)
         against_pip_audit(folder, lock, arguments.runs)
         many_lockfiles(folder)
+        one_log(folder)
 
 
 def locked(folder: Path) -> Path:
@@ -118,6 +124,40 @@ def many_lockfiles(folder: Path) -> None:
         f"1,000 lockfiles: {check_wall:.2f} ms a file on {os.cpu_count()} processors, parsing alone {parse_wall:.2f}; "
         f"processor time {check / parse:.2f} times that of parsing, wall time {check_wall / parse_wall:.2f}"
     )
+
+
+def one_log(folder: Path, megabytes: int = 1000) -> None:
+    """A large log of plain text, as loaders, launchers and progress bars write it, with metrics in one line of 200."""
+    log = folder / "train.log"
+    with log.open("w", encoding="utf-8") as out:
+        step = 0
+        while out.tell() < megabytes * 1_000_000:
+            out.writelines(_log_lines(range(step, step + 2000)))
+            step += 2000
+    command = gradcompat("diagnose", str(log))
+    wall, processor = timed(command)
+    size = log.stat().st_size / 1e6
+    peak = json.loads(subprocess.run([sys.executable, "-c", PEAK, *command], check=True, capture_output=True).stdout)
+    log.unlink()
+    print(
+        f"log of {size:.0f} MB: {size / processor:.0f} MB/s of processor time, {size / wall:.0f} MB/s of wall time, "
+        f"peak {peak / 1024:.0f} MB (reach 100 MB/s and 200 MB)"
+    )
+
+
+def _log_lines(steps: range) -> Iterator[str]:
+    for step in steps:
+        second, part = divmod(step, 997)
+        clock = f"15:{second // 60 % 60:02}:{second % 60:02}"
+        yield f"[2026-01-02 {clock},{part:03}] [INFO] [launch.py:{part}:main] rank {step % 8} is alive\n"
+        yield f"01/02/2026 {clock} - INFO - trainer - processed {step * 17:,} tokens in {part / 7:.3f} s\n"
+        bar = "█" * (part // 25)
+        yield f" {part / 9.97:3.0f}%|{bar}| {step}/999999 [{clock[3:]}<04:11, {part / 100 + 1:.2f}it/s]\n"
+        yield f"worker {step % 16}: shard data-{step:06}.parquet, {part * 31} rows, waited {part / 1000:.4f} s\n"
+        yield f"memory: allocated {part / 31:.2f} GiB, reserved {part / 29:.2f} GiB, step {step}\n"
+        if step % 40 == 0:
+            values = f"'loss': {2 + part / 9970:.4f}, 'grad_norm': {1 + part / 997}, 'learning_rate': {part / 1e8}"
+            yield f"{{{values}, 'epoch': {step / 1e6:.2f}}}\n"
 
 
 def gradcompat(*arguments: str) -> list[str]:

@@ -13,6 +13,7 @@ from gradcompat.matcher import MAX_CHOICES, Names, key_of, match
 from gradcompat.model.environment import Environment, Location, Package, Setting
 from gradcompat.model.finding import Advice, Finding
 from gradcompat.model.issue import CodeRemedy, Issue, PackageTerm, SettingRemedy, VersionRemedy
+from gradcompat.phrases import value_text
 from gradcompat.versions import ABOVE, BELOW, parse_version
 
 _TRIED = Location(path="remedy")
@@ -50,7 +51,16 @@ def advise(finding: Finding, environment: Environment, issues: Sequence[Issue], 
         ):
             continue
         introduces = tuple(sorted(_introduced(remedy, environment, change.environment, issues, names)))
-        advice = Advice(remedy=remedy, clears=True, target=change.target, package=change.package, introduces=introduces)
+        location, line = _edit(environment, remedy) if isinstance(remedy, SettingRemedy) else (None, None)
+        advice = Advice(
+            remedy=remedy,
+            clears=True,
+            target=change.target,
+            package=change.package,
+            introduces=introduces,
+            location=location,
+            line=line,
+        )
         if not introduces:
             return advice
         tried.append(advice)
@@ -137,3 +147,13 @@ def _with_setting(environment: Environment, remedy: SettingRemedy) -> Environmen
     kept = tuple(setting for setting in environment.settings if setting.key != remedy.key)
     changed = Setting(key=remedy.key, value=remedy.value, location=_TRIED)
     return replace(environment, settings=(*kept, changed))
+
+
+def _edit(environment: Environment, remedy: SettingRemedy) -> tuple[Location | None, str | None]:
+    """Where the setting stands, and the line as it has to be, if it stands in one place and could be written there."""
+    stated = [setting for setting in environment.settings if setting.key == remedy.key]
+    if len(stated) != 1 or stated[0].spelling is None:
+        return None, None
+    of_python = stated[0].location.path.endswith((".py", ".ipynb"))
+    value = repr(remedy.value) if of_python else value_text(remedy.value)
+    return stated[0].location, stated[0].spelling.replace("{}", value)

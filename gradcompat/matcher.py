@@ -304,7 +304,7 @@ def _verdict(term: Term, view: _View) -> _Verdict:
         case ModelTerm(classes=classes):
             return _setting(term, MODEL_KEY, view, lambda value: _named(classes, value))
         case SymbolTerm(symbols=symbols):
-            return _setting(term, SYMBOLS_KEY, view, lambda value: _named(symbols, value))
+            return _symbols(term, symbols, view)
         case PythonTerm(versions=versions):
             return _fact(term, "python", environment.python, versions)
         case VirtualTerm(name=name, versions=versions):
@@ -340,6 +340,19 @@ def _setting(term: Term, key: str, view: _View, holds: Callable[[SettingValue], 
     if truth is Truth.UNKNOWN or first is None or first.value is None:
         return _Verdict(Truth.UNKNOWN, condition(term), key, None if first is None else first.location)
     return _Verdict(truth, f"{key} is {value_text(first.value)}", key, first.location)
+
+
+def _symbols(term: Term, symbols: tuple[str, ...], view: _View) -> _Verdict:
+    """A symbol is used if any of the files uses it; it is not if all that is known of them was listed."""
+    stated = view.settings.get(SYMBOLS_KEY, [])
+    for setting in stated:
+        if setting.value is not None and _named(symbols, setting.value):
+            used = setting.value if isinstance(setting.value, tuple) else (str(setting.value),)
+            named = tuple(name for name in used if any(fnmatchcase(name, pattern) for pattern in symbols))
+            return _Verdict(Truth.YES, f"the code uses {joined(named, 'and')}", SYMBOLS_KEY, setting.location)
+    if not stated or any(setting.value is None for setting in stated):
+        return _Verdict(Truth.UNKNOWN, condition(term), SYMBOLS_KEY)
+    return _Verdict(Truth.NO, "the code does not use it", SYMBOLS_KEY, stated[0].location)
 
 
 def _fact(term: Term, key: str, value: str | None, versions: VersionSet) -> _Verdict:

@@ -58,8 +58,9 @@ def entry_text(package: Package) -> str:
     return f"{package.name}{package.specifier}" if package.specifier not in (None, "*") else package.name
 
 
-def condition(term: Term) -> str:
-    """What the term asks for, as a clause that can stand behind "if"."""
+def condition(term: Term, *, full: bool = False) -> str:
+    """What the term asks for, as a clause that can stand behind "if"; ``full`` spares no list."""
+    some = joined if full else _some
     match term:
         case PackageTerm(name=name, versions=versions):
             return f"{name} is installed" if versions == ALL else f"{name} is {versions_text(versions)}"
@@ -70,9 +71,9 @@ def condition(term: Term) -> str:
                 return f"{key} {_COMPARISONS[comparison[0]]} {value_text(comparison[1])}"
             return f"{key} is {joined(tuple(value_text(value) for value in values))}"
         case ModelTerm(classes=classes):
-            return f"the model is {_some(classes)}"
+            return f"the model is {some(classes)}"
         case SymbolTerm(symbols=symbols):
-            return f"the code uses {_some(symbols)}"
+            return f"the code uses {some(symbols)}"
         case PythonTerm(versions=versions):
             return f"Python is {versions_text(versions)}"
         case PlatformTerm(platforms=platforms):

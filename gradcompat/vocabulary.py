@@ -25,7 +25,9 @@ class Key:
 
 
 KEYS: dict[str, Key] = {
-    "training.framework": Key("str", "what drives the loop: transformers.Trainer, lightning, accelerate, trl, torch"),
+    "training.framework": Key(
+        "str", "what drives the loop: transformers.Trainer, trl, lightning, accelerate, torchtune, mmengine, torch"
+    ),
     "training.gradient_accumulation_steps": Key("int", "micro-batches in one optimizer step"),
     "training.per_device_train_batch_size": Key("int", "samples in one micro-batch on one device"),
     "training.gradient_checkpointing": Key("bool", "activations are recomputed in the backward pass"),
@@ -60,8 +62,9 @@ KEYS: dict[str, Key] = {
     "model.uses_num_items_in_batch": Key("bool", "forward divides the loss by the num_items_in_batch it is given"),
     "model.forward_takes_kwargs": Key("bool", "forward has a **kwargs parameter"),
     "model.tied_embeddings": Key("bool", "input and output embeddings are one tensor"),
+    "model.vocab_size": Key("int", "tokens of the vocabulary; a model that knows nothing has ln of it as its loss"),
     "model.output_router_logits": Key("bool", "a mixture of experts adds its auxiliary loss"),
-    "peft.method": Key("str", "lora, adalora, loha, lokr, prefix_tuning, prompt_tuning, ia3, …"),
+    "peft.method": Key("str", "none, lora, adalora, loha, lokr, prefix_tuning, prompt_tuning, ia3, …"),
     "peft.target_parameters": Key("bool", "LoRA is put on parameters instead of modules"),
     "peft.modules_to_save": Key("bool", "whole modules are trained beside the adapter"),
     "peft.trainable_tokens": Key("bool", "single rows of the token embeddings are trained"),
@@ -107,12 +110,12 @@ KEYS: dict[str, Key] = {
     "data.sequence_length": Key("int", "tokens of a sequence"),
     "data.multi_turn": Key("bool", "examples are conversations of several turns"),
     "code.symbols": Key("list", "functions and classes that the training code uses: transformers.Adafactor"),
-    "host.cuda": Key("version", "CUDA version of driver and runtime"),
+    "host.cuda": Key("version", "CUDA that torch was built for, else the newest that the driver runs"),
     "host.cuda_arch": Key("version", "compute capability of the GPU: 8.0, 9.0, 12.0"),
     "host.nvidia_driver": Key("version", "version of the NVIDIA driver"),
     "host.nccl": Key("version", "version of NCCL"),
     "host.glibc": Key("version", "version of glibc"),
-    "host.rocm": Key("version", "version of ROCm"),
+    "host.rocm": Key("version", "ROCm that torch was built for, else the one that is installed"),
     "host.device": Key("str", "what the training runs on: cuda, rocm, mps, xpu, cpu"),
     "host.python": Key("version", "version of the interpreter"),
     "host.platform": Key("str", "linux, darwin, win32"),

@@ -18,7 +18,7 @@ PACKAGE = Path(__file__).parents[1] / "gradcompat"
 LAYERS = (
     ("__main__",),
     ("cli",),
-    ("renderers", "scanners", "sources", "knowledge", "advice"),
+    ("renderers", "scanners", "diagnosis", "sources", "knowledge", "advice", "host"),
     ("matcher",),
     ("phrases", "forks", "formats", "vocabulary"),
     ("model",),
@@ -30,6 +30,7 @@ RANK = {part: rank for rank, parts in enumerate(LAYERS) for part in parts}
 # Where an import may stand inside a function, and what it brings in there; `cli` may import anything late.
 LATE = {
     "forks": {"packaging.markers"},  # only lockfiles with alternatives need it
+    "host": {"pynvml"},  # optional, and only where a driver shows
     "sources.reading": {"gradcompat.sources.recognise"},  # only where a file's name does not say what it is
     "sources.installed": {"gradcompat.sources.interpreter"},  # only where an interpreter is named
 }

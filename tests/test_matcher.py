@@ -384,3 +384,26 @@ def test_the_key_that_decides_a_term() -> None:
         None,
         None,
     ]
+
+
+@pytest.mark.parametrize(
+    ("stated", "expected"),
+    [
+        ([("transformers.Trainer",)], "not_affected"),
+        ([("transformers.Trainer",), ("transformers.Adafactor",)], "affected"),  # two files of one program
+        ([("transformers.Trainer",), None], "conditional"),  # and a module that nobody has read
+        ([("transformers.Adafactor",), None], "affected"),
+        ([None], "conditional"),
+        ([], "conditional"),
+    ],
+)
+def test_symbols_of_several_files_are_used_together(stated: list[tuple[str, ...] | None], expected: str) -> None:
+    here = replace(
+        environment(package("transformers", "4.50.0")),
+        settings=tuple(
+            Setting(key="code.symbols", value=value, location=Location(path="train.py")) for value in stated
+        ),
+    )
+    used = issue((versions("transformers", "<5"), SymbolTerm(symbols=("transformers.Adafactor",))))
+    (finding,) = match(here, [used], NAMES)
+    assert finding.status == expected

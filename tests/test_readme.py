@@ -6,6 +6,7 @@ import re
 import shlex
 from pathlib import Path
 
+from gradcompat.scanners.registry import SCANNERS
 from gradcompat.sources.registry import READERS
 from tests.conftest import ROOT, Run
 
@@ -23,4 +24,5 @@ def test_the_example_prints_what_is_shown(run: Run, tmp_path: Path) -> None:
 
 def test_every_format_is_named() -> None:
     table = README.split("## What it reads", 1)[1].split("## ", 1)[0]
-    assert [reader.kind for reader in READERS if f"`{reader.kind}`" not in table] == []
+    kinds = [known.kind for known in (*READERS, *SCANNERS)]
+    assert [kind for kind in kinds if f"`{kind}`" not in table] == []

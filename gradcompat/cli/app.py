@@ -46,6 +46,15 @@ Set = Annotated[
         "`gradcompat explain settings` lists the keys.",
     ),
 ]
+ContextFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--context",
+        metavar="FILE",
+        help="A training config, launch script or program that the targets are used with. Repeatable. In a folder they "
+        "are found.",
+    ),
+]
 Format = Annotated[str, typer.Option("--format", metavar="text|json", help="How to print the result.")]
 
 
@@ -66,6 +75,7 @@ def root(
 def check(
     targets: Targets = None,
     python: Python = None,
+    contexts: ContextFiles = None,
     facts: Set = None,
     form: Format = "text",
     fail_on: Annotated[
@@ -95,6 +105,8 @@ def check(
 
       gradcompat check
 
+      gradcompat check uv.lock --context train.yaml
+
       gradcompat check uv.lock --set training.gradient_accumulation_steps=8
 
       pip list | gradcompat check -
@@ -105,6 +117,7 @@ def check(
         run(
             targets or [],
             python=python,
+            contexts=contexts or [],
             facts=facts or [],
             form=form,
             fail_on=fail_on,
@@ -126,9 +139,19 @@ def inspect(targets: Targets = None, python: Python = None, form: Format = "text
 
 @app.command()
 def explain(
-    identifier: Annotated[str, typer.Argument(metavar="ID", help="A record such as GC-0002, or `settings`.")],
+    identifier: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID",
+            help="A record such as GC-0002, a setting such as training.gradient_accumulation_steps, or `settings` for "
+            "the list of them.",
+        ),
+    ],
 ) -> None:
-    """Show a record: what breaks, in which combinations, why we believe it, and what to do."""
+    """Show a record: what breaks, in which combinations, why we believe it, and what to do.
+
+    Or a setting: what it means, what feeds it, and which records depend on it.
+    """
     from gradcompat.cli.explain import run
 
     raise typer.Exit(run(identifier))

@@ -7,23 +7,33 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gradcompat.advice import advise
 from gradcompat.errors import NotFound, SourceError
 from gradcompat.formats.document import Document, decode, read_document
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.matcher import match
+from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Location, Package, Setting, SettingValue, Skipped
-from gradcompat.model.issue import LEVELS, Level
+from gradcompat.model.finding import Finding
+from gradcompat.model.issue import LEVELS, Issue, Level, SettingTerm, VirtualTerm
 from gradcompat.model.report import Advised, Audit
 from gradcompat.sources.reading import read
+from gradcompat.sources.registry import by_name
 from gradcompat.versions import parse_version
 from gradcompat.vocabulary import VIRTUAL_PACKAGES
+
+if TYPE_CHECKING:
+    from gradcompat.cli.contexts import Contexts
 
 _STATUSES = ("affected", "conditional", "not_affected")
 _OWN_PROJECT = frozenset({"editable", "virtual", "directory", "path"})
 # Below this many files a second process costs more to start than it saves.
 _FILES_FOR_PROCESSES = 16
+_CONTEXT_SUFFIXES = frozenset({".yaml", ".yml", ".json", ".sh", ".bash", ".slurm", ".sbatch", ".sb", ".py", ".ipynb"})
+_SCRIPT_MARK = b"# /// script"
+_SCRIPT_HEAD = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +46,7 @@ class Options:
     fail_on: Level | None = "error"
     strict: bool = False
     show_all: bool = False
+    advise_conditional: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,33 +68,104 @@ class Unreadable:
 Source = File | Environment | Unreadable
 
 
-def sources_of(targets: Sequence[str], python: str | None) -> tuple[list[Source], list[Skipped]]:
-    """Everything that the targets name; a folder is everything found in it.
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Everything that the targets name.
 
-    Returns:
-        What is to be audited, in order, and what a folder held that is passed over.
+    Attributes:
+        sources: what is to be audited, in order.
+        contexts: the training configs, scripts and programs among it; None where none was looked for.
+        skipped: what folders hold that is passed over.
+    """
+
+    sources: list[Source]
+    contexts: Contexts | None
+    skipped: list[Skipped]
+
+
+def asked_for(
+    targets: Sequence[str],
+    python: str | None,
+    context_files: Sequence[str] = (),
+    *,
+    active_without_target: bool = True,
+) -> Asked:
+    """Look at every target: a folder is everything found in it, a training config is a context.
+
+    Args:
+        targets: paths, or ``-``.
+        python: an interpreter whose environment is meant as well.
+        context_files: training configs that belong to all of them.
+        active_without_target: where no target is an environment, the active one is meant.
     """
     sources: list[Source] = []
     skipped: list[Skipped] = []
+    found: list[Context] = []
+    named, failed = _named_contexts(context_files) if context_files else ([], [])
     if python is not None:
         sources.append(_guarded(python, lambda: _interpreter(python)))
-    elif not targets:
-        sources.append(_guarded("the active environment", _active))
-    seen: set[str] = set()
-    for target in targets:
-        if target in seen:
-            continue
-        seen.add(target)
+    for target in dict.fromkeys(targets):
         path = Path(target)
         if target == "-":
             sources.append(_guarded("-", _standard_input))
         elif path.is_dir():
-            found, passed = _folder(path, target)
-            sources += found
+            inside, passed, contexts = _folder(path, target)
+            sources += inside
             skipped += passed
+            found += contexts
         else:
-            sources.append(File(path, target))
-    return sources, skipped
+            context = _context(path, target) if path.suffix in _CONTEXT_SUFFIXES else None
+            if isinstance(context, Context):
+                named.append(context)
+            elif context is not None and by_name(path.name) is None:
+                sources.append(Unreadable(target, context))
+                continue
+            if not isinstance(context, Context) or _is_environment_too(path):
+                sources.append(File(path, target))
+    if not sources and active_without_target and (named or not targets):
+        sources.append(_guarded("the active environment", _active))
+    sources += [Unreadable(shown, error) for shown, error in failed]
+    return Asked(sources, _contexts(named, found), skipped)
+
+
+# A lockfile alone needs none of the scanners: what they import is imported when a config can be met.
+
+
+def _contexts(named: list[Context], found: list[Context]) -> Contexts | None:
+    if not named and not found:
+        return None
+    from gradcompat.cli.contexts import Contexts
+
+    return Contexts(tuple(named), tuple(found))
+
+
+def _named_contexts(files: Sequence[str]) -> tuple[list[Context], list[tuple[str, SourceError]]]:
+    from gradcompat.cli.contexts import named
+
+    return named(files)
+
+
+def _context(path: Path, shown: str) -> Context | SourceError | None:
+    """What a file says of a run, or why it says nothing although it looks as if it did; None if it does not."""
+    from gradcompat.scanners.reading import scan
+    from gradcompat.scanners.registry import candidates
+
+    try:
+        document = read_document(path, shown)
+        return scan(document) if candidates(path.name, document.text) else None
+    except SourceError as error:
+        return error if error.line is not None else None
+
+
+def _is_environment_too(path: Path) -> bool:
+    """A notebook or a script may install what it trains with."""
+    reader = by_name(path.name)
+    if reader is not None and reader.kind == "script":
+        try:
+            return _SCRIPT_MARK in path.read_bytes()[:_SCRIPT_HEAD]
+        except OSError:
+            return True
+    return reader is not None
 
 
 def _guarded(shown: str, reading: Callable[[], Environment]) -> Source:
@@ -113,33 +195,37 @@ def _standard_input() -> Environment:
     return read(Document("-", decode(sys.stdin.buffer.read(MAX_BYTES + 1), "-")))
 
 
-def _folder(path: Path, target: str) -> tuple[list[Source], list[Skipped]]:
+def _folder(path: Path, target: str) -> tuple[list[Source], list[Skipped], list[Context]]:
+    from gradcompat.cli.contexts import in_folder
     from gradcompat.sources.folder import find
     from gradcompat.sources.installed import is_environment, read_folder
 
     if is_environment(path):
-        return [_guarded(target, lambda: read_folder(path, target))], []
+        return [_guarded(target, lambda: read_folder(path, target))], [], []
     found = find(path, target)
-    if not found.files:
+    contexts = in_folder(path, target)
+    if not found.files and not contexts:
         error = NotFound(
             "holds nothing that gradcompat reads", path=target, hint="name a lockfile, or an environment's folder"
         )
-        return [Unreadable(target, error)], list(found.skipped)
-    return [File(file, shown) for file, shown in found.files], list(found.skipped)
+        return [Unreadable(target, error)], list(found.skipped), []
+    return [File(file, shown) for file, shown in found.files], list(found.skipped), contexts
 
 
-def audit_all(sources: Sequence[Source], base: KnowledgeBase, options: Options) -> list[Audit]:
-    """Audit every source, in their order; many files go to all processors."""
-    files = [source for source in sources if isinstance(source, File)]
+def audit_all(asked: Asked, base: KnowledgeBase, options: Options) -> list[Audit]:
+    """Audit every source with its training runs, in their order; many files go to all processors."""
+    shown = [source.source if isinstance(source, Environment) else source.shown for source in asked.sources]
+    runs = asked.contexts.of(shown) if asked.contexts is not None else [()] * len(shown)
+    tasks = list(zip(asked.sources, runs, strict=True))
+    files = sum(isinstance(source, File) for source in asked.sources)
     processors = os.cpu_count() or 1
-    if len(files) < _FILES_FOR_PROCESSES or processors == 1:
-        return [audit(source, base, options) for source in sources]
+    if files < _FILES_FOR_PROCESSES or processors == 1:
+        return [audit(source, contexts, base, options) for source, contexts in tasks]
     from concurrent.futures import ProcessPoolExecutor
 
     with ProcessPoolExecutor(processors, initializer=_prepare, initargs=(options,)) as pool:
-        chunk = max(1, min(64, len(files) // (processors * 4)))
-        done = pool.map(_audit_here, sources, chunksize=chunk)
-        return list(done)
+        chunk = max(1, min(64, files // (processors * 4)))
+        return list(pool.map(_audit_here, tasks, chunksize=chunk))
 
 
 _worker: tuple[KnowledgeBase, Options]
@@ -156,18 +242,18 @@ def _prepare(options: Options) -> None:
     _worker = (load(), options)
 
 
-def _audit_here(source: Source) -> Audit:
-    return audit(source, *_worker)
+def _audit_here(task: tuple[Source, tuple[Context, ...]]) -> Audit:
+    return audit(*task, *_worker)
 
 
-def audit(source: Source, base: KnowledgeBase, options: Options) -> Audit:
-    """Read one source, match it and advise; a source that cannot be read is an audit that says so."""
+def audit(source: Source, contexts: tuple[Context, ...], base: KnowledgeBase, options: Options) -> Audit:
+    """Read one source, match it with each training run and advise; what cannot be read is an audit that says so."""
     try:
         environment = _environment(source)
     except SourceError as error:
         shown = source.shown if not isinstance(source, Environment) else source.source
         return _unread(shown, error)
-    return _audited(_with_facts(environment, options.settings), base, options)
+    return _audited(environment, contexts, base, options)
 
 
 def _environment(source: Source) -> Environment:
@@ -186,7 +272,7 @@ def _unread(shown: str, error: SourceError) -> Audit:
     return Audit(source=shown, kind=None, packages=0, recognised=0, findings=(), skipped=(skipped,), hint=error.hint)
 
 
-def _with_facts(environment: Environment, stated: Sequence[tuple[str, SettingValue]]) -> Environment:
+def with_facts(environment: Environment, stated: Sequence[tuple[str, SettingValue]]) -> Environment:
     """The environment with what the user knows of it; that counts more than what a file says."""
     if not stated:
         return environment
@@ -207,21 +293,35 @@ def _with_facts(environment: Environment, stated: Sequence[tuple[str, SettingVal
     return replace(environment, settings=tuple(settings), virtual=virtual, python=python, platform=platform)
 
 
-def _audited(environment: Environment, base: KnowledgeBase, options: Options) -> Audit:
+def _audited(environment: Environment, contexts: tuple[Context, ...], base: KnowledgeBase, options: Options) -> Audit:
     issues = base.about([environment])
     wanted = [
         issue for issue in issues if (not options.only or issue.id in options.only) and issue.id not in options.ignore
     ]
-    findings = [
-        finding
-        for finding in match(environment, wanted, base.names)
-        if options.show_all or finding.status != "not_affected"
+    if any(_speaks_of_host(issue) for issue in wanted):
+        # Asking the machine costs more than matching; few records hang on what it says.
+        from gradcompat.host import with_host
+
+        environment = with_host(environment)
+    runs = {
+        context.source: with_facts(
+            replace(environment, settings=(*environment.settings, *context.settings)), options.settings
+        )
+        for context in contexts
+    } or {"": with_facts(environment, options.settings)}
+    found = [
+        replace(finding, contexts=(run,) if run else ())
+        for run, view in runs.items()
+        for finding in match(view, wanted, base.names)
     ]
+    findings = [one for one in merged(found) if options.show_all or one.status != "not_affected"]
     findings.sort(key=lambda one: (_STATUSES.index(one.status), -LEVELS.index(one.issue.level), one.issue.id))
     advised = tuple(
         Advised(
             finding=finding,
-            advice=None if finding.status == "not_affected" else advise(finding, environment, issues, base.names),
+            advice=None
+            if finding.status == "not_affected" or (finding.status == "conditional" and not options.advise_conditional)
+            else advise(finding, runs[finding.contexts[0] if finding.contexts else ""], issues, base.names),
         )
         for finding in findings
     )
@@ -232,7 +332,42 @@ def _audited(environment: Environment, base: KnowledgeBase, options: Options) ->
         recognised=sum(1 for package in environment.packages if base.knows(base.names.canonical(package))),
         findings=advised,
         skipped=(*environment.skipped, *_missing_versions(environment, base)),
+        contexts=tuple(context.source for context in contexts),
     )
+
+
+def _speaks_of_host(issue: Issue) -> bool:
+    return any(
+        isinstance(term, VirtualTerm) or (isinstance(term, SettingTerm) and term.key.startswith("host."))
+        for combination in issue.affected
+        for term in combination.terms
+    )
+
+
+def merged(findings: Sequence[Finding]) -> list[Finding]:
+    """One finding for an issue and a set of entries, whatever the number of training runs.
+
+    What is affected in one run is affected, and says in which; it is conditional where no run is affected and some run
+    does not say enough, under the condition of the run that says most; it is not affected where no run is.
+    """
+    groups: dict[tuple[str, frozenset[int]], list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault((finding.issue.id, frozenset(map(id, finding.packages))), []).append(finding)
+    sure: dict[str, set[int]] = {}
+    for (identifier, packages), group in groups.items():
+        if any(one.status == "affected" for one in group):
+            sure.setdefault(identifier, set()).update(packages)
+    result: list[Finding] = []
+    for (identifier, packages), group in groups.items():
+        status = next(status for status in _STATUSES if any(one.status == status for one in group))
+        if status != "affected" and packages <= sure.get(identifier, set()):
+            continue
+        alike = [one for one in group if one.status == status]
+        first = min(alike, key=lambda one: min((len(unknown) for unknown in one.unknown), default=0))
+        contexts = dict.fromkeys((*first.contexts, *(context for one in alike for context in one.contexts)))
+        result.append(replace(first, contexts=tuple(contexts)))
+    settled = {one.issue.id for one in result if one.status != "not_affected"}
+    return [one for one in result if one.status != "not_affected" or one.issue.id not in settled]
 
 
 def _missing_versions(environment: Environment, base: KnowledgeBase) -> list[Skipped]:

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from gradcompat.cli.auditing import Options, audit_all, exit_status, sources_of
+from gradcompat.cli.auditing import Options, asked_for, audit_all, exit_status
 from gradcompat.cli.configuration import configuration
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.load import KnowledgeBase, load
@@ -25,6 +25,7 @@ def run(
     targets: Sequence[str],
     *,
     python: str | None,
+    contexts: Sequence[str],
     facts: Sequence[str],
     form: str,
     fail_on: str | None,
@@ -51,12 +52,15 @@ def run(
         only=only,
         ignore=ignore,
         show_all=show_all,
+        # The text shows a remedy where it is needed; trying those that may be takes longer than matching.
+        advise_conditional=form != "text",
     )
-    sources, passed = sources_of(targets, python)
-    audits = audit_all(sources, base, options)
-    if passed:
-        # What a folder held and nobody reads belongs to the folder's first environment.
-        audits[0] = replace(audits[0], skipped=(*audits[0].skipped, *passed))
+    asked = asked_for(targets, python, contexts)
+    audits = audit_all(asked, base, options)
+    beside = [*asked.skipped, *(asked.contexts.skipped if asked.contexts is not None else ())]
+    if beside and audits:
+        # What a folder held beside its environments is told once, with the first of them.
+        audits[0] = replace(audits[0], skipped=(*audits[0].skipped, *beside))
     report = Report(
         audits=tuple(audits),
         records=len(base.records),
@@ -78,6 +82,7 @@ def _options(
     only: Sequence[str],
     ignore: Sequence[str],
     show_all: bool,
+    advise_conditional: bool,
 ) -> Options:
     """The command line over the project's own table."""
     level: str = fail_on or kept.get("fail-on", "error")
@@ -92,6 +97,7 @@ def _options(
         fail_on=_LEVELS[level],
         strict=strict or kept.get("strict", False),
         show_all=show_all,
+        advise_conditional=advise_conditional,
     )
 
 

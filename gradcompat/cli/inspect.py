@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, TextIO
 
 from gradcompat.cli.app import print_error
-from gradcompat.cli.auditing import File, Unreadable, sources_of
+from gradcompat.cli.auditing import File, Unreadable, asked_for
 from gradcompat.errors import SourceError, UsageError
 from gradcompat.formats.document import read_document
+from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Skipped
-from gradcompat.phrases import counted
+from gradcompat.phrases import counted, value_text
 from gradcompat.renderers.terminal import safe, skipped_text
 from gradcompat.sources.reading import read
 
@@ -28,10 +30,11 @@ def run(targets: Sequence[str], *, python: str | None, form: str) -> int:
     """
     if form not in ("text", "json"):
         raise UsageError(f"`--format {form}` is not known", hint="known: text, json")
-    sources, passed = sources_of(targets, python)
+    asked = asked_for(targets, python, active_without_target=not targets)
+    passed = asked.skipped
     environments: list[Environment] = []
     failed = 0
-    for source in sources:
+    for source in asked.sources:
         try:
             match source:
                 case Environment():
@@ -43,6 +46,8 @@ def run(targets: Sequence[str], *, python: str | None, form: str) -> int:
         except SourceError as error:
             print_error(error)
             failed += 1
+    contexts = () if asked.contexts is None else (*asked.contexts.named, *asked.contexts.found)
+    environments += [_as_environment(context) for context in contexts]
     if not environments:
         return 2
     if form == "json":
@@ -57,6 +62,18 @@ def run(targets: Sequence[str], *, python: str | None, form: str) -> int:
             sys.stdout.write(f"  {safe(skipped_text(skipped))}\n")
     gaps = any(skipped.gap for one in environments for skipped in one.skipped)
     return 3 if failed or gaps or any(skipped.gap for skipped in passed) else 0
+
+
+def _as_environment(context: Context) -> Environment:
+    """A training config in the shape that is shown: settings, and no packages."""
+    return Environment(
+        source=context.source,
+        kind=context.kind,
+        packages=(),
+        closed=False,
+        settings=context.settings,
+        skipped=tuple(replace(skipped, gap=False) for skipped in context.skipped),
+    )
 
 
 def _data(environment: Environment) -> dict[str, Any]:
@@ -105,11 +122,13 @@ def _skipped(skipped: Skipped) -> dict[str, Any]:
 
 
 def _text(environment: Environment, out: TextIO) -> None:
-    facts = [environment.kind, counted(len(environment.packages), "package")]
+    facts = [environment.kind]
+    facts += [counted(len(environment.packages), "package")] if environment.packages or environment.closed else []
+    facts += [counted(len(environment.settings), "setting")] if environment.settings else []
     facts += [f"Python {environment.python}"] if environment.python else []
     facts += [environment.platform] if environment.platform else []
     facts += [f"{name} {value}" for name, value in environment.virtual.items()]
-    if not environment.closed:
+    if environment.packages and not environment.closed:
         facts.append("may hold more than is listed")
     out.write(safe(f"{environment.source}: {', '.join(facts)}") + "\n")
     width = max((len(package.name) for package in environment.packages), default=0)
@@ -121,5 +140,9 @@ def _text(environment: Environment, out: TextIO) -> None:
         place = package.location
         where = f"line {place.line}" if place.path == environment.source and place.line is not None else str(place)
         out.write(safe(f"  {package.name:<{width}}  {version}  {where}{detail}") + "\n")
+    for setting in environment.settings:
+        value = "set, and not literal" if setting.value is None else value_text(setting.value)
+        where = "" if setting.location.line is None else f"  line {setting.location.line}"
+        out.write(safe(f"  {setting.key} = {value}{where}") + "\n")
     for skipped in environment.skipped:
         out.write(f"  {safe(skipped_text(skipped))}\n")

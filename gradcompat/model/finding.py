@@ -45,6 +45,7 @@ class Finding:
         unknown: for ``conditional``, alternatives of conditions: affected if all of the first hold, or all of the
             second, …. Empty otherwise.
         terms: the terms of the combination that matched first; what a remedy has to break.
+        contexts: the training runs of which this is true, where some were looked at.
     """
 
     issue: Issue
@@ -54,6 +55,7 @@ class Finding:
     because: tuple[Reason, ...]
     unknown: tuple[tuple[Unknown, ...], ...]
     terms: tuple[Term, ...]
+    contexts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +68,8 @@ class Advice:
         target: the version a version remedy was tried with.
         package: the name of that package in this environment; another one of its family than the record may say.
         introduces: ids of issues that would newly be found after the change.
+        location: where the setting stands that has to change.
+        line: what has to stand there instead.
     """
 
     remedy: Remedy
@@ -73,3 +77,5 @@ class Advice:
     target: str | None
     package: str | None = None
     introduces: tuple[str, ...]
+    location: Location | None = None
+    line: str | None = None

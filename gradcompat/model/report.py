@@ -25,6 +25,7 @@ class Audit:
         recognised: how many of them some record speaks of.
         findings: in order of their level, then of their id.
         skipped: what was not read, and packages whose version is missing.
+        contexts: the training runs that it was checked with.
         hint: for a file that could not be read, what to do about it.
     """
 
@@ -35,6 +36,7 @@ class Audit:
     findings: tuple[Advised, ...]
     skipped: tuple[Skipped, ...]
     hint: str | None = None
+    contexts: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:

@@ -29,6 +29,7 @@ def _environment(audit: Audit) -> dict[str, Any]:
         "source": audit.source,
         "kind": audit.kind,
         "packages": audit.packages,
+        "contexts": list(audit.contexts),
         "skipped": [
             {
                 "what": skipped.what,
@@ -75,6 +76,7 @@ def _finding(advised: Advised) -> dict[str, Any]:
             }
             for reason in finding.because
         ],
+        "contexts": list(finding.contexts),
         "unknown": list(dict.fromkeys(unknown.key for group in finding.unknown for unknown in group)),
         "conditions": [[unknown.sentence for unknown in group] for group in finding.unknown],
         "probe": None,
@@ -92,6 +94,9 @@ def _advice(advice: Advice) -> dict[str, Any]:
         "target": advice.target,
         "clears": advice.clears,
         "introduces": list(advice.introduces),
+        "path": None if advice.location is None else advice.location.path,
+        "line": None if advice.location is None else advice.location.line,
+        "text": advice.line,
     }
 
 

@@ -55,7 +55,7 @@ def _audit(audit: Audit, columns: int, out: TextIO) -> None:
         return
     out.write(safe(_head(audit)) + "\n\n")
     for advised in audit.findings:
-        if advised.finding.status == "affected":
+        if advised.finding.status == "affected" and not advised.finding.issue.informational:
             _affected(advised, columns, out)
     conditional = [advised for advised in audit.findings if advised.finding.status == "conditional"]
     if conditional:
@@ -68,6 +68,7 @@ def _audit(audit: Audit, columns: int, out: TextIO) -> None:
             text = f"{joined(tuple(dict.fromkeys(notes)), 'and')} may apply; gradcompat explain ID shows one"
             out.write(wrapped(text, columns, "  note: ", "    ") + "\n\n")
         _questions([advised.finding for advised in here], columns, out)
+    _informational([advised.finding for advised in audit.findings], columns, out)
     others = [advised.finding for advised in audit.findings if advised.finding.status == "not_affected"]
     if others:
         out.write("Does not apply:\n")
@@ -81,7 +82,9 @@ def _head(audit: Audit) -> str:
     """The environment in one line; a source that already says what it is stays alone."""
     kind = "" if audit.kind == "installed" else f"{audit.kind}, "
     some = f", {audit.recognised} of them with records" if audit.packages else ""
-    return f"{audit.source}: {kind}{counted(audit.packages, 'package')}{some}"
+    runs = audit.contexts
+    beside = "" if not runs else f"; with {runs[0] if len(runs) == 1 else counted(len(runs), 'training run')}"
+    return f"{audit.source}: {kind}{counted(audit.packages, 'package')}{some}{beside}"
 
 
 def _affected(advised: Advised, columns: int, out: TextIO) -> None:
@@ -93,11 +96,24 @@ def _affected(advised: Advised, columns: int, out: TextIO) -> None:
     if len(places) > _MOST:
         out.write(_line("", f"and {len(places) - _MOST} more", columns))
     out.write(_line("because", _because(finding), columns))
-    if issue.silent and not issue.informational:
+    if len(finding.contexts) > 1:
+        out.write(_line("in", _names(list(finding.contexts)), columns))
+    if issue.silent:
         out.write(_line("silent", "nothing is raised: the run goes on, wrong", columns))
     out.write(_line("evidence", _evidence(finding), columns))
     _fix(advised, columns, out)
     out.write(_line("more", f"gradcompat explain {issue.id}", columns) + "\n")
+
+
+def _informational(findings: list[Finding], columns: int, out: TextIO) -> None:
+    """Behaviour that surprises and is no defect: a line each."""
+    applying = [one for one in findings if one.status == "affected" and one.issue.informational]
+    if applying:
+        out.write("Worth knowing:\n\n")
+        for finding in applying:
+            text = f"{finding.issue.summary} ({'; '.join(_places(finding)[:2])})"
+            out.write(wrapped(text, columns, f"  {finding.issue.id}: ", "    ") + "\n")
+        out.write("\n")
 
 
 def _conditional(conditional: list[Advised], columns: int, out: TextIO) -> None:
@@ -211,12 +227,14 @@ def _evidence(finding: Finding) -> str:
 def _fix(advised: Advised, columns: int, out: TextIO) -> None:
     if advised.advice is not None:
         out.write(_line("fix", _advice(advised.advice), columns))
-    elif not advised.finding.issue.informational:
+    else:
         out.write(_line("fix", "no remedy of this record fits this environment", columns))
 
 
 def _advice(advice: Advice) -> str:
     text = remedy_text(advice.remedy, advice)
+    if advice.line is not None:
+        text += f"; in {advice.location} write `{advice.line}`"
     if advice.introduces:
         return f"{text}; that brings {', '.join(advice.introduces)} instead"
     return text

@@ -29,7 +29,7 @@ def read(document: Document) -> Environment:
             raise Malformed(
                 "is nothing that gradcompat reads",
                 path=document.path,
-                hint="it reads lockfiles, requirements, pip and conda lists, SBOMs and pasted environment reports",
+                hint="it reads lockfiles, requirements, pip and conda lists, SBOMs, reports and training configs",
             )
         return read_as(reader if kind is None and reader is not None else BY_KIND[str(kind)], document)
     try:

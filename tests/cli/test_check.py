@@ -44,7 +44,8 @@ def test_fail_on_never(run: Run) -> None:
 
 def test_a_folder_is_its_lockfiles_and_says_what_it_passes_over(run: Run) -> None:
     outcome = run("check", ".", cwd=EXAMPLE)
-    assert outcome.status == 0
+    assert outcome.status == 1
+    assert outcome.out.startswith("uv.lock: uv.lock, 74 packages, 10 of them with records; with train.yaml\n")
     assert "note: pyproject.toml: asks for ranges, which uv.lock beside it resolves\n" in outcome.out
 
 
@@ -54,7 +55,9 @@ def test_json_is_the_contract(run: Run) -> None:
     assert outcome.status == report["exit_status"] == 1
     assert report["schema_version"] == 1
     assert set(report["knowledge"]) == {"records", "digest", "date"}
-    assert report["environments"] == [{"source": "uv.lock", "kind": "uv.lock", "packages": 74, "skipped": []}]
+    assert report["environments"] == [
+        {"source": "uv.lock", "kind": "uv.lock", "packages": 74, "contexts": [], "skipped": []}
+    ]
     finding = next(one for one in report["findings"] if one["status"] == "affected")
     assert (
         finding["packages"][0] | {"name": "transformers", "version": "4.49.0", "path": "uv.lock", "line": 791}

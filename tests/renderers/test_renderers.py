@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gradcompat.cli.auditing import Options, Source, Unreadable, audit_all, exit_status
+from gradcompat.cli.auditing import Asked, Options, Source, Unreadable, audit_all, exit_status
 from gradcompat.errors import UnsupportedFormatVersion
 from gradcompat.knowledge.compile import compile_records
 from gradcompat.knowledge.load import KnowledgeBase, knowledge_from
@@ -66,7 +66,7 @@ def report(base: KnowledgeBase, options: Options) -> Report:
             UnsupportedFormatVersion("lockfile version 3 is not supported", path="new.lock", hint="gradcompat reads 1"),
         ),
     ]
-    audits = tuple(audit_all(sources, base, options))
+    audits = tuple(audit_all(Asked(sources, None, []), base, options))
     return Report(
         audits=audits,
         records=len(base.records),

@@ -1,0 +1,123 @@
+"""axolotl's configs: names of its own for much of what transformers' Trainer takes, and switches for the rest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from gradcompat.errors import Malformed
+from gradcompat.formats.document import Document
+from gradcompat.model.context import Context
+from gradcompat.model.environment import Location, Setting
+from gradcompat.scanners import training_arguments
+from gradcompat.scanners.configs import read_config, run_of, settings_of
+from gradcompat.scanners.feeding import Feed, Feeds
+from gradcompat.scanners.training_arguments import ATTENTION, FSDP_CONFIG, OPTIMIZER
+
+_LIGER = Feed("training.use_liger_kernel", {"true": True}, only=True)
+
+FEEDS: Feeds = {
+    # Of the Trainer's arguments only those that axolotl has under the same name.
+    **{
+        name: training_arguments.FEEDS[name]
+        for name in (
+            *("gradient_accumulation_steps", "gradient_checkpointing_kwargs.use_reentrant", "max_grad_norm", "seed"),
+            *("resume_from_checkpoint", "neftune_noise_alpha", "dataloader_num_workers", "torch_compile"),
+            *("torch_compile_backend", "torch_compile_mode", "bf16", "fp16", "tf32", "weight_decay", "deepspeed"),
+            *("average_tokens_across_devices", "label_smoothing_factor", "torch_dtype", "load_in_8bit", "load_in_4bit"),
+            *("lora_modules_to_save", "lora_target_parameters", "streaming", "fsdp", "fsdp.full_shard"),
+            *("fsdp.shard_grad_op", "fsdp.hybrid_shard", "fsdp.no_shard", "fsdp.auto_wrap", "attn_implementation"),
+        )
+    },
+    **FSDP_CONFIG,
+    "base_model": Feed("model.name"),
+    "model_type": Feed("model.architecture"),
+    "micro_batch_size": Feed("training.per_device_train_batch_size"),
+    "num_epochs": Feed("training.num_train_epochs"),
+    "gradient_checkpointing": Feed(
+        "training.gradient_checkpointing",
+        dict.fromkeys(("unsloth", "offload", "offload_disk"), True),
+    ),
+    "auto_resume_from_checkpoints": Feed("training.resume_from_checkpoint", {"true": None}, only=True),
+    "adapter": Feed("peft.method", {"qlora": "lora"}),
+    "peft_layers_to_transform": Feed("peft.layers_to_transform", given=True),
+    "peft_trainable_token_indices": Feed("peft.trainable_tokens", given=True),
+    "loraplus_lr_ratio": Feed("peft.optimizer", given="loraplus"),
+    # Which parameters these patterns free is known only with the model at hand.
+    "unfrozen_parameters": Feed("training.frozen_embeddings", {"auto": None}, only=True),
+    "gptq": Feed("quantization.method", {"true": "gptq"}, only=True),
+    "bnb_config_kwargs.bnb_4bit_use_double_quant": Feed("quantization.double_quant"),
+    "bfloat16": Feed("precision.mode", {"true": "bf16"}, only=True),
+    "float16": Feed("precision.mode", {"true": "fp16"}, only=True),
+    "fp8": Feed("precision.mode", {"true": "fp8"}, only=True),
+    "optimizer": OPTIMIZER,
+    "lr_scheduler": Feed("optimizer.scheduler"),
+    "fsdp_version": Feed("fsdp.version"),
+    "fsdp_config": Feed("distributed.strategy", given="fsdp"),  # `fsdp` beside it has gone with FSDP 2
+    "flash_attention": Feed("model.attn_implementation", {"true": "flash_attention_2"}, only=True),
+    "sdp_attention": Feed("model.attn_implementation", {"true": "sdpa"}, only=True),
+    "eager_attention": Feed("model.attn_implementation", {"true": "eager"}, only=True),
+    "flex_attention": Feed("model.attn_implementation", {"true": "flex_attention"}, only=True),
+    "sample_packing": Feed("training.packing"),
+    "sequence_len": Feed("data.sequence_length"),
+    # What TRL calls its trainers: `ipo` is a loss of the DPO trainer, `simpo` one of the CPO trainer.
+    "rl": Feed(
+        "training.method",
+        {"ipo": "dpo", "dpo_pair": "dpo", "kto_pair": "kto", "simpo": "cpo", "true": None},
+    ),
+    "reward_model": Feed("training.method", {"true": "reward"}, only=True),
+    "pretraining_dataset": Feed("training.method", given="pretrain"),
+    "liger_rope": _LIGER,
+    "liger_rms_norm": _LIGER,
+    "liger_layer_norm": _LIGER,
+    "liger_glu_activation": _LIGER,
+    "liger_cross_entropy": _LIGER,
+    "liger_fused_linear_cross_entropy": _LIGER,
+    **{
+        f"{parent}.{name}": feed
+        for parent in ("model_config", "overrides_of_model_config", "overrides_of_model_kwargs")
+        for name, feed in {
+            "output_router_logits": Feed("model.output_router_logits"),
+            "use_cache": Feed("model.use_cache"),
+            "attn_implementation": ATTENTION,
+        }.items()
+    },
+}
+
+# `base_model` is its own word; one of these has to stand beside it.
+_OWN = frozenset(
+    {
+        *("micro_batch_size", "sequence_len", "num_epochs", "sample_packing", "dataset_prepared_path", "val_set_size"),
+        *("pretraining_dataset", "adapter", "lora_target_linear"),
+    }
+)
+
+
+def scan(document: Document) -> Context:
+    """The run that an axolotl config describes.
+
+    Raises:
+        Malformed: if it is no axolotl config, or no YAML.
+    """
+    config = read_config(document, FEEDS)
+    if not isinstance(config.top.get("base_model"), str) or len(_OWN & config.top.keys()) < 2:
+        raise Malformed("is no config of axolotl", path=document.path)
+    top = config.top
+    config = replace(config, entries=tuple(replace(one, value=_value(one.name, one.value)) for one in config.entries))
+    settings, skipped = settings_of(config, FEEDS)
+    if not any(top.get(name) for name in ("rl", "reward_model", "process_reward_model")):
+        # Whatever else it says: this loop is transformers' own, in a class derived from it.
+        place = Location(path=document.path)
+        settings.append(Setting(key="training.framework", value="transformers.Trainer", location=place))
+    return run_of(config, "axolotl", settings, skipped)
+
+
+def _value(name: str, value: Any) -> Any:
+    """What the table can take: not a pattern, and no class that stands for any."""
+    if name == "unfrozen_parameters":
+        return "auto" if value else None
+    if name == "model_type" and isinstance(value, str) and value.startswith("Auto"):
+        return None
+    if name in ("rl", "adapter") and value is False:
+        return None
+    return value

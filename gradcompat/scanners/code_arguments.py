@@ -1,0 +1,148 @@
+"""The arguments of calls: their values as far as they are literal, the place of each, and what they say."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from gradcompat.model.environment import Location, Setting, Skipped
+from gradcompat.scanners.code_calls import Known, known
+from gradcompat.scanners.code_names import UNKNOWN, Names, Scope
+from gradcompat.scanners.code_walk import text
+from gradcompat.scanners.feeding import fed
+from gradcompat.scanners.training_arguments import expanded, settled
+
+# Where a node stands in the file.
+Place = Callable[[ast.AST], Location]
+
+_LONGEST = 1000
+_MOST = 1000
+_DEEPEST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument of a call.
+
+    Attributes:
+        name: with dots for what is inside of a mapping: ``gradient_checkpointing_kwargs.use_reentrant``.
+        value: its value, or UNKNOWN.
+        node: where the value stands: for ``gradient_accumulation_steps=GA`` in the line of ``GA = 8``.
+        spelling: that line with ``{}`` for the value.
+        given: what is written in the call.
+    """
+
+    name: str
+    value: Any
+    node: ast.expr
+    spelling: str | None
+    given: ast.expr
+
+
+def arguments(
+    call: ast.Call, names: Names, scope: Scope, positional: tuple[str, ...] = ()
+) -> tuple[list[Argument], list[ast.expr]]:
+    """The arguments of a call, and those of ``**options`` that are put together elsewhere."""
+    found: list[Argument] = []
+    unread: list[ast.expr] = []
+    if len(call.keywords) > _MOST:
+        return [], [call.func]
+    if not any(isinstance(one, ast.Starred) for one in call.args):
+        for name, value in zip(positional, call.args, strict=False):
+            found += argument(name, value, names, scope, None)
+    for keyword in call.keywords:
+        if keyword.arg is not None:
+            found += argument(keyword.arg, keyword.value, names, scope, f"{keyword.arg}={{}}")
+            continue
+        inside = pairs(keyword.value, names, scope)
+        if inside is None:
+            unread.append(keyword.value)
+        for name, value, spelling in inside or []:
+            found += argument(name, value, names, scope, spelling)
+    return found, unread
+
+
+def argument(
+    name: str, node: ast.expr, names: Names, scope: Scope, spelling: str | None, depth: int = 0
+) -> Iterator[Argument]:
+    """An argument, and what is inside of it if it is a mapping."""
+    value = names.literal(node, scope)
+    at: ast.expr = node
+    if isinstance(node, ast.Name) and value is not UNKNOWN:
+        found = names.bindings(node.id, scope)
+        only = found[0][0] if found and len(found[0]) == 1 else None
+        if isinstance(only, (ast.Constant, ast.UnaryOp, ast.BinOp)):
+            at, spelling = only, f"{node.id} = {{}}"
+    # Of a mapping in a mapping only what is written there: names could multiply without end.
+    followed = depth < _DEEPEST and (depth == 0 or not isinstance(node, ast.Name))
+    inside = pairs(node, names, scope) if followed else None
+    if inside is not None and value is UNKNOWN:
+        value = {}  # of what is not literal in it, its own arguments say so
+    yield Argument(name, value, at, spelling, node)
+    for key, inner, written in inside or []:
+        yield from argument(f"{name}.{key}", inner, names, scope, written, depth + 1)
+
+
+def pairs(node: ast.expr, names: Names, scope: Scope) -> list[tuple[str, ast.expr, str]] | None:
+    """The keys of a mapping that is written out, ``{…}`` or ``dict(…)``, where it is or where it is bound."""
+    if isinstance(node, ast.Name):
+        found = names.bindings(node.id, scope)
+        only = found[0][0] if found and len(found[0]) == 1 else None
+        if not isinstance(only, (ast.Dict, ast.Call)):
+            return None
+        node = only
+    match node:
+        case ast.Dict(keys=keys, values=values) if len(keys) <= _MOST:
+            written = [
+                (key.value, value, f'"{key.value}": {{}}')
+                for key, value in zip(keys, values, strict=True)
+                if isinstance(key, ast.Constant) and isinstance(key.value, str)
+            ]
+            return written if len(written) == len(keys) else None
+        case ast.Call(func=ast.Name(id="dict"), args=[], keywords=words):
+            if all(word.arg is not None for word in words):
+                return [(word.arg or "", word.value, f"{word.arg}={{}}") for word in words]
+    return None
+
+
+def said(
+    one: Known, given: list[Argument], names: Names, scope: Scope, place: Place, *, branch: bool
+) -> tuple[list[Setting], list[Skipped]]:
+    """What the arguments of one call say, in a branch only that they say something."""
+    named: list[tuple[str, Setting]] = []
+    skipped: list[Skipped] = []
+    for single in given:
+        value = single.value
+        if single.name == "val_check_interval" and isinstance(value, (int, float)):
+            # a number of batches, or a part of the epoch
+            value = "end" if isinstance(value, float) and value >= 1 else "inside"
+        location = place(single.node)
+        if value is UNKNOWN or branch or (isinstance(value, str) and len(value) > _LONGEST):
+            if value is UNKNOWN and any(known(kind) for kind in names.type_of(single.given, scope)):
+                continue  # an object that speaks for itself: `strategy=DDPStrategy()`
+            for key in _keys(one, single.name):
+                named.append((single.name, Setting(key=key, value=None, location=location, spelling=single.spelling)))
+            continue
+        # What is inside of a mapping comes as arguments of its own.
+        for name, inner in [(single.name, value)] if isinstance(value, dict) else expanded(single.name, value):
+            settings, unread = fed(one.feeds, name, inner, location, single.spelling)
+            named += [(name, setting) for setting in settings]
+            skipped += unread
+    return settled(named), skipped
+
+
+def _keys(one: Known, name: str) -> list[str]:
+    """What an argument whose value is not known would say something about."""
+    keys: list[str] = []
+    for fed_name, feed in one.feeds.items():
+        if fed_name == name or fed_name.startswith(f"{name}."):
+            keys += [single.key for single in (feed if isinstance(feed, tuple) else (feed,))]
+    return list(dict.fromkeys(keys))
+
+
+def unread_options(options: list[ast.expr], place: Place) -> list[Skipped]:
+    """``**options`` that are put together elsewhere, as what was not read."""
+    reason = "arguments that are put together elsewhere"
+    return [Skipped(what=f"**{text(one)}", reason=reason, gap=False, location=place(one)) for one in options]

@@ -1,0 +1,138 @@
+"""What assignments, loops over parameters and definitions of classes say."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+from gradcompat.scanners.code_arguments import argument, pairs
+from gradcompat.scanners.code_calls import known
+from gradcompat.scanners.code_findings import Findings
+from gradcompat.scanners.code_names import UNKNOWN
+from gradcompat.scanners.code_walk import Step, text
+
+EMBEDDINGS = re.compile(r"embed|\bwte\b")
+# Models with a loss: the bodies of models, which have none, are not asked.
+_HEAD = re.compile(r"For[A-Z]|LMHead")
+_TF32 = "torch.backends.cuda.matmul.allow_tf32"
+# Of a step that optimises by hand one of these is part.
+_BY_HAND = frozenset({"automatic_optimization", "manual_backward", "optimizers", "backward", "toggle_optimizer"})
+_LIGHTNING = frozenset({"lightning", "pytorch_lightning"})
+
+
+def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr) -> None:
+    """``model.config.use_cache = False``, ``tokenizer.pad_token = tokenizer.eos_token`` and their likes."""
+    name = target.attr
+    literal = found.names.literal(value, step.scope)
+    spelling = f"{text(target)} = {{}}"
+    if name in ("use_cache", "output_router_logits"):
+        if isinstance(target.value, ast.Attribute) and target.value.attr == "config":
+            found.truth(step, f"model.{name}", literal, value, spelling)
+    elif name == "automatic_optimization":
+        turned = not literal if isinstance(literal, bool) else UNKNOWN
+        found.truth(step, "training.manual_optimization", turned, value)
+    elif name == "allow_tf32":
+        if found.names.resolve(target, step.scope) == (_TF32,):
+            found.truth(step, "precision.tf32", literal, value, spelling)
+    elif name in ("pad_token", "pad_token_id"):
+        _pad_token(found, step, name, value, literal)
+    elif name == "requires_grad":
+        if literal is False and EMBEDDINGS.search(text(target.value)):
+            found.freeze(step, target)
+    else:
+        for kind in found.names.type_of(target.value, step.scope):
+            one = known(kind)
+            if one is not None and not one.trains:
+                found.feed(step, one, list(argument(name, value, found.names, step.scope, spelling)))
+
+
+def special_tokens(found: Findings, step: Step, call: ast.Call) -> None:
+    """``tokenizer.add_special_tokens({"pad_token": "[PAD]"})``."""
+    for key, value, _ in pairs(call.args[0], found.names, step.scope) or [] if call.args else []:
+        if key == "pad_token":
+            _pad_token(found, step, key, value, found.names.literal(value, step.scope))
+
+
+def _pad_token(found: Findings, step: Step, name: str, value: ast.expr, literal: Any) -> None:
+    if isinstance(value, ast.Attribute) and value.attr == name.replace("pad", "eos"):
+        found.state(step, "data.pad_is_eos", True, at=value)
+    else:
+        # Only a token that is called padding is surely not the end of a sequence: GPT-2 has one token for all.
+        own = isinstance(literal, str) and "pad" in literal.lower()
+        found.state(step, "data.pad_is_eos", False if own else None, at=value)
+
+
+def frozen_in_loop(found: Findings, step: Step, loop: ast.For) -> None:
+    """Loops that freeze the embeddings.
+
+    ``for p in model.get_input_embeddings().parameters(): p.requires_grad = False``, or over ``named_parameters()``
+    with ``if "embed" in name`` around it.
+    """
+    if EMBEDDINGS.search(text(loop.iter)):
+        statements = loop.body
+    elif text(loop.iter).endswith("named_parameters()"):
+        statements = [inner for one in loop.body if isinstance(one, ast.If) and _asks(one.test) for inner in one.body]
+    else:
+        return
+    changed = {one.id for one in ast.walk(loop.target) if isinstance(one, ast.Name)}
+    for statement in statements:
+        match statement:
+            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id=name), attr="requires_grad")], value=value):
+                literal = found.names.literal(value, step.scope)
+            case ast.Expr(
+                value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="requires_grad_"), args=[value])
+            ):
+                literal = found.names.literal(value, step.scope)
+            case _:
+                continue
+        if name in changed and literal is False:
+            found.freeze(step, statement)
+
+
+def _asks(test: ast.expr) -> bool:
+    """``"embed" in name``."""
+    match test:
+        case ast.Compare(left=ast.Constant(value=str(words)), ops=[ast.In()]):
+            return EMBEDDINGS.search(words) is not None
+    return False
+
+
+def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> None:
+    """What a definition says by its decorators and, of a class, by its body."""
+    for decorator in node.decorator_list:
+        if found.names.resolve(decorator, step.scope) == ("torch.compile",):
+            found.state(step, "training.torch_compile", True, at=decorator)
+    if not isinstance(node, ast.ClassDef):
+        return
+    bases = [name for base in node.bases for name in found.names.resolve(base, step.scope)]
+    if len(node.bases) == 1 and any(_is_lightning_module(name) for name in bases):
+        _lightning_module(found, step, node)
+    if any(name.startswith("transformers.") and name.endswith("PreTrainedModel") for name in bases):
+        for method in node.body:
+            if isinstance(method, ast.FunctionDef) and method.name == "forward" and _HEAD.search(node.name):
+                _forward(found, step, method)
+
+
+def _forward(found: Findings, step: Step, method: ast.FunctionDef) -> None:
+    """What the Trainer asks of a model's own `forward`: is there a **kwargs, and is the count of tokens looked at?"""
+    rest = method.args.kwarg
+    found.state(step, "model.forward_takes_kwargs", rest is not None, at=method)
+    named = {one.arg for one in (*method.args.args, *method.args.kwonlyargs)}
+    used = {inner.id for inner in ast.walk(method) if isinstance(inner, ast.Name)}
+    if "num_items_in_batch" not in named and (rest is None or rest.arg not in used):
+        found.state(step, "model.uses_num_items_in_batch", False, at=method)
+
+
+def _is_lightning_module(name: str) -> bool:
+    return name.partition(".")[0] in _LIGHTNING and name.endswith(".LightningModule")
+
+
+def _lightning_module(found: Findings, step: Step, node: ast.ClassDef) -> None:
+    """A module whose step only gives back the loss is not optimised by hand, which takes calls in the step itself."""
+    found.drivers.setdefault("lightning", node)
+    mentioned = {inner.attr for inner in ast.walk(node) if isinstance(inner, ast.Attribute)}
+    steps = [one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == "training_step"]
+    returned = any(isinstance(inner, ast.Return) and inner.value for one in steps for inner in ast.walk(one))
+    if returned and not mentioned & _BY_HAND:
+        found.state(step, "training.manual_optimization", False, at=steps[0])

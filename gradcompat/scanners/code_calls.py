@@ -1,0 +1,416 @@
+"""The calls that say something about a training run: which class or function, by which argument, and by itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gradcompat.model.environment import SettingValue
+from gradcompat.scanners import deepspeed, lightning_cli, training_arguments
+from gradcompat.scanners.feeding import Feed, Feeds
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A class or a function.
+
+    Attributes:
+        roots: the packages that it comes from.
+        feeds: what its arguments say.
+        positional: names of the arguments that are given without one.
+        states: what a call says by itself.
+        framework: what then drives the training loop.
+        trains: it makes the object that runs the loop.
+    """
+
+    roots: frozenset[str]
+    feeds: Feeds = field(default_factory=dict)
+    positional: tuple[str, ...] = ()
+    states: Mapping[str, SettingValue] = field(default_factory=dict)
+    framework: str | None = None
+    trains: bool = False
+
+
+_TRANSFORMERS = frozenset({"transformers", "trl", "optimum", "unsloth", "adapters", "setfit", "sentence_transformers"})
+_TRL = frozenset({"trl", "unsloth"})
+_PEFT = frozenset({"peft"})
+_LIGHTNING = frozenset({"lightning", "pytorch_lightning", "lightning_fabric"})
+_ACCELERATE = frozenset({"accelerate"})
+_TORCH = frozenset({"torch"})
+
+_ARGUMENTS: Feeds = {
+    **training_arguments.FEEDS,
+    **{f"deepspeed.{name}": feed for name, feed in deepspeed.FEEDS.items()},
+}
+# Of what Trainers take beside their arguments, mostly in old releases.
+_TRAINER = {name: _ARGUMENTS[name] for name in ("max_seq_length", "packing", "neftune_noise_alpha", "max_length")}
+
+# TRL's trainers, whose names are those of their methods, and the method's word.
+_METHODS = {
+    **{name: name.lower() for name in ("SFT", "DPO", "KTO", "ORPO", "CPO", "BCO", "GRPO", "PPO", "GKD", "XPO", "RLOO")},
+    "Reward": "reward",
+    "OnlineDPO": "online_dpo",
+    "NashMD": "nash_md",
+    "PRM": "prm",
+    "PPOv2": "ppo",
+}
+
+_ADAPTERS = {
+    "LoraConfig": "lora",
+    "AdaLoraConfig": "adalora",
+    "IA3Config": "ia3",
+    "LoHaConfig": "loha",
+    "LoKrConfig": "lokr",
+    "PrefixTuningConfig": "prefix_tuning",
+    "PromptTuningConfig": "prompt_tuning",
+    "PromptEncoderConfig": "p_tuning",
+    "MultitaskPromptTuningConfig": "multitask_prompt_tuning",
+    "AdaptionPromptConfig": "adaption_prompt",
+    "OFTConfig": "oft",
+    "BOFTConfig": "boft",
+    "VeraConfig": "vera",
+    "FourierFTConfig": "fourierft",
+    "LNTuningConfig": "ln_tuning",
+    "VBLoRAConfig": "vblora",
+    "HRAConfig": "hra",
+    "BoneConfig": "bone",
+    "MissConfig": "miss",
+    "XLoraConfig": "xlora",
+    "PolyConfig": "poly",
+    "CPTConfig": "cpt",
+    "RandLoraConfig": "randlora",
+    "ShiraConfig": "shira",
+    "C3AConfig": "c3a",
+    "TrainableTokensConfig": "trainable_tokens",
+}
+_ADAPTER: Feeds = {
+    "target_parameters": Feed("peft.target_parameters", given=True),
+    "modules_to_save": Feed("peft.modules_to_save", given=True),
+    "trainable_token_indices": Feed("peft.trainable_tokens", given=True),
+    "layers_to_transform": Feed("peft.layers_to_transform", {"0": True}, given=True),
+}
+
+_BITS: Feeds = {"load_in_4bit": training_arguments.BITS_4, "load_in_8bit": training_arguments.BITS_8}
+_DTYPE = Feed("model.torch_dtype")
+LOADING: Feeds = {
+    **_BITS,
+    "torch_dtype": _DTYPE,
+    "dtype": _DTYPE,
+    "attn_implementation": training_arguments.ATTENTION,
+    "use_flash_attention_2": Feed("model.attn_implementation", {"true": "flash_attention_2"}, only=True),
+    "use_cache": Feed("model.use_cache"),
+    "output_router_logits": Feed("model.output_router_logits"),
+    "max_seq_length": Feed("data.sequence_length"),
+}
+_CHECKPOINTING_KWARGS = {"gradient_checkpointing_kwargs.use_reentrant": Feed("training.use_reentrant")}
+_CHECKPOINTING = Feed("training.gradient_checkpointing", {"unsloth": True, "true": True}, only=True)
+
+_AUTOCAST = Feed("precision.mode", {"bfloat16": "bf16", "float16": "fp16", "float32": "no"})
+# What takes more than a table to understand is left to configs.
+_LIGHTNING_TRAINER: Feeds = {
+    **{name: feed for name, feed in lightning_cli.TRAINER.items() if "." not in name and name != "devices"},
+    "resume_from_checkpoint": Feed("training.resume_from_checkpoint", given=True),
+}
+# DeepSpeed's config as a mapping in the program.
+_ENGINE: Feeds = {
+    f"{argument}.{name}": feed for argument in ("config", "config_params") for name, feed in deepspeed.FEEDS.items()
+}
+_SHARDING = {
+    word: word.upper() for word in ("full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "_hybrid_shard_zero2")
+}
+_SHARDED: Feeds = {
+    "sharding_strategy": Feed("fsdp.sharding_strategy", _SHARDING),
+    "auto_wrap_policy": Feed("fsdp.auto_wrap", {"no_wrap": False}, given=True),
+    "use_orig_params": Feed("fsdp.use_orig_params"),
+}
+_STATES = {f"{word}_state_dict": f"{word.upper()}_STATE_DICT" for word in ("full", "sharded", "local")}
+_OFFLOAD = {"none": "none"}
+_WEIGHTED: Feeds = {"weight_decay": Feed("optimizer.weight_decay"), "fused": Feed("optimizer.fused")}
+_CLIPPING: Feeds = {"max_norm": Feed("training.max_grad_norm")}
+
+KNOWN: dict[str, tuple[Known, ...]] = {
+    "TrainingArguments": (Known(_TRANSFORMERS, _ARGUMENTS, framework="transformers.Trainer"),),
+    "Seq2SeqTrainingArguments": (Known(_TRANSFORMERS, _ARGUMENTS, framework="transformers.Trainer"),),
+    "Trainer": (
+        Known(_TRANSFORMERS, _TRAINER, framework="transformers.Trainer", trains=True),
+        Known(
+            _LIGHTNING,
+            _LIGHTNING_TRAINER,
+            framework="lightning",
+            trains=True,
+        ),
+    ),
+    "Seq2SeqTrainer": (Known(_TRANSFORMERS, _TRAINER, framework="transformers.Trainer", trains=True),),
+    **{
+        f"{name}Trainer": (
+            Known(
+                _TRL,
+                _TRAINER,
+                states={"training.method": word},
+                framework="trl",
+                trains=True,
+            ),
+        )
+        for name, word in _METHODS.items()
+    },
+    **{
+        f"{name}Config": (Known(_TRL, _ARGUMENTS, states={"training.method": word}, framework="trl"),)
+        for name, word in _METHODS.items()
+    },
+    # PEFT and quantisation
+    **{name: (Known(_PEFT, _ADAPTER, states={"peft.method": word}),) for name, word in _ADAPTERS.items()},
+    "get_peft_model": (
+        Known(_PEFT),
+        # unsloth's takes the arguments of LoraConfig itself
+        Known(
+            frozenset({"unsloth"}),
+            {**_ADAPTER, "use_gradient_checkpointing": _CHECKPOINTING},
+            states={"peft.method": "lora"},
+        ),
+    ),
+    **dict.fromkeys(
+        ("prepare_model_for_kbit_training", "prepare_model_for_int8_training"),
+        (
+            Known(
+                _PEFT,
+                {"use_gradient_checkpointing": _CHECKPOINTING, **_CHECKPOINTING_KWARGS},
+                ("model", "use_gradient_checkpointing"),
+                {"peft.prepare_model_for_kbit_training": True},
+            ),
+        ),
+    ),
+    "create_lorafa_optimizer": (Known(_PEFT, states={"peft.optimizer": "lorafa"}),),
+    "create_loraplus_optimizer": (Known(_PEFT, states={"peft.optimizer": "loraplus"}),),
+    "BitsAndBytesConfig": (
+        Known(
+            _TRANSFORMERS | {"diffusers"},
+            {**_BITS, "bnb_4bit_use_double_quant": Feed("quantization.double_quant")},
+        ),
+    ),
+    "GPTQConfig": (
+        Known(_TRANSFORMERS, {"bits": Feed("quantization.bits")}, ("bits",), {"quantization.method": "gptq"}),
+    ),
+    "AwqConfig": (
+        Known(_TRANSFORMERS, {"bits": Feed("quantization.bits")}, ("bits",), {"quantization.method": "awq"}),
+    ),
+    "HqqConfig": (
+        Known(_TRANSFORMERS, {"nbits": Feed("quantization.bits")}, ("nbits",), {"quantization.method": "hqq"}),
+    ),
+    "TorchAoConfig": (Known(_TRANSFORMERS, states={"quantization.method": "torchao"}),),
+    "QuantoConfig": (Known(_TRANSFORMERS, states={"quantization.method": "quanto"}),),
+    # Accelerate
+    "Accelerator": (
+        Known(
+            _ACCELERATE,
+            {
+                "gradient_accumulation_steps": Feed("training.gradient_accumulation_steps"),
+                "mixed_precision": Feed("precision.mode"),
+                "cpu": Feed("host.device", {"true": "cpu"}, only=True),
+            },
+            framework="accelerate",
+        ),
+    ),
+    "GradientAccumulationPlugin": (
+        Known(
+            _ACCELERATE,
+            {
+                "num_steps": Feed("training.gradient_accumulation_steps"),
+                "sync_each_batch": Feed("distributed.sync_each_batch"),
+            },
+            ("num_steps",),
+        ),
+    ),
+    "DeepSpeedPlugin": (
+        Known(
+            _ACCELERATE,
+            {
+                "zero_stage": Feed("deepspeed.zero_stage"),
+                "gradient_accumulation_steps": Feed("training.gradient_accumulation_steps"),
+                "gradient_clipping": Feed("deepspeed.gradient_clipping"),
+                "offload_optimizer_device": Feed("deepspeed.offload_optimizer", _OFFLOAD),
+                "offload_param_device": Feed("deepspeed.offload_param", _OFFLOAD),
+            },
+            states={"distributed.strategy": "deepspeed"},
+        ),
+    ),
+    "FullyShardedDataParallelPlugin": (
+        Known(
+            _ACCELERATE,
+            {
+                **_SHARDED,
+                "state_dict_type": Feed("fsdp.state_dict_type", _STATES),
+                "fsdp_version": Feed("fsdp.version"),
+                "activation_checkpointing": _CHECKPOINTING,
+            },
+            states={"distributed.strategy": "fsdp"},
+        ),
+    ),
+    # Lightning
+    "DDPStrategy": (Known(_LIGHTNING, states={"distributed.strategy": "ddp"}),),
+    "FSDPStrategy": (
+        Known(
+            _LIGHTNING,
+            {
+                **_SHARDED,
+                "state_dict_type": Feed(
+                    "fsdp.state_dict_type", {"full": "FULL_STATE_DICT", "sharded": "SHARDED_STATE_DICT"}
+                ),
+            },
+            states={"distributed.strategy": "fsdp"},
+        ),
+    ),
+    "DeepSpeedStrategy": (
+        Known(
+            _LIGHTNING,
+            {
+                "stage": Feed("deepspeed.zero_stage"),
+                "offload_optimizer": Feed("deepspeed.offload_optimizer", {"true": "cpu"}, only=True),
+                "offload_parameters": Feed("deepspeed.offload_param", {"true": "cpu"}, only=True),
+                "overlap_comm": Feed("deepspeed.overlap_comm"),
+                "contiguous_gradients": Feed("deepspeed.contiguous_gradients"),
+            },
+            states={"distributed.strategy": "deepspeed"},
+        ),
+    ),
+    "GradientAccumulationScheduler": (Known(_LIGHTNING, {"scheduling": Feed("training.gradient_accumulation_steps")}),),
+    **dict.fromkeys(("seed_everything",), (Known(_LIGHTNING, {"seed": Feed("training.seed")}, ("seed",)),)),
+    # torch, and loops written by hand
+    "DistributedDataParallel": (Known(_TORCH, states={"distributed.strategy": "ddp"}),),
+    "DataParallel": (Known(_TORCH, states={"distributed.strategy": "dp"}),),
+    "FullyShardedDataParallel": (Known(_TORCH, _SHARDED, states={"distributed.strategy": "fsdp", "fsdp.version": 1}),),
+    "fully_shard": (Known(_TORCH, states={"distributed.strategy": "fsdp", "fsdp.version": 2}),),
+    "initialize": (Known(frozenset({"deepspeed"}), _ENGINE, states={"distributed.strategy": "deepspeed"}),),
+    "init_process_group": (Known(_TORCH | {"deepspeed"}, {"backend": Feed("distributed.backend")}, ("backend",)),),
+    "manual_seed": (Known(_TORCH, {"seed": Feed("training.seed")}, ("seed",)),),
+    "set_seed": (Known(_TRANSFORMERS | _ACCELERATE, {"seed": Feed("training.seed")}, ("seed",)),),
+    "autocast": (Known(_TORCH, {"dtype": _AUTOCAST}, ("device_type", "dtype", "enabled")),),
+    "checkpoint": (
+        Known(
+            _TORCH,
+            {"use_reentrant": Feed("training.use_reentrant")},
+            states={"training.gradient_checkpointing": True},
+        ),
+    ),
+    "clip_grad_norm_": (Known(_TORCH, _CLIPPING, ("parameters", "max_norm")),),
+    "set_float32_matmul_precision": (
+        Known(
+            _TORCH,
+            {"precision": Feed("precision.tf32", {"high": True, "medium": True, "highest": False})},
+            ("precision",),
+        ),
+    ),
+    "load_dataset": (Known(frozenset({"datasets"}), {"streaming": Feed("data.streaming")}),),
+    "get_scheduler": (Known(_TRANSFORMERS, {"name": Feed("optimizer.scheduler")}, ("name",)),),
+    "get_linear_schedule_with_warmup": (Known(_TRANSFORMERS, states={"optimizer.scheduler": "linear"}),),
+    "get_cosine_schedule_with_warmup": (Known(_TRANSFORMERS, states={"optimizer.scheduler": "cosine"}),),
+    "get_constant_schedule_with_warmup": (
+        Known(_TRANSFORMERS, states={"optimizer.scheduler": "constant_with_warmup"}),
+    ),
+}
+
+# Methods, whatever object they are called on.
+KNOWN_METHODS: dict[str, Known] = {
+    "gradient_checkpointing_enable": Known(
+        frozenset(),
+        _CHECKPOINTING_KWARGS,
+        ("gradient_checkpointing_kwargs",),
+        {"training.gradient_checkpointing": True},
+    ),
+    "enable_gradient_checkpointing": Known(frozenset(), states={"training.gradient_checkpointing": True}),
+    "gradient_checkpointing_disable": Known(frozenset(), states={"training.gradient_checkpointing": False}),
+    "enable_input_require_grads": Known(frozenset(), states={"training.enable_input_require_grads": True}),
+    "to_iterable_dataset": Known(frozenset(), states={"data.streaming": True}),
+}
+
+# What an object of a known type is told.
+KNOWN_OF_TYPE: dict[str, Known] = {
+    "train": Known(
+        frozenset(),
+        {"resume_from_checkpoint": Feed("training.resume_from_checkpoint", {"false": False}, given=True)},
+        ("resume_from_checkpoint",),
+    ),
+    "fit": Known(
+        frozenset(),
+        {"ckpt_path": Feed("training.resume_from_checkpoint", given=True)},
+        ("model", "loaders", "val", "datamodule", "ckpt_path"),
+    ),
+    "clip_grad_norm_": Known(frozenset(), _CLIPPING, ("parameters", "max_norm")),
+    "load_state": Known(frozenset(), states={"training.resume_from_checkpoint": True}),
+}
+
+# Optimizers: what stands before the class, and the library.
+_OPTIMIZERS = (
+    (re.compile(r"torch\.optim\.(?:\w+\.)?(?P<name>[A-Z]\w+)"), "torch"),
+    (re.compile(r"transformers\.(?:optimization\.)?(?P<name>Adafactor|AdamW)"), "transformers"),
+    (re.compile(r"bitsandbytes\.optim\.(?:\w+\.)?(?P<name>[A-Z]\w+)"), "bitsandbytes"),
+    (re.compile(r"deepspeed\.ops\.(?:\w+\.)+(?P<name>[A-Z]\w+)"), "deepspeed"),
+    (re.compile(r"apex\.optimizers\.(?:\w+\.)?(?P<name>[A-Z]\w+)"), "apex"),
+    (re.compile(r"torchao\.(?:\w+\.)+(?P<name>(?:_?Adam|CPUOffload)\w+)"), "torchao"),
+    (re.compile(r"lion_pytorch\.(?P<name>Lion)"), "lion_pytorch"),
+    (re.compile(r"schedulefree\.(?:\w+\.)?(?P<name>[A-Z]\w+)"), "schedulefree"),
+    (re.compile(r"prodigyopt\.(?:\w+\.)?(?P<name>Prodigy)"), "prodigyopt"),
+    (re.compile(r"came_pytorch\.(?:\w+\.)?(?P<name>CAME)"), "came_pytorch"),
+)
+_NO_OPTIMIZERS = frozenset({"Optimizer", "GlobalOptimManager", "SWALR", "AveragedModel"})
+_NAMES = {
+    ("torch", "AdamW"): "adamw_torch",
+    ("transformers", "AdamW"): "adamw_hf",
+}
+_WIDTH = re.compile(r"(?P<paged>Paged)?(?P<name>[A-Za-z]+?)(?P<bits>8|32)bit")
+
+OPTIMIZER_ARGUMENTS = Known(frozenset(), _WEIGHTED)
+
+
+def known(name: str) -> Known | None:
+    """What is known of a function or class by its full name; one without a package is taken for the one there is."""
+    root, dot, _ = name.partition(".")
+    for one in KNOWN.get(name.rpartition(".")[2], ()):
+        if not dot or root in one.roots:
+            return one
+    return None
+
+
+def optimizer(name: str, bits: object = None) -> tuple[str, str] | None:
+    """The optimizer that a class is, in the words of transformers, and its library.
+
+    Args:
+        name: the full name: ``bitsandbytes.optim.PagedAdamW8bit``.
+        bits: what ``optim_bits`` says, if it is given.
+    """
+    for pattern, library in _OPTIMIZERS:
+        match = pattern.fullmatch(name)
+        if match is None or match["name"] in _NO_OPTIMIZERS or "lr_scheduler" in name or "swa_utils" in name:
+            continue
+        short = match["name"]
+        width = _WIDTH.fullmatch(short) if library == "bitsandbytes" else None
+        if width is not None:
+            paged = "paged_" if width["paged"] else ""
+            return f"{paged}{width['name'].lower()}_{width['bits']}bit", library
+        if library == "bitsandbytes" and bits in (8, 32):
+            paged = "paged_" if short.startswith("Paged") else ""
+            return f"{paged}{short.removeprefix('Paged').lower()}_{bits}bit", library
+        return _NAMES.get((library, short), short.lower()), library
+    return None
+
+
+def feeds() -> Feeds:
+    """Everything above as one table, for the page of the vocabulary: ``Accelerator(mixed_precision)``."""
+    table: dict[str, Feed | tuple[Feed, ...]] = dict(training_arguments.FEEDS)
+    for name, alternatives in KNOWN.items():
+        for one in alternatives:
+            if name in _ADAPTERS and name != "LoraConfig":
+                continue  # as LoraConfig
+            if all(one.feeds is not shared for shared in (_ARGUMENTS, _TRAINER, _ENGINE)):
+                table.update({f"{name}({argument})": feed for argument, feed in one.feeds.items()})
+            if one.states and name not in _ADAPTERS and one.framework != "trl":
+                table[f"{name}()"] = tuple(Feed(key, given=value) for key, value in one.states.items())
+    table["LoraConfig(), PrefixTuningConfig(), …"] = Feed("peft.method")
+    table["SFTConfig(), SFTTrainer(), DPOConfig(), …"] = Feed("training.method")
+    for methods in (KNOWN_METHODS, KNOWN_OF_TYPE):
+        for name, one in methods.items():
+            table.update({f".{name}({argument})": feed for argument, feed in one.feeds.items()})
+            if one.states:
+                table[f".{name}()"] = tuple(Feed(key, given=value) for key, value in one.states.items())
+    table.update({f"from_pretrained({argument})": feed for argument, feed in LOADING.items()})
+    return table

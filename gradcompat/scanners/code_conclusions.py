@@ -1,0 +1,86 @@
+"""What can only be said at the end of a program: who drives the loop, what came first, and what is not there."""
+
+from __future__ import annotations
+
+from gradcompat.scanners.code_findings import Findings
+from gradcompat.scanners.code_walk import Step
+
+# What puts the hook on the embeddings, under whichever name; their mention alone makes the absence doubtful.
+HOOKS = frozenset(
+    {
+        *("enable_input_require_grads", "make_inputs_require_grad", "register_forward_hook"),
+        *("prepare_model_for_kbit_training", "prepare_model_for_int8_training"),
+    }
+)
+_LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed"})
+
+
+def conclude(found: Findings, end: Step) -> None:
+    """Add what follows from the whole.
+
+    Args:
+        found: everything that was found, to which it is added.
+        end: the program as a whole.
+    """
+    _driven(found, end)
+    _ordered(found, end)
+    _absent(found, end)
+
+
+def _driven(found: Findings, end: Step) -> None:
+    """The framework: the most special one that is used; Lightning beside another is both."""
+    if {"backward", "step"} <= found.mentioned and found.names.imported.keys() & _LOOP_LIBRARIES:
+        found.trains = found.trains or "lightning" not in found.drivers
+        if "lightning" not in found.drivers:
+            found.drivers.setdefault("torch", end.node)
+    for names in (("lightning",), ("trl", "transformers.Trainer")):
+        first = next((name for name in names if name in found.drivers), None)
+        if first is not None:
+            found.state(end, "training.framework", first, at=found.drivers[first])
+    if found.drivers.keys().isdisjoint({"lightning", "trl", "transformers.Trainer"}):
+        first = next((name for name in ("accelerate", "torch") if name in found.drivers), None)
+        if first is not None:
+            found.state(end, "training.framework", first, at=found.drivers[first])
+
+
+def _ordered(found: Findings, end: Step) -> None:
+    """Was checkpointing enabled before the adapter was put on? In one function only that can be read off."""
+    if not found.wrapping or not found.checkpointing:
+        return
+    wrapped = found.wrapping[0]
+    sure = len(found.wrapping) == 1 and not wrapped.branch
+    sure = sure and all(not one.branch and one.function is wrapped.function for one in found.checkpointing)
+    first = found.checkpointing[0]
+    # Enabled before and once more after is enabled before.
+    before = _position(first) < _position(wrapped)
+    found.state(end, "training.checkpointing_before_peft", before if sure else None, at=first.node)
+
+
+def _position(step: Step) -> tuple[int, int]:
+    return getattr(step.node, "lineno", 0), getattr(step.node, "col_offset", 0)
+
+
+def _absent(found: Findings, end: Step) -> None:
+    """What the program does not do, where nothing of it is hidden.
+
+    A program that loads the model, puts adapters on it or freezes its embeddings, and hands it to transformers'
+    Trainer or to a loop of its own, all in this one file and with no module of the project between them, and that
+    nowhere mentions the hook on the embeddings, does not set it. Then, and only then, the absence is stated:
+    `training.enable_input_require_grads` and `peft.prepare_model_for_kbit_training` are false, and checkpointing
+    that only the Trainer's arguments ask for comes after the adapter. TRL, Lightning and unsloth do things to the
+    model of their own, so nothing is said with them.
+    """
+    changed = found.frozen or (found.wrapping[0].node if found.wrapping else None)
+    if changed is None or any(one.branch for one in found.wrapping) or not found.trains or not found.models:
+        return
+    names = found.names
+    foreign = {"trl", "unsloth"} & names.imported.keys() or {"trl", "lightning"} & found.drivers.keys()
+    if foreign or names.relative or names.stars or names.rewritten or found.hidden:
+        return
+    if not found.mentioned & HOOKS:
+        found.state(end, "training.enable_input_require_grads", False, at=changed)
+        if found.wrapping:
+            found.state(end, "peft.prepare_model_for_kbit_training", False, at=changed)
+    asked = any(one.key == "training.gradient_checkpointing" and one.value is True for one in found.settings)
+    if found.wrapping and asked and not found.checkpointing:
+        found.state(end, "training.checkpointing_before_peft", False, at=changed)

@@ -1,0 +1,262 @@
+"""What a program says of the training run: the settings of its calls and assignments, and the names that it uses.
+
+A literal argument is a fact, and so is a name that is bound once to a literal. What stands in a branch, or comes from
+the command line, is set to something that cannot be read off: a setting without a value. What comes after the training
+(the model is loaded again to try it out) is no part of it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from gradcompat.scanners import code_calls
+from gradcompat.scanners.code_arguments import Argument, Place
+from gradcompat.scanners.code_assignments import EMBEDDINGS, assigned, defined, frozen_in_loop, special_tokens
+from gradcompat.scanners.code_calls import KNOWN_METHODS, KNOWN_OF_TYPE, OPTIMIZER_ARGUMENTS, known
+from gradcompat.scanners.code_conclusions import HOOKS, conclude
+from gradcompat.scanners.code_findings import Findings
+from gradcompat.scanners.code_models import is_model, loaded, makes_model, named
+from gradcompat.scanners.code_names import UNKNOWN, Imported, Names, Scope
+from gradcompat.scanners.code_walk import Step, text, walk
+
+# Methods of Python's own types, which say nothing.
+_COMMON = frozenset(name for kind in (str, bytes, list, dict, set, tuple, int) for name in dir(kind)) | {"parse_args"}
+_TRAINERS = re.compile(r"(?:transformers|trl|lightning|pytorch_lightning)\.(?:\w+\.)*\w*Trainer")
+_CONFIGS = frozenset({"deepspeed", "hf_ds_config", "config", "config_params", "deepspeed_config"})
+# Packages that do nothing to a model behind the program's back.
+_OPEN = frozenset(
+    {
+        *("transformers", "peft", "torch", "accelerate", "bitsandbytes", "datasets", "evaluate", "deepspeed"),
+        *("lightning", "pytorch_lightning", "torchinfo", "wandb", "numpy"),
+    }
+)
+
+
+def read(tree: ast.Module, names: Names, place: Place, folder: Path | None) -> Findings:
+    """The facts of a program.
+
+    Args:
+        tree: the program.
+        names: its names.
+        place: where a node stands.
+        folder: the folder of the file, for models that lie beside it.
+    """
+    found = Findings(names, place, folder)
+    steps = list(walk(tree, names))
+    end = _end_of_training(steps, names)
+    for step in steps:
+        node = step.node
+        if isinstance(node, (ast.Attribute, ast.Name)) and not isinstance(node.ctx, ast.Del):
+            _used(found, step, node)
+        elif isinstance(node, ast.Call):
+            _bare_method(found, step, node)
+        if end is not None and end.function in (step.function, names.module) and _after(node, end.node):
+            continue
+        match node:
+            case ast.Call():
+                _call(found, step, node)
+            case ast.Assign(targets=[ast.Attribute() as target], value=value):
+                assigned(found, step, target, value)
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=called)):
+                if any(makes_model(one) for one in names.resolve(called, step.scope)):
+                    found.models.add(name)
+            case ast.For():
+                frozen_in_loop(found, step, node)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                defined(found, step, node)
+            case ast.Constant(value=str(words)) if words in HOOKS:
+                found.mentioned.add(words)
+    conclude(found, steps[0])
+    return found
+
+
+def _end_of_training(steps: list[Step], names: Names) -> Step | None:
+    """The last call that trains, or the loop around it: what follows in that function comes too late to matter."""
+    last: Step | None = None
+    loops: list[Step] = []
+    for step in steps:
+        match step.node:
+            case ast.For() | ast.While() | ast.AsyncFor():
+                loops.append(step)
+            case ast.Call(func=ast.Attribute(value=owner, attr="train" | "fit")):
+                if any(_TRAINERS.fullmatch(kind) for kind in names.type_of(owner, step.scope)):
+                    if last is not None and last.function is not step.function:
+                        return None
+                    last = step
+    around = (loop for loop in loops if last is not None and _inside(last.node, loop.node))
+    return next(around, last)
+
+
+def _inside(node: ast.AST, loop: ast.AST) -> bool:
+    lines = range(getattr(loop, "lineno", 0), (getattr(loop, "end_lineno", None) or 0) + 1)
+    return getattr(node, "lineno", -1) in lines
+
+
+def _after(node: ast.AST, end: ast.AST) -> bool:
+    return getattr(node, "lineno", 0) > (getattr(end, "end_lineno", 0) or 0)
+
+
+# Names
+
+
+def _used(found: Findings, step: Step, node: ast.Attribute | ast.Name) -> None:
+    if isinstance(node, ast.Attribute):
+        found.mentioned.add(node.attr)
+    elif isinstance(node.ctx, ast.Store):
+        return
+    for name in found.names.resolve(node, step.scope):
+        if "." in name.strip("."):
+            parts = name.split(".")
+            # `transformers.Adafactor.step` uses `transformers.Adafactor` as well.
+            of_class = next((index for index, part in enumerate(parts[:-1]) if index and part[:1].isupper()), None)
+            if of_class is not None:
+                found.symbol(".".join(parts[: of_class + 1]), node)
+            found.symbol(name, node)
+        elif isinstance(node, ast.Name) and name[:1].isupper() and found.names.bindings(node.id, step.scope) is None:
+            found.symbol(name, node)
+
+
+def _bare_method(found: Findings, step: Step, call: ast.Call) -> None:
+    """``model.register_buffer(…)``, whatever the model is; ``getattr(torch.nn, "RReLU")``."""
+    match call.func:
+        case ast.Attribute(attr=method) if method not in _COMMON and not found.names.resolve(call.func, step.scope):
+            found.symbol(method, call.func)
+        case ast.Name(id=name) if found.names.resolve(call.func, step.scope) == (name,):
+            found.symbol(name, call.func)  # from a cell that is not here
+        case ast.Name(id="getattr"):
+            match call.args:
+                case [owner, ast.Constant(value=str(attribute)), *_] if attribute.isidentifier():
+                    for name in found.names.resolve(owner, step.scope):
+                        found.symbol(f"{name}.{attribute}", call)
+
+
+# Calls
+
+
+def _call(found: Findings, step: Step, call: ast.Call) -> None:
+    names = found.names.resolve(call.func, step.scope) or tuple(found.names.bases(call.func, step.scope))
+    if len(names) > 1:
+        step = replace(step, branch=True)  # imported from one place or from the other
+    if names:
+        _function(found, step, call, names[0])
+    if isinstance(call.func, ast.Attribute):
+        _method(found, step, call, call.func)
+    if not any(known(name) for name in names) and not _seen_through(found, call, names, step.scope):
+        found.hidden = True
+
+
+def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
+    head, _, last = name.rpartition(".")
+    if known(name) is not None:
+        _known(found, step, call, name)
+    elif name == "torch.compile":
+        maybe = any(word.arg == "disable" for word in call.keywords)
+        found.state(replace(step, branch=step.branch or maybe), "training.torch_compile", True)
+    elif head.startswith("peft.Peft") and last == "from_pretrained" and head.rpartition(".")[2] != "PeftConfig":
+        found.wrapping.append(step)
+    _optimizer(found, step, call, name)
+    loaded(found, step, call, name)
+
+
+def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
+    last = name.rpartition(".")[2]
+    one = known(name)
+    if one is None:
+        return
+    # `torch.cuda.amp.autocast(True)` is older than `torch.autocast("cuda")`.
+    of_device = name.endswith((".cuda.amp.autocast", ".cpu.amp.autocast"))
+    arguments = found.arguments(step, call, ("enabled", "dtype") if of_device else one.positional)
+    given = {argument.name: argument.value for argument in arguments}
+    if last == "autocast":
+        if given.get("enabled", True) is False:
+            return
+        if "dtype" not in given or given.get("enabled", True) is UNKNOWN:
+            step = replace(step, branch=True)
+            found.state(step, "precision.mode", None)
+    if given.get("gradient_clip_algorithm", "norm") != "norm":
+        arguments = [argument for argument in arguments if argument.name != "gradient_clip_val"]
+    found.feed(step, one, arguments)
+    for key, stated in one.states.items():
+        found.state(step, key, stated)
+    if one.framework is not None:
+        found.drivers.setdefault(one.framework, call)
+    if one.trains:
+        found.trains = True
+        for argument in arguments:
+            if argument.name == "model" and isinstance(argument.value, str):
+                named(found, step, argument, None)  # TRL's trainers load it themselves
+    _refer(found, arguments)
+    if last == "get_peft_model":
+        found.wrapping.append(step)
+    elif last.startswith("prepare_model_for_"):
+        found.mentioned.add(last)
+        if given.get("use_gradient_checkpointing", True) is not False:
+            found.checkpointing.append(step)
+    if name.startswith("peft."):
+        for keyword in call.keywords:
+            if keyword.arg is not None:
+                found.symbol(f"{name}.{keyword.arg}", keyword.value)
+
+
+def _method(found: Findings, step: Step, call: ast.Call, called: ast.Attribute) -> None:
+    method = called.attr
+    one = KNOWN_METHODS.get(method)
+    if one is None and method in KNOWN_OF_TYPE:
+        kinds = found.names.type_of(called.value, step.scope)
+        one = KNOWN_OF_TYPE[method] if any(_does(kind, method) for kind in kinds) else None
+    if one is not None:
+        found.feed(step, one, found.arguments(step, call, one.positional))
+        for key, value in one.states.items():
+            found.state(step, key, value)
+    if method in ("gradient_checkpointing_enable", "enable_gradient_checkpointing"):
+        found.checkpointing.append(step)
+    elif method == "requires_grad_":
+        literals = [found.names.literal(one, step.scope) for one in call.args]
+        if literals == [False] and EMBEDDINGS.search(text(called.value)):
+            found.freeze(step, call)
+        elif literals != [False]:
+            found.mentioned.add("make_inputs_require_grad")  # the hook by hand: `lambda x: x.requires_grad_(True)`
+    elif method == "add_special_tokens":
+        special_tokens(found, step, call)
+    found.mentioned.add(method)
+
+
+def _does(kind: str, method: str) -> bool:
+    if method in ("clip_grad_norm_", "load_state"):
+        return kind.startswith("accelerate.")
+    return _TRAINERS.fullmatch(kind) is not None
+
+
+def _optimizer(found: Findings, step: Step, call: ast.Call, name: str) -> None:
+    if code_calls.optimizer(name) is None:
+        return
+    arguments = found.arguments(step, call)
+    bits = next((one.value for one in arguments if one.name == "optim_bits"), None)
+    optimizer = code_calls.optimizer(name, bits)
+    if optimizer is not None:
+        found.state(step, "optimizer.name", None if bits is UNKNOWN else optimizer[0])
+        found.state(step, "optimizer.library", optimizer[1])
+    found.feed(step, OPTIMIZER_ARGUMENTS, arguments)
+
+
+def _refer(found: Findings, arguments: list[Argument]) -> None:
+    for argument in arguments:
+        path = argument.value
+        if argument.name in _CONFIGS and isinstance(path, str) and path.lower().endswith((".json", ".yaml", ".yml")):
+            found.refers_to.append(path)
+
+
+def _seen_through(found: Findings, call: ast.Call, names: tuple[str, ...], scope: Scope) -> bool:
+    """Can it be read here what the call does to a model? If none is given to it there is nothing to read."""
+    given = [*call.args, *(word.value for word in call.keywords)]
+    if not any(isinstance(one, ast.Name) and one.id in found.models for one in given):
+        return True
+    if names:
+        return all(name.partition(".")[0] in _OPEN or is_model(name) for name in names)
+    if isinstance(call.func, ast.Name):
+        bound = found.names.bindings(call.func.id, scope)
+        return bound is None or not any(isinstance(one, Imported) or one is None for one in bound[0])
+    return isinstance(call.func, ast.Attribute)  # a method: of the trainer, the tokenizer, the model itself

@@ -1,0 +1,91 @@
+"""What has been found in a program so far, and what is to be concluded at its end."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gradcompat.model.environment import Location, Setting, SettingValue, Skipped
+from gradcompat.scanners.code_arguments import Argument, Place, arguments, said, unread_options
+from gradcompat.scanners.code_calls import Known
+from gradcompat.scanners.code_names import Names
+from gradcompat.scanners.code_walk import Step
+
+
+@dataclass(slots=True)
+class Findings:
+    """The settings, and what else counts at the end.
+
+    Attributes:
+        names: the names of the program.
+        place: where a node stands.
+        folder: the folder of the file, for models that lie beside it.
+        symbols: the names of other packages that are used, with the first place.
+        refers_to: files that are named.
+        drivers: what may drive the training loop, with the first place.
+        trains: the program runs a training loop.
+        checkpointing: calls that enable checkpointing, in the order of the text.
+        wrapping: calls that put an adapter on the model.
+        frozen: where the embeddings are frozen.
+        models: variables that hold a model which the program has loaded.
+        mentioned: attributes and methods that occur.
+        hidden: a model is given to code of somebody else.
+    """
+
+    names: Names
+    place: Place
+    folder: Path | None
+    settings: list[Setting] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    symbols: dict[str, Location] = field(default_factory=dict)
+    refers_to: list[str] = field(default_factory=list)
+    drivers: dict[str, ast.AST] = field(default_factory=dict)
+    trains: bool = False
+    checkpointing: list[Step] = field(default_factory=list)
+    wrapping: list[Step] = field(default_factory=list)
+    frozen: ast.AST | None = None
+    models: set[str] = field(default_factory=set)
+    mentioned: set[str] = field(default_factory=set)
+    hidden: bool = False
+
+    def state(
+        self,
+        step: Step,
+        key: str,
+        value: SettingValue | None,
+        *,
+        at: ast.AST | None = None,
+        spelling: str | None = None,
+    ) -> None:
+        """A setting; in a branch it is set, and not known to what."""
+        location = self.place(step.node if at is None else at)
+        known = None if step.branch else value
+        self.settings.append(Setting(key=key, value=known, location=location, spelling=spelling))
+
+    def truth(self, step: Step, key: str, literal: object, at: ast.AST, spelling: str | None = None) -> None:
+        """A setting that is true or false, and unknown for every other value."""
+        self.state(step, key, literal if isinstance(literal, bool) else None, at=at, spelling=spelling)
+
+    def feed(self, step: Step, known: Known, given: list[Argument]) -> None:
+        """What arguments say."""
+        settings, skipped = said(known, given, self.names, step.scope, self.place, branch=step.branch)
+        self.settings += settings
+        self.skipped += skipped
+
+    def arguments(self, step: Step, call: ast.Call, positional: tuple[str, ...] = ()) -> list[Argument]:
+        """The arguments of a call; of those that cannot be read it is noted that they are there."""
+        found, unread = arguments(call, self.names, step.scope, positional)
+        self.skipped += unread_options(unread, self.place)
+        return found
+
+    def freeze(self, step: Step, at: ast.AST) -> None:
+        """The embeddings get no gradient from here on."""
+        self.state(step, "training.frozen_embeddings", True, at=at)
+        if not step.branch:
+            self.frozen = self.frozen or at
+
+    def symbol(self, name: str, node: ast.AST) -> None:
+        """A name that is used."""
+        if name not in self.symbols:
+            self.symbols[name] = self.place(node)

@@ -1,0 +1,453 @@
+"""What the names of a program stand for: imports and aliases, literals that are bound once, and the types of objects.
+
+Nothing is run, so only what can be read off is known: a name that is bound twice to different things, a parameter, the
+variable of a loop stand for nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+# What is not a literal. None is one.
+UNKNOWN: Final = object()
+
+_BUILTINS = frozenset(dir(builtins))
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_DTYPES = {"torch.float": "float32", "torch.half": "float16", "torch.double": "float64"}
+_ENUMERATING = frozenset({"torch", "transformers", "trl", "peft", "accelerate", "lightning", "pytorch_lightning"})
+_MAX_ALIASES = 8
+_MAX_BINDINGS = 20
+_MAX_ELEMENTS = 1000
+_LARGEST = 1e15
+# What these make of an object is of its own kind again.
+_SAME = frozenset(
+    {
+        *("to", "cuda", "cpu", "half", "float", "bfloat16", "train", "eval", "requires_grad_"),
+        *("filter", "map", "shuffle", "select", "take", "skip", "with_format", "cast"),
+        *("remove_columns", "select_columns", "rename_column", "rename_columns"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A name that an import binds: ``transformers.Adafactor``; of relative imports with their dots."""
+
+    name: str
+
+
+Binding = Imported | ast.AST | None
+
+
+@dataclass(slots=True, eq=False)
+class Scope:
+    """The names that a module, a class, a function or a comprehension binds, with everything they are bound to."""
+
+    node: ast.AST
+    parent: Scope | None
+    names: dict[str, list[Binding]] = field(default_factory=dict)
+    attributes: dict[str, list[Binding]] = field(default_factory=dict)
+    declared: set[str] = field(default_factory=set)
+
+
+class Names:
+    """The names of one program."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.module = Scope(tree, None)
+        self.scopes: dict[ast.AST, Scope] = {tree: self.module}
+        self.stars: list[tuple[str, int]] = []
+        self.relative: dict[str, int] = {}  # what is imported from the project itself, with the line
+        self.imported: dict[str, int] = {}  # the first part of every other import
+        self.rewritten = False
+        # What was found out about a name, and what is being found out: a name that is made of itself says nothing.
+        self._expressions: dict[ast.AST, tuple[str, ...]] = {}
+        self._imports: dict[tuple[Scope, str], tuple[str, ...]] = {}
+        self._types: dict[tuple[Scope, str], tuple[str, ...]] = {}
+        self._attributes: dict[tuple[Scope, str], tuple[str, ...]] = {}
+        self._literals: dict[tuple[Scope, str], Any] = {}
+        self._collect(tree)
+        for scope in list(self.scopes.values()):
+            for name in scope.declared:
+                self.module.names.setdefault(name, []).extend([*scope.names.pop(name, []), None])
+
+    # Collecting
+
+    def _collect(self, tree: ast.Module) -> None:
+        waiting: list[tuple[ast.AST, Scope]] = [(tree, self.module)]
+        while waiting:
+            node, scope = waiting.pop()
+            inner = scope
+            if isinstance(node, (*_FUNCTIONS, ast.ClassDef, *_COMPREHENSIONS)):
+                inner = self.scopes[node] = Scope(node, scope)
+                waiting.extend((child, scope) for child in _outer_parts(node))
+                children = _inner_parts(node)
+            else:
+                children = list(ast.iter_child_nodes(node))
+            self._bind(node, scope, inner)
+            waiting.extend((child, inner) for child in children)
+
+    def _bind(self, node: ast.AST, scope: Scope, inner: Scope) -> None:
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    self._assign(target, value, scope)
+            case ast.AnnAssign(target=target, value=value) if value is not None:
+                self._assign(target, value, scope)
+            case ast.AugAssign(target=target):
+                self._assign(target, None, scope)
+            case ast.NamedExpr(target=target, value=value):
+                while isinstance(scope.node, _COMPREHENSIONS) and scope.parent is not None:
+                    scope = scope.parent
+                self._assign(target, value, scope)
+            case ast.For(target=target) | ast.AsyncFor(target=target) | ast.comprehension(target=target):
+                self._assign(target, None, scope)
+            case ast.withitem(optional_vars=target) if target is not None:
+                self._assign(target, None, scope)
+            case ast.Delete(targets=targets):
+                for target in targets:
+                    self._assign(target, None, scope)
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                scope.names.setdefault(name, []).append(None)
+            case ast.MatchMapping(rest=str(name)):
+                scope.names.setdefault(name, []).append(None)
+            case ast.Global(names=names) | ast.Nonlocal(names=names):
+                scope.declared.update(names)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                scope.names.setdefault(name, []).append(node)
+            case ast.Import(names=names):
+                for alias in names:
+                    self.imported.setdefault(alias.name.partition(".")[0], node.lineno)
+                    if alias.asname is None:
+                        root = alias.name.partition(".")[0]
+                        scope.names.setdefault(root, []).append(Imported(root))
+                    else:
+                        scope.names.setdefault(alias.asname, []).append(Imported(alias.name))
+            case ast.ImportFrom():
+                self._import_from(node, scope)
+            case ast.Call(func=ast.Name(id="exec" | "globals" | "locals" | "vars")):
+                self.rewritten = True  # any name may get another value
+        if isinstance(node, _FUNCTIONS):
+            given = node.args
+            for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg):
+                if argument is not None:
+                    inner.names.setdefault(argument.arg, []).append(None)
+
+    def _import_from(self, node: ast.ImportFrom, scope: Scope) -> None:
+        module = "." * node.level + (node.module or "")
+        if node.level:
+            self.relative.setdefault(module, node.lineno)
+        else:
+            self.imported.setdefault(module.partition(".")[0], node.lineno)
+        for alias in node.names:
+            if alias.name == "*":
+                self.stars.append((module, node.lineno))
+                continue
+            dot = "" if module.endswith(".") else "."
+            scope.names.setdefault(alias.asname or alias.name, []).append(Imported(f"{module}{dot}{alias.name}"))
+
+    def _assign(self, target: ast.expr, value: ast.expr | None, scope: Scope) -> None:
+        waiting: list[tuple[ast.expr, ast.expr | None]] = [(target, value)]
+        while waiting:
+            target, value = waiting.pop()
+            match target:
+                case ast.Name(id=name):
+                    scope.names.setdefault(name, []).append(value)
+                case ast.Attribute(value=ast.Name(id="self"), attr=name) if scope.parent is not None:
+                    owner = scope.parent
+                    if isinstance(owner.node, ast.ClassDef):
+                        owner.attributes.setdefault(name, []).append(value)
+                case ast.Starred(value=inner):
+                    waiting.append((inner, None))
+                case ast.Tuple(elts=elements) | ast.List(elts=elements):
+                    values: list[ast.expr | None] = [None] * len(elements)
+                    if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(elements):
+                        plain = not any(isinstance(one, ast.Starred) for one in (*elements, *value.elts))
+                        values = list(value.elts) if plain else values
+                    waiting.extend(zip(elements, values, strict=True))
+
+    # Looking up
+
+    def bindings(self, name: str, scope: Scope) -> tuple[list[Binding], Scope] | None:
+        """What a name is bound to where it is used, and the scope that binds it; None if nothing binds it."""
+        found: Scope | None = scope
+        while found is not None:
+            visible = found is scope or not isinstance(found.node, ast.ClassDef)
+            if visible and name in found.names:
+                return found.names[name], found
+            found = found.parent
+        return None
+
+    def resolve(self, node: ast.AST, scope: Scope, depth: int = 0) -> tuple[str, ...]:
+        """The full names that an expression may stand for: ``torch.nn.functional.rrelu`` for ``F.rrelu``.
+
+        A method of an object of known type is that of its class: ``accelerate.Accelerator.accumulate``. More than one
+        if a name is imported from several places; none if it is not known.
+        """
+        if depth:
+            return self._resolved(node, scope, depth)
+        if node not in self._expressions:
+            self._expressions[node] = self._resolved(node, scope, depth)
+        return self._expressions[node]
+
+    def _resolved(self, node: ast.AST, scope: Scope, depth: int) -> tuple[str, ...]:
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        ending = "".join(f".{part}" for part in reversed(parts))
+        if isinstance(node, ast.Name):
+            if node.id == "self" and parts:
+                made = self._attribute_type(parts[-1], scope, depth)
+                tail = "".join(f".{part}" for part in reversed(parts[:-1]))
+                return tuple(f"{one}{tail}" for one in made) if tail else ()
+            found = self.bindings(node.id, scope)
+            if found is None:
+                return self._unbound(node.id, ending)
+            names = self._meanings(node.id, *found, depth)
+            if names:
+                return tuple(f"{name}{ending}" for name in names)
+        if not ending or depth >= _MAX_ALIASES:
+            return ()
+        return tuple(f"{one}{ending}" for one in self.type_of(node, scope, depth + 1))
+
+    def _meanings(self, name: str, bindings: list[Binding], scope: Scope, depth: int) -> tuple[str, ...]:
+        """What a name is imported as, or is another name for."""
+        key = (scope, name)
+        if key not in self._imports:
+            self._imports[key] = ()
+            names: list[str] = []
+            for binding in bindings[:_MAX_BINDINGS]:
+                if isinstance(binding, Imported):
+                    names.append(binding.name)
+                elif isinstance(binding, (ast.Name, ast.Attribute)) and depth < _MAX_ALIASES:
+                    names.extend(self.resolve(binding, scope, depth + 1))
+            self._imports[key] = tuple(dict.fromkeys(names))
+        return self._imports[key]
+
+    def _unbound(self, name: str, ending: str) -> tuple[str, ...]:
+        """A name that nothing binds comes from the one `import *`, or from a cell that is not here."""
+        if name in _BUILTINS:
+            return ()
+        if len(self.stars) == 1:
+            module = self.stars[0][0]
+            return (f"{module}{'' if module.endswith('.') else '.'}{name}{ending}",)
+        return (f"{name}{ending}",)
+
+    def type_of(self, node: ast.AST | None, scope: Scope, depth: int = 0) -> tuple[str, ...]:
+        """The class of the object that an expression makes, by its full name; none if that cannot be read off."""
+        while depth < _MAX_ALIASES:
+            depth += 1
+            match node:
+                case ast.Await(value=inner) | ast.Subscript(value=inner):
+                    node = inner
+                case ast.Call(func=ast.Attribute(value=inner, attr=name)) if name in _SAME:
+                    made = self.type_of(inner, scope, depth)
+                    if made:
+                        return made
+                    return ()
+                case ast.Call(func=called):
+                    return self._made(node, called, scope, depth)
+                case ast.Name(id=name):
+                    found = self.bindings(name, scope)
+                    if found is None:
+                        return ()
+                    return self._agreed(name, *found, depth)
+                case ast.Attribute(value=ast.Name(id="self"), attr=name):
+                    return self._attribute_type(name, scope, depth)
+                case _:
+                    return ()
+        return ()
+
+    def _made(self, call: ast.Call, called: ast.expr, scope: Scope, depth: int) -> tuple[str, ...]:
+        made: list[str] = []
+        for name in self.resolve(called, scope, depth) or tuple(self.bases(called, scope)):
+            head, _, last = name.rpartition(".")
+            if name == "datasets.load_dataset":
+                streamed = any(word.arg == "streaming" and not _is_false(word.value) for word in call.keywords)
+                made.append("datasets.IterableDataset" if streamed else "datasets.Dataset")
+            elif last == "get_peft_model":
+                made.append("peft.PeftModel")
+            elif last[:1].isupper():
+                made.append(name)
+            elif last.startswith("from_") and head.rpartition(".")[2][:1].isupper():
+                made.append(head)
+        return tuple(made)
+
+    def _agreed(self, name: str, bindings: list[Binding], scope: Scope, depth: int) -> tuple[str, ...]:
+        """The type of a name that is bound to things of one type only."""
+        key = (scope, name)
+        if key not in self._types:
+            self._types[key] = ()
+            # `data = load_dataset(…)`, `data = data.map(…)`: what is made of itself says nothing new.
+            kinds = {
+                self.type_of(binding, scope, depth) if isinstance(binding, ast.AST) else ()
+                for binding in bindings[:_MAX_BINDINGS]
+            }
+            kinds.discard(())
+            self._types[key] = kinds.pop() if len(kinds) == 1 else ()
+        return self._types[key]
+
+    def _attribute_type(self, name: str, scope: Scope, depth: int) -> tuple[str, ...]:
+        """The type of ``self.name``, from where a method of the class sets it."""
+        within: Scope | None = scope
+        while within is not None and not isinstance(within.node, ast.ClassDef):
+            within = within.parent
+        if within is None or depth >= _MAX_ALIASES:
+            return ()
+        key = (within, name)
+        if key in self._attributes:
+            return self._attributes[key]
+        self._attributes[key] = ()
+        values = within.attributes.get(name, [])
+        # They are set in methods, whose own names are mostly parameters.
+        methods = [self.scopes[child] for child in getattr(within.node, "body", []) if child in self.scopes]
+        kinds = {
+            kind
+            for value in values[:_MAX_BINDINGS]
+            for method in methods[:_MAX_BINDINGS]
+            if isinstance(value, ast.AST) and (kind := self.type_of(value, method, depth + 1))
+        }
+        self._attributes[key] = kinds.pop() if len(kinds) == 1 else ()
+        return self._attributes[key]
+
+    def bases(self, node: ast.AST, scope: Scope, depth: int = 0) -> Iterator[str]:
+        """The full names of what a class of this program is derived from, if the expression names one."""
+        if not isinstance(node, ast.Name) or depth >= _MAX_ALIASES:
+            return
+        found = self.bindings(node.id, scope)
+        for binding in found[0] if found else []:
+            if found and isinstance(binding, ast.ClassDef):
+                for base in binding.bases[:_MAX_BINDINGS]:
+                    names = self.resolve(base, found[1])
+                    yield from names
+                    if not names:
+                        yield from self.bases(base, found[1], depth + 1)
+
+    def literal(self, node: ast.AST | None, scope: Scope, depth: int = 0) -> Any:
+        """The value of an expression if it can be read off, else :data:`UNKNOWN`.
+
+        Members of enumerations (``ShardingStrategy.FULL_SHARD``) and dtypes are their names in lower case.
+        """
+        if depth >= _MAX_ALIASES:
+            return UNKNOWN
+        match node:
+            case ast.Constant(value=None | bool() | int() | float() | str() as value):
+                return value
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                value = self.literal(operand, scope, depth + 1)
+                return -value if isinstance(value, (int, float)) and not isinstance(value, bool) else UNKNOWN
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                value = self.literal(operand, scope, depth + 1)
+                return not value if isinstance(value, (bool, int)) else UNKNOWN
+            case ast.BinOp(left=left, op=operator, right=right):
+                return _computed(operator, self.literal(left, scope, depth + 1), self.literal(right, scope, depth + 1))
+            case ast.List(elts=elements) | ast.Tuple(elts=elements) | ast.Set(elts=elements):
+                if len(elements) > _MAX_ELEMENTS:
+                    return UNKNOWN
+                values = [self.literal(one, scope, depth + 1) for one in elements]
+                return UNKNOWN if any(one is UNKNOWN for one in values) or _size(values) > _MAX_ELEMENTS else values
+            case ast.Dict(keys=keys, values=inner):
+                if len(keys) > _MAX_ELEMENTS or any(key is None for key in keys):
+                    return UNKNOWN
+                pairs = [
+                    (self.literal(key, scope, depth + 1), self.literal(one, scope, depth + 1))
+                    for key, one in zip(keys, inner, strict=True)
+                ]
+                if (
+                    not all(isinstance(key, str) for key, _ in pairs)
+                    or _size([one for _, one in pairs]) > _MAX_ELEMENTS
+                ):
+                    return UNKNOWN
+                return dict(pairs)
+            case ast.Name(id=name):
+                found = self.bindings(name, scope)
+                if found is None or self.rewritten or None in found[0] or len(found[0]) > _MAX_BINDINGS:
+                    return UNKNOWN
+                if any(isinstance(one, Imported) for one in found[0]):
+                    return self._member(node, scope)
+                return self._bound_literal(name, *found, depth)
+            case ast.Attribute():
+                return self._member(node, scope)
+        return UNKNOWN
+
+    def _bound_literal(self, name: str, bindings: list[Binding], scope: Scope, depth: int) -> Any:
+        """The value of a name that is bound once, or always to the same."""
+        key = (scope, name)
+        if key not in self._literals:
+            self._literals[key] = UNKNOWN
+            values = [self.literal(one, scope, depth + 1) for one in bindings if isinstance(one, ast.AST)]
+            first = values[0] if values else UNKNOWN
+            same = all(type(one) is type(first) and one == first for one in values)
+            self._literals[key] = first if same else UNKNOWN
+        return self._literals[key]
+
+    def _member(self, node: ast.AST, scope: Scope) -> Any:
+        names = self.resolve(node, scope)
+        if len(names) != 1:
+            return UNKNOWN
+        root, _, last = names[0].rpartition(".")
+        if root == "torch" and last.rstrip("0123456789") in ("float", "bfloat", "int", "uint", "half", "double"):
+            return _DTYPES.get(names[0], last)
+        owner = root.rpartition(".")[2]
+        # In the project's own classes such a name is a constant, whose value stands elsewhere.
+        of_library = root.partition(".")[0] in _ENUMERATING
+        if of_library and owner[:1].isupper() and last.isupper():
+            return last.lower()
+        return UNKNOWN
+
+
+def _outer_parts(node: ast.AST) -> list[ast.AST]:
+    """What of a function or a class is evaluated outside of it."""
+    if isinstance(node, ast.ClassDef):
+        return [*node.bases, *node.keywords, *node.decorator_list]
+    if isinstance(node, _FUNCTIONS):
+        defaults = [one for one in (*node.args.defaults, *node.args.kw_defaults) if one is not None]
+        decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
+        return [*defaults, *decorators]
+    return []
+
+
+def _inner_parts(node: ast.AST) -> list[ast.AST]:
+    if isinstance(node, ast.Lambda):
+        return [node.body]
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return list(node.body)
+    return list(ast.iter_child_nodes(node))
+
+
+def _computed(operator: ast.operator, left: Any, right: Any) -> Any:
+    """What two literals give: ``4 * 1024``."""
+    numbers = all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in (left, right))
+    if not numbers or max(abs(left), abs(right)) > _LARGEST:
+        return UNKNOWN
+    match operator:
+        case ast.Add():
+            return left + right
+        case ast.Sub():
+            return left - right
+        case ast.Mult():
+            return left * right
+        case ast.Div() if right:
+            return left / right
+        case ast.FloorDiv() if right:
+            return left // right
+    return UNKNOWN
+
+
+def _size(values: list[Any]) -> int:
+    """How many values a list holds at all levels; no more than :data:`_MAX_ELEMENTS` in each of its own."""
+    size = 0
+    for one in values:
+        inner = list(one.values()) if isinstance(one, dict) else one
+        size += _size(inner) if isinstance(inner, list) else 1
+    return size + 1
+
+
+def _is_false(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is False

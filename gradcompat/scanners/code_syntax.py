@@ -1,0 +1,91 @@
+"""Python source as a syntax tree, which is all that is ever done with it: it is neither imported nor run.
+
+The parser of CPython is not made for hostile text: a chain of 100,000 attributes crashes Python 3.10, so that chains
+are measured before anything is parsed.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import warnings
+
+from gradcompat.errors import Malformed
+
+MAX_CHARACTERS = 2 * 1024 * 1024
+_LONGEST_CHAIN = 1000
+_DEEPEST = 200
+
+# A string that is not closed ends with the line or the text, so that each sign is looked at once.
+_LONG_STRING = r"""'{3}(?:[^'\\]|\\.|'(?!''))*(?:'{3})?|"{3}(?:[^"\\]|\\.|"(?!""))*(?:"{3})?"""
+_SHORT_STRING = r"""'(?:[^'\\\n]|\\.)*'?|"(?:[^"\\\n]|\\.)*"?"""
+_TOKEN = re.compile(
+    rf"(?P<skip>\#[^\n]*|\\\r?\n)|(?P<format>\b(?:[rR]?[fFtT]|[fFtT][rR])(?=['\"]))?(?P<string>{_LONG_STRING}|{_SHORT_STRING})"
+    r"|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<end>[,;\n])|(?P<chain>[.+\-*/%|^&@<>]+)",
+    re.DOTALL,
+)
+_OPERATOR = re.compile(r"[.+\-*/%|^&@<>(\[]")
+
+
+def parse(text: str, path: str) -> ast.Module:
+    """The syntax tree of a program.
+
+    Raises:
+        Malformed: if it is no Python that this interpreter knows, with the line; or too long or nested too deeply.
+    """
+    if len(text) > MAX_CHARACTERS:
+        raise Malformed(f"is longer than {MAX_CHARACTERS // 2**20} MiB, which nobody writes", path=path)
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise Malformed("not valid Python: holds a null byte", path=path, line=line)
+    deep = _too_deep(text)
+    if deep is not None:
+        raise Malformed("nested too deeply", path=path, line=deep)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of "\d", which is their business
+            return ast.parse(text)
+    except SyntaxError as error:
+        version = f"{sys.version_info.major}.{sys.version_info.minor}"
+        raise Malformed(f"not valid Python {version}: {error.msg}", path=path, line=error.lineno or None) from None
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1
+        raise Malformed("not valid Python: holds half a character", path=path, line=line) from None
+    except (RecursionError, MemoryError):
+        raise Malformed("nested too deeply", path=path) from None
+
+
+def _too_deep(text: str) -> int | None:
+    """The line in which operators, attributes and calls follow one another without end, if there is one."""
+    levels = [0]
+    total = 0
+    for match in _TOKEN.finditer(text):
+        kind = match.lastgroup
+        if kind == "chain":
+            levels[-1] += 1
+            total += 1
+        elif kind == "open":
+            levels[-1] += 1  # a call or an index, which may be followed by the next
+            total += 1
+            levels.append(0)
+        elif kind == "close":
+            if len(levels) > 1:
+                total -= levels.pop()
+        elif kind == "end":
+            if match[0] == "\n" and len(levels) > 1:
+                continue
+            total -= levels[-1]
+            levels[-1] = 0
+        elif match["format"]:
+            # Braces of f-strings hold expressions; outside of them there is prose.
+            total_here = sum(len(_OPERATOR.findall(part)) for part in _braces(match["string"]))
+            if total_here > _LONGEST_CHAIN:
+                return text.count("\n", 0, match.start()) + 1
+        if total > _LONGEST_CHAIN or len(levels) > _DEEPEST:
+            return text.count("\n", 0, match.start()) + 1
+    return None
+
+
+def _braces(string: str) -> list[str]:
+    return [piece for piece in re.split(r"[{}]", string)[1::2] if len(piece) > _LONGEST_CHAIN]

@@ -1,0 +1,104 @@
+"""The nodes of a program in the order of its text, each with where it stands: in which function, in a branch or not."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gradcompat.scanners.code_names import Names, Scope
+
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_LONGEST_CHAIN = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One node.
+
+    Attributes:
+        node: the node.
+        scope: the names that hold there.
+        function: the function that it stands in, or the module.
+        branch: it may not be reached: in an `if`, a handler, behind `and`.
+    """
+
+    node: ast.AST
+    scope: Scope
+    function: Scope
+    branch: bool
+
+
+def walk(tree: ast.Module, names: Names) -> Iterator[Step]:
+    """Every node but those that can never be reached (``if False:``); of ``a.b.c`` the whole only."""
+    waiting = [Step(tree, names.module, names.module, False)]
+    while waiting:
+        step = waiting.pop()
+        yield step
+        waiting.extend(reversed(list(_following(step, tree, names))))
+
+
+def _following(step: Step, tree: ast.Module, names: Names) -> Iterator[Step]:
+    node, scope, function, branch = step.node, step.scope, step.function, step.branch
+    match node:
+        case ast.If(test=test, body=body, orelse=otherwise):
+            taken = _taken(test, scope, names)
+            yield Step(test, scope, function, branch)
+            for statements, never in ((body, False), (otherwise, True)):
+                if taken is not never:
+                    yield from (Step(one, scope, function, branch or taken is None) for one in statements)
+        case ast.IfExp(test=test, body=then, orelse=instead):
+            yield Step(test, scope, function, branch)
+            yield from (Step(one, scope, function, True) for one in (then, instead))
+        case ast.BoolOp(values=[first, *others]):
+            yield Step(first, scope, function, branch)
+            yield from (Step(one, scope, function, True) for one in others)
+        case ast.ExceptHandler() | ast.match_case():
+            yield from (Step(one, scope, function, True) for one in ast.iter_child_nodes(node))
+        case ast.Attribute():
+            inner: ast.AST = node
+            while isinstance(inner, ast.Attribute):
+                inner = inner.value
+            if not isinstance(inner, ast.Name):
+                yield Step(inner, scope, function, branch)
+        case _ if node in names.scopes and node is not tree:
+            own = names.scopes[node]
+            within = function if isinstance(node, (*_COMPREHENSIONS, ast.ClassDef)) else own
+            for one in ast.iter_child_nodes(node):
+                if not isinstance(one, ast.arguments):
+                    yield Step(one, own, within, branch)
+        case _:
+            yield from (Step(one, scope, function, branch) for one in ast.iter_child_nodes(node))
+
+
+def _taken(test: ast.expr, scope: Scope, names: Names) -> bool | None:
+    """Which way a condition goes, if that is written there."""
+    match test:
+        case ast.Compare(left=ast.Name(id="__name__"), ops=[ast.Eq()], comparators=[ast.Constant(value="__main__")]):
+            return True
+        case ast.Constant() | ast.Name() | ast.UnaryOp(op=ast.Not()):
+            value = names.literal(test, scope)
+            return bool(value) if isinstance(value, int) else None
+    return None
+
+
+def text(node: ast.AST) -> str:
+    """A chain of names, attributes and calls about as it is written: ``model.get_input_embeddings().weight``."""
+    parts: list[str] = []
+    for _ in range(_LONGEST_CHAIN):
+        match node:
+            case ast.Attribute(value=inner, attr=name):
+                parts.append(f".{name}")
+                node = inner
+            case ast.Call(func=inner):
+                parts.append("()")
+                node = inner
+            case ast.Subscript(value=inner):
+                parts.append("[]")
+                node = inner
+            case ast.Name(id=name):
+                parts.append(name)
+                break
+            case _:
+                break
+    return "".join(reversed(parts))

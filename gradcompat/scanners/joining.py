@@ -1,0 +1,122 @@
+"""Joins what several files say into the runs that they describe.
+
+A launch script names a config, the config names a DeepSpeed file, the model lies in a folder with a config.json: that
+is one run. Two configs of which none names the other are two runs, and are never mixed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+from gradcompat.model.context import Context
+from gradcompat.model.environment import Setting
+
+_LAUNCH = "launch-script"
+_PROGRAMS = ("python", "notebook")
+
+
+def join(contexts: Sequence[Context], *, together: bool = False) -> list[Context]:
+    """The runs that these files describe, each with the settings of all files that belong to it.
+
+    Args:
+        contexts: what was scanned, each file once.
+        together: the user has named these files as belonging together: parts that no run names belong to every run.
+
+    Returns:
+        One context for each run, in the order of the files. A part that no run names belongs to the run if there is
+        only one, and only one part of its kind; else it stands for itself.
+    """
+    named = {index: _named(context, contexts) for index, context in enumerate(contexts)}
+    referred = {target for targets in named.values() for target in targets}
+    runs = [index for index, context in enumerate(contexts) if context.run and index not in referred]
+    # Configs that name one another in a circle are still runs.
+    runs = runs or [index for index, context in enumerate(contexts) if context.run]
+    used: set[int] = set()
+    members: dict[int, list[int]] = {}
+    for run in runs:
+        members[run] = _reached(run, named)
+        used.update(members[run])
+    loose = [index for index, context in enumerate(contexts) if index not in used]
+    if together or len(runs) == 1:
+        for run in runs:
+            kinds = {contexts[index].kind for index in members[run]}
+            for index in loose:
+                alone = sum(1 for other in loose if contexts[other].kind == contexts[index].kind) == 1
+                if together or (alone and contexts[index].kind not in kinds):
+                    members[run].append(index)
+                    used.add(index)
+    joined = [_joined([contexts[index] for index in members[run]]) for run in runs]
+    rest = [
+        context
+        for index, context in enumerate(contexts)
+        # A module without a training loop says nothing of a run that does not name it.
+        if index not in used and not (runs and context.kind in _PROGRAMS)
+    ]
+    if not runs and together and rest:
+        return [_joined(rest)]
+    return joined + rest
+
+
+def _named(context: Context, contexts: Sequence[Context]) -> list[int]:
+    """Which of the files a context names: by the path from its own folder, or by the end of the path."""
+    here = PurePosixPath(context.source).parent
+    found: list[int] = []
+    for reference in context.refers_to:
+        wanted = PurePosixPath(reference.replace("\\", "/"))
+        exact = [index for index, one in enumerate(contexts) if _same(one.source, here / wanted)]
+        parts = [part for part in wanted.parts if part not in (".", "..", "/")]
+        ending = [
+            index
+            for index, one in enumerate(contexts)
+            if parts and PurePosixPath(one.source).parts[-len(parts) :] == tuple(parts)
+        ]
+        # A path that fits several files names none of them for sure.
+        for index in exact or (ending if len(ending) == 1 else []):
+            if contexts[index] is not context and index not in found:
+                found.append(index)
+    return found
+
+
+def _same(source: str, path: PurePosixPath) -> bool:
+    parts: list[str] = []
+    for part in path.parts:
+        if part == ".." and parts:
+            parts.pop()
+        elif part != ".":
+            parts.append(part)
+    return PurePosixPath(source) == PurePosixPath(*parts)
+
+
+def _reached(start: int, named: dict[int, list[int]]) -> list[int]:
+    reached = [start]
+    for index in reached:
+        reached.extend(target for target in named[index] if target not in reached)
+    return reached
+
+
+def _joined(members: list[Context]) -> Context:
+    """One context from a run (the first) and what belongs to it."""
+    first, *others = members
+    stated = {setting.key for setting in first.settings if setting.value is not None}
+    stated |= {setting.key for one in others if one.run for setting in one.settings if setting.value is not None}
+    flagged = {setting.key for setting in first.settings if setting.value is not None and first.kind == _LAUNCH}
+    settings: list[Setting] = []
+    for one in members:
+        for setting in one.settings:
+            # A flag overrides the config that the command names; a program may do with it what it likes.
+            if one is not first and one.kind not in _PROGRAMS and setting.key in flagged:
+                continue
+            # DeepSpeed's `auto` takes what the trainer says.
+            if setting.value is None and not one.run and setting.key in stated:
+                continue
+            settings.append(setting)
+    return replace(
+        first,
+        source=" + ".join(one.source for one in members),
+        settings=tuple(settings),
+        skipped=tuple(skipped for one in members for skipped in one.skipped),
+        refers_to=(),
+        run=True,
+    )

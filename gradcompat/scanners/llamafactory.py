@@ -1,0 +1,106 @@
+"""LLaMA-Factory's training configs, in YAML and JSON: arguments of its own beside those of transformers' Trainer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gradcompat.errors import Malformed
+from gradcompat.formats.document import Document
+from gradcompat.model.context import Context
+from gradcompat.scanners import training_arguments
+from gradcompat.scanners.configs import Config, read_config, run_of, settings_of
+from gradcompat.scanners.feeding import Feed, Feeds
+
+FEEDS: Feeds = {
+    **training_arguments.FEEDS,
+    "stage": (
+        Feed("training.method", {"pt": "pretrain", "rm": "reward"}),
+        # The trainers of the other stages derive from TRL's.
+        Feed("training.framework", dict.fromkeys(("pt", "sft", "rm"), "transformers.Trainer"), only=True),
+    ),
+    "finetuning_type": (
+        Feed("peft.method", {"full": "none", "freeze": "none"}),
+        # All but some layers is frozen, the embeddings with it unless `freeze_extra_modules` names them.
+        Feed("training.frozen_embeddings", {"freeze": True}, only=True),
+    ),
+    "additional_target": Feed("peft.modules_to_save", given=True),
+    "loraplus_lr_ratio": Feed("peft.optimizer", given="loraplus"),
+    "quantization_bit": Feed("quantization.bits"),
+    "quantization_method": Feed("quantization.method", {"bnb": "bitsandbytes"}),
+    "double_quantization": Feed("quantization.double_quant"),
+    "flash_attn": Feed(
+        "model.attn_implementation",
+        # What `false` stood for before the values were words depends on the version.
+        {
+            "fa2": "flash_attention_2",
+            "fa3": "flash_attention_3",
+            "true": "flash_attention_2",
+            "disabled": "eager",
+            "false": None,
+        },
+    ),
+    "disable_gradient_checkpointing": Feed(
+        "training.gradient_checkpointing", {"true": False, "false": True}, only=True
+    ),
+    "use_reentrant_gc": Feed("training.use_reentrant"),
+    "enable_liger_kernel": Feed("training.use_liger_kernel"),
+    "neat_packing": Feed("training.packing"),
+    "cutoff_len": Feed("data.sequence_length"),
+    "disable_shuffling": Feed("data.shuffle", {"true": False, "false": True}, only=True),
+    "pref_loss": Feed("training.loss_type"),
+    "dpo_loss": Feed("training.loss_type"),
+    "neftune_alpha": Feed("training.neftune_noise_alpha"),
+    "moe_aux_loss_coef": Feed("model.output_router_logits", given=True),
+    "pure_bf16": Feed("precision.mode", {"true": "bf16"}, only=True),
+    "fp8": Feed("precision.mode", {"true": "fp8"}, only=True),
+    "use_galore": Feed("optimizer.name", {"true": "galore"}, only=True),
+    "use_apollo": Feed("optimizer.name", {"true": "apollo"}, only=True),
+    "use_badam": Feed("optimizer.name", {"true": "badam"}, only=True),
+    "use_adam_mini": Feed("optimizer.name", {"true": "adam_mini"}, only=True),
+    "use_muon": Feed("optimizer.name", {"true": "muon"}, only=True),
+}
+
+_STAGES = frozenset({"pt", "sft", "rm", "ppo", "dpo", "kto", "orpo"})
+_TYPES = frozenset({"lora", "oft", "freeze", "full", "none"})
+# Keys that stand beside those two in its configs, and hardly ever in those of others.
+_OWN = frozenset(
+    {
+        *("dataset", "dataset_dir", "template", "cutoff_len", "max_samples", "val_size", "plot_loss", "lora_target"),
+        *("quantization_bit", "overwrite_cache", "flash_attn", "pref_loss", "lora_rank", "additional_target"),
+    }
+)
+# Without one of these it is about inference, evaluation or export.
+_TRAINING = frozenset(
+    {"per_device_train_batch_size", "gradient_accumulation_steps", "learning_rate", "num_train_epochs"}
+)
+# Sizes of Megatron's groups: its trainer then takes the place of transformers' own.
+_MEGATRON = frozenset({"tensor_model_parallel_size", "pipeline_model_parallel_size", "expert_model_parallel_size"})
+# Switches that put another optimizer in the place of the one that `optim` names.
+_REPLACED = ("use_galore", "use_apollo", "use_badam", "use_adam_mini", "use_muon")
+
+
+def scan(document: Document) -> Context:
+    """The run that a LLaMA-Factory config describes.
+
+    Raises:
+        Malformed: if it is no LLaMA-Factory config, or no YAML or JSON.
+    """
+    config = read_config(document, FEEDS)
+    if not _is_ours(config):
+        raise Malformed("is no training config of LLaMA-Factory", path=document.path)
+    top = config.top
+    if any(top.get(switch) is True for switch in _REPLACED):
+        config = replace(config, entries=tuple(entry for entry in config.entries if entry.name != "optim"))
+    settings, skipped = settings_of(config, FEEDS)
+    if top.get("freeze_extra_modules") is not None:
+        settings = [setting for setting in settings if setting.key != "training.frozen_embeddings"]
+    if not _MEGATRON.isdisjoint(top):
+        settings = [setting for setting in settings if setting.key != "training.framework"]
+    return run_of(config, "llamafactory", settings, skipped)
+
+
+def _is_ours(config: Config) -> bool:
+    top = config.top
+    named = top.get("stage") in _STAGES or top.get("finetuning_type") in _TYPES
+    trains = top.get("do_train") is True or (top.get("do_train") is None and not _TRAINING.isdisjoint(top))
+    return named and trains and "model_name_or_path" in top and not _OWN.isdisjoint(top)

@@ -1,0 +1,46 @@
+"""The ``config.json`` in the folder of a model of transformers: its class, its family, how it is quantised."""
+
+from __future__ import annotations
+
+from gradcompat.errors import Malformed
+from gradcompat.formats.document import Document
+from gradcompat.model.context import Context
+from gradcompat.scanners.configs import read_config
+from gradcompat.scanners.feeding import Feed, Feeds
+from gradcompat.scanners.nested import stated
+
+_DTYPE = Feed("model.torch_dtype")
+
+FEEDS: Feeds = {
+    "architectures": Feed("model.architecture"),
+    "model_type": Feed("model.family"),
+    "torch_dtype": _DTYPE,
+    "dtype": _DTYPE,
+    "tie_word_embeddings": Feed("model.tied_embeddings"),
+    "use_cache": Feed("model.use_cache"),
+    "vocab_size": Feed("model.vocab_size"),
+    "output_router_logits": Feed("model.output_router_logits"),
+    "quantization_config.quant_method": Feed("quantization.method"),
+    "quantization_config.bits": Feed("quantization.bits"),
+    "quantization_config.load_in_4bit": Feed("quantization.bits", {"true": 4}, only=True),
+    "quantization_config.load_in_8bit": Feed("quantization.bits", {"true": 8}, only=True),
+    "quantization_config.bnb_4bit_use_double_quant": Feed("quantization.double_quant"),
+}
+
+# One of these stands beside `model_type` in every model's config; other files have the word, too.
+_BESIDE = ("architectures", "transformers_version", "hidden_size", "d_model", "n_embd", "vocab_size", "text_config")
+
+
+def scan(document: Document) -> Context:
+    """What a model's config says of the model.
+
+    Raises:
+        Malformed: if it is none, or no JSON.
+    """
+    config = read_config(document, FEEDS)
+    top = config.top
+    is_json = document.text.lstrip("\ufeff \t\r\n").startswith("{")
+    if not is_json or not isinstance(top.get("model_type"), str) or all(key not in top for key in _BESIDE):
+        raise Malformed("is no config.json of a model", path=document.path)
+    settings, skipped = stated(config, FEEDS)
+    return Context(source=document.path, kind="hf-model", settings=tuple(settings), run=False, skipped=tuple(skipped))

@@ -1,0 +1,225 @@
+"""The class of a model, from its name on the hub or from the ``config.json`` in its folder.
+
+The table has families whose names settle the class, and a name has to fit as a whole: a size, and after it only words
+that say nothing about the class (``-Instruct``, ``-GGUF``, ``-v0.3``). So ``Qwen2-7B-Instruct-AWQ`` is known and
+``Qwen2-VL-7B`` is not taken for its sibling, and of ``my-llama`` nothing is said. The class is the one with the head
+that the model is published with: a program that puts another head on it says so in its code.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+from gradcompat.errors import SourceError
+from gradcompat.formats.document import read_document
+from gradcompat.formats.json_text import parse
+
+_LONGEST_NAME = 200
+
+# What may follow the family and the size without another class being meant.
+_SUFFIX = (
+    r"(?:[-_.](?:instruct|chat|it|pt|base|hf|python|thinking|gguf|ggml|awq|gptq|exl2|mlx|qat|bnb|unsloth|dynamic|quantized"
+    r"|int[48]|fp8|fp16|bf16|[48]bit|w[48]a(?:8|16)|g?128g|nf4|v\d(?:\.\d)?|\d{1,4}k|1m|2[3-6](?:0[1-9]|1[0-2])"
+    r"|q\d_(?:0|k_[ms])|abliterated))*"
+)
+_SIZE = r"\d+(?:\.\d+)?[bm]"
+
+# The class, and the names it is published under: from the special to the general, the first that fits counts.
+_FAMILIES = (
+    # Pictures, video and sound before the language models that they are built on.
+    (
+        "LlavaForConditionalGeneration",
+        r"llava-1\.5-SIZE-hf|bakllava-v1-hf|llava-interleave-qwen-SIZE(?:-dpo)?-hf|pixtral-12b"
+        r"|llava-llama-3-8b-v1_1-transformers",
+    ),
+    (
+        "LlavaNextForConditionalGeneration",
+        r"llava-v1\.6-(?:(?:mistral|vicuna)-)?SIZE-hf|llama3-llava-next-8b-hf|llava-next-(?:72|110)b-hf",
+    ),
+    ("LlavaNextVideoForConditionalGeneration", r"llava-next-video-SIZE(?:-32k|-dpo)?-hf"),
+    ("LlavaOnevisionForConditionalGeneration", r"llava-onevision-qwen2-SIZE(?:-ov|-si)(?:-chat)?-hf"),
+    ("VideoLlavaForConditionalGeneration", r"video-llava-7b-hf"),
+    ("VipLlavaForConditionalGeneration", r"vip-llava-SIZE-hf"),
+    ("LlavaMistralForCausalLM", r"llava-v1\.6-mistral-7b"),
+    ("LlavaLlamaForCausalLM", r"llava-v1\.5-SIZE|llava-v1\.6-(?:vicuna-)?SIZE"),
+    ("LlavaQwenForCausalLM", r"llava-onevision-qwen2-SIZE-(?:ov|si)"),
+    ("MllamaForConditionalGeneration", r"llama-3\.2-(?:11|90)b-vision"),
+    ("Llama4ForConditionalGeneration", r"llama-4-(?:scout-17b-16e|maverick-17b-128e)"),
+    ("Qwen2VLForConditionalGeneration", r"qwen2-vl-SIZE|qvq-72b-preview"),
+    ("Qwen2_5_VLForConditionalGeneration", r"qwen2\.5-vl-SIZE"),
+    ("Qwen2AudioForConditionalGeneration", r"qwen2-audio-7b"),
+    ("Qwen3VLMoeForConditionalGeneration", r"qwen3-vl-(?:30b-a3b|235b-a22b)"),
+    ("Qwen3VLForConditionalGeneration", r"qwen3-vl-SIZE"),
+    ("Qwen3OmniMoeForConditionalGeneration", r"qwen3-omni-30b-a3b"),
+    ("InternVLForConditionalGeneration", r"internvl3(?:[._]5)?-SIZE-hf"),
+    ("InternVLChatModel", r"(?:mini-)?internvl(?:-chat-v1-5|2|2[._]5|3|3[._]5)-SIZE"),
+    ("PaliGemmaForConditionalGeneration", r"paligemma2?-SIZE(?:-(?:ft|mix|pt)(?:-[a-z0-9]+)*-(?:224|448|896))?"),
+    ("Gemma3ForConditionalGeneration", r"gemma-3-(?:4|12|27)b|medgemma-4b"),
+    ("Gemma3nForConditionalGeneration", r"gemma-3n-e[24]b"),
+    ("Mistral3ForConditionalGeneration", r"mistral-small-3\.[12]-24b"),
+    ("VoxtralForConditionalGeneration", r"voxtral-(?:mini-3b|small-24b)"),
+    ("IdeficsForVisionText2Text", r"idefics-(?:9|80)b"),
+    ("Idefics2ForConditionalGeneration", r"idefics2-8b(?:-chatty)?"),
+    ("Idefics3ForConditionalGeneration", r"idefics3-8b-llama3|smolvlm(?:-(?:256|500)m)?-(?:base|instruct)"),
+    ("SmolVLMForConditionalGeneration", r"smolvlm2-(?:256m-video|500m-video|2\.2b)"),
+    ("Glm4vForConditionalGeneration", r"glm-4\.1v-9b"),
+    ("Glm4vMoeForConditionalGeneration", r"glm-4\.[56]v"),
+    ("AyaVisionForConditionalGeneration", r"aya-vision-SIZE"),
+    ("Blip2ForConditionalGeneration", r"blip2-(?:opt-SIZE|flan-t5-xx?l)(?:-coco)?"),
+    ("InstructBlipForConditionalGeneration", r"instructblip-(?:vicuna-SIZE|flan-t5-xx?l)"),
+    ("Phi3VForCausalLM", r"phi-3(?:\.5)?-vision(?:-128k)?"),
+    ("Phi4MMForCausalLM", r"phi-4-multimodal"),
+    ("FuyuForCausalLM", r"fuyu-8b"),
+    (
+        "WhisperForConditionalGeneration",
+        r"whisper-(?:(?:tiny|base|small|medium)(?:\.en)?|large(?:-v[23](?:-turbo)?)?)"
+        r"|distil-(?:large-v[23](?:\.5)?|(?:small|medium)\.en)",
+    ),
+    # Mixtures of experts before the dense models of the same family.
+    (
+        "MixtralForCausalLM",
+        r"mixtral-8x(?:7|22)b|nous-hermes-2-mixtral-8x7b-(?:dpo|sft)|dolphin-[\d.]+-mixtral-8x(?:7|22)b",
+    ),
+    ("Qwen2MoeForCausalLM", r"qwen1\.5-moe-a2\.7b|qwen2-57b-a14b"),
+    ("Qwen3MoeForCausalLM", r"qwen3-(?:30b-a3b|235b-a22b)|qwen3-coder-(?:30b-a3b|480b-a35b)"),
+    ("Qwen3NextForCausalLM", r"qwen3-next-80b-a3b"),
+    ("DeepseekForCausalLM", r"deepseek-moe-16b"),
+    ("DeepseekV2ForCausalLM", r"deepseek-v2(?:\.5|-lite)?|deepseek-coder-v2(?:-lite)?"),
+    ("DeepseekV3ForCausalLM", r"deepseek-(?:v3(?:\.1)?|r1(?:-zero)?)(?:-0324|-0528|-terminus)?"),
+    ("Glm4MoeForCausalLM", r"glm-4\.5(?:-air)?|glm-4\.6"),
+    ("OlmoeForCausalLM", r"olmoe-1b-7b(?:-0924|-0125)?(?:-sft|-dpo)?"),
+    ("GptOssForCausalLM", r"gpt-oss-(?:20|120)b"),
+    ("GraniteMoeForCausalLM", r"granite-3\.[01]-(?:1b-a400m|3b-a800m)"),
+    ("DbrxForCausalLM", r"dbrx"),
+    ("JambaForCausalLM", r"jamba-v0\.1|jamba-tiny-(?:dev|random)|ai21-jamba-1\.5-(?:mini|large)"),
+    # Language models.
+    ("Qwen2ForCausalLM", r"qwen1\.5-SIZE|qwen2(?:\.5)?(?:-math|-coder)?-SIZE|codeqwen1\.5-7b|qwq-32b(?:-preview)?"),
+    ("Qwen2ForCausalLM", r"deepseek-r1-distill-qwen-SIZE"),
+    ("Qwen3ForCausalLM", r"qwen3-SIZE|deepseek-r1-0528-qwen3-8b"),
+    ("QWenLMHeadModel", r"qwen-(?:1[._]8|7|14|72)b|qwen-vl"),
+    (
+        "LlamaForCausalLM",
+        r"(?:meta-)?llama-(?:[23]-|3\.[123]-)SIZE|llama-SIZE|codellama-SIZE|llama-guard-3-[18]b|open_llama_\d+b"
+        r"|deepseek-r1-distill-llama-SIZE|llama-3\.1-nemotron-70b|(?:nous-)?hermes-[23]-llama-[23](?:\.1)?-SIZE"
+        r"|hermes-3-llama-3\.[12]-SIZE|tinyllama-1\.1b(?:-intermediate-step-\w+-\w+)?(?:-chat-v1\.0)?|tinyllama_v1\.1"
+        r"|deepseek-(?:llm|coder|math)-SIZE(?:-rl)?|vicuna-SIZE|smollm2?-SIZE|yi-(?:1\.5-|coder-)?SIZE(?:-200k)?"
+        r"|solar-10\.7b|falcon3-SIZE|sheared-llama-SIZE|(?:llama-3\.1-)?tulu-3-(?:8|70|405)b(?:-sft|-dpo)?",
+    ),
+    (
+        "MistralForCausalLM",
+        r"mistral-7b|mistral-nemo(?:-base|-instruct)|mistral-small-24b|mistral-large|ministral-8b|mathstral-7b"
+        r"|codestral-22b|devstral-small|zephyr-7b-(?:alpha|beta|sft-full|sft-qlora)|openhermes-2(?:\.5)?-mistral-7b"
+        r"|biomistral-7b",
+    ),
+    ("Gemma3ForCausalLM", r"gemma-3-(?:270m|1b)"),
+    ("Gemma2ForCausalLM", r"gemma-2-(?:2|9|27)b"),
+    ("GemmaForCausalLM", r"(?:code)?gemma-(?:1\.1-)?[27]b"),
+    (
+        "Phi3ForCausalLM",
+        r"phi-3-(?:mini|medium)-(?:4|128)k|phi-3\.5-mini|phi-4(?:-mini)?(?:-reasoning)?(?:-plus)?",
+    ),
+    ("PhiForCausalLM", r"phi-(?:1|1_5|2)"),
+    ("GlmForCausalLM", r"glm-4-9b(?:-chat)?(?:-1m)?-hf|glm-edge-SIZE(?:-chat)?"),
+    ("Glm4ForCausalLM", r"glm-(?:4|z1)-(?:9b|32b)(?:-base)?-0414"),
+    ("ChatGLMForConditionalGeneration", r"chatglm[23]?-6b|glm-4-9b"),
+    ("InternLM2ForCausalLM", r"internlm2(?:_5)?-(?:chat-)?(?:math-)?(?:base-)?SIZE(?:-sft)?"),
+    ("InternLM3ForCausalLM", r"internlm3-8b"),
+    ("BaichuanForCausalLM", r"baichuan2-SIZE"),
+    ("SmolLM3ForCausalLM", r"smollm3-3b"),
+    ("Olmo3ForCausalLM", r"olmo-3-(?:1025-)?(?:7|32)b(?:-think)?(?:-sft|-dpo)?"),
+    ("Olmo2ForCausalLM", r"olmo-2-(?:0425-1b|1124-7b|1124-13b|0325-32b)(?:-sft|-dpo)?"),
+    ("OlmoForCausalLM", r"olmo-SIZE-(?:0724-)?hf"),
+    ("GraniteForCausalLM", r"granite-3\.[0123]-[28]b"),
+    ("GraniteMoeHybridForCausalLM", r"granite-4\.0-(?:h-)?(?:tiny-preview|tiny|small|micro)"),
+    ("Cohere2ForCausalLM", r"c4ai-command-(?:r7b-12-2024|a-03-2025)"),
+    ("CohereForCausalLM", r"c4ai-command-r(?:-plus)?(?:-v01|-08-2024)?|aya-23-SIZE|aya-expanse-SIZE"),
+    ("GPTNeoXForCausalLM", r"gpt-neox-20b|pythia-SIZE(?:-deduped)?|dolly-v2-SIZE|stablelm-(?:base|tuned)-alpha-SIZE"),
+    ("StableLmForCausalLM", r"stablelm-2-(?:zephyr-)?1_6b|stablelm-2-12b|stablelm-3b-4e1t|stablelm-zephyr-3b"),
+    ("GPTNeoForCausalLM", r"gpt-neo-SIZE"),
+    ("GPTJForCausalLM", r"gpt-j-6b"),
+    ("GPT2LMHeadModel", r"(?:distil)?gpt2(?:-medium|-large|-xl)?|dialogpt-(?:small|medium|large)|cerebras-gpt-SIZE"),
+    ("OPTForCausalLM", r"opt-SIZE"),
+    ("BloomForCausalLM", r"bloom|bloomz?-(?:SIZE|\d+b\d)|bloomz"),
+    ("FalconForCausalLM", r"falcon-(?:7|11|40|180)b|falcon-rw-[17]b"),
+    ("FalconMambaForCausalLM", r"falcon-mamba-7b"),
+    ("MambaForCausalLM", r"mamba-SIZE-hf"),
+    ("Starcoder2ForCausalLM", r"starcoder2-(?:3|7|15)b"),
+    ("GPTBigCodeForCausalLM", r"starcoder(?:base(?:-[137]b)?|plus)?"),
+    ("CodeGenForCausalLM", r"codegen-SIZE-(?:mono|multi|nl)"),
+    ("BTLMLMHeadModel", r"btlm-3b-8k"),
+    # Encoder and decoder.
+    (
+        "T5ForConditionalGeneration",
+        r"(?:flan-|by)?t5-(?:v1_1-)?(?:small|base|large|3b|11b|xx?l)|(?:flan-)?ul2|t5-(?:small|base|large|xx?l)-lm-adapt",
+    ),
+    ("MT5ForConditionalGeneration", r"mt5-(?:small|base|large|xx?l)|mt0-(?:small|base|large|xx?l)"),
+    ("UMT5ForConditionalGeneration", r"umt5-(?:small|base|xx?l)"),
+    ("BartForConditionalGeneration", r"bart-(?:base|large)(?:-cnn|-xsum)?"),
+    ("MBartForConditionalGeneration", r"mbart-large-(?:cc25|50)(?:-(?:one|many)-to-(?:one|many|en)-mmt)?"),
+    ("PegasusForConditionalGeneration", r"pegasus-(?:large|xsum|cnn_dailymail)"),
+    ("M2M100ForConditionalGeneration", r"m2m100_(?:418m|1\.2b)|nllb-200-(?:distilled-)?(?:600m|1\.3b|3\.3b)"),
+    ("MarianMTModel", r"opus-mt-[a-z]{2,3}-[a-z]{2,3}"),
+    # Encoders.
+    (
+        "BertForMaskedLM",
+        r"bert-(?:base|large)-(?:un)?cased(?:-whole-word-masking)?|bert-base-(?:multilingual-(?:un)?cased|chinese)",
+    ),
+    ("DistilBertForMaskedLM", r"distilbert-base-(?:(?:un|multilingual-)?cased)"),
+    ("RobertaForMaskedLM", r"(?:distil)?roberta-base|roberta-large"),
+    ("XLMRobertaForMaskedLM", r"xlm-roberta-(?:base|large)"),
+    ("AlbertForMaskedLM", r"albert-(?:base|large|xlarge|xxlarge)-v[12]"),
+    ("ModernBertForMaskedLM", r"modernbert-(?:base|large)"),
+)
+
+# The small random models of test suites have the class for a name: `tiny-random-LlamaForCausalLM`.
+_TINY = re.compile(
+    r"tiny-(?:random-)?([A-Z][A-Za-z0-9_]{1,60}(?:ForCausalLM|ForConditionalGeneration|ForSequenceClassification"
+    r"|LMHeadModel))(?:-[\w.]+)*"
+)
+
+_OWNER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+
+# `models/Qwen2-7B` is a folder, though it looks like a name on the hub.
+_FOLDERS = frozenset(
+    {
+        *("checkpoint", "checkpoints", "ckpt", "ckpts", "data", "hf_models", "llm", "local", "log", "logs", "model"),
+        *("models", "out", "output", "outputs", "pretrained", "pretrained_models", "results", "runs", "save", "saved"),
+        *("saved_models", "saves", "weights", "work_dirs"),
+    }
+)
+
+
+def architecture_of(name: str) -> tuple[str, ...] | None:
+    """The class of a model that is called by its name on the hub; None if the name does not settle it, or is a path."""
+    owner, slash, model = name.rpartition("/")
+    if len(name) > _LONGEST_NAME or owner.lower() in _FOLDERS or (slash and not _OWNER.fullmatch(owner)):
+        return None
+    tiny = _TINY.fullmatch(model)
+    if tiny is not None:
+        return (tiny[1],)
+    pattern, classes = _table()
+    match = pattern.fullmatch(model.lower())
+    return None if match is None or match.lastindex is None else (classes[match.lastindex - 1],)
+
+
+def architecture_of_path(path: Path) -> tuple[str, ...] | None:
+    """The ``architectures`` of the ``config.json`` in a model's folder; None if there is none that says so."""
+    file = path / "config.json"
+    try:
+        document = read_document(file)
+        content = parse(document.text, document.path)
+    except (SourceError, ValueError):  # a name with a NUL in it is no path
+        return None
+    named = content.get("architectures") if isinstance(content, dict) else None
+    if not isinstance(named, list) or not named or not all(isinstance(one, str) and one for one in named):
+        return None
+    return tuple(named)
+
+
+@cache
+def _table() -> tuple[re.Pattern[str], tuple[str, ...]]:
+    """One pattern with a group for each line of the table: the group that fits names the class."""
+    groups = "|".join(f"({names.replace('SIZE', _SIZE)})" for _, names in _FAMILIES)
+    return re.compile(f"(?:{groups}){_SUFFIX}", re.ASCII), tuple(name for name, _ in _FAMILIES)

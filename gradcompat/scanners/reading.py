@@ -1,0 +1,56 @@
+"""Scans a document with the scanner that fits, and finds the training configs of a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path, PurePath
+
+from gradcompat.errors import Malformed, NotFound, SourceError
+from gradcompat.formats import walking
+from gradcompat.formats.document import Document, read_document
+from gradcompat.model.context import Context
+from gradcompat.scanners.registry import SCANNERS, candidates
+
+# Beyond this a JSON is data and a Python file is generated; nobody writes such a config.
+MAX_CHARACTERS = 2 * 1024 * 1024
+
+
+def scan(document: Document) -> Context:
+    """What a training config, a launch script or a program says of the run.
+
+    Raises:
+        Malformed: if it is none that is known, with what the likeliest scanner said of it.
+    """
+    refused: SourceError | None = None
+    for scanner in candidates(PurePath(document.path).name, document.text):
+        scan_document: Callable[[Document], Context] = import_module(f"gradcompat.scanners.{scanner.module}").scan
+        try:
+            return scan_document(document)
+        except SourceError as error:
+            # A line number means that it was understood up to there.
+            if refused is None or (refused.line is None and error.line is not None):
+                refused = error
+    raise refused or Malformed("is no training config that gradcompat reads", path=document.path)
+
+
+def find(folder: Path, shown: str) -> list[tuple[Path, str]]:
+    """Every file below a folder that may describe a training run, by its name and by the words in it."""
+    found: list[tuple[Path, str]] = []
+    patterns = {pattern.removeprefix("*") for scanner in SCANNERS for pattern in scanner.names}
+    endings = tuple(ending for ending in patterns if "*" not in ending)
+    for here, names in walking.files(folder, lambda _: None):
+        for name in names:
+            path = here / name
+            if name.lower().endswith(endings) and path.is_file() and path.stat().st_size <= MAX_CHARACTERS:
+                found.append((path, walking.label(path, folder, shown)))
+    return found
+
+
+def scan_if_any(path: Path, shown: str) -> Context | None:
+    """The context of a file that was found, not named: None if it turns out to be something else."""
+    try:
+        document = read_document(path, shown)
+        return scan(document) if candidates(path.name, document.text) else None
+    except (Malformed, NotFound):
+        return None

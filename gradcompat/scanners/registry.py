@@ -1,0 +1,115 @@
+"""Every kind of training config, launch script and program that is scanned, in one table.
+
+A file name says little here (``config.yaml``, ``train.sh``), so the content decides: ``marks`` are words that are
+looked for in the text before anything is parsed, and the scanner itself refuses what turns out not to be its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+
+@dataclass(frozen=True, slots=True)
+class Scanner:
+    """One kind of file.
+
+    Attributes:
+        kind: the tool whose file it is.
+        module: the module of this package whose ``scan`` reads it.
+        names: lower-case patterns of file names that it may have.
+        marks: at least ``least`` of these words stand in a file of this kind.
+        least: how many of them.
+    """
+
+    kind: str
+    module: str
+    names: tuple[str, ...]
+    marks: tuple[str, ...]
+    least: int = 1
+
+
+_YAML = ("*.yaml", "*.yml")
+_YAML_JSON = (*_YAML, "*.json")
+
+# The first whose name and marks fit is asked; if it refuses, the next.
+SCANNERS = (
+    Scanner("accelerate", "accelerate", _YAML_JSON, ("distributed_type", "num_processes", "compute_environment"), 2),
+    Scanner(
+        "deepspeed",
+        "deepspeed",
+        _YAML_JSON,
+        (
+            "zero_optimization",
+            "train_micro_batch_size_per_gpu",
+            "train_batch_size",
+            "zero_allow_untested_optimizer",
+            "zero_force_ds_cpu_optimizer",
+            "steps_per_print",
+            "pipe_parallel_size",
+            "pipe-parallel-size",
+        ),
+    ),
+    Scanner("llamafactory", "llamafactory", _YAML_JSON, ("finetuning_type", "stage", "model_name_or_path"), 2),
+    Scanner("axolotl", "axolotl", _YAML, ("base_model", "datasets", "micro_batch_size", "sequence_len", "adapter"), 2),
+    Scanner("torchtune", "torchtune", _YAML, ("_component_", "torchtune"), 2),
+    Scanner("lightning-cli", "lightning_cli", _YAML, ("trainer:",)),
+    Scanner(
+        "ms-swift",
+        "ms_swift",
+        _YAML_JSON,
+        (
+            "train_type",
+            "tuner_type",
+            "sft_type",
+            "rlhf_type",
+            "swift_version",
+            "model_type",
+            "torch_dtype",
+            "attn_impl",
+        ),
+        2,
+    ),
+    Scanner(
+        "trl", "trl", _YAML_JSON, ("model_name_or_path", "dataset_name", "per_device_train_batch_size", "output_dir"), 2
+    ),
+    Scanner("hf-training-args", "training_args", ("*training_args*.json", "*args*.json"), ("per_device_train",)),
+    Scanner("hf-trainer-state", "trainer_state", ("*trainer_state*.json",), ("log_history", "global_step"), 2),
+    Scanner("hf-adapter", "adapter_config", ("*adapter_config*.json",), ("peft_type",)),
+    Scanner("hf-model", "model_config", ("*config.json",), ("model_type", "architectures")),
+    Scanner("hydra", "hydra", _YAML, ("defaults:", "_target_", "# @package")),
+    Scanner(
+        "launch-script",
+        "launch_script",
+        ("*.sh", "*.bash", "*.slurm", "*.sbatch", "*.sb"),
+        (
+            *("torchrun", "accelerate", "deepspeed", "llamafactory-cli", "axolotl", "swift ", "trl ", "tune run"),
+            *("megatron ", "xtuner", "colossalai", "python"),
+        ),
+    ),
+    Scanner(
+        "python",
+        "python_code",
+        ("*.py",),
+        (
+            *("TrainingArguments", "Trainer", "SFTConfig", "DPOConfig", "GRPOConfig", "LoraConfig", "get_peft_model"),
+            *("Accelerator", "LightningModule", "gradient_checkpointing", "BitsAndBytesConfig", "from_pretrained"),
+            *("torch.optim", "bitsandbytes", "backward(", "torch.compile", "autocast", "DataParallel", "fully_shard"),
+            *("deepspeed.initialize", "torch.load", "register_buffer", "rrelu", "RReLU", "StatefulDataLoader"),
+            *("GradientAccumulationPlugin", "skip_first_batches", "LigerFused", "liger_fused", "MirroredStrategy"),
+            *("parallel_cross_entropy", "MultiTurnSFTDataset", "utils.checkpoint", "IterableDataset"),
+        ),
+    ),
+    Scanner("notebook", "notebook_code", ("*.ipynb",), ('"nbformat"',)),
+)
+
+
+def candidates(name: str, text: str) -> list[Scanner]:
+    """The scanners that a file of that name and content could be for, best first."""
+    lower = name.lower()
+    return [
+        scanner
+        for scanner in SCANNERS
+        if any(fnmatchcase(lower, pattern) for pattern in scanner.names)
+        and sum(1 for mark in scanner.marks if mark in text) >= scanner.least
+    ]

@@ -1,0 +1,30 @@
+"""``trainer_state.json``, which transformers' Trainer keeps in its checkpoints: mostly a log, hardly a config.
+
+``train_batch_size`` is not taken: it counts the samples of all GPUs of a process. The curves are for ``diagnose``.
+"""
+
+from __future__ import annotations
+
+from gradcompat.errors import Malformed
+from gradcompat.formats.document import Document
+from gradcompat.model.context import Context
+from gradcompat.scanners.configs import read_config, settings_of
+from gradcompat.scanners.feeding import Feed, Feeds
+
+FEEDS: Feeds = {"num_train_epochs": Feed("training.num_train_epochs")}
+
+_MOST_EPOCHS = 100_000  # a run that is bounded by steps over a stream has sys.maxsize here
+
+
+def scan(document: Document) -> Context:
+    """What the state of a Trainer says of its run.
+
+    Raises:
+        Malformed: if it is no JSON, or holds something else.
+    """
+    config = read_config(document, FEEDS)
+    if config.top.get("log_history") != () or "global_step" not in config.top:
+        raise Malformed("is no state of transformers' Trainer", path=document.path)
+    settings, skipped = settings_of(config, FEEDS)
+    known = tuple(one for one in settings if isinstance(one.value, float) and one.value < _MOST_EPOCHS)
+    return Context(source=document.path, kind="hf-trainer-state", settings=known, run=False, skipped=tuple(skipped))

@@ -1,0 +1,257 @@
+"""Keys of Hugging Face's training arguments, as configs, flags, keyword arguments and dumps have them in common.
+
+``TrainingArguments`` and what TRL derives from it (SFTConfig, DPOConfig, GRPOConfig, …), TRL's ModelConfig, and the
+arguments of PEFT and bitsandbytes that the scripts around them took over. Tools extend the table by their own keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from gradcompat.errors import Malformed
+from gradcompat.formats import json_text
+from gradcompat.model.environment import Setting, SettingValue
+from gradcompat.scanners.feeding import Feed, Feeds
+
+# In the words of transformers' OptimizerNames; a name that is not here says nothing about where it comes from.
+_LIBRARIES = {
+    **dict.fromkeys(
+        ("adamw_torch", "adamw_torch_fused", "adamw_torch_xla", "sgd", "adagrad", "rmsprop"),
+        "torch",
+    ),
+    **dict.fromkeys(("adafactor", "adamw_hf"), "transformers"),
+    **dict.fromkeys(
+        (
+            *("adamw_bnb_8bit", "adamw_8bit", "paged_adamw_8bit", "paged_adamw_32bit"),
+            *("ademamix", "ademamix_8bit", "paged_ademamix_8bit", "paged_ademamix_32bit"),
+            *("lion_8bit", "lion_32bit", "paged_lion_8bit", "paged_lion_32bit"),
+            *("rmsprop_bnb", "rmsprop_bnb_8bit", "rmsprop_bnb_32bit"),
+        ),
+        "bitsandbytes",
+    ),
+    "adamw_apex_fused": "apex",
+    "adamw_torch_4bit": "torchao",
+    "adamw_torch_8bit": "torchao",
+}
+
+OPTIMIZER = (
+    Feed("optimizer.name", {"adamw_bnb_8bit": "adamw_8bit"}),
+    Feed("optimizer.library", _LIBRARIES, only=True),
+    Feed(
+        "optimizer.fused",
+        {"adamw_torch_fused": True, "adamw_apex_fused": True, "adamw_torch_npu_fused": True, "adamw_torch": False},
+        only=True,
+    ),
+)
+
+ATTENTION = Feed("model.attn_implementation", {"fa2": "flash_attention_2", "flash_attn": "flash_attention_2"})
+BITS_8 = (
+    Feed("quantization.method", {"true": "bitsandbytes"}, only=True),
+    Feed("quantization.bits", {"true": 8}, only=True),
+)
+BITS_4 = (
+    Feed("quantization.method", {"true": "bitsandbytes"}, only=True),
+    Feed("quantization.bits", {"true": 4}, only=True),
+)
+WRAPPED = {"transformer_based_wrap": True, "size_based_wrap": True, "no_wrap": False}
+
+# FSDP's options below `fsdp_config`, with and without the prefix that accelerate's own names have.
+FSDP_CONFIG: Feeds = {
+    f"fsdp_config.{prefix}{name}": feed
+    for prefix in ("", "fsdp_")
+    for name, feed in {
+        "version": Feed("fsdp.version"),
+        "sharding_strategy": Feed(
+            "fsdp.sharding_strategy",
+            {
+                "1": "FULL_SHARD",
+                "2": "SHARD_GRAD_OP",
+                "3": "NO_SHARD",
+                "4": "HYBRID_SHARD",
+                "full_shard": "FULL_SHARD",
+                "shard_grad_op": "SHARD_GRAD_OP",
+                "no_shard": "NO_SHARD",
+                "hybrid_shard": "HYBRID_SHARD",
+            },
+        ),
+        "state_dict_type": Feed("fsdp.state_dict_type"),
+        "use_orig_params": Feed("fsdp.use_orig_params"),
+        "auto_wrap_policy": Feed("fsdp.auto_wrap", WRAPPED),
+        "activation_checkpointing": Feed("training.gradient_checkpointing", {"true": True}, only=True),
+    }.items()
+}
+
+FEEDS: Feeds = {
+    # TrainingArguments: the loop
+    "gradient_accumulation_steps": Feed("training.gradient_accumulation_steps"),
+    "per_device_train_batch_size": Feed("training.per_device_train_batch_size"),
+    "per_gpu_train_batch_size": Feed("training.per_device_train_batch_size"),
+    "gradient_checkpointing": Feed("training.gradient_checkpointing", {"unsloth": True}),
+    "gradient_checkpointing_kwargs.use_reentrant": Feed("training.use_reentrant"),
+    "average_tokens_across_devices": Feed("training.average_tokens_across_devices"),
+    "label_smoothing_factor": Feed("training.label_smoothing_factor"),
+    "max_grad_norm": Feed("training.max_grad_norm"),
+    "num_train_epochs": Feed("training.num_train_epochs"),
+    "resume_from_checkpoint": Feed("training.resume_from_checkpoint", {"false": False}, given=True),
+    "seed": Feed("training.seed"),
+    "neftune_noise_alpha": Feed("training.neftune_noise_alpha"),
+    "use_liger_kernel": Feed("training.use_liger_kernel"),
+    "use_liger": Feed("training.use_liger_kernel"),
+    "dataloader_num_workers": Feed("training.dataloader_num_workers"),
+    "torch_compile": Feed("training.torch_compile"),
+    # either of these turns compilation on
+    "torch_compile_backend": Feed("training.torch_compile", given=True),
+    "torch_compile_mode": Feed("training.torch_compile", given=True),
+    "use_cpu": Feed("host.device", {"true": "cpu"}, only=True),
+    "no_cuda": Feed("host.device", {"true": "cpu"}, only=True),
+    "use_mps_device": Feed("host.device", {"true": "mps"}, only=True),
+    # precision: see `precision`, which joins what two switches say
+    "bf16": Feed("precision.mode", {"true": "bf16", "full": "bf16", "false": "no", "auto": None}, only=True),
+    "fp16": Feed("precision.mode", {"true": "fp16", "false": "no", "auto": None}, only=True),
+    "tf32": Feed("precision.tf32"),
+    # the optimizer
+    "optim": OPTIMIZER,
+    "adafactor": (
+        Feed("optimizer.name", {"true": "adafactor"}, only=True),
+        Feed("optimizer.library", {"true": "transformers"}, only=True),
+    ),
+    "lr_scheduler_type": Feed("optimizer.scheduler"),
+    "weight_decay": Feed("optimizer.weight_decay"),
+    # several processes
+    "deepspeed": Feed("distributed.strategy", given="deepspeed"),
+    "ddp_backend": Feed("distributed.backend"),
+    "accelerator_config.gradient_accumulation_kwargs.sync_each_batch": Feed("distributed.sync_each_batch"),
+    "fsdp": Feed("distributed.strategy", given="fsdp"),
+    "fsdp.full_shard": Feed("fsdp.sharding_strategy", {"true": "FULL_SHARD"}, only=True),
+    "fsdp.shard_grad_op": Feed("fsdp.sharding_strategy", {"true": "SHARD_GRAD_OP"}, only=True),
+    "fsdp.hybrid_shard": Feed("fsdp.sharding_strategy", {"true": "HYBRID_SHARD"}, only=True),
+    "fsdp.no_shard": Feed("fsdp.sharding_strategy", {"true": "NO_SHARD"}, only=True),
+    "fsdp.auto_wrap": Feed("fsdp.auto_wrap", {"true": True}, only=True),
+    "fsdp_transformer_layer_cls_to_wrap": Feed("fsdp.auto_wrap", given=True),
+    **FSDP_CONFIG,
+    # TRL's ModelConfig, and scripts that name the model in the same words
+    "model_name_or_path": Feed("model.name"),
+    "attn_implementation": ATTENTION,
+    "torch_dtype": Feed("model.torch_dtype"),
+    "dtype": Feed("model.torch_dtype"),
+    "use_peft": Feed("peft.method", {"true": "lora", "false": "none"}, only=True),
+    "lora_modules_to_save": Feed("peft.modules_to_save", given=True),
+    "lora_target_parameters": Feed("peft.target_parameters", given=True),
+    "load_in_8bit": BITS_8,
+    "load_in_4bit": BITS_4,
+    "use_bnb_nested_quant": Feed("quantization.double_quant"),
+    # SFTConfig, DPOConfig, GRPOConfig and their likes
+    "packing": Feed("training.packing"),
+    "padding_free": Feed("training.padding_free"),
+    "loss_type": Feed("training.loss_type"),
+    "max_length": Feed("data.sequence_length"),
+    "max_seq_length": Feed("data.sequence_length"),
+    "dataset_streaming": Feed("data.streaming"),
+    "streaming": Feed("data.streaming"),
+    "shuffle_dataset": Feed("data.shuffle"),
+    "router_aux_loss_coef": Feed("model.output_router_logits", {"0": False, "0.0": False}, only=True),
+    "use_liger_loss": Feed("training.use_liger_kernel"),
+    "model_init_kwargs.attn_implementation": ATTENTION,
+    "model_init_kwargs.torch_dtype": Feed("model.torch_dtype"),
+    "model_init_kwargs.dtype": Feed("model.torch_dtype"),
+    "model_init_kwargs.use_cache": Feed("model.use_cache"),
+}
+
+# Arguments that only TRL's configurations have: with one of them the trainer is TRL's.
+TRL_OWN = frozenset(
+    {
+        *("use_peft", "dataset_mixer", "dataset_mixture", "packing", "padding_free", "completion_only_loss"),
+        *("assistant_only_loss", "dataset_text_field", "dataset_num_proc", "chat_template_path"),
+        *("max_prompt_length", "max_completion_length", "num_generations", "reward_funcs", "reward_weights"),
+        *("desirable_weight", "undesirable_weight", "precompute_ref_log_probs", "vllm_mode"),
+        *("use_bnb_nested_quant", "lora_task_type", "dataset_kwargs", "reference_free"),
+    }
+)
+
+# Values that are mappings, and which a flag or a string in a config gives as JSON.
+_MAPPINGS = frozenset(
+    {"gradient_checkpointing_kwargs", "fsdp_config", "accelerator_config", "model_init_kwargs", "deepspeed"}
+)
+_ENUMERATIONS = ("OptimizerNames.", "SchedulerType.")
+# Where the member of an enumeration has another name than its value.
+_MEMBERS = {
+    "adamw_bnb": "adamw_bnb_8bit",
+    "paged_adamw": "paged_adamw_32bit",
+    "lion": "lion_32bit",
+    "paged_lion": "paged_lion_32bit",
+    "paged_ademamix": "paged_ademamix_32bit",
+    "rmsprop_8bit": "rmsprop_bnb_8bit",
+    "rmsprop_32bit": "rmsprop_bnb_32bit",
+}
+_ON_IF_ANY = frozenset({"training.torch_compile", "training.gradient_checkpointing"})
+_SWITCHES = frozenset({"bf16", "fp16"})
+_DEEPEST = 4
+_LONGEST_JSON = 100_000
+
+
+def expanded(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """One argument as the pairs that :data:`FEEDS` knows: itself, and what is inside of it.
+
+    ``fsdp="full_shard auto_wrap"`` is two options, ``gradient_checkpointing_kwargs`` a mapping or a string of JSON
+    (``{"use_reentrant": false}``), of which ``gradient_checkpointing_kwargs.use_reentrant`` is yielded.
+    """
+    if name == "fsdp" and isinstance(value, (str, list)):
+        words = value.replace(",", " ").split() if isinstance(value, str) else value
+        yield name, value
+        for word in words:
+            yield f"fsdp.{str(word)[:40].lower()}", True
+    elif name == "loss_type" and isinstance(value, list):
+        yield name, value[0] if len(value) == 1 else "auto"  # several losses are added up: no one word says it
+    elif name in _MAPPINGS and isinstance(value, str) and value.lstrip().startswith("{"):
+        yield from _flat(name, _json(value))
+    elif isinstance(value, str) and value.startswith(_ENUMERATIONS):
+        member = value.partition(".")[2].lower()  # as code spells it, and careless dumps print it
+        yield name, _MEMBERS.get(member, member)
+    else:
+        yield from _flat(name, value)
+
+
+def settled(named: Iterable[tuple[str, Setting]]) -> list[Setting]:
+    """The settings of one run, where several arguments of it speak of one thing.
+
+    Args:
+        named: each setting with the argument that states it.
+
+    Returns:
+        Each setting once. What two switches say is joined: neither `bf16` nor `fp16` is full precision, and one of
+        them that is false says nothing by itself; what either of two arguments turns on is on.
+    """
+    pairs = list(named)
+    on = {setting.key for _, setting in pairs if setting.key in _ON_IF_ANY and setting.value is True}
+    precision = _precision([pair for pair in pairs if pair[1].key == "precision.mode"])
+    once: dict[tuple[str, SettingValue | None], Setting] = {}
+    for _, setting in pairs:
+        if setting in precision if setting.key == "precision.mode" else setting.key not in on or setting.value is True:
+            once.setdefault((setting.key, setting.value), setting)
+    return list(once.values())
+
+
+def _precision(modes: list[tuple[str, Setting]]) -> list[Setting]:
+    values = {setting.value for _, setting in modes}
+    for wins in ({"fp8"}, {"bf16", "fp16"}, {None}):
+        if values & wins:
+            return [setting for _, setting in modes if setting.value in wins]
+    off = {name for name, _ in modes}
+    # `mixed_precision: no` is a statement, `fp16: false` alone is none.
+    return [setting for name, setting in modes if name not in _SWITCHES or off >= _SWITCHES]
+
+
+def _flat(name: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
+    yield name, value
+    if isinstance(value, Mapping) and depth < _DEEPEST:
+        for key, inner in value.items():
+            yield from _flat(f"{name}.{key}", inner, depth + 1)
+
+
+def _json(text: str) -> Any:
+    """What a string of JSON says; the string itself if it is none."""
+    try:
+        return json_text.parse(text, "") if len(text) < _LONGEST_JSON else text
+    except Malformed:
+        return text

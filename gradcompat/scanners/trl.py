@@ -1,0 +1,39 @@
+"""Configs of TRL's commands and recipes, and of any script that takes transformers' arguments from a YAML file."""
+
+from __future__ import annotations
+
+from gradcompat.errors import Malformed
+from gradcompat.formats.document import Document
+from gradcompat.model.context import Context
+from gradcompat.model.environment import Location, Setting
+from gradcompat.scanners import training_arguments
+from gradcompat.scanners.configs import read_config, run_of, settings_of
+from gradcompat.scanners.feeding import Feeds
+
+FEEDS: Feeds = training_arguments.FEEDS
+
+# Arguments of transformers' Trainer, of which a config of whatever script has several.
+_TRAINER = frozenset(
+    {
+        *("per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs", "learning_rate"),
+        *("output_dir", "max_steps", "lr_scheduler_type", "warmup_ratio", "bf16", "gradient_checkpointing"),
+        *("logging_steps", "save_strategy", "eval_strategy", "evaluation_strategy", "gradient_checkpointing_kwargs"),
+    }
+)
+
+
+def scan(document: Document) -> Context:
+    """The run that such a config describes; its kind is ``trl`` if the trainer is TRL's.
+
+    Raises:
+        Malformed: if it has too few of the Trainer's arguments, or is no YAML or JSON.
+    """
+    config = read_config(document, FEEDS)
+    top = config.top
+    if not isinstance(top.get("model_name_or_path"), str) or len(_TRAINER & top.keys()) < 2:
+        raise Malformed("is no config of TRL, and has no arguments of transformers' Trainer", path=document.path)
+    settings, skipped = settings_of(config, FEEDS)
+    if training_arguments.TRL_OWN.isdisjoint(top):
+        return run_of(config, "transformers", settings, skipped)
+    settings.append(Setting(key="training.framework", value="trl", location=Location(path=document.path)))
+    return run_of(config, "trl", settings, skipped)

@@ -1,0 +1,132 @@
+"""``gradcompat check`` with training configs beside the environments."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.conftest import Run
+
+LLAVA = "GC-0004"
+
+
+def lock(folder: Path, **versions: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    entries = "".join(
+        f'[[package]]\nname = "{name}"\nversion = "{version}"\nsource = {{ registry = "x" }}\n'
+        for name, version in versions.items()
+    )
+    (folder / "uv.lock").write_text(f"version = 1\n{entries}")
+
+
+def config(path: Path, steps: int, model: str = "llava-hf/llava-1.5-7b-hf") -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(
+        f"model_name_or_path: {model}\nstage: sft\nfinetuning_type: lora\ndataset: demo\noutput_dir: out\n"
+        f"per_device_train_batch_size: 1\ngradient_accumulation_steps: {steps}\n"
+    )
+
+
+def found(run: Run, *arguments: str) -> tuple[int, dict[str, Any]]:
+    outcome = run("check", *arguments, "--only", LLAVA, "--all", "--format", "json")
+    (finding,) = json.loads(outcome.out)["findings"]
+    return outcome.status, finding
+
+
+def test_one_setting_makes_the_difference(run: Run, tmp_path: Path) -> None:
+    lock(tmp_path, transformers="4.49.0")
+    assert found(run, ".") == (0, found(run, "uv.lock")[1])
+    assert found(run, ".")[1]["status"] == "conditional"
+    config(tmp_path / "train.yaml", 8)
+    status, finding = found(run, ".")
+    assert (status, finding["status"], finding["contexts"]) == (1, "affected", ["train.yaml"])
+    assert [(one["path"], one["line"]) for one in finding["because"]] == [
+        ("uv.lock", 4),
+        ("train.yaml", 7),
+        ("train.yaml", 1),
+    ]
+    config(tmp_path / "train.yaml", 1)
+    assert found(run, ".")[1]["status"] == "not_affected"
+    config(tmp_path / "train.yaml", 8, "Qwen/Qwen2-7B")
+    assert found(run, ".")[1]["status"] == "not_affected"
+
+
+def test_a_config_is_named_as_a_target_or_with_context(run: Run, tmp_path: Path) -> None:
+    lock(tmp_path / "project", transformers="4.49.0")
+    config(tmp_path / "elsewhere" / "train.yaml", 8)
+    for arguments in (
+        ("project/uv.lock", "elsewhere/train.yaml"),
+        ("project/uv.lock", "--context", "elsewhere/train.yaml"),
+        ("project", "--context", "elsewhere"),
+    ):
+        assert found(run, *arguments)[1]["contexts"] == ["elsewhere/train.yaml"]
+
+
+def test_a_pasted_list_and_a_config(run: Run, tmp_path: Path) -> None:
+    config(tmp_path / "train.yaml", 8)
+    outcome = run("check", "-", "train.yaml", stdin="Package      Version\n------------ -------\ntransformers 4.50.1\n")
+    assert outcome.status == 1
+    assert f"error {LLAVA}: " in outcome.out
+    assert "training.gradient_accumulation_steps is 8\n            (train.yaml:7)" in outcome.out
+
+
+def test_configs_that_contradict_are_runs_of_their_own(run: Run, tmp_path: Path) -> None:
+    lock(tmp_path, transformers="4.49.0")
+    for name, steps in (("a", 1), ("b", 4), ("c", 16)):
+        config(tmp_path / "configs" / f"{name}.yaml", steps)
+    status, finding = found(run, ".")
+    assert (status, finding["status"]) == (1, "affected")
+    assert finding["contexts"] == ["configs/b.yaml", "configs/c.yaml"]
+    outcome = run("check", ".", "--only", LLAVA)
+    assert outcome.out.startswith("uv.lock: uv.lock, 1 package, 1 of them with records; with 3 training runs\n")
+    assert "  in        configs/b.yaml, configs/c.yaml\n" in outcome.out
+
+
+def test_what_the_user_says_counts_more_than_a_config(run: Run, tmp_path: Path) -> None:
+    lock(tmp_path, transformers="4.49.0")
+    config(tmp_path / "train.yaml", 8)
+    assert found(run, ".", "--set", "training.gradient_accumulation_steps=1")[1]["status"] == "not_affected"
+
+
+def test_each_project_of_a_repository_keeps_its_own(run: Run, tmp_path: Path) -> None:
+    for name, steps in (("one", 1), ("two", 8)):
+        lock(tmp_path / name, transformers="4.49.0")
+        config(tmp_path / name / "configs" / "train.yaml", steps)
+    report = json.loads(run("check", ".", "--only", LLAVA, "--format", "json").out)
+    assert [(one["source"], one["contexts"]) for one in report["findings"]] == [
+        ("two/uv.lock", ["two/configs/train.yaml"])
+    ]
+
+
+def test_a_setting_that_is_to_change_is_shown_as_its_line(run: Run, tmp_path: Path) -> None:
+    lock(tmp_path, transformers="4.49.0", deepspeed="0.16.4")
+    (tmp_path / "ds.json").write_text(
+        '{\n "train_micro_batch_size_per_gpu": 1,\n "bf16": {"enabled": true},\n'
+        ' "zero_optimization": {\n  "stage": 2,\n  "overlap_comm": true\n }\n}\n'
+    )
+    outcome = run("check", ".", "--only", "GC-0011")
+    assert outcome.status == 0  # a warning
+    assert 'set deepspeed.overlap_comm to false; in ds.json:6 write `"overlap_comm": false`' in outcome.out
+
+
+def test_a_context_that_cannot_be_read_is_not_passed_over(run: Run, tmp_path: Path) -> None:
+    lock(tmp_path, transformers="4.48.3")
+    (tmp_path / "broken.yaml").write_text("model_name_or_path: x\nstage: [sft\n")
+    outcome = run("check", "uv.lock", "--context", "broken.yaml", "--context", "missing.yaml")
+    assert outcome.status == 3
+    assert "broken.yaml:2: not valid YAML: " in outcome.out
+    assert "missing.yaml: there is no such file or folder\n" in outcome.out
+    # Found and not named, it is no reason to stop: it may be anything.
+    assert run("check", ".").status == 0
+
+
+def test_inspect_shows_the_settings_of_a_config(run: Run, tmp_path: Path) -> None:
+    config(tmp_path / "train.yaml", 8)
+    outcome = run("inspect", "train.yaml")
+    assert outcome.status == 0
+    assert "  training.gradient_accumulation_steps = 8  line 7\n" in outcome.out
+    shown = json.loads(run("inspect", "train.yaml", "--format", "json").out)
+    assert {"key": "training.gradient_accumulation_steps", "value": 8, "path": "train.yaml", "line": 7} in (
+        shown["settings"]
+    )

@@ -1,0 +1,139 @@
+"""DeepSpeed's JSON with its nested keys, its comments, and GPT-NeoX's YAML."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradcompat.errors import Malformed
+from gradcompat.formats.document import Document
+from gradcompat.model.environment import Location, Skipped
+from gradcompat.scanners import deepspeed
+from tests.scanners.scanned import fixture, lines, stated
+
+
+def scan_text(text: str) -> dict[str, object]:
+    return dict(stated(deepspeed.scan(Document("ds.json", text))))
+
+
+def test_a_config() -> None:
+    context = deepspeed.scan(fixture("deepspeed/zero3.json"))
+    assert (context.source, context.kind, context.run, context.skipped) == ("zero3.json", "deepspeed", False, ())
+    assert lines(context) == [
+        (3, "precision.mode", None),
+        (5, "distributed.strategy", "deepspeed"),
+        (6, "deepspeed.zero_stage", 3),
+        (8, "deepspeed.offload_optimizer", "cpu"),
+        (9, "deepspeed.offload_param", "none"),
+        (10, "deepspeed.overlap_comm", True),
+        (11, "deepspeed.contiguous_gradients", True),
+        (15, "optimizer.name", "AdamW"),
+        (15, "optimizer.library", "deepspeed"),
+        (16, "optimizer.weight_decay", None),
+        (19, "deepspeed.grad_accum_dtype", "fp32"),
+        (20, "training.gradient_accumulation_steps", None),
+        (21, "deepspeed.gradient_clipping", 1.0),
+        (22, "training.per_device_train_batch_size", 2),
+    ]
+    stage = context.settings[2]
+    assert (stage.location, stage.spelling) == (Location(path="zero3.json", line=6, column=14), '"stage": {}')
+
+
+def test_comments_and_trailing_commas_are_read_over_and_told() -> None:
+    context = deepspeed.scan(fixture("deepspeed/commented.json"))
+    assert lines(context) == [
+        (3, "distributed.strategy", "deepspeed"),
+        (4, "deepspeed.zero_stage", 2),
+        (5, "deepspeed.offload_optimizer", "cpu"),
+        (6, "deepspeed.overlap_comm", True),
+        (9, "deepspeed.communication_data_type", "bf16"),
+        (10, "optimizer.name", "AdamW"),
+        (10, "optimizer.library", "torch"),
+        (10, "optimizer.weight_decay", 0.01),
+        (11, "training.gradient_accumulation_steps", 10),
+    ]
+    reason = "DeepSpeed itself reads over it, transformers and accelerate refuse such a file"
+    assert context.skipped == (
+        Skipped(what="comments", reason=reason, gap=False, location=Location(path="commented.json", line=2)),
+        Skipped(
+            what="a comma behind the last element",
+            reason=reason,
+            gap=False,
+            location=Location(path="commented.json", line=6),
+        ),
+    )
+
+
+def test_gpt_neox() -> None:
+    context = deepspeed.scan(fixture("deepspeed/neox.yml"))
+    assert (context.kind, context.run, context.skipped) == ("gpt-neox", True, ())
+    assert lines(context) == [
+        (4, "deepspeed.pipeline_stages", 2),
+        (6, "data.sequence_length", 2048),
+        (7, "training.gradient_checkpointing", True),
+        (8, "training.per_device_train_batch_size", 4),
+        (9, "training.gradient_accumulation_steps", 2),
+        (10, "distributed.strategy", "deepspeed"),
+        (10, "deepspeed.zero_stage", 1),
+        (10, "deepspeed.overlap_comm", True),
+        (11, "precision.mode", "bf16"),
+        (12, "deepspeed.grad_accum_dtype", "fp32"),
+        (13, "deepspeed.communication_data_type", "fp32"),
+    ]
+    assert context.settings[0].spelling == '"pipe-parallel-size": {}'
+
+
+@pytest.mark.parametrize(
+    ("text", "mode"),
+    [
+        ('"bf16": {"enabled": true}, "fp16": {"enabled": false}', "bf16"),
+        ('"bfloat16": {"enabled": true}', "bf16"),
+        ('"fp16": {"enabled": true}', "fp16"),
+        ('"bf16": {"enabled": false}, "fp16": {"enabled": false}', "no"),
+        ('"amp": {"enabled": true}, "fp16": {"enabled": false}, "bf16": {"enabled": false}', None),
+    ],
+)
+def test_precision(text: str, mode: str | None) -> None:
+    assert scan_text(f'{{"steps_per_print": 1, {text}}}') == {"precision.mode": mode}
+
+
+def test_one_switch_that_is_off_says_nothing() -> None:
+    assert scan_text('{"steps_per_print": 1, "fp16": {"enabled": false}}') == {}
+
+
+def test_ways_of_former_versions() -> None:
+    assert scan_text('{"zero_optimization": true}') == {"deepspeed.zero_stage": 1, "distributed.strategy": "deepspeed"}
+    assert scan_text('{"zero_optimization": {"stage": 2, "cpu_offload": true}}') == {
+        "distributed.strategy": "deepspeed",
+        "deepspeed.zero_stage": 2,
+        "deepspeed.offload_optimizer": "cpu",
+    }
+
+
+def test_what_nobody_understands_is_a_gap() -> None:
+    context = deepspeed.scan(Document("ds.json", '{"zero_optimization": {"stage": [2],\n "overlap_comm": "maybe"}}'))
+    assert [(one.what, one.gap, one.location) for one in context.skipped] == [
+        ("zero_optimization.stage", True, Location(path="ds.json", line=1, column=33)),
+        ("zero_optimization.overlap_comm", True, Location(path="ds.json", line=2, column=18)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "message"),
+    [
+        ("a.json", '{"train_batch_size": 8}', "`a.json`: is no DeepSpeed config"),
+        ("a.json", '{"deepspeed": {"zero_optimization": {"stage": 2}}}', "`a.json`: is no DeepSpeed config"),
+        ("a.yaml", "zero_optimization: {stage: 2}", "`a.yaml`: is no DeepSpeed config"),
+        ("a.yaml", "name: x\nseed: 1\nprecision: bf16", "`a.yaml`: is no DeepSpeed config"),
+        ("a.json", '{"zero_optimization": {\n', None),
+        ("a.json", "", None),
+        ("a.json", "[1]", None),
+        ("a.json", '{"a": ' * 100_000, None),
+        ("a.yml", "{" * 100_000, None),
+        ("a.json", '"\\' * 200_000, None),
+        ("a.json", "{/*" * 100_000, None),
+    ],
+)
+def test_what_is_no_config_is_refused(path: str, text: str, message: str | None) -> None:
+    with pytest.raises(Malformed) as caught:
+        deepspeed.scan(Document(path, text))
+    assert message is None or str(caught.value) == message

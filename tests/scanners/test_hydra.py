@@ -1,0 +1,74 @@
+"""Hydra's configs, as far as they are literal, and the files that they are composed of."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradcompat.errors import Malformed
+from gradcompat.formats.document import Document
+from gradcompat.scanners import hydra
+from tests.scanners.scanned import fixture, lines, stated
+
+
+def test_a_run() -> None:
+    context = hydra.scan(fixture("hydra/run.yaml"))
+    assert (context.source, context.kind, context.run, context.skipped) == ("run.yaml", "hydra", True, ())
+    assert context.refers_to == (
+        "data/mnist.yaml",
+        "trainer/ddp.yaml",
+        "local/default.yaml",
+        "base.yaml",
+        "meta-llama/Llama-2-7b-hf/config.json",
+    )
+    assert lines(context) == [
+        (9, "training.framework", "lightning"),
+        (10, "distributed.processes", 2),
+        (12, "training.gradient_accumulation_steps", 4),
+        (16, "precision.mode", "fp16"),
+        (18, "training.use_reentrant", False),
+        (21, "optimizer.name", "Adafactor"),
+        (21, "optimizer.library", "transformers"),
+        (23, "peft.method", "lora"),
+        (23, "peft.modules_to_save", True),
+        (24, "model.name", "meta-llama/Llama-2-7b-hf"),
+        (24, "model.architecture", ("LlamaForCausalLM",)),
+    ]
+
+
+def test_a_file_of_a_group_is_a_part() -> None:
+    context = hydra.scan(fixture("hydra/group.yaml"))
+    assert (context.run, context.refers_to) == (False, ())
+    assert lines(context) == [
+        (1, "training.framework", "lightning"),
+        (3, "distributed.processes", None),
+        (5, "distributed.strategy", "fsdp"),
+    ]
+
+
+def test_interpolations_are_unknown_and_null_is_nothing() -> None:
+    text = "defaults: [_self_]\na: {b: {gradient_accumulation_steps: '${steps}', gradient_checkpointing: null}}"
+    assert stated(hydra.scan(Document("a.yaml", text))) == {"training.gradient_accumulation_steps": None}
+
+
+def test_aliases_are_read_once() -> None:
+    bomb = "".join(f"k{n}: &a{n} {{x: *a{n - 1}, y: *a{n - 1}}}\n" for n in range(1, 60))
+    text = f"defaults: [_self_]\nk0: &a0 {{accumulate_grad_batches: 3, accumulate_grad_batches: 2}}\n{bomb}"
+    context = hydra.scan(Document("a.yaml", text))
+    assert lines(context) == [(2, "training.gradient_accumulation_steps", 2)]
+    assert [(one.what, one.gap) for one in context.skipped] == [("accumulate_grad_batches", False)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "gradient_accumulation_steps: 2",
+        "defaults: {run: {shell: bash}}\ngradient_accumulation_steps: 2",
+        "defaults: [{db: mysql}]\nname: x",
+        "a: {_target_: mine.Thing}",
+        "- 1",
+        "",
+    ],
+)
+def test_what_is_not_hydras_is_refused(text: str) -> None:
+    with pytest.raises(Malformed):
+        hydra.scan(Document("a.yaml", text))

@@ -1,0 +1,126 @@
+"""Which files make one training run, and which are runs of their own."""
+
+from __future__ import annotations
+
+from gradcompat.cli.contexts import Contexts
+from gradcompat.model.context import Context
+from gradcompat.model.environment import Location, Setting, SettingValue
+from gradcompat.scanners.joining import join
+
+
+def context(
+    source: str, *refers_to: str, kind: str = "trl", run: bool = True, **settings: SettingValue | None
+) -> Context:
+    return Context(
+        source=source,
+        kind=kind,
+        settings=tuple(
+            Setting(key=key, value=value, location=Location(path=source, line=line))
+            for line, (key, value) in enumerate(settings.items(), 1)
+        ),
+        run=run,
+        refers_to=refers_to,
+    )
+
+
+def values(joined: Context) -> dict[str, list[SettingValue | None]]:
+    found: dict[str, list[SettingValue | None]] = {}
+    for setting in joined.settings:
+        found.setdefault(setting.key, []).append(setting.value)
+    return found
+
+
+def test_a_script_its_config_and_what_that_names_are_one_run() -> None:
+    (one,) = join(
+        [
+            context("ds/z2.json", kind="deepspeed", run=False, stage=2),
+            context("run.sh", "configs/train.yaml", kind="launch-script", processes=8),
+            context("configs/train.yaml", "../ds/z2.json", steps=4),
+        ]
+    )
+    assert one.source == "run.sh + configs/train.yaml + ds/z2.json"
+    assert values(one) == {"processes": [8], "steps": [4], "stage": [2]}
+
+
+def test_two_configs_are_two_runs() -> None:
+    assert [one.source for one in join([context("a.yaml", steps=1), context("b.yaml", steps=8)])] == [
+        "a.yaml",
+        "b.yaml",
+    ]
+
+
+def test_one_config_under_two_scripts_is_two_runs() -> None:
+    joined = join([context("a.sh", "c.yaml"), context("b.sh", "c.yaml"), context("c.yaml", steps=2)])
+    assert [one.source for one in joined] == ["a.sh + c.yaml", "b.sh + c.yaml"]
+
+
+def test_auto_takes_what_the_trainer_says() -> None:
+    (one,) = join(
+        [
+            context("train.yaml", "z2.json", steps=8),
+            context("z2.json", kind="deepspeed", run=False, steps=None, clipping=None),
+        ]
+    )
+    assert values(one) == {"steps": [8], "clipping": [None]}
+
+
+def test_a_script_that_computes_a_value_leaves_it_open() -> None:
+    (one,) = join([context("run.sh", "c.yaml", steps=None), context("c.yaml", steps=8)])
+    assert values(one) == {"steps": [None, 8]}
+
+
+def test_a_flag_overrides_the_config_that_the_command_names() -> None:
+    script = context("run.sh", "c.yaml", "train.py", kind="launch-script", steps=8)
+    (one,) = join([script, context("c.yaml", steps=1, seed=3), context("train.py", kind="python", steps=2)])
+    # What the program makes of its flags is not known, so its own value contradicts.
+    assert values(one) == {"steps": [8, 2], "seed": [3]}
+
+
+def test_a_part_that_nobody_names_belongs_to_the_only_run() -> None:
+    parts = [context("z2.json", kind="deepspeed", run=False), context("config.json", kind="hf-model", run=False)]
+    assert [one.source for one in join([context("a.yaml"), *parts])] == ["a.yaml + z2.json + config.json"]
+    assert [one.source for one in join([context("a.yaml"), context("b.yaml"), *parts])] == [
+        "a.yaml",
+        "b.yaml",
+        "z2.json",
+        "config.json",
+    ]
+
+
+def test_of_two_parts_of_a_kind_none_is_chosen() -> None:
+    parts = [context(name, kind="deepspeed", run=False) for name in ("z2.json", "z3.json")]
+    assert [one.source for one in join([context("a.yaml"), *parts])] == ["a.yaml", "z2.json", "z3.json"]
+    # Unless the run names one: then the other is nobody's.
+    assert [one.source for one in join([context("a.yaml", "z3.json"), *parts])] == ["a.yaml + z3.json", "z2.json"]
+
+
+def test_named_together_they_belong_together() -> None:
+    parts = [context("z2.json", kind="deepspeed", run=False, stage=2), context("m.json", kind="hf-model", run=False)]
+    assert [one.source for one in join(parts, together=True)] == ["z2.json + m.json"]
+    assert [one.source for one in join([context("a.yaml"), context("b.yaml"), *parts], together=True)] == [
+        "a.yaml + z2.json + m.json",
+        "b.yaml + z2.json + m.json",
+    ]
+
+
+def test_a_path_that_fits_several_files_names_none() -> None:
+    joined = join([context("x/run.sh", "c.yaml"), context("a/c.yaml"), context("b/c.yaml")])
+    assert [one.source for one in joined] == ["x/run.sh", "a/c.yaml", "b/c.yaml"]
+
+
+def test_configs_that_name_one_another_in_a_circle() -> None:
+    joined = join([context("a.yaml", "b.yaml", "a.yaml"), context("b.yaml", "a.yaml")])
+    assert [one.source for one in joined] == ["a.yaml + b.yaml", "b.yaml + a.yaml"]
+
+
+def test_each_project_keeps_its_own() -> None:
+    contexts = Contexts(
+        named=(context("said.yaml"),),
+        found=(context("a/configs/x.yaml"), context("b/y.yaml"), context("z.yaml")),
+    )
+    owned = contexts.of(["a/uv.lock", "b/uv.lock", "b/requirements.txt"])
+    assert [[one.source for one in runs] for runs in owned] == [
+        ["said.yaml", "a/configs/x.yaml", "z.yaml"],
+        ["said.yaml", "b/y.yaml", "z.yaml"],
+        ["said.yaml", "b/y.yaml", "z.yaml"],
+    ]

@@ -1,0 +1,391 @@
+"""Launch scripts: which commands train, what their flags and variables state, and where. The fixtures are our own."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gradcompat.errors import Malformed
+from gradcompat.formats.document import Document
+from gradcompat.model.context import Context
+from gradcompat.model.environment import Location, Setting, SettingValue, Skipped
+from gradcompat.scanners import reading
+from gradcompat.scanners.launch_script import scan
+from tests.scanners.scanned import fixture, lines
+
+GA = "training.gradient_accumulation_steps"
+PROCESSES = "distributed.processes"
+STRATEGY = "distributed.strategy"
+
+
+def scanned(text: str) -> Context:
+    return scan(Document("run.sh", text))
+
+
+def places(text: str) -> list[tuple[str, SettingValue | None, str, str | None]]:
+    """Each setting with its value, its line and column, and its spelling."""
+    return [
+        (one.key, one.value, f"{one.location.line}:{one.location.column}", one.spelling)
+        for one in scanned(text).settings
+    ]
+
+
+def values(text: str, key: str) -> list[SettingValue | None]:
+    return [one.value for one in scanned(text).settings if one.key == key]
+
+
+def notes(text: str) -> list[tuple[str, str, bool, str]]:
+    return [(one.what, one.reason, one.gap, str(one.location)) for one in scanned(text).skipped]
+
+
+def test_a_slurm_script() -> None:
+    context = scan(fixture("launch/llava.sbatch"))
+    assert (context.source, context.kind, context.run, context.skipped) == ("llava.sbatch", "launch-script", True, ())
+    assert context.refers_to == ("finetune.py", "llava-hf/llava-1.5-7b-hf/config.json", "configs/zero2.json")
+    assert lines(context) == [
+        (4, PROCESSES, 16),
+        (9, GA, 8),
+        (10, "training.per_device_train_batch_size", None),
+        (18, "peft.method", "lora"),
+        (19, "peft.modules_to_save", True),
+        (23, "model.name", "llava-hf/llava-1.5-7b-hf"),
+        (23, "model.architecture", ("LlavaForConditionalGeneration",)),
+        (24, STRATEGY, "deepspeed"),
+        (27, "training.gradient_checkpointing", True),
+        (28, "training.use_reentrant", False),
+        (29, "precision.mode", "bf16"),
+        (29, "precision.tf32", True),
+        (29, "optimizer.name", "adamw_8bit"),
+        (29, "optimizer.library", "bitsandbytes"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["llava.sbatch", "stages.sh", "written.sh"])
+def test_the_places_are_those_of_the_values(name: str) -> None:
+    document = fixture(f"launch/{name}")
+    text = document.text.split("\n")
+    for setting in scan(document).settings:
+        location = setting.location
+        assert location.line is not None
+        assert location.column is not None
+        written = text[location.line - 1][location.column - 1 :]
+        if isinstance(setting.value, (int, str)) and not isinstance(setting.value, bool) and setting.spelling:
+            assert written.lstrip('"').startswith(str(setting.value)), setting
+
+
+def test_the_folder_scan_takes_it() -> None:
+    assert reading.scan(fixture("launch/llava.sbatch")).kind == "launch-script"
+
+
+def test_launches_that_disagree_are_all_told_and_one_in_a_branch_says_nothing_sure() -> None:
+    context = scan(fixture("launch/stages.sh"))
+    assert lines(context) == [
+        (2, PROCESSES, 8),
+        (2, "training.framework", "trl"),
+        (2, "training.method", "sft"),
+        (3, GA, 4),
+        (3, "training.seed", 7),
+        (5, "training.framework", None),
+        (5, "training.method", None),
+        (5, GA, None),
+        (8, GA, 16),
+        (8, "training.seed", 7),
+    ]
+    assert context.refers_to == ("fsdp.yaml", "dpo.yaml", "train_reward.py")
+
+
+def test_a_config_that_the_script_writes() -> None:
+    context = scan(fixture("launch/written.sh"))
+    assert lines(context) == [
+        (4, "training.per_device_train_batch_size", None),
+        (6, STRATEGY, "deepspeed"),
+        (7, "deepspeed.zero_stage", 2),
+        (8, "deepspeed.offload_optimizer", "cpu"),
+        (13, PROCESSES, 4),
+        (14, STRATEGY, "deepspeed"),
+        (14, GA, 4),
+        (14, "training.seed", None),
+    ]
+    assert {one.location.path for one in context.settings} == {"written.sh"}
+    assert context.refers_to == ("sft.yaml",)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "torchrun --nproc_per_node=4 --nnodes 2 train.py --gradient_accumulation_steps=8",
+            [(PROCESSES, 8, "1:27", None), (GA, 8, "1:79", "--gradient_accumulation_steps={}")],
+        ),
+        ("torchrun --nproc-per-node gpu train.py", [(PROCESSES, None, "1:27", None)]),
+        ("torchrun --nproc_per_node 8 --nnodes 1:4 train.py", [(PROCESSES, None, "1:27", "--nproc_per_node {}")]),
+        ("python -m torch.distributed.run --nproc_per_node 2 run.py", [(PROCESSES, 2, "1:50", "--nproc_per_node {}")]),
+        (
+            "deepspeed --num_gpus 8 main.py --zero_stage 3",
+            [
+                (STRATEGY, "deepspeed", "1:1", None),
+                (PROCESSES, 8, "1:22", "--num_gpus {}"),
+                ("deepspeed.zero_stage", 3, "1:45", "--zero_stage {}"),
+            ],
+        ),
+        # transformers' Trainer uses DeepSpeed only if it is given a config
+        (
+            "deepspeed run_clm.py --output_dir out --gradient_accumulation_steps 2",
+            [(STRATEGY, None, "1:1", None), (GA, 2, "1:69", "--gradient_accumulation_steps {}")],
+        ),
+        ("deepspeed --hostfile hosts --num_gpus 8 main.py --zero_stage 3", [
+            (STRATEGY, "deepspeed", "1:1", None),
+            (PROCESSES, None, "1:39", "--num_gpus {}"),
+            ("deepspeed.zero_stage", 3, "1:62", "--zero_stage {}"),
+        ]),
+        (
+            "accelerate launch --multi_gpu --mixed_precision bf16 train.py --lr 1",
+            [(STRATEGY, "ddp", "1:19", None), ("precision.mode", "bf16", "1:49", "--mixed_precision {}")],
+        ),
+        (
+            "env NPROC_PER_NODE=2 swift rlhf --rlhf_type dpo --model Qwen/Qwen2-7B",
+            [
+                (PROCESSES, 2, "1:20", "NPROC_PER_NODE={}"),
+                ("training.method", "dpo", "1:45", "--rlhf_type {}"),
+                ("model.name", "Qwen/Qwen2-7B", "1:57", "--model {}"),
+                ("model.architecture", ("Qwen2ForCausalLM",), "1:57", None),
+            ],
+        ),
+        (
+            "tune run --nproc_per_node 2 lora_finetune --config a.yaml gradient_accumulation_steps=8",
+            [
+                (PROCESSES, 2, "1:27", "--nproc_per_node {}"),
+                ("training.framework", "torchtune", "1:29", None),
+                (GA, 8, "1:87", "gradient_accumulation_steps={}"),
+            ],
+        ),
+        ("axolotl train a.yml --gradient-accumulation-steps 4", [(GA, 4, "1:51", "--gradient-accumulation-steps {}")]),
+        ("accelerate launch -m axolotl.cli.train a.yml --micro_batch_size 1",
+         [("training.per_device_train_batch_size", 1, "1:65", "--micro_batch_size {}")]),
+        (
+            "python main.py fit --trainer.accumulate_grad_batches 4",
+            [("training.framework", "lightning", "1:8", None), (GA, 4, "1:54", "--trainer.accumulate_grad_batches {}")],
+        ),
+        ("srun -n 16 python train.py --lr 1", [(PROCESSES, 16, "1:9", "-n {}")]),
+        ("nohup mpirun -np 4 python train.py --lr 1 &", [(PROCESSES, 4, "1:18", "-np {}")]),
+        ("mpirun -np 4 -x NCCL_DEBUG=INFO python train.py --lr 1", [(PROCESSES, 4, "1:12", "-np {}")]),
+        ("$PYTHON train.py --gradient_accumulation_steps 4", [(GA, 4, "1:48", "--gradient_accumulation_steps {}")]),
+        ("uv run train.py --seed 4", [("training.seed", 4, "1:24", "--seed {}")]),
+        ("./train.py --seed 4", [("training.seed", 4, "1:19", "--seed {}")]),
+        ("$LAUNCHER $SCRIPT --learning_rate 1 --seed 4", [("training.seed", 4, "1:44", "--seed {}")]),
+        ("ssh node 'cd x && python train.py --seed 4'", [("training.seed", 4, "1:42", "--seed {}")]),
+        ("screen -dm bash -c 'python train.py --seed 4'", [("training.seed", 4, "1:44", "--seed {}")]),
+        # bare switches, and their opposites
+        ("python train.py --fp16 --bf16 False", [("precision.mode", "fp16", "1:17", None)]),
+        ("python train.py --no_gradient_checkpointing", [("training.gradient_checkpointing", False, "1:17", None)]),
+        # what is built around the model has another class
+        ("python train.py --model_name_or_path lmsys/vicuna-7b-v1.5 --vision_tower clip",
+         [("model.name", "lmsys/vicuna-7b-v1.5", "1:38", "--model_name_or_path {}")]),
+    ],
+)  # fmt: skip
+def test_commands(text: str, expected: list[tuple[str, SettingValue | None, str, str | None]]) -> None:
+    assert places(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "echo torchrun train.py --gradient_accumulation_steps 8",
+        "pip install deepspeed torchrun",
+        "python eval.py --load_in_4bit --seed 1",
+        "python -m vllm.entrypoints.api_server --dtype bfloat16",
+        "python setup.py install",
+        "python -c 'import torch' --lr 1",
+        "accelerate config",
+        "swift infer --model Qwen/Qwen2-7B",
+        "trl env",
+        "torchrun",
+        "# torchrun train.py --gradient_accumulation_steps 8",
+        "cat <<EOF\ntorchrun train.py\nEOF",
+        "torchrun --nproc_per_node 8 evaluate.py --batch_size 4",
+        "python $1.py",
+        "python sft_eval.py --seed 1",
+        "accelerate launch -m lm_eval --model hf --seed 1",
+        "sudo vim train.py",
+        "$PAGER train.py.log --seed 3",
+    ],
+)
+def test_what_trains_nothing(text: str) -> None:
+    with pytest.raises(Malformed, match="starts no training that gradcompat knows"):
+        scanned(text)
+
+
+def test_a_script_that_is_too_long() -> None:
+    with pytest.raises(Malformed, match="is longer than 1024 KiB, which no launch script is"):
+        scanned("#" * (1024 * 1024 + 1))
+
+
+LAUNCH = "python train.py --gradient_accumulation_steps "
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"GA=8\n{LAUNCH}$GA", [8]),
+        (f"GA='8'\n{LAUNCH}\"${{GA}}\"", [8]),
+        (f"export GA=8\n{LAUNCH}$GA", [8]),
+        ("GA=8\nOPTIONS=\"--lr 1 --gradient_accumulation_steps $GA\"\npython train.py $OPTIONS", [8]),
+        ("A=(--lr $X)\nA+=(--gradient_accumulation_steps 8)\npython train.py \"${A[@]}\"", [8]),
+        (f"GA=${{GA:-8}}\n{LAUNCH}$GA", [None]),
+        (f"{LAUNCH}${{GA:-8}}", [None]),
+        (f"GA=8\nGA=$2\n{LAUNCH}$GA", [None]),
+        (f"GA=8\nif [ $1 ]; then GA=16; fi\n{LAUNCH}$GA", [None]),
+        (f"GA=8\n[ $1 ] && GA=16\n{LAUNCH}$GA", [None]),
+        (f"GA=8\nwhile read X; do GA=16; done\n{LAUNCH}$GA", [None]),
+        (f"GA=8\nread GA\n{LAUNCH}$GA", [None]),
+        (f"GA=8\n((GA *= 2))\n{LAUNCH}$GA", [None]),
+        (f"GA=8\nsource settings.sh\n{LAUNCH}$GA", [None]),
+        (f"GA=8\nsource venv/bin/activate\n{LAUNCH}$GA", [8]),
+        (f"f() {{\n GA=16\n}}\nGA=8\nf\n{LAUNCH}$GA", [None]),
+        (f"GA=8\n{LAUNCH}$GA\nGA=16\n{LAUNCH}$GA", [8, 16]),
+        (f"for GA in 4 8; do\n{LAUNCH}$GA\ndone", [None]),
+        (f"{LAUNCH}$((64 / 8))", [None]),
+        (f"{LAUNCH}$1", [None]),
+        (f"{LAUNCH}`nproc`", [None]),
+        (f"{LAUNCH}1$X", [None]),
+        (f"bash -c '{LAUNCH}8'", [8]),
+        (f"CMD=\"{LAUNCH}8\"\neval $CMD", [8]),
+        (f"CMD=\"{LAUNCH}8\"\n$CMD", [8]),
+        (f"sbatch <<EOF\n#!/bin/bash\n{LAUNCH}8\nEOF", [8]),
+        (f"cd x && {LAUNCH}8", [8]),
+        (f"if true; then\n{LAUNCH}8\nfi", [8]),
+        (f"if $A; then {LAUNCH}8; else {LAUNCH}4; fi", [None, None]),
+        (f"train() {{\n{LAUNCH}8\n}}\n{LAUNCH}4", [None, 4]),
+        (f"case $1 in\na) {LAUNCH}8;;\nesac\n{LAUNCH}4", [None, 4]),
+        (f"{LAUNCH}4 || {LAUNCH}8", [4, None]),
+        (f"{LAUNCH}4 --gradient_accumulation_steps 8", [8]),
+        (f"X=$(echo \"it's\")\n{LAUNCH}8", [8]),
+        (f"{LAUNCH}\\\r\n  8\r\n", [8]),
+    ],
+)  # fmt: skip
+def test_variables_and_branches(text: str, expected: list[SettingValue | None]) -> None:
+    assert values(text, GA) == expected
+
+
+def test_the_line_to_change_is_that_of_the_variable() -> None:
+    assert places(f'GA="8"\n{LAUNCH}$GA') == [(GA, 8, "1:5", "GA={}")]
+    # Several words in one variable: the flag stands in it, too, or the value is only a part.
+    assert places('ARGS="--gradient_accumulation_steps 8"\npython train.py $ARGS') == [
+        (GA, 8, "1:37", "--gradient_accumulation_steps {}")
+    ]
+    assert places(f'ARGS="8 --lr 1"\n{LAUNCH}$ARGS') == [(GA, 8, "1:7", None)]
+
+
+def test_a_blank_behind_the_backslash() -> None:
+    text = "python train.py --lr 1 \\ \n  --gradient_accumulation_steps 8 \\\n  --seed 3\n"
+    assert places(text) == [
+        (GA, None, "2:33", "--gradient_accumulation_steps {}"),
+        ("training.seed", None, "3:10", "--seed {}"),
+    ]
+    reason = "a blank follows the `\\`, which ends the command: what was meant to continue it counts as unknown"
+    assert notes(text) == [("a continued line", reason, False, "run.sh:1")]
+
+
+def test_a_comment_ends_a_continued_command() -> None:
+    text = "python train.py --seed 3 \\\n  # --lr 1 \\\n  --gradient_accumulation_steps 8\n"
+    assert places(text) == [("training.seed", 3, "1:24", "--seed {}")]
+    reason = "belongs to no command, since the line before it ends there"
+    assert notes(text) == [("--gradient_accumulation_steps", reason, False, "run.sh:3")]
+
+
+def test_what_is_behind_exit_is_not_run() -> None:
+    text = f"{LAUNCH}4\nexit 0\n{LAUNCH}8\n"
+    assert values(text, GA) == [4]
+    assert notes(text) == [("a launch", "stands behind `exit` and is never run", False, "run.sh:3")]
+
+
+def test_a_quote_that_is_never_closed() -> None:
+    text = f'{LAUNCH}4 --run_name "x --seed 3\n{LAUNCH}8\n'
+    assert places(text) == [(GA, 4, "1:47", "--gradient_accumulation_steps {}")]
+    assert notes(text) == [("a quote", "is never closed: what stands behind it is not read", True, "run.sh:1")]
+
+
+def test_what_is_no_value_and_what_stands_twice() -> None:
+    context = scanned("python train.py --gradient_accumulation_steps many --seed 1 --seed 2")
+    assert context.settings == (
+        Setting(
+            key="training.seed", value=2, location=Location(path="run.sh", line=1, column=68), spelling="--seed {}"
+        ),
+    )
+    reason = "`many` is no value for training.gradient_accumulation_steps, which is of type int"
+    twice = "stands more than once, the last value counts"
+    assert context.skipped == (
+        Skipped(what="seed", reason=twice, gap=False, location=Location(path="run.sh", line=1, column=52)),
+        Skipped(what="gradient_accumulation_steps", reason=reason, location=Location(path="run.sh", line=1, column=47)),
+    )
+
+
+def test_a_written_config_that_cannot_be_read() -> None:
+    config = '{"train_batch_size": $N, "zero_optimization": {}}'
+    text = f"cat > ds.json <<EOF\n{config}\nEOF\npython train.py --deepspeed ds.json\n"
+    assert places(text) == [(STRATEGY, "deepspeed", "4:29", None)]
+    assert [(what, gap, place) for what, _, gap, place in notes(text)] == [("ds.json", True, "run.sh:2")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "$(" * 20_000,
+        '"' * 20_001,
+        "`" * 20_001,
+        "${" * 20_000,
+        "((" * 20_000,
+        "A=(" * 20_000,
+        "if " * 20_000,
+        "{ " * 20_000 + "fi " * 20_000,
+        "srun " * 20_000,
+        "srun " + "python -u " * 20_000,
+        "eval " * 20_000,
+        "cat <<A <<B\n" * 10_000,
+        "A=aa\n" + "A=$A$A\n" * 100 + "echo $A",
+        "A=(a b)\n" + "A=(${A[@]} ${A[@]})\n" * 50 + "echo ${A[@]}",
+        "\\ \n" * 20_000,
+        "f() {\n" * 20_000,
+    ],
+    ids=range(16),
+)
+def test_hostile_scripts(text: str) -> None:
+    first = f"{LAUNCH}8\n"
+    assert values(first + text, GA) == [8]
+
+
+PIECES = (
+    *("$(", ")", "'", '"', "\\\n", "\\ \n", "\n", "\r\n", "${A[@]}", "A=(", "A=1", "A+=", "$A", "<<E\n", "E\n", "`"),
+    *("if ", "fi", "{", "}", "case ", " in ", "esac", "f() ", "((", "))", "#", "&&", "||", ";", "exit ", "export "),
+    *(
+        "torchrun ",
+        "python ",
+        "deepspeed ",
+        "srun ",
+        "eval ",
+        "bash -c ",
+        "train.py ",
+        "-m ",
+        "--seed ",
+        "1 ",
+        "--",
+        "=",
+    ),
+    "é",
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=60))
+def test_any_script_gives_a_context_or_is_none(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    lines_of_text = text.split("\n")
+    try:
+        context = scanned(text)
+    except Malformed:
+        return
+    for setting in context.settings:
+        line, column = setting.location.line or 0, setting.location.column or 0
+        assert 1 <= column <= len(lines_of_text[line - 1]) + 1

@@ -1,0 +1,107 @@
+"""LLaMA-Factory's configs: its own words, and where one argument changes what another one says."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradcompat.errors import Malformed
+from gradcompat.formats.document import Document
+from gradcompat.model.environment import SettingValue
+from gradcompat.scanners import llamafactory
+from tests.scanners.scanned import fixture, lines, stated
+
+
+def test_a_config_in_yaml() -> None:
+    context = llamafactory.scan(fixture("llamafactory/lora_dpo.yaml"))
+    assert (context.source, context.kind, context.run, context.skipped) == ("lora_dpo.yaml", "llamafactory", True, ())
+    assert context.refers_to == ("ds/zero2.json", "Qwen/Qwen2.5-7B-Instruct/config.json")
+    assert lines(context) == [
+        (2, "model.name", "Qwen/Qwen2.5-7B-Instruct"),
+        (2, "model.architecture", ("Qwen2ForCausalLM",)),
+        (3, "quantization.bits", 4),
+        (4, "quantization.method", "bitsandbytes"),
+        (5, "model.attn_implementation", "flash_attention_2"),
+        (8, "training.method", "dpo"),
+        (9, "peft.method", "lora"),
+        (11, "peft.modules_to_save", True),
+        (12, "training.loss_type", "sigmoid"),
+        (13, "distributed.strategy", "deepspeed"),
+        (18, "data.sequence_length", 4096),
+        (21, "training.per_device_train_batch_size", 1),
+        (22, "training.gradient_accumulation_steps", 8),
+        (24, "training.num_train_epochs", 3.0),
+        (25, "precision.mode", "bf16"),
+        (27, "optimizer.name", "paged_adamw_8bit"),
+        (27, "optimizer.library", "bitsandbytes"),
+        (28, "training.gradient_checkpointing", True),
+        (29, "training.use_reentrant", False),
+    ]
+
+
+def test_a_config_in_json() -> None:
+    context = llamafactory.scan(fixture("llamafactory/freeze_pt.json"))
+    assert (context.source, context.kind, context.run, context.skipped) == ("freeze_pt.json", "llamafactory", True, ())
+    assert context.refers_to == ("models/mine/config.json",)
+    assert lines(context) == [
+        (2, "model.name", "models/mine"),
+        (3, "training.method", "pretrain"),
+        (3, "training.framework", "transformers.Trainer"),
+        (5, "peft.method", "none"),
+        (5, "training.frozen_embeddings", True),
+        (7, "model.attn_implementation", None),
+        (8, "training.gradient_checkpointing", False),
+        (9, "training.gradient_accumulation_steps", 2),
+        (11, "optimizer.name", "galore"),
+        (13, "precision.mode", "fp8"),
+    ]
+
+
+HEAD = "model_name_or_path: m\ntemplate: t\nlearning_rate: 1e-4\n"
+
+
+def said(text: str) -> dict[str, SettingValue | None]:
+    settings = stated(llamafactory.scan(Document("c.yaml", HEAD + text)))
+    del settings["model.name"]
+    return settings
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("finetuning_type: full\n", {"peft.method": "none"}),
+        ("finetuning_type: oft\n", {"peft.method": "oft"}),
+        ("finetuning_type: freeze\n", {"peft.method": "none", "training.frozen_embeddings": True}),
+        ("finetuning_type: freeze\nfreeze_extra_modules: embed_tokens\n", {"peft.method": "none"}),
+        ("stage: rm\n", {"training.method": "reward", "training.framework": "transformers.Trainer"}),
+        ("stage: kto\n", {"training.method": "kto"}),
+        ("stage: sft\ntensor_model_parallel_size: 2\n", {"training.method": "sft"}),
+        (
+            "stage: ppo\ndisable_gradient_checkpointing: true\n",
+            {"training.method": "ppo", "training.gradient_checkpointing": False},
+        ),
+        ("stage: dpo\nflash_attn: disabled\n", {"training.method": "dpo", "model.attn_implementation": "eager"}),
+        ("stage: dpo\nflash_attn: false\n", {"training.method": "dpo", "model.attn_implementation": None}),
+        ("stage: dpo\nmoe_aux_loss_coef: 0.001\n", {"training.method": "dpo", "model.output_router_logits": True}),
+        ("stage: dpo\nmoe_aux_loss_coef: 0.0\n", {"training.method": "dpo"}),
+        ("stage: dpo\npure_bf16: true\nbf16: false\n", {"training.method": "dpo", "precision.mode": "bf16"}),
+        ("stage: dpo\ndisable_shuffling: true\n", {"training.method": "dpo", "data.shuffle": False}),
+    ],
+)
+def test_its_own_words(text: str, expected: dict[str, object]) -> None:
+    assert said(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "model_name_or_path: m\ntemplate: t\ninfer_backend: huggingface\n",
+        "model_name_or_path: m\ntemplate: t\nfinetuning_type: lora\nexport_dir: out\n",
+        "model_name_or_path: m\ntemplate: t\nstage: sft\ndo_train: false\ndo_predict: true\nlearning_rate: 1\n",
+        "model_name_or_path: m\nstage: build\ndo_train: true\ntemplate: t\n",
+        "stage: sft\ndo_train: true\ntemplate: t\n",
+    ],
+)
+def test_what_does_not_train_is_refused(text: str) -> None:
+    with pytest.raises(Malformed) as caught:
+        llamafactory.scan(Document("c.yaml", text))
+    assert str(caught.value) == "`c.yaml`: is no training config of LLaMA-Factory"

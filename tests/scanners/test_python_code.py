@@ -1,0 +1,413 @@
+"""The fixtures are written by hand, in the ways in which people write training programs."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+from gradcompat.errors import Malformed
+from gradcompat.formats.document import Document, read_document
+from gradcompat.model.context import Context
+from gradcompat.model.environment import Location, Setting, SettingValue, Skipped
+from gradcompat.scanners.python_code import FEEDS, scan
+from gradcompat.scanners.registry import candidates
+from gradcompat.vocabulary import KEYS
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "scanners" / "python"
+VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+Row = tuple[int | None, int | None, str, SettingValue | None, str | None]
+Fact = tuple[int | None, str, SettingValue | None]
+
+
+def of_file(name: str) -> Context:
+    return scan(read_document(FIXTURES / name, name))
+
+
+def of_text(text: str) -> Context:
+    return scan(Document("x.py", text))
+
+
+def rows(context: Context) -> list[Row]:
+    return [
+        (one.location.line, one.location.column, one.key, one.value, one.spelling)
+        for one in context.settings
+        if one.key != "code.symbols"
+    ]
+
+
+def facts(text: str) -> list[Fact]:
+    return [(one.location.line, one.key, one.value) for one in of_text(text).settings if one.key != "code.symbols"]
+
+
+def symbols(text: str) -> tuple[str, ...]:
+    found = [one.value for one in of_text(text).settings if one.key == "code.symbols" and one.value is not None]
+    assert len(found) <= 1
+    value = found[0] if found else ()
+    assert isinstance(value, tuple)
+    return value
+
+
+def test_trainer_with_an_adapter() -> None:
+    context = of_file("trainer_lora.py")
+    assert rows(context) == [
+        (8, 8, "model.name", "Qwen/Qwen2-7B", "NAME = {}"),
+        (8, 8, "model.architecture", ("Qwen2ForCausalLM",), None),
+        (9, 9, "training.gradient_accumulation_steps", 8, "STEPS = {}"),
+        (14, 27, "data.pad_is_eos", True, None),
+        (17, 21, "model.torch_dtype", "bfloat16", "torch_dtype={}"),
+        (18, 29, "model.attn_implementation", "flash_attention_2", "attn_implementation={}"),
+        # what is not there, in a program that hides nothing
+        (20, 13, "training.enable_input_require_grads", False, None),
+        (20, 13, "peft.prepare_model_for_kbit_training", False, None),
+        (20, 13, "training.checkpointing_before_peft", False, None),
+        (20, 35, "peft.method", "lora", None),
+        (20, 67, "peft.modules_to_save", True, None),
+        (21, 17, "training.framework", "transformers.Trainer", None),
+        (24, 37, "training.per_device_train_batch_size", 1, "per_device_train_batch_size={}"),
+        (25, 32, "training.gradient_checkpointing", True, "gradient_checkpointing={}"),
+        (26, 57, "training.use_reentrant", True, '"use_reentrant": {}'),
+        (28, 14, "precision.mode", "bf16", None),
+        (29, 15, "optimizer.name", "adamw_torch_fused", "optim={}"),
+        (29, 15, "optimizer.library", "torch", None),
+        (29, 15, "optimizer.fused", True, None),
+        (31, 31, "training.max_grad_norm", 0.5, "arguments.max_grad_norm = {}"),
+        (33, 42, "training.resume_from_checkpoint", True, None),
+    ]
+    assert (context.kind, context.run, context.refers_to) == ("python", True, ("Qwen/Qwen2-7B/config.json",))
+    assert context.skipped == ()
+
+
+def test_lightning() -> None:
+    assert rows(of_file("lightning_adafactor.py")) == [
+        (6, 1, "training.framework", "lightning", None),
+        (9, 22, "model.architecture", ("LlavaForConditionalGeneration",), None),
+        (9, 81, "model.name", "somebody/model", None),
+        (11, 5, "training.manual_optimization", False, None),
+        (15, 16, "optimizer.name", "adafactor", None),
+        (15, 16, "optimizer.library", "transformers", None),
+        (15, 71, "optimizer.weight_decay", 0.1, "weight_decay={}"),
+        (19, 29, "training.gradient_accumulation_steps", 4, "accumulate_grad_batches={}"),
+        (20, 15, "precision.mode", "bf16", None),
+        (21, 14, "distributed.strategy", "ddp", None),
+        (22, 23, "training.max_grad_norm", 1.0, "gradient_clip_val={}"),
+        (23, 24, "training.validation_inside_epoch", True, None),
+        (25, 33, "training.resume_from_checkpoint", True, None),
+    ]
+
+
+def test_loop_by_hand() -> None:
+    context = of_file("loop_by_hand.py")
+    assert rows(context) == [
+        (15, 41, "precision.tf32", True, "torch.backends.cuda.matmul.allow_tf32 = {}"),
+        (16, 15, "training.framework", "accelerate", None),
+        (16, 55, "training.gradient_accumulation_steps", None, "gradient_accumulation_steps={}"),  # the command line's
+        (16, 83, "precision.mode", "fp16", "mixed_precision={}"),
+        (17, 9, "training.torch_compile", True, None),
+        (17, 23, "distributed.strategy", "ddp", None),
+        (19, 13, "optimizer.name", "paged_lion_32bit", None),
+        (19, 13, "optimizer.library", "bitsandbytes", None),
+        (19, 71, "optimizer.weight_decay", 0.1, "weight_decay={}"),
+        (24, 53, "training.max_grad_norm", 1.0, None),
+        (27, 5, "training.gradient_checkpointing", None, None),  # in a branch
+    ]
+    assert context.settings[-1] != context.settings[0]
+    assert context.run
+    assert context.skipped == (
+        Skipped(
+            what=".data",
+            reason="is part of this project: what it uses is not seen here",
+            gap=False,
+            location=Location(path="loop_by_hand.py", line=9),
+        ),
+    )
+
+
+def test_frozen_embeddings() -> None:
+    assert rows(of_file("frozen_embeddings.py")) == [
+        (5, 15, "training.framework", "accelerate", None),
+        (5, 43, "precision.mode", "bf16", "mixed_precision={}"),
+        (5, 79, "training.gradient_accumulation_steps", 2, "gradient_accumulation_steps={}"),
+        (6, 9, "model.architecture", ("LlamaForCausalLM",), None),
+        (6, 42, "model.name", "meta-llama/Llama-2-7b-hf", None),
+        (7, 1, "training.gradient_checkpointing", True, None),
+        (7, 85, "training.use_reentrant", True, '"use_reentrant": {}'),
+        (9, 5, "training.frozen_embeddings", True, None),
+        (9, 5, "training.enable_input_require_grads", False, None),
+        (10, 13, "optimizer.name", "adamw_torch", None),
+        (10, 13, "optimizer.library", "torch", None),
+        (10, 45, "optimizer.fused", True, "fused={}"),
+    ]
+
+
+WRAPPED = """\
+from transformers import AutoModelForCausalLM, Trainer
+from peft import get_peft_model
+model = AutoModelForCausalLM.from_pretrained(name)
+{before}
+model = get_peft_model(model, config)
+{after}
+trainer = Trainer(model=model)
+trainer.train()
+"""
+HOOK = "training.enable_input_require_grads"
+ORDER = "training.checkpointing_before_peft"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("", "", {HOOK: False}),
+        ("", "model.enable_input_require_grads()", {HOOK: True}),
+        ("if hasattr(model, 'enable_input_require_grads'): pass", "", {}),
+        ("from .models import change", "", {}),
+        ("model.project_in = lambda x: x.requires_grad_(True)", "", {}),
+        ("from somewhere import change", "change(model)", {}),
+        ("def change(model): pass", "change(model)", {HOOK: False}),
+        ("import trl", "", {}),
+        ("model.gradient_checkpointing_enable()", "", {HOOK: False, ORDER: True}),
+        ("", "model.gradient_checkpointing_enable()", {HOOK: False, ORDER: False}),
+        ("if x: model.gradient_checkpointing_enable()", "", {HOOK: False, ORDER: None}),
+        ("model.enable_gradient_checkpointing()", "model.gradient_checkpointing_enable()", {HOOK: False, ORDER: True}),
+    ],
+)
+def test_absence_and_order(before: str, after: str, expected: dict[str, bool | None]) -> None:
+    found = {key: value for _, key, value in facts(WRAPPED.format(before=before, after=after)) if key in (HOOK, ORDER)}
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("code", "value"),
+    [
+        ("A(seed=7)", 7),
+        ("A(seed=3 + 4)", 7),
+        ("N = 7\nA(seed=N)", 7),
+        ("N = M = 7\nA(seed=M)", 7),
+        ("N, M = 1, 7\nA(seed=M)", 7),
+        ("if True:\n    A(seed=7)\nelse:\n    A(seed=8)", 7),
+        ("FAST = False\nif not FAST:\n    A(seed=7)", 7),
+        ("if __name__ == '__main__':\n    A(seed=7)", 7),
+        ("with open('x') as f:\n    A(seed=7)", 7),
+        ("A(**{'seed': 7})", 7),
+        ("kw = dict(seed=7)\nA(**kw)", 7),
+        ("a = A()\na.seed = 7", 7),
+        ("class B(A): pass\nB(seed=7)", 7),
+        ("N = 7\nN = 8\nA(seed=N)", None),
+        ("N = 7\nN += 1\nA(seed=N)", None),
+        ("def f(n=7):\n    A(seed=n)", None),
+        ("for n in (7, 8):\n    A(seed=n)", None),
+        ("if x:\n    A(seed=7)", None),
+        ("try:\n    pass\nexcept E:\n    A(seed=7)", None),
+        ("A(seed=f'{7}')", None),
+        ("from config import Config\nA(seed=Config.SEED)", None),
+        ("class Config:\n    SEED = 7\nA(seed=Config.SEED)", None),
+        ("A(seed=int('7'))", None),
+        ("N = 7\nexec(open('x').read())\nA(seed=N)", None),
+        ("A(seed=7) if x else A()", None),
+        ("def f():\n    global N\n    N = 8\nN = 7\nA(seed=N)", None),
+    ],
+)
+def test_literals(code: str, value: int | None) -> None:
+    found = facts(f"from transformers import TrainingArguments as A\n{code}\n")
+    assert [one for _, key, one in found if key == "training.seed"] == [value]
+
+
+def test_what_is_set_later_than_training_is_no_part_of_it() -> None:
+    before = "from transformers import Trainer\nt = Trainer()\nm.config.use_cache = False\n"
+    text = f"{before}t.train()\nm.config.use_cache = True\n"
+    assert facts(text) == [(2, "training.framework", "transformers.Trainer"), (3, "model.use_cache", False)]
+    loop = text.replace("t.train()\n", "for x in y:\n  t.train()\n  m.config.use_cache = True\n")
+    assert facts(loop)[2:] == [(6, "model.use_cache", True)]
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("import torch.nn.functional as F\nF.rrelu(x)", "torch.nn.functional.rrelu"),
+        ("from torch import nn\nnn.RReLU()", "torch.nn.RReLU"),
+        ("import torch\ngetattr(torch.nn, 'RReLU')()", "torch.nn.RReLU"),
+        ("import torch\nload = torch.load\nload(x)", "torch.load"),
+        ("from transformers import Adafactor as A\nA(p)", "transformers.Adafactor"),
+        ("from transformers.optimization import *\nAdafactor(p)", "transformers.optimization.Adafactor"),
+        ("import torch\nself.register_buffer('a', b)", "register_buffer"),
+        (
+            "from accelerate import Accelerator\na = Accelerator()\na.skip_first_batches(x)",
+            "accelerate.Accelerator.skip_first_batches",
+        ),
+        (
+            "import accelerate\nclass T:\n  def __init__(self):\n    self.a = accelerate.Accelerator()\n"
+            "  def f(self):\n    self.a.skip_first_batches(x)",
+            "accelerate.Accelerator.skip_first_batches",
+        ),
+        (
+            "from datasets import load_dataset\nd = load_dataset('x', streaming=True)\n"
+            "d = d.filter(f)\nd.load_state_dict(s)",
+            "datasets.IterableDataset.load_state_dict",
+        ),
+        ("import torch\nfrom .data import MultiTurnSFTDataset\nMultiTurnSFTDataset()", ".data.MultiTurnSFTDataset"),
+        ("import tensorflow as tf\ntf.distribute.MirroredStrategy()", "tensorflow.distribute.MirroredStrategy"),
+        (
+            "from peft import LoraConfig\nLoraConfig(trainable_token_indices=[1])",
+            "peft.LoraConfig.trainable_token_indices",
+        ),
+    ],
+)
+def test_symbols(code: str, expected: str) -> None:
+    assert expected in symbols(code)
+
+
+def test_what_is_imported_and_not_used_is_no_symbol() -> None:
+    assert symbols("import torch\nfrom transformers import Adafactor\n") == ()
+    assert symbols("import torch\ndef f(torch):\n    torch.load(x)\n") == ("load",)
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("tokenizer.pad_token = tokenizer.eos_token", [("data.pad_is_eos", True)]),
+        ("tokenizer.pad_token = '<pad>'", [("data.pad_is_eos", False)]),
+        ("tokenizer.pad_token = '<|endoftext|>'", [("data.pad_is_eos", None)]),
+        ("tokenizer.add_special_tokens({'pad_token': '[PAD]'})", [("data.pad_is_eos", False)]),
+        ("model.embed_tokens.requires_grad_(False)", [("training.frozen_embeddings", True)]),
+        ("model.head.requires_grad_(False)", []),
+        (
+            "for n, p in model.named_parameters():\n    if 'embed' in n:\n        p.requires_grad = False",
+            [("training.frozen_embeddings", True)],
+        ),
+        ("torch.autocast('cuda', dtype=torch.bfloat16)", [("precision.mode", "bf16")]),
+        ("torch.autocast('cuda')", [("precision.mode", None)]),
+        ("torch.autocast('cuda', enabled=False)", []),
+        ("torch.autocast('cuda', torch.float16)", [("precision.mode", "fp16")]),
+        ("torch.cuda.amp.autocast(False)", []),
+        ("@torch.compile\ndef f(): pass", [("training.torch_compile", True)]),
+        (
+            "from torch.distributed.fsdp import FullyShardedDataParallel as FSDP, ShardingStrategy\n"
+            "FSDP(m, sharding_strategy=ShardingStrategy.SHARD_GRAD_OP)",
+            [("distributed.strategy", "fsdp"), ("fsdp.version", 1), ("fsdp.sharding_strategy", "SHARD_GRAD_OP")],
+        ),
+        (
+            "from transformers import BitsAndBytesConfig\nBitsAndBytesConfig(load_in_4bit=True)",
+            [("quantization.method", "bitsandbytes"), ("quantization.bits", 4)],
+        ),
+        (
+            "from trl import DPOConfig\nDPOConfig()",
+            [("training.method", "dpo"), ("training.framework", "trl")],
+        ),
+        (
+            "import deepspeed\nc = {'zero_optimization': {'stage': 3}}\ndeepspeed.initialize(config=c)",
+            [("distributed.strategy", "deepspeed"), ("deepspeed.zero_stage", 3)],
+        ),
+        (
+            "from transformers import PreTrainedModel\nclass MyForCausalLM(PreTrainedModel):\n"
+            "    def forward(self, x, **kwargs):\n        return x",
+            [("model.forward_takes_kwargs", True), ("model.uses_num_items_in_batch", False)],
+        ),
+        (
+            "from transformers import PreTrainedModel\nclass MyForCausalLM(PreTrainedModel):\n"
+            "    def forward(self, x, **kwargs):\n        return f(x, **kwargs)",
+            [("model.forward_takes_kwargs", True)],
+        ),
+        (
+            "from transformers import AutoModelForSequenceClassification as M\nM.from_pretrained('Qwen/Qwen2-7B')",
+            [("model.name", "Qwen/Qwen2-7B"), ("model.architecture", ("Qwen2ForSequenceClassification",))],
+        ),
+    ],
+)
+def test_settings(code: str, expected: list[tuple[str, SettingValue | None]]) -> None:
+    assert [(key, value) for _, key, value in facts(f"import torch\n{code}\n")] == expected
+
+
+def test_options_that_are_put_together_elsewhere() -> None:
+    context = of_text("from transformers import TrainingArguments as A\nA(seed=1, **options)\n")
+    assert context.settings[:1] == (
+        Setting(
+            key="training.framework", value="transformers.Trainer", location=Location(path="x.py", line=2, column=1)
+        ),
+    )
+    assert context.skipped == (
+        Skipped(
+            what="**options",
+            reason="arguments that are put together elsewhere",
+            gap=False,
+            location=Location(path="x.py", line=2, column=13),
+        ),
+    )
+
+
+def test_a_value_of_the_wrong_type_is_skipped() -> None:
+    context = of_text("from transformers import TrainingArguments as A\nA(gradient_accumulation_steps='many')\n")
+    assert [(one.what, one.reason, str(one.location)) for one in context.skipped] == [
+        (
+            "gradient_accumulation_steps",
+            "`many` is no value for training.gradient_accumulation_steps, which is of type int",
+            "x.py:2",
+        )
+    ]
+
+
+DEEP = 100_000
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "`x.py`: imports no library for training"),
+        ("import os\n", "`x.py`: imports no library for training"),
+        ("import torch\n\nprint 'hello'\n", "`x.py:3`: not valid Python {version}: Missing parentheses in call to"),
+        ("import torch\nx = (\n", "`x.py:2`: not valid Python {version}: '(' was never closed"),
+        ("import torch\nx\0y\n", "`x.py:2`: not valid Python: holds a null byte"),
+        ("import torch\nx = '\ud800'\n", "`x.py:2`: not valid Python: holds half a character"),
+        ("\nx" + ".a" * DEEP, "`x.py:2`: nested too deeply"),
+        ("\nx" + "()" * DEEP, "`x.py:2`: nested too deeply"),
+        ("\nx" + "+x" * DEEP, "`x.py:2`: nested too deeply"),
+        ("\n" + "(" * DEEP, "`x.py:2`: nested too deeply"),
+        ("\nf'{x" + ".a" * DEEP + "}'", "`x.py:2`: nested too deeply"),
+        ("-" * DEEP + "1", "`x.py`: nested too deeply"),
+        ("x" * (2 * 1024 * 1024 + 1), "`x.py`: is longer than 2 MiB, which nobody writes"),
+    ],
+)
+def test_malformed(text: str, message: str) -> None:
+    with pytest.raises(Malformed) as raised:
+        of_text(text)
+    assert str(raised.value).startswith(message.format(version=VERSION))
+
+
+def test_names_that_stand_for_one_another_without_end() -> None:
+    lists = "\n".join(f"a{n + 1} = [{', '.join([f'a{n}'] * 50)}]" for n in range(20))
+    mappings = "\n".join(f"b{n + 1} = dict(x=b{n}, y=b{n})" for n in range(60))
+    circles = "a = b\nb = a\nclass C(D): pass\nclass D(C): pass\nC()\n"
+    call = "A(seed=a20, optim=a, gradient_checkpointing_kwargs=b60)\n"
+    text = f"from transformers import TrainingArguments as A\n{circles}{lists}\n{mappings}\n{call}"
+    assert [value for _, key, value in facts(text) if key == "training.seed"] == [None]
+
+
+def test_invalid_escapes_are_not_our_business() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert facts('import torch\nx = "\\d"\ntorch.manual_seed(3)\n') == [(3, "training.seed", 3)]
+
+
+def test_columns_count_characters() -> None:
+    context = of_text("import torch\nx = 'äöü'; torch.manual_seed(3)\n")
+    assert context.settings[0].location == Location(path="x.py", line=2, column=30)
+
+
+def test_recognised_by_its_words() -> None:
+    for path in FIXTURES.glob("*.py"):
+        assert [one.kind for one in candidates(path.name, path.read_text("utf-8"))] == ["python"]
+    assert candidates("setup.py", "from setuptools import setup\nsetup()\n") == []
+
+
+def test_every_key_is_in_the_vocabulary() -> None:
+    keys = {one.key for feed in FEEDS.values() for one in (feed if isinstance(feed, tuple) else (feed,))}
+    assert keys <= KEYS.keys()
+    assert {"code.symbols", "training.checkpointing_before_peft", "training.frozen_embeddings"} <= keys
+
+
+def test_modules_of_the_project_leave_the_symbols_open() -> None:
+    text = "import torch\nfrom .losses import distil\ndistil()\n"
+    stated = [(one.value, one.location.line) for one in of_text(text).settings if one.key == "code.symbols"]
+    assert stated == [((".losses.distil",), 3), (None, 2)]

@@ -1,0 +1,77 @@
+"""Configs of TRL, and of other scripts with transformers' arguments."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradcompat.errors import Malformed
+from gradcompat.formats.document import Document
+from gradcompat.scanners import trl
+from tests.scanners.scanned import fixture, lines, stated
+
+
+def test_a_config_of_trl() -> None:
+    context = trl.scan(fixture("trl/sft.yaml"))
+    assert (context.source, context.kind, context.run, context.skipped) == ("sft.yaml", "trl", True, ())
+    assert context.refers_to == ("Qwen/Qwen3-0.6B/config.json",)
+    assert lines(context) == [
+        (2, "model.name", "Qwen/Qwen3-0.6B"),
+        (2, "model.architecture", ("Qwen3ForCausalLM",)),
+        (3, "model.torch_dtype", "bfloat16"),
+        (4, "model.attn_implementation", "flash_attention_2"),
+        (6, "model.use_cache", False),
+        (8, "peft.method", "lora"),
+        (9, "peft.modules_to_save", True),
+        (10, "quantization.method", "bitsandbytes"),
+        (10, "quantization.bits", 4),
+        (11, "quantization.double_quant", True),
+        (14, "data.sequence_length", 2048),
+        (15, "training.packing", True),
+        (17, "training.per_device_train_batch_size", 4),
+        (18, "training.gradient_accumulation_steps", 4),
+        (19, "training.gradient_checkpointing", True),
+        (20, "training.use_reentrant", False),
+        (21, "precision.mode", "no"),
+        (23, "distributed.strategy", "fsdp"),
+        (23, "fsdp.sharding_strategy", "HYBRID_SHARD"),
+        (23, "fsdp.auto_wrap", True),
+        (25, "fsdp.use_orig_params", True),
+        (26, "training.max_grad_norm", 1.0),
+        (28, "training.torch_compile", True),
+        (29, "training.loss_type", None),
+        (None, "training.framework", "trl"),
+    ]
+
+
+def test_a_config_of_another_script() -> None:
+    context = trl.scan(fixture("trl/script.yaml"))
+    assert (context.source, context.kind, context.run, context.skipped) == ("script.yaml", "transformers", True, ())
+    assert context.refers_to == ("./checkpoints/base/config.json",)
+    assert lines(context) == [
+        (1, "model.name", "./checkpoints/base"),
+        (3, "precision.mode", "bf16"),
+        (4, "training.num_train_epochs", 2.0),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "model_name_or_path: m\nbf16: true\n",
+        "output_dir: x\nbf16: true\nnum_train_epochs: 1\n",
+        "model_name_or_path: [m]\noutput_dir: x\nbf16: true\n",
+    ],
+)
+def test_too_little_is_refused(text: str) -> None:
+    with pytest.raises(Malformed) as caught:
+        trl.scan(Document("c.yaml", text))
+    assert str(caught.value) == "`c.yaml`: is no config of TRL, and has no arguments of transformers' Trainer"
+
+
+def test_a_value_on_the_next_line_is_shown_there() -> None:
+    context = trl.scan(
+        Document("c.yaml", "model_name_or_path:\n  m\nseed:\n  4\noutput_dir: x\nbf16: true\npacking: no\n")
+    )
+    assert stated(context)["training.framework"] == "trl"
+    assert (4, "training.seed", 4) in lines(context)
+    assert (7, "training.packing", False) in lines(context)
