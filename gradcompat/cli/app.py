@@ -157,6 +157,38 @@ def explain(
     raise typer.Exit(run(identifier))
 
 
+@app.command()
+def diagnose(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...",
+            help="What one run has left: logs, tracebacks, trainer_state.json, TensorBoard event files, W&B exports, "
+            "or `-` for a pipe.",
+        ),
+    ],
+    environment: Annotated[
+        str | None,
+        typer.Option("--environment", metavar="TARGET", help="The lockfile, `pip list` or environment of that run."),
+    ] = None,
+    facts: Set = None,
+    form: Format = "text",
+) -> None:
+    """Say what a log or a curve probably shows, why, and what would settle it.
+
+    Exit status: 0 nothing but what is harmless, 1 something recognised, 2 nothing could be read, 3 a part could not.
+
+    Examples:
+
+      gradcompat diagnose train.log
+
+      gradcompat diagnose train.log trainer_state.json --environment uv.lock
+    """
+    from gradcompat.cli.diagnose import run
+
+    raise typer.Exit(run(files, target=environment, facts=facts or [], form=form))
+
+
 @knowledge.command("lint")
 def knowledge_lint(
     path: Annotated[str, typer.Argument(metavar="[FILE]", help="A file of records.")] = "knowledge/issues.yaml",

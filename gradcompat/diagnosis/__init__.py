@@ -1,0 +1,1 @@
+"""Logs and curves of training runs: what they show, and which records explain it."""

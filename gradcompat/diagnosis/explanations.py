@@ -1,0 +1,114 @@
+"""What a curve means where no record is needed to say so: one explanation for each kind of observation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """One explanation.
+
+    Attributes:
+        title: what it probably is.
+        weight: to rank by, as the score of a diagnosis.
+        categories: records of these categories may be its cause, if their versions are those of the run.
+        settles: what would settle it.
+    """
+
+    title: str
+    weight: float
+    categories: frozenset[str] = frozenset()
+    settles: tuple[str, ...] = ()
+    harmless: bool = False
+
+
+_NAN = Explanation(
+    title="The run has gone to NaN: what is learned from there on is worthless",
+    weight=0.7,
+    categories=frozenset({"nan"}),
+    settles=(
+        "the first bad step; a Hugging Face Trainer shows it with logging_nan_inf_filter=False, and prints 0.0 else",
+        "a few steps in fp32 on the same batches: right there, it is the precision; else the data or the model",
+    ),
+)
+_NO_PROGRESS = frozenset({"no-op-training", "lost-gradient", "optimizer"})
+
+EXPLANATIONS: dict[str, Explanation] = {
+    "loss-not-finite": _NAN,
+    "loss-zero": _NAN,
+    "grad-norm-not-finite": _NAN,
+    "grad-norm-overflow": Explanation(
+        title="Single steps overflow in fp16 and are skipped, which is what loss scaling does",
+        weight=0.2,
+        harmless=True,
+    ),
+    "grad-norm-constant": Explanation(
+        title="The gradient norm never changes: it is clipped before it is logged, or it stands for NaN",
+        weight=0.5,
+        categories=frozenset({"clipping", "nan"}),
+        settles=("the norm without clipping, for one step: torch.nn.utils.clip_grad_norm_ with an infinite bound",),
+    ),
+    "grad-norm-zero": Explanation(
+        title="No gradient arrives: nothing is trained",
+        weight=0.6,
+        categories=_NO_PROGRESS,
+        settles=("which parameters have `grad None` or zeros after one backward pass",),
+    ),
+    "grad-norm-spike": Explanation(
+        title="The gradient norm jumps by orders of magnitude",
+        weight=0.4,
+        categories=frozenset({"gradient-scale", "wrong-gradient", "nan"}),
+        settles=("the batch of that step on its own: a spike that comes with it is in the data",),
+    ),
+    "loss-times-accumulation": Explanation(
+        title="The loss is the sum over the micro-batches of a step, not their mean",
+        weight=0.75,
+        categories=frozenset({"loss-scale"}),
+        settles=("the first loss with gradient_accumulation_steps 1 and the same batches: it should be the same",),
+    ),
+    "loss-too-high": Explanation(
+        title="The first loss is worse than knowing nothing: its scale, the labels or the weights are wrong",
+        weight=0.5,
+        categories=frozenset({"loss-scale", "wrong-loss", "weights", "masking"}),
+        settles=(
+            "gradient accumulation, if the loss over it is plausible: --set training.gradient_accumulation_steps=…",
+            "the loss of the untrained model on one batch, from its forward pass alone",
+        ),
+    ),
+    "loss-constant": Explanation(
+        title="The loss does not move: nothing is learned",
+        weight=0.5,
+        categories=_NO_PROGRESS,
+        settles=("whether a trained parameter differs before and after one optimizer step",),
+    ),
+    "learning-rate-zero": Explanation(
+        title="The learning rate is 0: no parameter moves",
+        weight=0.6,
+        categories=frozenset({"optimizer", "no-op-training"}),
+        settles=("the schedule: its number of steps and of warm-up steps, and whether every first step was skipped",),
+    ),
+    "loss-scale-collapse": Explanation(
+        title="The loss scale falls without end: the gradients overflow in fp16 at any scale",
+        weight=0.7,
+        categories=frozenset({"nan", "dtype"}),
+        settles=("bf16 or fp32 for a few steps: a model that was trained in bf16 often does not fit into fp16",),
+    ),
+    "steps-skipped": Explanation(
+        title="Most optimizer steps are skipped for overflow: hardly anything is trained",
+        weight=0.6,
+        categories=frozenset({"nan", "dtype"}),
+        settles=("bf16 or fp32 for a few steps",),
+    ),
+    "losses-repeat": Explanation(
+        title="The same losses come again: the run sees the same data in the same order once more",
+        weight=0.5,
+        categories=frozenset({"data-order", "resume"}),
+        settles=("which samples the first batch after resuming holds",),
+    ),
+    "run-resumed": Explanation(
+        title="The run was resumed from an earlier step, so some steps are there twice",
+        weight=0.1,
+        harmless=True,
+    ),
+}  # fmt: skip

@@ -1,0 +1,345 @@
+"""From what logs show to what it probably is: records whose symptoms were seen and curves that speak for themselves.
+
+A score is no probability. It says how particular a symptom is (one that five records share says little for each), and
+whether the versions and settings of the run are those of the record. A record that they do not allow is ruled out, and
+that is said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gradcompat.diagnosis.explanations import EXPLANATIONS, Explanation
+from gradcompat.matcher import Names, match
+from gradcompat.model.diagnosis import Diagnosis, Observation, RuledOut, Seen
+from gradcompat.model.environment import Environment, Location
+from gradcompat.model.finding import Finding
+from gradcompat.model.issue import CodeRemedy, Issue, PackageTerm, SettingRemedy, VersionRemedy
+from gradcompat.phrases import entry_text, joined, value_text, versions_text
+from gradcompat.truth import Truth
+from gradcompat.versions import ALL, locate
+
+_PARTICULAR = 0.85  # what a symptom is worth that only one record has
+_BY_CATEGORY = 0.45  # what an observation is worth for a record that only speaks of the same kind of harm
+_CONDITIONAL = 0.7
+_UNSEEN = 0.6
+_NOT_ON_THE_WAY = 0.75
+_EACH_PACKAGE = 1.05
+_MOST_QUESTIONS = 4
+_MOST_CHANGES = 3
+
+_METRIC = re.compile(r"['\"](?:loss|grad_norm|learning_rate)['\"]")
+_PLACE = re.compile(r"\\?\.py(?:\\b|\$)?$")
+# Folders in site-packages that have other names than their packages.
+_FOLDERS = {
+    "pytorch-lightning": ("pytorch_lightning", "lightning", "lightning_fabric"),
+    "flash-attn": ("flash_attn",),
+    "scikit-learn": ("sklearn",),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What one file shows.
+
+    Attributes:
+        path: how it is shown.
+        hits: text of a pattern → how often it was seen, and the first places; None where no text was searched.
+        observations: what its curves show.
+        modules: packages that tracebacks pass through, by the names of their folders.
+        errors: the text of each error → its first line.
+    """
+
+    path: str
+    hits: Mapping[str, tuple[int, Mapping[int, str]]] | None = None
+    observations: Sequence[Observation] = ()
+    modules: frozenset[str] = frozenset()
+    errors: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Candidate:
+    """A record with what speaks for it."""
+
+    issue: Issue
+    because: list[Seen] = field(default_factory=list)
+    patterns: set[str] = field(default_factory=set)
+    kinds: set[str] = field(default_factory=set)  # of observations that its symptoms describe
+    related: set[str] = field(default_factory=set)  # of observations that are only of its category
+
+
+def _is_metric(pattern: str) -> bool:
+    """Does the pattern describe a line of metrics?
+
+    Whether such a line means anything, the whole curve says: 0.0 is the first loss of many reinforcement learners.
+    """
+    return _METRIC.search(pattern) is not None
+
+
+def diagnose(
+    evidence: Sequence[Evidence], environment: Environment, issues: Sequence[Issue], names: Names
+) -> tuple[tuple[Diagnosis, ...], tuple[RuledOut, ...], tuple[Seen, ...]]:
+    """Explain what was seen.
+
+    Returns:
+        The explanations, the most probable first and the harmless ones last; the records that are ruled out; and the
+        errors that nothing explains.
+    """
+    findings: dict[str, list[Finding]] = {}
+    for finding in match(environment, issues, names):
+        findings.setdefault(finding.issue.id, []).append(finding)
+    candidates: list[_Candidate] = []
+    ruled_out: list[RuledOut] = []
+    for candidate in _candidates(evidence, issues, findings):
+        excluded = _excluded(candidate.issue, findings.get(candidate.issue.id, []), names)
+        if excluded is None or _is_harmless(candidate.issue):
+            candidates.append(candidate)
+        else:
+            ruled_out.append(RuledOut(issue=candidate.issue.id, title=candidate.issue.summary, sentence=excluded))
+    sharing = Counter(pattern for candidate in candidates for pattern in candidate.patterns)
+    modules = frozenset().union(*(one.modules for one in evidence))
+    diagnoses = [
+        _from_record(candidate, findings.get(candidate.issue.id, []), sharing, modules, names)
+        for candidate in candidates
+    ]
+    told = {kind for one in candidates if _explains_curves(one) for kind in one.kinds}
+    diagnoses += _from_curves(evidence, told)
+    diagnoses.sort(key=lambda one: (one.harmless, -one.score, one.issue or ""))
+    return tuple(diagnoses), tuple(ruled_out), tuple(_unexplained(evidence, candidates))
+
+
+def _candidates(
+    evidence: Sequence[Evidence], issues: Iterable[Issue], findings: Mapping[str, Sequence[Finding]]
+) -> Iterable[_Candidate]:
+    for issue in issues:
+        candidate = _Candidate(issue)
+        for pattern in issue.symptoms:
+            if _is_metric(pattern):
+                _described(candidate, pattern, evidence)
+                continue
+            for one in evidence:
+                if one.hits is not None and pattern in one.hits:
+                    candidate.patterns.add(pattern)
+                    candidate.because.append(_message(one.path, *one.hits[pattern]))
+        # A traceback passes through a file for many reasons: a place alone is no symptom.
+        if all(_PLACE.search(pattern) for pattern in candidate.patterns):
+            candidate.because, candidate.patterns = candidate.because if candidate.kinds else [], set()
+        if _explains_curves(candidate):
+            _beside(candidate, evidence)
+        elif any(finding.status != "not_affected" for finding in findings.get(issue.id, ())):
+            _related(candidate, evidence)
+        if candidate.because:
+            yield candidate
+
+
+def _message(path: str, count: int, places: Mapping[int, str]) -> Seen:
+    line = min(places)
+    times = "once" if count == 1 else f"{count:,} times"
+    return Seen(sentence=f"this is there {times}", location=Location(path=path, line=line), text=places[line])
+
+
+def _described(candidate: _Candidate, pattern: str, evidence: Iterable[Evidence]) -> None:
+    """Observations whose example line has the symptom, in files that are not known to print lines of another kind."""
+    for one in evidence:
+        if one.hits is not None and pattern not in one.hits:
+            continue
+        for observation in one.observations:
+            if not observation.harmless and re.search(pattern, observation.example):
+                candidate.patterns.add(pattern)
+                if observation.kind not in candidate.kinds:
+                    candidate.kinds.add(observation.kind)
+                    candidate.because.append(_observed(one.path, observation))
+
+
+def _explains_curves(candidate: _Candidate) -> bool:
+    """Does the record say what a curve means, rather than why it came to that?"""
+    return candidate.issue.informational and bool(candidate.kinds)
+
+
+def _beside(candidate: _Candidate, evidence: Iterable[Evidence]) -> None:
+    """Further observations that mean the same as those that the record explains."""
+    meant = {id(EXPLANATIONS.get(kind)) for kind in candidate.kinds}
+    for one in evidence:
+        for observation in one.observations:
+            if observation.kind not in candidate.kinds and id(EXPLANATIONS.get(observation.kind)) in meant:
+                candidate.because.append(_observed(one.path, observation))
+
+
+def _related(candidate: _Candidate, evidence: Iterable[Evidence]) -> None:
+    """Observations of the harm that the record speaks of, where nothing nearer speaks for it."""
+    if candidate.because or candidate.issue.informational:
+        return
+    for one in evidence:
+        for observation in one.observations:
+            explanation = EXPLANATIONS.get(observation.kind)
+            if (
+                explanation is None
+                or observation.harmless
+                or not explanation.categories & {*candidate.issue.categories}
+            ):
+                continue
+            candidate.related.add(observation.kind)
+            candidate.because.append(_observed(one.path, observation))
+
+
+def _observed(path: str, observation: Observation) -> Seen:
+    line = (observation.lines[0] or None) if observation.lines else None
+    return Seen(sentence=observation.sentence, location=Location(path=path, line=line))
+
+
+def _is_harmless(issue: Issue) -> bool:
+    return issue.informational and set(issue.categories) == {"behaviour-change"}
+
+
+def _excluded(issue: Issue, findings: Sequence[Finding], names: Names) -> str | None:
+    """Why the record cannot apply, if its packages are listed and no choice of them is affected."""
+    if not findings or any(finding.status != "not_affected" for finding in findings):
+        return None
+    for finding in findings:
+        for package in finding.packages:
+            window = None if package.version is None else locate(package.version, unreleased=package.unreleased)
+            wanted = [
+                term.versions
+                for combination in issue.affected
+                for term in combination.terms
+                if isinstance(term, PackageTerm) and term.name == names.canonical(package)
+            ]
+            if window is not None and wanted and all(one.truth(window) is Truth.NO for one in wanted):
+                ranges = joined(tuple(dict.fromkeys(versions_text(one) for one in wanted)))
+                return f"{entry_text(package)} ({package.location}) is not in {ranges}"
+    return "what is known of the run does not fit it"
+
+
+def _from_record(
+    candidate: _Candidate, findings: Sequence[Finding], sharing: Counter[str], modules: frozenset[str], names: Names
+) -> Diagnosis:
+    issue = candidate.issue
+    doubt = 1.0
+    for pattern in candidate.patterns:
+        doubt *= 1 - _PARTICULAR / sharing[pattern]
+    for _ in candidate.related:
+        doubt *= 1 - _BY_CATEGORY
+    score = 1 - doubt
+    if _explains_curves(candidate):
+        # What a curve means stands before why: the causes hang on it.
+        score = max(score, _PARTICULAR)
+    because = list(candidate.because)
+    against: list[str] = []
+    settles: list[str] = []
+    finding = min(findings, key=lambda one: ("affected", "conditional", "not_affected").index(one.status), default=None)
+    packages = _packages(issue)
+    if finding is None:
+        score *= 1 if _explains_curves(candidate) else _UNSEEN
+        against.append(f"no version of {joined(packages)} was seen")
+        settles.append(f"the versions of the run, --environment LOCKFILE: {_conditions(issue)}")
+    elif finding.status == "not_affected":  # a harmless one: what it explains is the same in other versions
+        score *= _UNSEEN
+    else:
+        here = Location(path=finding.source)
+        because += [Seen(sentence=one.sentence, location=one.location or here) for one in finding.because]
+        if finding.status == "conditional":
+            score *= _CONDITIONAL
+            simplest = min(finding.unknown, key=len)
+            against.append("only if " + " and ".join(one.sentence for one in simplest))
+            keys = [one.key for one in simplest if "." in one.key][:_MOST_QUESTIONS]
+            if keys:
+                settles.append("what you know: " + " ".join(f"--set {key}=…" for key in keys))
+            unlisted = [one.key for one in simplest if one.unlisted]
+            if unlisted:
+                settles.append(f"the version of {joined(tuple(unlisted), 'and')}, --environment LOCKFILE")
+    listed = {names.canonical(package) for one in findings for package in one.packages}
+    if modules and candidate.patterns and not _is_harmless(issue):
+        missing = tuple(name for name in packages if name not in listed and not modules & {*_folders(name)})
+        if missing:
+            score *= _NOT_ON_THE_WAY ** len(missing)
+            against.append(f"no traceback passes through {joined(missing)}")
+    # Of two that a message could mean, the one more of whose packages are there.
+    score *= _EACH_PACKAGE ** max(0, len(listed) - 1)
+    settles += _tries(issue)
+    return Diagnosis(
+        title=issue.summary,
+        score=round(min(score, 0.99), 3),
+        because=tuple(dict.fromkeys(because)),
+        against=tuple(against),
+        settles=tuple(settles),
+        issue=issue.id,
+        harmless=_is_harmless(issue),
+    )
+
+
+def _packages(issue: Issue) -> tuple[str, ...]:
+    names = (term.name for one in issue.affected for term in one.terms if isinstance(term, PackageTerm))
+    return tuple(dict.fromkeys(names))
+
+
+def _folders(name: str) -> tuple[str, ...]:
+    return _FOLDERS.get(name, (name.replace("-", "_"),))
+
+
+def _conditions(issue: Issue) -> str:
+    """The versions that it takes, as the shortest of its combinations has them."""
+    combinations = [[term for term in one.terms if isinstance(term, PackageTerm)] for one in issue.affected]
+    shortest = min(combinations, key=len)
+    text = " and ".join(
+        term.name if term.versions == ALL else f"{term.name} {versions_text(term.versions)}" for term in shortest
+    )
+    return f"it takes {text}" if len(combinations) == 1 else f"it takes {text}, or another of its combinations"
+
+
+def _tries(issue: Issue) -> list[str]:
+    """What would make it go away, if it is this."""
+    changes: list[str] = []
+    for remedy in issue.remedies:
+        match remedy:
+            case VersionRemedy(package=package, versions=versions):
+                changes.append(f"{package} {versions_text(versions)}")
+            case SettingRemedy(key=key, value=value):
+                changes.append(f"{key} {value_text(value)}")
+            case CodeRemedy():
+                pass
+    return [f"whether it goes away with {joined(tuple(changes[:_MOST_CHANGES]))}"] if changes else []
+
+
+def _from_curves(evidence: Iterable[Evidence], told: set[str]) -> list[Diagnosis]:
+    """One diagnosis for each explanation, with all observations that it explains.
+
+    Args:
+        evidence: what was seen.
+        told: kinds of observations that an informational record explains better.
+    """
+    seen: dict[int, tuple[Explanation, list[Seen]]] = {}
+    for one in evidence:
+        kinds = {observation.kind for observation in one.observations}
+        for observation in one.observations:
+            explanation = EXPLANATIONS.get(observation.kind) or Explanation(
+                title=observation.sentence[:1].upper() + observation.sentence[1:],
+                weight=0.3,
+                harmless=observation.harmless,
+            )
+            same = {kind for kind in kinds if EXPLANATIONS.get(kind) is explanation}
+            if not same & told:
+                seen.setdefault(id(explanation), (explanation, []))[1].append(_observed(one.path, observation))
+    return [
+        Diagnosis(
+            title=explanation.title,
+            # Two signs of the same are more than one.
+            score=round(1 - (1 - explanation.weight) ** (1 + 0.2 * (len(because) - 1)), 3),
+            because=tuple(because),
+            settles=explanation.settles,
+            harmless=explanation.harmless,
+        )
+        for explanation, because in seen.values()
+    ]
+
+
+def _unexplained(evidence: Iterable[Evidence], candidates: Sequence[_Candidate]) -> Iterable[Seen]:
+    patterns = {pattern for candidate in candidates for pattern in candidate.patterns}
+    for one in evidence:
+        hits = one.hits or {}
+        lines = {line for pattern in patterns if pattern in hits for line in hits[pattern][1]}
+        for text, line in one.errors.items():
+            if line not in lines and not any(re.search(pattern, text) for pattern in patterns):
+                yield Seen(sentence="an error", location=Location(path=one.path, line=line), text=text)

@@ -1,0 +1,96 @@
+"""One step of a run as the detectors take it, and how numbers and places are put into sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The metrics of one line; None for those that it does not state. ``line`` is 0 where there are no lines."""
+
+    line: int
+    loss: float | None = None
+    grad_norm: float | None = None
+    learning_rate: float | None = None
+    epoch: float | None = None
+    step: float | None = None
+    loss_scale: float | None = None
+    skipped: float | None = None
+    scale_at_minimum: bool = False
+    other_objective: bool = False
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, float], line: int) -> Step:
+        """From metrics by their canonical names."""
+        get = values.get
+        return cls(
+            line=line,
+            loss=get("loss"),
+            grad_norm=get("grad_norm"),
+            learning_rate=get("learning_rate"),
+            epoch=get("epoch"),
+            step=get("step"),
+            loss_scale=get("loss_scale"),
+            skipped=get("skipped"),
+            scale_at_minimum="loss_scale_minimum" in values,
+            other_objective="other_objective" in values,
+        )
+
+    @property
+    def position(self) -> tuple[float, float] | None:
+        """Where in the run it is, to be compared with others of the run."""
+        if self.epoch is None and self.step is None:
+            return None
+        # A whole epoch counts with steps that begin again in each; a broken one says it all, and steps count through.
+        epoch = self.epoch if self.epoch is not None and math.isfinite(self.epoch) else 0.0
+        step = self.step if self.step is not None and math.isfinite(self.step) else 0.0
+        return (epoch, step)
+
+    @property
+    def example(self) -> str:
+        """As a Trainer would have printed it."""
+        pairs = (
+            ("loss", self.loss),
+            ("grad_norm", self.grad_norm),
+            ("learning_rate", self.learning_rate),
+            ("epoch", self.epoch),
+        )
+        return "{" + ", ".join(f"'{name}': {value!r}" for name, value in pairs if value is not None) + "}"
+
+
+def is_behind(position: tuple[float, float], other: tuple[float, float]) -> bool:
+    """Whether a run went back from ``other`` to ``position``.
+
+    Where the epoch falls and the step rises, it is the epoch that is wrong: with streamed data nobody knows its length.
+    """
+    return position < other and position[1] <= other[1]
+
+
+class Places:
+    """The first lines of something, a few: where to look."""
+
+    _MOST = 3
+
+    def __init__(self) -> None:
+        self.lines: tuple[int, ...] = ()
+        self.example = ""
+
+    def add(self, step: Step) -> None:
+        """Note a step, if there is still room."""
+        if not self.example:
+            self.example = step.example
+        if step.line and len(self.lines) < self._MOST:
+            self.lines = (*self.lines, step.line)
+
+
+def shown(value: float) -> str:
+    """A number for a sentence: ``0.0312``, ``138``, ``1.5e+06``, ``nan``."""
+    return f"{value:.4g}"
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 step``, ``2 steps``."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -1,0 +1,85 @@
+"""The symptoms of the records, made ready to be looked for in logs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from gradcompat.diagnosis.anchors import ignores_case, pieces
+from gradcompat.model.issue import Issue
+
+_WINDOW = 4_000  # characters that a pattern is tried on at once
+_OVERLAP = 1_000
+_SHORTEST_WRAPPED = 60  # no terminal is narrower; a shorter line has not been wrapped
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One expression, whichever records have it among their symptoms."""
+
+    text: str
+    expression: re.Pattern[str]
+    pieces: tuple[bytes, ...]
+    caseless: bool
+
+    def among(self, shape: bytes, lowered: bytes) -> bool:
+        """Can a line of that shape match?"""
+        return any(one in (lowered if self.caseless else shape) for one in self.pieces)
+
+
+def patterns_of(issues: Iterable[Issue]) -> tuple[tuple[Pattern, ...], tuple[tuple[str, str], ...]]:
+    """Every distinct pattern of these records, and what cannot be searched for, as pairs of a text and a reason."""
+    patterns: dict[str, Pattern] = {}
+    useless: dict[str, str] = {}
+    for text in dict.fromkeys(symptom for issue in issues for symptom in issue.symptoms):
+        try:
+            patterns[text] = Pattern(text, re.compile(text), pieces(text), ignores_case(text))
+        except re.error as error:
+            useless[text] = f"is no regular expression: {error}"
+        except ValueError:
+            useless[text] = "has no words that a line could be searched for"
+    return tuple(patterns.values()), tuple(useless.items())
+
+
+def find(pattern: Pattern, text: str) -> int | None:
+    """Where in a line the pattern matches; Windows' paths are read with slashes."""
+    for start in range(0, max(1, len(text) - _OVERLAP), _WINDOW - _OVERLAP):
+        piece = text[start : start + _WINDOW]
+        match = pattern.expression.search(piece)
+        if match is None and "\\" in piece and "/" in pattern.text:
+            match = pattern.expression.search(piece.replace("\\", "/"))
+        if match is not None:
+            return start + match.start()
+    return None
+
+
+def find_wrapped(pattern: Pattern, texts: Sequence[str], lengths: Sequence[int], middle: int) -> tuple[int, int] | None:
+    """Where the pattern matches in a line and its neighbours, taken for one line that a terminal has wrapped.
+
+    Args:
+        pattern: what is looked for.
+        texts: a few lines in their order.
+        lengths: how long they are with prefix and frame.
+        middle: which of them holds a piece of it.
+
+    Returns:
+        The index of the line that the match begins in, and where in it.
+    """
+    first = middle
+    while first > 0 and lengths[first - 1] >= _SHORTEST_WRAPPED:
+        first -= 1
+    last = middle
+    while last + 1 < len(texts) and lengths[last] >= _SHORTEST_WRAPPED:
+        last += 1
+    if first == last:
+        return None
+    lines = [texts[first], *(text.lstrip() for text in texts[first + 1 : last + 1])]
+    for glue in ("", " "):  # cut at a column, or between words
+        offset = find(pattern, glue.join(lines))
+        if offset is not None:
+            for index, line in enumerate(lines):
+                if offset < len(line) + len(glue):
+                    return first + index, offset
+                offset -= len(line) + len(glue)
+    return None

@@ -1,0 +1,51 @@
+"""A diagnosis as JSON, for other programs. Keys may be added; none is taken away."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TextIO
+
+from gradcompat.model.diagnosis import DiagnosisReport, Seen
+from gradcompat.model.environment import Location
+
+SCHEMA_VERSION = 1
+
+
+def render(report: DiagnosisReport, out: TextIO) -> None:
+    """Write the report as one JSON object."""
+    data = {
+        "schema_version": SCHEMA_VERSION,
+        "knowledge": {"records": report.records, "date": report.date},
+        "files": [
+            {"path": file.path, "kind": file.kind, "lines": file.lines, "steps": file.steps} for file in report.files
+        ],
+        "versions": [_seen(seen) for seen in report.versions],
+        "diagnoses": [
+            {
+                "title": diagnosis.title,
+                "issue": diagnosis.issue,
+                "score": diagnosis.score,
+                "harmless": diagnosis.harmless,
+                "because": [_seen(seen) for seen in diagnosis.because],
+                "against": list(diagnosis.against),
+                "settles": list(diagnosis.settles),
+            }
+            for diagnosis in report.diagnoses
+        ],
+        "ruled_out": [{"issue": one.issue, "title": one.title, "sentence": one.sentence} for one in report.ruled_out],
+        "unexplained": [_seen(seen) for seen in report.unexplained],
+        "skipped": [
+            {"what": skipped.what, "reason": skipped.reason, "gap": skipped.gap, **_place(skipped.location)}
+            for skipped in report.skipped
+        ],
+        "exit_status": report.exit_status,
+    }
+    out.write(json.dumps(data, ensure_ascii=False, indent=1) + "\n")
+
+
+def _seen(seen: Seen) -> dict[str, Any]:
+    return {"sentence": seen.sentence, "text": seen.text, **_place(seen.location)}
+
+
+def _place(location: Location | None) -> dict[str, Any]:
+    return {"path": None if location is None else location.path, "line": None if location is None else location.line}

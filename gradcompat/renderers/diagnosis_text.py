@@ -1,0 +1,100 @@
+"""A diagnosis for people: what it probably is, what speaks for it with file and line, and what would settle it."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from gradcompat.model.diagnosis import Diagnosis, DiagnosisReport, ReadFile, Seen
+from gradcompat.phrases import counted
+from gradcompat.renderers.terminal import safe, skipped_text, width, wrapped
+
+_LABEL = 8
+_MOST_REASONS = 6
+_MOST_RULED_OUT = 8
+
+
+def render(report: DiagnosisReport, out: TextIO) -> None:
+    """Write the whole report."""
+    columns = width()
+    for file in report.files:
+        out.write(safe(_file(file)) + "\n")
+    if report.versions:
+        paths = {seen.location.path for seen in report.versions} | {file.path for file in report.files}
+        text = ", ".join(f"{seen.sentence} ({_place(seen, len(paths) == 1)})" for seen in report.versions)
+        out.write(wrapped(text, columns, "  with ", "    ") + "\n")
+    out.write("\n" if report.files else "")
+    serious = [one for one in report.diagnoses if not one.harmless]
+    for rank, diagnosis in enumerate(serious, start=1):
+        _diagnosis(f"{rank}. ", diagnosis, columns, out)
+    harmless = [one for one in report.diagnoses if one.harmless]
+    if harmless:
+        out.write("Nothing to worry about:\n\n")
+        for diagnosis in harmless:
+            _diagnosis("- ", diagnosis, columns, out)
+    if report.ruled_out:
+        out.write("Looks like these, and cannot be:\n")
+        for one in report.ruled_out[:_MOST_RULED_OUT]:
+            out.write(wrapped(f"{one.title}: {one.sentence}", columns, f"  {one.issue} ", "    ") + "\n")
+        if len(report.ruled_out) > _MOST_RULED_OUT:
+            out.write(f"  and {len(report.ruled_out) - _MOST_RULED_OUT} more\n")
+        out.write("\n")
+    if report.unexplained:
+        out.write("Errors that no record describes:\n")
+        for seen in report.unexplained:
+            out.write(wrapped(f"{seen.location}  {seen.text}", columns, "  ", "    ") + "\n")
+        out.write("\n")
+    for skipped in report.skipped:
+        out.write(wrapped(skipped_text(skipped), columns, "  ", "    ") + "\n")
+    out.write("\n" if report.skipped else "")
+    out.write(_summary(report, len(serious)) + "\n")
+
+
+def _place(seen: Seen, alone: bool) -> str:
+    """The place, without the file where there is only one."""
+    return f"line {seen.location.line}" if alone and seen.location.line is not None else str(seen.location)
+
+
+def _file(file: ReadFile) -> str:
+    parts = [file.kind] if file.lines is None else [file.kind, counted(file.lines, "line")]
+    if file.steps:
+        parts.append(f"{counted(file.steps, 'step')} with metrics")
+    return f"{file.path}: {', '.join(parts)}"
+
+
+def _diagnosis(mark: str, diagnosis: Diagnosis, columns: int, out: TextIO) -> None:
+    head = f"{mark}{diagnosis.issue}: " if diagnosis.issue else mark
+    out.write(wrapped(diagnosis.title, columns, head, " " * len(mark)) + "\n")
+    for index, seen in enumerate(diagnosis.because[:_MOST_REASONS]):
+        out.write(_line("because" if index == 0 else "", _reason(seen), columns))
+    if len(diagnosis.because) > _MOST_REASONS:
+        out.write(_line("", f"and {len(diagnosis.because) - _MOST_REASONS} more", columns))
+    for index, sentence in enumerate(diagnosis.against):
+        out.write(_line("but" if index == 0 else "", sentence, columns))
+    for index, sentence in enumerate(diagnosis.settles):
+        out.write(_line("settles" if index == 0 else "", sentence, columns))
+    if diagnosis.issue is not None:
+        out.write(_line("more", f"gradcompat explain {diagnosis.issue}", columns))
+    out.write("\n")
+
+
+def _reason(seen: Seen) -> str:
+    if seen.text is None:
+        return f"{seen.sentence} ({seen.location})"
+    return f"{seen.location}  {seen.text}" + ("" if seen.sentence.endswith(" once") else f" ({seen.sentence})")
+
+
+def _line(label: str, text: str, columns: int) -> str:
+    return wrapped(text, columns, f"   {label:<{_LABEL}} ", f"   {'':<{_LABEL}} ") + "\n"
+
+
+def _summary(report: DiagnosisReport, serious: int) -> str:
+    if not report.files:
+        return "nothing could be read"
+    found = "nothing recognised" if not serious else counted(serious, "explanation")
+    harmless = len(report.diagnoses) - serious
+    if harmless:
+        found += f", {harmless} of no concern"
+    gaps = sum(1 for skipped in report.skipped if skipped.gap)
+    if gaps:
+        found += f", {gaps} not read"
+    return f"{found} ({counted(report.records, 'record')} of {report.date})"

@@ -1,0 +1,294 @@
+"""From what was seen to what it probably is."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import pytest
+
+from gradcompat.diagnosis.explanations import EXPLANATIONS
+from gradcompat.diagnosis.ranking import Evidence, diagnose
+from gradcompat.model.diagnosis import Diagnosis, DiagnosisReport, Observation, ReadFile, RuledOut, Seen
+from gradcompat.model.environment import Environment, Location, Skipped
+from gradcompat.model.issue import Issue, SettingRemedy, VersionRemedy
+from gradcompat.renderers import diagnosis_json, diagnosis_text
+from gradcompat.versions import VersionSet
+from tests.building import NAMES, compares, environment, equals, issue, package, versions
+from tests.diagnosis.reading import with_symptoms
+
+ELEMENT = "element 0 of tensors does not require grad"
+NOTHING = Environment(source="", kind="log", packages=(), closed=False)
+
+PEFT = with_symptoms(
+    issue(
+        (versions("transformers", "<5.0.0"), versions("peft"), equals("training.use_reentrant", True)),
+        identifier="GC-0001",
+        remedies=(
+            SettingRemedy(key="training.use_reentrant", value=False),
+            VersionRemedy(kind="upgrade", package="transformers", versions=VersionSet.parse(">=5.0.0")),
+        ),
+    ),
+    ELEMENT,
+)
+LIGHTNING = with_symptoms(
+    issue((versions("pytorch-lightning", "<2.0.7"), versions("transformers", ">=4.30.0")), identifier="GC-0002"),
+    ELEMENT,
+    r"loops/optimization/automatic\.py",
+)
+PRINTS = replace(
+    with_symptoms(
+        issue((versions("transformers", "<5.0.0"),), identifier="GC-0003", level="note", informational=True),
+        "requires_grad False",
+    ),
+    categories=("behaviour-change",),
+)
+LOSS_ZERO = replace(
+    with_symptoms(
+        issue((versions("transformers", ">=4.10.3"),), identifier="GC-0004", level="note", informational=True),
+        r"'loss': 0\.0[,}]",
+    ),
+    categories=("nan",),
+)
+SCALE = replace(
+    issue(
+        (versions("transformers", ">=4.49.0,<4.52.0"), compares("training.gradient_accumulation_steps", ">", 1)),
+        identifier="GC-0005",
+    ),
+    categories=("loss-scale",),
+)
+ALL = (PEFT, LIGHTNING, PRINTS, LOSS_ZERO, SCALE)
+
+
+def seen(pattern: str, line: int = 7, count: int = 1) -> Evidence:
+    return Evidence(path="x.log", hits={pattern: (count, {line: "the text there"})})
+
+
+def observed(kind: str, example: str = "", *, harmless: bool = False) -> Observation:
+    return Observation(kind=kind, sentence=f"{kind} was seen", lines=(3, 4), example=example, harmless=harmless)
+
+
+def ids(diagnoses: tuple[Diagnosis, ...]) -> list[str | None]:
+    return [one.issue for one in diagnoses]
+
+
+def told(
+    evidence: Evidence, known: Environment = NOTHING, issues: tuple[Issue, ...] = ALL
+) -> tuple[tuple[Diagnosis, ...], tuple[RuledOut, ...]]:
+    diagnoses, ruled_out, _ = diagnose([evidence], known, issues, NAMES)
+    return diagnoses, ruled_out
+
+
+def test_one_record_of_which_everything_fits() -> None:
+    known = environment(
+        package("transformers", "4.57.6"), package("peft", "0.18.0"), settings={"training.use_reentrant": True}
+    )
+    diagnoses, _ = told(seen(ELEMENT), known, (PEFT,))
+    assert diagnoses == (
+        Diagnosis(
+            title="The loss is wrong",
+            score=0.892,
+            because=(
+                Seen(
+                    sentence="this is there once",
+                    location=Location(path="x.log", line=7),
+                    text="the text there",
+                ),
+                Seen(sentence="transformers 4.57.6 is in <5.0.0", location=Location(path="uv.lock", line=1)),
+                Seen(sentence="peft 0.18.0 is there", location=Location(path="uv.lock", line=1)),
+                Seen(sentence="training.use_reentrant is true", location=Location(path="uv.lock", line=1)),
+            ),
+            settles=("whether it goes away with training.use_reentrant false or transformers >=5.0.0",),
+            issue="GC-0001",
+        ),
+    )
+
+
+def test_what_was_not_seen_stays_an_if() -> None:
+    (diagnosis,), _ = told(seen(ELEMENT), environment(package("transformers", "4.57.6"), package("peft", "1")), (PEFT,))
+    assert diagnosis.against == ("only if training.use_reentrant is true",)
+    assert diagnosis.settles[0] == "what you know: --set training.use_reentrant=…"
+
+
+def test_without_versions_it_says_which_would_settle_it() -> None:
+    (diagnosis,), _ = told(seen(ELEMENT), NOTHING, (PEFT,))
+    assert diagnosis.against == ("no version of transformers or peft was seen",)
+    assert diagnosis.settles[0] == (
+        "the versions of the run, --environment LOCKFILE: it takes transformers <5.0.0 and peft"
+    )
+
+
+def test_another_version_rules_out() -> None:
+    known = environment(package("transformers", "5.0.0", line=9), package("peft", "0.18.0"))
+    assert told(seen(ELEMENT), known, (PEFT,)) == (
+        (),
+        (
+            RuledOut(
+                issue="GC-0001",
+                title="The loss is wrong",
+                sentence="transformers 5.0.0 (uv.lock:9) is not in <5.0.0",
+            ),
+        ),
+    )
+
+
+def test_a_message_that_records_share_says_less_for_each() -> None:
+    alone, _ = told(seen(ELEMENT), NOTHING, (PEFT,))
+    shared, _ = told(seen(ELEMENT), NOTHING, (PEFT, LIGHTNING))
+    assert alone[0].score > max(one.score for one in shared)
+
+
+def test_the_way_of_the_traceback_ranks() -> None:
+    evidence = replace(seen(ELEMENT), modules=frozenset({"transformers", "peft", "torch"}))
+    diagnoses, _ = told(evidence)
+    assert ids(diagnoses) == ["GC-0001", "GC-0002"]
+    assert diagnoses[1].against[1] == "no traceback passes through pytorch-lightning"
+    evidence = replace(seen(ELEMENT), modules=frozenset({"transformers", "lightning", "torch"}))
+    assert ids(told(evidence)[0]) == ["GC-0002", "GC-0001"]
+
+
+def test_a_place_alone_is_no_symptom() -> None:
+    assert told(seen(r"loops/optimization/automatic\.py")) == ((), ())
+    both = Evidence(
+        path="x.log", hits={pattern: (1, {5: ""}) for pattern in (ELEMENT, r"loops/optimization/automatic\.py")}
+    )
+    assert ids(told(both)[0])[0] == "GC-0002"
+
+
+def test_what_is_harmless_comes_last_and_in_every_version() -> None:
+    evidence = Evidence(path="x.log", hits={ELEMENT: (1, {5: ""}), "requires_grad False": (2, {1: ""})})
+    diagnoses, _ = told(evidence, environment(package("transformers", "5.0.0"), closed=False))
+    assert [(one.issue, one.harmless) for one in diagnoses] == [("GC-0002", False), ("GC-0003", True)]
+
+
+def test_a_record_explains_what_a_loss_of_zero_means_with_all_that_means_the_same() -> None:
+    zero = observed("loss-zero", "{'loss': 0.0, 'grad_norm': nan}")
+    evidence = Evidence(path="state.json", observations=[zero, observed("grad-norm-not-finite")])
+    (diagnosis,), _ = told(evidence)
+    assert (diagnosis.issue, diagnosis.score) == ("GC-0004", 0.85)
+    assert [one.sentence for one in diagnosis.because] == ["loss-zero was seen", "grad-norm-not-finite was seen"]
+
+
+def test_what_a_curve_means_stands_before_why_it_came_to_that() -> None:
+    race = with_symptoms(issue((versions("deepspeed", "<0.19"),), identifier="GC-0002"), *LOSS_ZERO.symptoms)
+    evidence = Evidence(path="state.json", observations=[observed("loss-zero", "{'loss': 0.0, 'grad_norm': nan}")])
+    diagnoses, _ = told(evidence, environment(package("deepspeed", "0.12.4"), closed=False), (race, LOSS_ZERO))
+    assert ids(diagnoses) == ["GC-0004", "GC-0002"]
+
+
+def test_lines_of_another_tool_are_not_those_of_the_record() -> None:
+    zero = observed("loss-zero", "{'loss': 0.0, 'grad_norm': nan}")
+    (diagnosis,), _ = told(Evidence(path="mm.log", hits={}, observations=[zero]))
+    assert (diagnosis.issue, diagnosis.title) == (None, EXPLANATIONS["loss-zero"].title)
+
+
+def test_a_line_that_the_curve_does_not_bear_out_is_none() -> None:
+    """A reinforcement learner begins with a loss of 0."""
+    assert told(seen(r"'loss': 0\.0[,}]")) == ((), ())
+
+
+def test_records_of_the_same_harm_are_named_where_their_versions_are_seen() -> None:
+    evidence = Evidence(path="x.log", hits={}, observations=[observed("loss-times-accumulation")])
+    assert ids(told(evidence)[0]) == [None]
+    known = environment(package("transformers", "4.49.0"), settings={"training.gradient_accumulation_steps": 8})
+    diagnoses, _ = told(evidence, known)
+    assert ids(diagnoses) == [None, "GC-0005"]
+    assert ids(told(evidence, environment(package("transformers", "4.52.1")))[0]) == [None]
+
+
+def test_two_signs_of_the_same_are_one_explanation() -> None:
+    one = Evidence(path="a", observations=[observed("loss-not-finite")])
+    two = Evidence(path="a", observations=[observed("loss-not-finite"), observed("grad-norm-not-finite")])
+    (first,), (second,) = told(one)[0], told(two)[0]
+    assert len(second.because) == 2
+    assert second.score > first.score
+
+
+def test_a_kind_without_an_explanation_is_still_said() -> None:
+    (diagnosis,), _ = told(Evidence(path="a", observations=[observed("of-tomorrow")]))
+    assert diagnosis.title == "Of-tomorrow was seen"
+
+
+@pytest.mark.parametrize("kind", ["grad-norm-overflow", "run-resumed"])
+def test_harmless_curves_are_harmless(kind: str) -> None:
+    (diagnosis,), _ = told(Evidence(path="a", observations=[observed(kind, harmless=True)]))
+    assert diagnosis.harmless
+
+
+def test_errors_that_nothing_explains_are_shown() -> None:
+    evidence = Evidence(
+        path="x.log",
+        hits={ELEMENT: (1, {7: "RuntimeError: " + ELEMENT})},
+        errors={"RuntimeError: " + ELEMENT: 7, "ValueError: another": 9},
+    )
+    _, _, unexplained = diagnose([evidence], NOTHING, ALL, NAMES)
+    assert unexplained == (
+        Seen(sentence="an error", location=Location(path="x.log", line=9), text="ValueError: another"),
+    )
+
+
+def test_nothing_seen_is_nothing_said() -> None:
+    assert diagnose([Evidence(path="x.log", hits={})], NOTHING, ALL, NAMES) == ((), (), ())
+
+
+REPORT = DiagnosisReport(
+    files=(ReadFile(path="x.log", kind="log", lines=1204, steps=12),),
+    versions=(Seen(sentence="torch 2.5.1", location=Location(path="x.log", line=3)),),
+    diagnoses=(
+        Diagnosis(
+            title="The run is wrong",
+            score=0.5,
+            because=(
+                Seen(sentence="this is there 3 times", location=Location(path="x.log", line=7), text="Err\x1b[31mor"),
+                Seen(sentence="torch 2.5.1 is in <2.6", location=Location(path="x.log", line=3)),
+            ),
+            against=("only if it rains",),
+            settles=("the weather",),
+            issue="GC-0001",
+        ),
+        Diagnosis(title="All is well", score=0.1, because=(), harmless=True),
+    ),
+    ruled_out=(RuledOut(issue="GC-0002", title="Another", sentence="torch 2.5.1 (x.log:3) is not in <2"),),
+    unexplained=(Seen(sentence="an error", location=Location(path="x.log", line=9), text="ValueError: no"),),
+    skipped=(Skipped(what="y.log", reason="there is no such file", location=Location(path="y.log")),),
+    records=2,
+    date="2026-01-02",
+    exit_status=1,
+)
+
+
+def test_text() -> None:
+    out = io.StringIO()
+    diagnosis_text.render(REPORT, out)
+    assert out.getvalue() == (
+        "x.log: log, 1,204 lines, 12 steps with metrics\n"
+        "  with torch 2.5.1 (line 3)\n"
+        "\n"
+        "1. GC-0001: The run is wrong\n"
+        "   because  x.log:7  Err\\x1b[31mor (this is there 3 times)\n"
+        "            torch 2.5.1 is in <2.6 (x.log:3)\n"
+        "   but      only if it rains\n"
+        "   settles  the weather\n"
+        "   more     gradcompat explain GC-0001\n"
+        "\n"
+        "Nothing to worry about:\n"
+        "\n"
+        "- All is well\n"
+        "\n"
+        "Looks like these, and cannot be:\n"
+        "  GC-0002 Another: torch 2.5.1 (x.log:3) is not in <2\n"
+        "\n"
+        "Errors that no record describes:\n"
+        "  x.log:9  ValueError: no\n"
+        "\n"
+        "  not checked: y.log: there is no such file\n"
+        "\n"
+        "1 explanation, 1 of no concern, 1 not read (2 records of 2026-01-02)\n"
+    )
+
+
+def test_json_says_the_same() -> None:
+    out = io.StringIO()
+    diagnosis_json.render(REPORT, out)
+    assert '"exit_status": 1' in out.getvalue()
+    assert '"sentence": "torch 2.5.1 is in <2.6"' in out.getvalue()
