@@ -298,17 +298,13 @@ def _audited(environment: Environment, contexts: tuple[Context, ...], base: Know
     wanted = [
         issue for issue in issues if (not options.only or issue.id in options.only) and issue.id not in options.ignore
     ]
-    if any(_speaks_of_host(issue) for issue in wanted):
-        # Asking the machine costs more than matching; few records hang on what it says.
-        from gradcompat.host import with_host
-
-        environment = with_host(environment)
-    runs = {
-        context.source: with_facts(
-            replace(environment, settings=(*environment.settings, *context.settings)), options.settings
-        )
+    completed = _completed if any(_speaks_of_host(issue) for issue in wanted) else _as_it_is
+    # What a config says of the device counts more than what the machine has, and --set more than both.
+    views = {
+        context.source: replace(environment, settings=(*environment.settings, *context.settings))
         for context in contexts
-    } or {"": with_facts(environment, options.settings)}
+    } or {"": environment}
+    runs = {run: with_facts(completed(view), options.settings) for run, view in views.items()}
     found = [
         replace(finding, contexts=(run,) if run else ())
         for run, view in runs.items()
@@ -334,6 +330,17 @@ def _audited(environment: Environment, contexts: tuple[Context, ...], base: Know
         skipped=(*environment.skipped, *_missing_versions(environment, base)),
         contexts=tuple(context.source for context in contexts),
     )
+
+
+def _completed(environment: Environment) -> Environment:
+    # Asking the machine costs more than matching; few records hang on what it says.
+    from gradcompat.host import with_host
+
+    return with_host(environment)
+
+
+def _as_it_is(environment: Environment) -> Environment:
+    return environment
 
 
 def _speaks_of_host(issue: Issue) -> bool:
