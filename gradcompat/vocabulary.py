@@ -173,7 +173,10 @@ def parse_value(key: str, value: str) -> SettingValue:
                     return False
                 raise ValueError(value)
             case "list":
-                return tuple(part.strip() for part in value.split(",") if part.strip())
+                words = tuple(part.strip() for part in value.split(",") if part.strip())
+                if not words:
+                    raise ValueError(value)
+                return words
             case "version":
                 if not value[0].isdigit():
                     raise ValueError(value)

@@ -49,6 +49,8 @@ def read_document(path: Path, shown: str | None = None) -> Document:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except FileNotFoundError:
         raise NotFound("there is no such file or folder", path=name) from None
+    except ValueError:
+        raise NotFound("cannot be read: the path holds a NUL", path=name) from None
     except OSError as error:
         raise NotFound(f"cannot be read: {error.strerror}", path=name) from None
     with open(descriptor, "rb") as file:

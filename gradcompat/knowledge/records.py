@@ -53,8 +53,10 @@ def read(path: Path) -> Authored:
     shown = path.as_posix()
     try:
         text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise KnowledgeError(f"cannot be read: {error}", path=shown) from None
+    except OSError as error:
+        raise KnowledgeError(f"cannot be read: {error.strerror}", path=shown) from None
+    except UnicodeDecodeError:
+        raise KnowledgeError("is not UTF-8 text", path=shown) from None
     try:
         documents = parse(text, shown)
     except Malformed as error:

@@ -166,9 +166,10 @@ def _head(path: str, shown: str) -> bytes:
             os.close(descriptor)
     except (FileNotFoundError, NotADirectoryError):
         raise NotFound("there is no such file or folder", path=shown) from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise NotFound(f"cannot be read: {reason}", path=shown) from None
+    except ValueError:
+        raise NotFound("cannot be read: the path holds a NUL", path=shown) from None
+    except OSError as error:
+        raise NotFound(f"cannot be read: {error.strerror}", path=shown) from None
 
 
 def _behind_pyenv(root: Path, program: str, environ: Mapping[str, str], cwd: Path) -> str | None:

@@ -122,6 +122,10 @@ def test_a_wrong_table_is_a_usage_error(run: Run, tmp_path: Path, table: str, me
         (("--set", "training.gradient_accumulation=8"), "`training.gradient_accumulation` is no setting that is known"),
         (("--set", "training.seed"), "`--set training.seed` is not of the form KEY=VALUE"),
         (("--set", "training.seed=many"), "`many` is no value for `training.seed`, which takes a whole number"),
+        (
+            ("--set", "model.architecture=,"),
+            "`,` is no value for `model.architecture`, which takes words joined by commas",
+        ),
         (("--set", "training.packing=maybe"), "`maybe` is no value for `training.packing`, which takes true or false"),
         (("--only", "GC-9999"), "there is no record `GC-9999`"),
         (("--format", "yaml"), "`--format yaml` is not known"),

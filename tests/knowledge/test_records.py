@@ -194,7 +194,7 @@ def test_the_head(tmp_path: Path, head: str, expected: list[tuple[int, str]]) ->
         (b"a: *b\n", "`{path}:1`: the alias `*b` has no anchor"),
         (
             b"\xff\n",
-            "`{path}`: cannot be read: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte",
+            "`{path}`: is not UTF-8 text",
         ),
     ],
 )

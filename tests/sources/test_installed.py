@@ -511,7 +511,7 @@ def test_programs_that_are_not_started(tmp_path: Path) -> None:
         forbidden: "may not be executed",
         str(tmp_path / "missing"): "there is no such file or folder",
         "python-that-nobody-has": "there is no such program on the PATH",
-        "python\0": "cannot be read: embedded null byte",
+        "python\0": "cannot be read: the path holds a NUL",
     }
     for executable, message in cases.items():
         with pytest.raises(SourceError) as error:
