@@ -6,9 +6,11 @@ An entry that cannot be read is skipped with its reason, and the others are stil
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from gradcompat.errors import Malformed
+from gradcompat.formats.document import Document
 from gradcompat.formats.toml_text import TablePlaces
 from gradcompat.model.environment import Location, Package, Skipped
 from gradcompat.names import normalise
@@ -37,10 +39,33 @@ def read_pin(name: Any, version: Any, location: Location) -> Pin | Skipped:
     return Pin(normalise(name), version)
 
 
-def place(entry: dict[str, Any], index: int, places: TablePlaces) -> Location:
-    """Where an entry of an array of tables stands; the file as a whole if it has no name to be found by."""
-    name = entry.get("name")
-    return places.find(index, name if isinstance(name, str) and name else _NO_NAME)
+def read_entries(
+    content: dict[str, Any], key: str, document: Document, package: Callable[[dict[str, Any], Pin, Location], Package]
+) -> tuple[tuple[Package, ...], tuple[Skipped, ...]]:
+    """The packages of a lockfile in TOML, and what was skipped, in order; one that holds nothing says so.
+
+    Args:
+        content: the parsed lockfile.
+        key: the array of tables with its entries.
+        document: the lockfile, for the lines.
+        package: makes the package of one entry, from its table, its pin and its place.
+
+    Raises:
+        Malformed: if there is something else under that key.
+    """
+    entries = content.get(key, [])
+    if not isinstance(entries, list):
+        raise Malformed(f"`{key}` is not an array of tables", path=document.path)
+    places = TablePlaces(document.text, document.path, f"[[{key}]]")
+
+    def read(index: int, entry: Any) -> Package | Skipped:
+        table = entry if isinstance(entry, dict) else {}
+        name = table.get("name")
+        location = places.find(index, name if isinstance(name, str) and name else _NO_NAME)
+        pin = read_pin(name, table.get("version"), location)
+        return pin if isinstance(pin, Skipped) else package(table, pin, location)
+
+    return split((read(index, entry) for index, entry in enumerate(entries)), document.path)
 
 
 def is_tag(reference: Any, version: str | None) -> bool:

@@ -7,14 +7,15 @@ and not in the entry; from 2.1 on the entry has them, as one text or as a table 
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 from gradcompat.errors import Malformed, UnsupportedFormatVersion
 from gradcompat.formats.document import Document
-from gradcompat.formats.toml_text import TablePlaces, parse
-from gradcompat.model.environment import Environment, Package, Skipped, SourceKind
+from gradcompat.formats.toml_text import parse
+from gradcompat.model.environment import Environment, Location, Package, SourceKind
 from gradcompat.names import normalise
-from gradcompat.sources.lock_entries import is_tag, place, read_pin, split, text_or_none, texts
+from gradcompat.sources.lock_entries import Pin, is_tag, read_entries, text_or_none, texts
 
 _SUPPORTED = re.compile(r"[12](?:\.\d+)*")
 _KINDS: dict[str, SourceKind] = {"git": "git", "url": "url", "directory": "directory", "file": "path"}
@@ -40,24 +41,12 @@ def read(document: Document) -> Environment:
             path=document.path,
             hint="gradcompat reads versions 1.0 to 2.1",
         )
-    entries = content.get("package", [])
-    if not isinstance(entries, list):
-        raise Malformed("`package` is not an array of tables", path=document.path)
-    places = TablePlaces(document.text, document.path, "[[package]]")
-    extras = _extras(content.get("extras"))
-    packages, skipped = split(
-        (_package(entry, index, places, extras) for index, entry in enumerate(entries)), document.path
-    )
+    package = partial(_package, extras=_extras(content.get("extras")))
+    packages, skipped = read_entries(content, "package", document, package)
     return Environment(source=document.path, kind="poetry.lock", packages=packages, closed=True, skipped=skipped)
 
 
-def _package(entry: Any, index: int, places: TablePlaces, extras: dict[str, list[str]]) -> Package | Skipped:
-    if not isinstance(entry, dict):
-        entry = {}
-    location = place(entry, index, places)
-    pin = read_pin(entry.get("name"), entry.get("version"), location)
-    if isinstance(pin, Skipped):
-        return pin
+def _package(entry: dict[str, Any], pin: Pin, location: Location, *, extras: dict[str, list[str]]) -> Package:
     source = entry.get("source")
     if not isinstance(source, dict):
         source = {}

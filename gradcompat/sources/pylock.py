@@ -11,9 +11,9 @@ from typing import Any
 
 from gradcompat.errors import Malformed, UnsupportedFormatVersion
 from gradcompat.formats.document import Document
-from gradcompat.formats.toml_text import TablePlaces, parse
-from gradcompat.model.environment import Environment, Package, Skipped, SourceKind
-from gradcompat.sources.lock_entries import is_tag, place, read_pin, split, text_or_none
+from gradcompat.formats.toml_text import parse
+from gradcompat.model.environment import Environment, Location, Package, SourceKind
+from gradcompat.sources.lock_entries import Pin, is_tag, read_entries, text_or_none
 
 _SUPPORTED = re.compile(r"1(?:\.\d+)*")
 _CHOOSES = re.compile(r"""['"]([^'"]*)['"]\s+in\s+(?:extras|dependency_groups)\b""")
@@ -35,21 +35,11 @@ def read(document: Document) -> Environment:
         raise UnsupportedFormatVersion(
             f"lock version {version[:20]} is not supported", path=document.path, hint="gradcompat reads versions 1.x"
         )
-    entries = content.get("packages", [])
-    if not isinstance(entries, list):
-        raise Malformed("`packages` is not an array of tables", path=document.path)
-    places = TablePlaces(document.text, document.path, "[[packages]]")
-    packages, skipped = split((_package(entry, index, places) for index, entry in enumerate(entries)), document.path)
+    packages, skipped = read_entries(content, "packages", document, _package)
     return Environment(source=document.path, kind="pylock.toml", packages=packages, closed=True, skipped=skipped)
 
 
-def _package(entry: Any, index: int, places: TablePlaces) -> Package | Skipped:
-    if not isinstance(entry, dict):
-        entry = {}
-    location = place(entry, index, places)
-    pin = read_pin(entry.get("name"), entry.get("version"), location)
-    if isinstance(pin, Skipped):
-        return pin
+def _package(entry: dict[str, Any], pin: Pin, location: Location) -> Package:
     marker = text_or_none(entry.get("marker"))
     source, unreleased = _source(entry, pin.version)
     return Package(

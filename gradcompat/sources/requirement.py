@@ -130,18 +130,24 @@ def _pinned(name: str, wanted: str, marker: str | None, location: Location) -> P
     specifier = ",".join("".join(clause.split()) for clause in clauses) or "*"
     if clauses:
         location = _moved(location, wanted.find(clauses[0], offset))
-    return Package(name=normalise(name), version=None, specifier=specifier, marker=marker, location=location)
+    # `===` takes any text: what it names need not be on the order of versions, and then the range says nothing.
+    known = specifier if _versions(specifier) is not None else None
+    return Package(name=normalise(name), version=None, specifier=known, marker=marker, location=location)
 
 
 def _settles(version: str, clauses: list[str]) -> bool:
     """Do the other clauses, if any, allow that version?"""
     if len(clauses) == 1:
         return True
-    parsed = parse_version(version)
+    parsed, allowed = parse_version(version), _versions(",".join(clauses))
+    return parsed is not None and allowed is not None and parsed in allowed
+
+
+def _versions(specifier: str) -> VersionSet | None:
     try:
-        return parsed is not None and parsed in VersionSet.parse(",".join(clauses))
+        return VersionSet.parse(specifier)
     except ValueError:
-        return False
+        return None
 
 
 def _linked(text: str, offset: int, name: str | None, location: Location, editable: bool) -> Package | Skipped:

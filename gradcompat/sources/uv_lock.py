@@ -7,13 +7,14 @@ One name may stand many times: a fork for each platform, Python version or extra
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 from gradcompat.errors import Malformed, UnsupportedFormatVersion
 from gradcompat.formats.document import Document
-from gradcompat.formats.toml_text import TablePlaces, parse
-from gradcompat.model.environment import Environment, Package, Skipped, SourceKind
-from gradcompat.sources.lock_entries import place, read_pin, split, texts
+from gradcompat.formats.toml_text import parse
+from gradcompat.model.environment import Environment, Location, Package, SourceKind
+from gradcompat.sources.lock_entries import Pin, read_entries, texts
 from gradcompat.sources.uv_edges import conflicts, reached
 
 SUPPORTED = (1, 2)
@@ -38,16 +39,10 @@ def read(document: Document) -> Environment:
         raise UnsupportedFormatVersion(
             f"lockfile version {version} is not supported", path=document.path, hint="gradcompat reads versions 1 and 2"
         )
-    entries = content.get("package", content.get("distribution", []))
-    header = "[[package]]" if "package" in content else "[[distribution]]"  # before uv 0.4
-    if not isinstance(entries, list):
-        raise Malformed("`package` is not an array of tables", path=document.path)
-    places = TablePlaces(document.text, document.path, header)
-    conditions = reached(entries, content.get("conflicts"))
-    packages, skipped = split(
-        (_package(entry, index, places, conditions, document.path) for index, entry in enumerate(entries)),
-        document.path,
-    )
+    key = "package" if "package" in content else "distribution"  # before uv 0.4
+    entries = content.get(key)
+    conditions = reached(entries, content.get("conflicts")) if isinstance(entries, list) else {}
+    packages, skipped = read_entries(content, key, document, partial(_package, conditions=conditions))
     return Environment(
         source=document.path,
         kind="uv.lock",
@@ -79,14 +74,8 @@ def _platform(markers: Any) -> str | None:
 
 
 def _package(
-    entry: Any, index: int, places: TablePlaces, conditions: dict[tuple[str, str | None], tuple[str, ...]], path: str
-) -> Package | Skipped:
-    if not isinstance(entry, dict):
-        raise Malformed(f"`package[{index}]` is not a table", path=path)
-    location = place(entry, index, places)
-    pin = read_pin(entry.get("name"), entry.get("version"), location)
-    if isinstance(pin, Skipped):
-        return pin
+    entry: dict[str, Any], pin: Pin, location: Location, *, conditions: dict[tuple[str, str | None], tuple[str, ...]]
+) -> Package:
     source = entry.get("source", {})
     kind: SourceKind = "registry"
     if isinstance(source, dict):

@@ -201,3 +201,8 @@ def test_any_text_gives_a_package_or_a_reason(text: str) -> None:
         assert result.version is None or "%" in text or text[result.location.column - 1 :].startswith(result.version)
     else:
         assert result.reason
+
+
+def test_a_range_of_arbitrary_equality_says_nothing() -> None:
+    found = parse_requirement("torch>=1.0,===_", Location(path="a.txt", line=1, column=1))
+    assert found == Package(name="torch", version=None, location=Location(path="a.txt", line=1, column=6))
