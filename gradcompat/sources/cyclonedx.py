@@ -6,14 +6,13 @@ not a part of it. Few SBOMs say that they are complete, and one that does not co
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 from gradcompat.errors import Malformed, UnsupportedFormatVersion
 from gradcompat.formats.document import Document
 from gradcompat.formats.json_text import Places, parse
 from gradcompat.model.environment import Environment, Package, Skipped
-from gradcompat.sources.purl import component, not_python
+from gradcompat.sources.purl import component, gathered
 
 SUPPORTED = ("1.2", "1.3", "1.4", "1.5", "1.6", "1.7")
 
@@ -48,25 +47,17 @@ def read(document: Document) -> Environment:
             line=places.of("specVersion").line,
             hint=f"gradcompat reads versions {SUPPORTED[0]} to {SUPPORTED[-1]}",
         )
-    packages: list[Package] = []
     skipped: list[Skipped] = []
-    others: Counter[str] = Counter()
-    for keys, entry in _components(content, places, skipped):
-        found = _package(entry, keys, places)
-        if isinstance(found, Package):
-            packages.append(found)
-        elif isinstance(found, Skipped):
-            skipped.append(found)
-        else:
-            others[found] += 1
-    pythons = {package.version for package in packages if package.name == "python" and package.source == "conda"}
+    components = _components(content, places, skipped)
+    found = gathered(_package(entry, keys, places) for keys, entry in components)
+    skipped += found.skipped
     return Environment(
         source=document.path,
         kind="cyclonedx",
-        packages=tuple(packages),
+        packages=found.packages,
         closed=_complete(content) and not any(note.gap for note in skipped),
-        skipped=(*skipped, *not_python(others)),
-        python=pythons.pop() if len(pythons) == 1 else None,
+        skipped=tuple(skipped),
+        python=found.python,
     )
 
 

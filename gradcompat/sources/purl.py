@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -111,8 +112,32 @@ def component(
     )
 
 
-def not_python(others: Counter[str]) -> list[Skipped]:
-    """One note on all components that are no packages here, by ecosystem."""
+class Components(NamedTuple):
+    """What an SBOM holds: packages, what was skipped, and the Python among it if there is exactly one."""
+
+    packages: tuple[Package, ...]
+    skipped: tuple[Skipped, ...]
+    python: str | None
+
+
+def gathered(found: Iterable[Package | Skipped | str]) -> Components:
+    """The components of an SBOM, each as :func:`component` gave it; those of other ecosystems are one note."""
+    packages: list[Package] = []
+    skipped: list[Skipped] = []
+    others: Counter[str] = Counter()
+    for one in found:
+        if isinstance(one, Package):
+            packages.append(one)
+        elif isinstance(one, Skipped):
+            skipped.append(one)
+        else:
+            others[one] += 1
+    pythons = {package.version for package in packages if package.name == "python" and package.source == "conda"}
+    python = pythons.pop() if len(pythons) == 1 else None
+    return Components(tuple(packages), (*skipped, *_not_python(others)), python)
+
+
+def _not_python(others: Counter[str]) -> list[Skipped]:
     if not others:
         return []
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(others.items()))

@@ -8,15 +8,14 @@ Nothing says that the list is complete, so it counts as a part (``closed=False``
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 from gradcompat.errors import Malformed, UnsupportedFormatVersion
 from gradcompat.formats.document import Document
 from gradcompat.formats.json_text import Places, parse
-from gradcompat.model.environment import Environment, Location, Package, Skipped
-from gradcompat.sources.purl import component, not_python
+from gradcompat.model.environment import Environment, Location, Skipped
+from gradcompat.sources.purl import component, gathered
 
 _HINT = "gradcompat reads SPDX 2.2, 2.3 and 3.0"
 _TWO = re.compile(r"SPDX-2\.[0-3]")
@@ -55,28 +54,19 @@ def read(document: Document) -> Environment:
     else:
         elements, described = _tag_value(document)
     project = described.pop() if len(described) == 1 and len(elements) > 1 else None
-    packages: list[Package] = []
-    others: Counter[str] = Counter()
-    for element in elements:
-        if element.identity == project:
-            note = Skipped(what=element.name, reason="is what the SBOM is about", gap=False, location=element.location)
-            skipped.append(note)
-            continue
-        found = component(element.purl, element.name, element.version, element.purpose, element.location)
-        if isinstance(found, Package):
-            packages.append(found)
-        elif isinstance(found, Skipped):
-            skipped.append(found)
-        else:
-            others[found] += 1
-    pythons = {package.version for package in packages if package.name == "python" and package.source == "conda"}
+    found = gathered(
+        Skipped(what=element.name, reason="is what the SBOM is about", gap=False, location=element.location)
+        if element.identity == project
+        else component(element.purl, element.name, element.version, element.purpose, element.location)
+        for element in elements
+    )
     return Environment(
         source=document.path,
         kind="spdx",
-        packages=tuple(packages),
+        packages=found.packages,
         closed=False,
-        skipped=(*skipped, *not_python(others)),
-        python=pythons.pop() if len(pythons) == 1 else None,
+        skipped=(*skipped, *found.skipped),
+        python=found.python,
     )
 
 

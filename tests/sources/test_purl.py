@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 
 from gradcompat.model.environment import Location, Package, Skipped
-from gradcompat.sources.purl import Purl, component, not_python, parse_purl
+from gradcompat.sources.purl import Purl, component, gathered, parse_purl
 
 HERE = Location(path="sbom.cdx.json", line=3, column=7)
 
@@ -95,8 +93,13 @@ def test_a_library_without_a_package_url_goes_by_its_name() -> None:
     assert component(None, "My_Ops", "0.1", "", HERE) == Package(name="my-ops", version="0.1", location=HERE)
 
 
-def test_one_note_for_all_of_other_kinds() -> None:
-    assert not_python(Counter()) == []
-    assert not_python(Counter({"npm": 2, "deb": 1})) == [
-        Skipped(what="3 components", reason="of no Python ecosystem: 1 deb, 2 npm", gap=False)
-    ]
+def test_components_are_gathered_with_one_note_for_all_of_other_kinds() -> None:
+    python = Package(name="python", version="3.11.9", source="conda", location=HERE)
+    torch = Package(name="torch", version="2.5.1", location=HERE)
+    gap = Skipped(what="x", reason="has no version")
+    assert gathered(["npm", torch, gap, "npm", "deb", python]) == (
+        (torch, python),
+        (gap, Skipped(what="3 components", reason="of no Python ecosystem: 1 deb, 2 npm", gap=False)),
+        "3.11.9",
+    )
+    assert gathered([]) == ((), (), None)
