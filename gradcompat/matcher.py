@@ -234,31 +234,38 @@ def _combined(combination: Combination, entries: tuple[Package, ...], verdicts: 
 
 def _package(term: PackageTerm, entry: Package) -> _Verdict:
     """Does this entry's version lie in the term's range?"""
-    wanted = versions_text(term.versions)
     if entry.version is not None:
         window = locate(entry.version, unreleased=entry.unreleased)
         if term.versions == ALL:
             return _Verdict(Truth.YES, f"{entry_text(entry)} is there", term.name, entry.location)
         if window is None:
-            sentence = f"`{entry.version}`, which is no version, stands for {term.name} {wanted}"
+            sentence = f"`{entry.version}`, which is no version, stands for {term.name} {versions_text(term.versions)}"
             return _Verdict(Truth.UNKNOWN, sentence, term.name, entry.location)
         truth = term.versions.truth(window)
         if truth is Truth.UNKNOWN:
             kind = "pre-release" if window.prerelease else "build of an unreleased commit"
-            sentence = f"{entry_text(entry)}, a {kind}, still behaves as {term.name} {wanted}"
+            sentence = f"{entry_text(entry)}, a {kind}, still behaves as {term.name} {versions_text(term.versions)}"
             return _Verdict(truth, sentence, term.name, entry.location)
-        verb = "is" if truth is Truth.YES else "is not"
-        return _Verdict(truth, f"{entry_text(entry)} {verb} in {wanted}", term.name, entry.location)
+        if truth is Truth.NO:
+            return _no(term)
+        return _Verdict(truth, f"{entry_text(entry)} is in {versions_text(term.versions)}", term.name, entry.location)
     allowed = _allowed(entry.specifier)
     if allowed is None or term.versions == ALL:
         truth = Truth.YES if term.versions == ALL else Truth.UNKNOWN
         return _Verdict(truth, condition(term), term.name, entry.location)
     met = allowed & term.versions
     if not met:
-        return _Verdict(Truth.NO, f"{entry_text(entry)} allows nothing in {wanted}", term.name, entry.location)
+        return _no(term)
     if met == allowed and allowed.bounded:
-        return _Verdict(Truth.YES, f"all that {entry_text(entry)} allows is in {wanted}", term.name, entry.location)
-    return _Verdict(Truth.UNKNOWN, f"{entry_text(entry)} resolves to {wanted}", term.name, entry.location)
+        return _Verdict(
+            Truth.YES,
+            f"all that {entry_text(entry)} allows is in {versions_text(term.versions)}",
+            term.name,
+            entry.location,
+        )
+    return _Verdict(
+        Truth.UNKNOWN, f"{entry_text(entry)} resolves to {versions_text(term.versions)}", term.name, entry.location
+    )
 
 
 @lru_cache(maxsize=1024)
@@ -272,9 +279,14 @@ def _allowed(specifier: str | None) -> VersionSet | None:
         return None
 
 
+def _no(term: PackageTerm) -> _Verdict:
+    """Most terms do not hold, and nobody reads why: only what holds or is open is put into words."""
+    return _Verdict(Truth.NO, "", term.name)
+
+
 def _absent_package(term: PackageTerm, view: _View) -> _Verdict:
     if view.environment.closed:
-        return _Verdict(Truth.NO, f"{term.name} is not installed", term.name)
+        return _no(term)
     return _Verdict(Truth.UNKNOWN, condition(term), term.name, unlisted=True)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -46,12 +46,17 @@ class KnowledgeBase:
     yanked: Mapping[str, Sequence[str]]
     by_package: Mapping[str, Sequence[int]]
     records: Sequence[Mapping[str, Any]]
+    _built: dict[int, Issue] = field(default_factory=dict, repr=False, compare=False)
 
     def about(self, environments: Iterable[Environment]) -> tuple[Issue, ...]:
         """The issues that speak of a package of these environments, in the order of their ids."""
         names = {self.names.canonical(package) for one in environments for package in one.packages}
         wanted = sorted({position for name in names for position in self.by_package.get(name, ())})
-        return tuple(issue_from(self.records[position]) for position in wanted)
+        for position in wanted:
+            # Many lockfiles of one run have the same packages.
+            if position not in self._built:
+                self._built[position] = issue_from(self.records[position])
+        return tuple(self._built[position] for position in wanted)
 
     def get(self, identifier: str) -> Issue | None:
         """The issue of that id, withdrawn ones too."""
