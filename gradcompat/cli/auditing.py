@@ -46,7 +46,6 @@ class Options:
     fail_on: Level | None = "error"
     strict: bool = False
     show_all: bool = False
-    advise_conditional: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,9 +314,10 @@ def _audited(environment: Environment, contexts: tuple[Context, ...], base: Know
     advised = tuple(
         Advised(
             finding=finding,
-            advice=None
-            if finding.status == "not_affected" or (finding.status == "conditional" and not options.advise_conditional)
-            else advise(finding, runs[finding.contexts[0] if finding.contexts else ""], issues, base.names),
+            # Trying the remedies of all that may be takes longer than matching, and only what is needs one.
+            advice=advise(finding, runs[finding.contexts[0] if finding.contexts else ""], issues, base.names)
+            if finding.status == "affected"
+            else None,
         )
         for finding in findings
     )

@@ -52,8 +52,6 @@ def run(
         only=only,
         ignore=ignore,
         show_all=show_all,
-        # The text shows a remedy where it is needed; trying those that may be takes longer than matching.
-        advise_conditional=form != "text",
     )
     asked = asked_for(targets, python, contexts)
     audits = audit_all(asked, base, options)
@@ -82,7 +80,6 @@ def _options(
     only: Sequence[str],
     ignore: Sequence[str],
     show_all: bool,
-    advise_conditional: bool,
 ) -> Options:
     """The command line over the project's own table."""
     level: str = fail_on or kept.get("fail-on", "error")
@@ -97,7 +94,6 @@ def _options(
         fail_on=_LEVELS[level],
         strict=strict or kept.get("strict", False),
         show_all=show_all,
-        advise_conditional=advise_conditional,
     )
 
 

@@ -10,7 +10,7 @@ from gradcompat.model.finding import Advice, Finding
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advised:
-    """A finding with the smallest change known to clear it, if there is one."""
+    """A finding with the smallest change known to clear it, if it is affected and there is one."""
 
     finding: Finding
     advice: Advice | None
