@@ -12,8 +12,9 @@ from gradcompat.formats.document import Document, read_document
 from gradcompat.model.context import Context
 from gradcompat.scanners.registry import SCANNERS, candidates
 
-# Beyond this a JSON is data and a Python file is generated; nobody writes such a config.
-MAX_CHARACTERS = 2 * 1024 * 1024
+# Bytes beyond which a JSON is data and a program is generated; notebooks carry the pictures that they have drawn.
+_LARGEST = {".json": 256 * 1024, ".yaml": 256 * 1024, ".yml": 256 * 1024, ".ipynb": 16 * 1024 * 1024}
+_LARGEST_ELSE = 2 * 1024 * 1024
 
 
 def scan(document: Document) -> Context:
@@ -42,7 +43,8 @@ def find(folder: Path, shown: str) -> list[tuple[Path, str]]:
     for here, names in walking.files(folder, lambda _: None):
         for name in names:
             path = here / name
-            if name.lower().endswith(endings) and path.is_file() and path.stat().st_size <= MAX_CHARACTERS:
+            largest = _LARGEST.get(path.suffix.lower(), _LARGEST_ELSE)
+            if name.lower().endswith(endings) and path.is_file() and path.stat().st_size <= largest:
                 found.append((path, walking.label(path, folder, shown)))
     return found
 

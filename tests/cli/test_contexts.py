@@ -130,3 +130,13 @@ def test_inspect_shows_the_settings_of_a_config(run: Run, tmp_path: Path) -> Non
     assert {"key": "training.gradient_accumulation_steps", "value": 8, "path": "train.yaml", "line": 7} in (
         shown["settings"]
     )
+
+
+def test_data_that_lies_in_a_folder_is_not_taken_for_a_config(run: Run, tmp_path: Path) -> None:
+    lock(tmp_path, transformers="4.49.0")
+    config(tmp_path / "train.yaml", 8)
+    with (tmp_path / "train.yaml").open("a") as file:
+        file.writelines(f"# {number:>60}\n" for number in range(5000))
+    assert found(run, ".")[1]["status"] == "conditional"
+    # Who names it means it.
+    assert found(run, ".", "--context", "train.yaml")[1]["status"] == "affected"
