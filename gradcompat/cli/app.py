@@ -130,11 +130,17 @@ def check(
 
 
 @app.command()
-def inspect(targets: Targets = None, python: Python = None, form: Format = "text") -> None:
+def inspect(
+    targets: Targets = None,
+    python: Python = None,
+    contexts: ContextFiles = None,
+    facts: Set = None,
+    form: Format = "text",
+) -> None:
     """Show an environment as gradcompat reads it, with the file and line of each pin."""
     from gradcompat.cli.inspect import run
 
-    raise typer.Exit(run(targets or [], python=python, form=form))
+    raise typer.Exit(run(targets or [], python=python, contexts=contexts or [], facts=facts or [], form=form))
 
 
 @app.command()

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, TextIO
 
 from gradcompat.cli.app import print_error
-from gradcompat.cli.auditing import File, Unreadable, asked_for
+from gradcompat.cli.auditing import File, Unreadable, asked_for, with_facts
 from gradcompat.errors import SourceError, UsageError
 from gradcompat.formats.document import read_document
 from gradcompat.model.context import Context
@@ -17,20 +17,22 @@ from gradcompat.model.environment import Environment, Skipped
 from gradcompat.phrases import counted, value_text
 from gradcompat.renderers.terminal import safe, skipped_text
 from gradcompat.sources.reading import read
+from gradcompat.vocabulary import parse_setting
 
 
-def run(targets: Sequence[str], *, python: str | None, form: str) -> int:
+def run(targets: Sequence[str], *, python: str | None, contexts: Sequence[str], facts: Sequence[str], form: str) -> int:
     """Print each environment that the targets name; what cannot be read is an error line, and the rest is shown.
 
     Returns:
         0, 2 if nothing could be read, 3 if something could not.
 
     Raises:
-        UsageError: if the format is not known.
+        UsageError: if the format or a stated fact is not known.
     """
     if form not in ("text", "json"):
         raise UsageError(f"`--format {form}` is not known", hint="known: text, json")
-    asked = asked_for(targets, python, active_without_target=not targets)
+    stated = tuple(map(parse_setting, facts))
+    asked = asked_for(targets, python, contexts, active_without_target=not targets)
     passed = asked.skipped
     environments: list[Environment] = []
     failed = 0
@@ -46,8 +48,9 @@ def run(targets: Sequence[str], *, python: str | None, form: str) -> int:
         except SourceError as error:
             print_error(error)
             failed += 1
-    contexts = () if asked.contexts is None else (*asked.contexts.named, *asked.contexts.found)
-    environments += [_as_environment(context) for context in contexts]
+    runs = () if asked.contexts is None else (*asked.contexts.named, *asked.contexts.found)
+    environments = [with_facts(environment, stated) for environment in environments]
+    environments += [_as_environment(context) for context in runs]
     if not environments:
         return 2
     if form == "json":

@@ -85,3 +85,14 @@ def test_what_cannot_be_read_is_an_error_line_and_the_rest_is_shown(run: Run) ->
     assert outcome.err == "error: `missing`: there is no such file or folder\n"
     assert "transformers" in outcome.out
     assert run("inspect", "missing").status == 2
+
+
+def test_what_is_stated_and_named_is_shown(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "uv.lock").write_text(LOCK)
+    (tmp_path / "z.json").write_text('{"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 2}}')
+    outcome = run("inspect", "uv.lock", "--context", "z.json", "--set", "training.seed=3", "--set", "host.cuda=12.4")
+    assert outcome.status == 0
+    assert outcome.out.splitlines()[0] == "uv.lock: uv.lock, 2 packages, 1 setting, __cuda 12.4"
+    assert "  training.seed = 3\n" in outcome.out
+    assert "  deepspeed.zero_stage = 2  line 1\n" in outcome.out
+    assert run("inspect", "uv.lock", "--set", "training.seeds=3").status == 2
