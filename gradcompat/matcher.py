@@ -41,6 +41,9 @@ _LONGEST_SPECIFIER = 2_000
 
 MODEL_KEY, SYMBOLS_KEY = "model.architecture", "code.symbols"
 
+# Strategies beside which there is no other; a pipeline may be DeepSpeed's.
+_ALONE = frozenset({"none", "ddp", "dp", "fsdp", "deepspeed"})
+
 _STATUS = {Truth.YES: "affected", Truth.UNKNOWN: "conditional", Truth.NO: "not_affected"}
 
 
@@ -346,12 +349,26 @@ def key_of(term: Term) -> str | None:
 def _setting(term: Term, key: str, view: _View, holds: Callable[[SettingValue], Truth]) -> _Verdict:
     """A setting that stands several times holds if all of its places agree."""
     stated = view.settings.get(key, [])
+    if not stated and _of_another_strategy(key, view):
+        return _Verdict(Truth.NO, "", key)
     truths = {Truth.UNKNOWN if setting.value is None else holds(setting.value) for setting in stated}
     truth = truths.pop() if len(truths) == 1 else Truth.UNKNOWN
     first = stated[0] if stated else None
     if truth is Truth.UNKNOWN or first is None or first.value is None:
         return _Verdict(Truth.UNKNOWN, condition(term), key, None if first is None else first.location)
     return _Verdict(truth, f"{key} is {value_text(first.value)}", key, first.location)
+
+
+def _of_another_strategy(key: str, view: _View) -> bool:
+    """Is it a setting of DeepSpeed or FSDP, and is the run distributed in a way that leaves no place for that?"""
+    needed = key.partition(".")[0]
+    strategies = [setting.value for setting in view.settings.get("distributed.strategy", [])]
+    return (
+        needed in ("deepspeed", "fsdp")
+        and bool(strategies)
+        and _ALONE.issuperset(strategies)
+        and (needed not in strategies)
+    )
 
 
 def _symbols(term: Term, symbols: tuple[str, ...], view: _View) -> _Verdict:

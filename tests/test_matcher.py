@@ -407,3 +407,28 @@ def test_symbols_of_several_files_are_used_together(stated: list[tuple[str, ...]
     used = issue((versions("transformers", "<5"), SymbolTerm(symbols=("transformers.Adafactor",))))
     (finding,) = match(here, [used], NAMES)
     assert finding.status == expected
+
+
+@pytest.mark.parametrize(
+    ("strategies", "expected"),
+    [
+        ([], "conditional"),
+        (["fsdp"], "not_affected"),
+        (["ddp"], "not_affected"),
+        (["deepspeed"], "conditional"),
+        (["ddp", "deepspeed"], "conditional"),  # two files that do not agree
+        (["pipeline"], "conditional"),  # which may be DeepSpeed's
+        ([None], "conditional"),
+    ],
+)
+def test_a_setting_of_deepspeed_where_another_strategy_is_used(strategies: list[str | None], expected: str) -> None:
+    here = replace(
+        environment(package("deepspeed", "0.16.4")),
+        settings=tuple(
+            Setting(key="distributed.strategy", value=value, location=Location(path="train.yaml"))
+            for value in strategies
+        ),
+    )
+    defect = issue((versions("deepspeed", "<0.19"), compares("deepspeed.zero_stage", ">", 0)))
+    (finding,) = match(here, [defect], NAMES)
+    assert finding.status == expected
