@@ -32,8 +32,6 @@ _OWN_PROJECT = frozenset({"editable", "virtual", "directory", "path"})
 # Below this many files a second process costs more to start than it saves.
 _FILES_FOR_PROCESSES = 16
 _CONTEXT_SUFFIXES = frozenset({".yaml", ".yml", ".json", ".sh", ".bash", ".slurm", ".sbatch", ".sb", ".py", ".ipynb"})
-_SCRIPT_MARK = b"# /// script"
-_SCRIPT_HEAD = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,26 +143,17 @@ def _named_contexts(files: Sequence[str]) -> tuple[list[Context], list[tuple[str
 
 
 def _context(path: Path, shown: str) -> Context | SourceError | None:
-    """What a file says of a run, or why it says nothing although it looks as if it did; None if it does not."""
-    from gradcompat.scanners.reading import scan
-    from gradcompat.scanners.registry import candidates
+    from gradcompat.scanners.reading import scan_if_any
 
-    try:
-        document = read_document(path, shown)
-        return scan(document) if candidates(path.name, document.text) else None
-    except SourceError as error:
-        return error if error.line is not None else None
+    return scan_if_any(path, shown)
 
 
 def _is_environment_too(path: Path) -> bool:
     """A notebook or a script may install what it trains with."""
+    from gradcompat.sources.folder import worth_reading
+
     reader = by_name(path.name)
-    if reader is not None and reader.kind == "script":
-        try:
-            return _SCRIPT_MARK in path.read_bytes()[:_SCRIPT_HEAD]
-        except OSError:
-            return True
-    return reader is not None
+    return reader is not None and worth_reading(path, reader)
 
 
 def _guarded(shown: str, reading: Callable[[], Environment]) -> Source:
@@ -297,13 +286,17 @@ def _audited(environment: Environment, contexts: tuple[Context, ...], base: Know
     wanted = [
         issue for issue in issues if (not options.only or issue.id in options.only) and issue.id not in options.ignore
     ]
-    completed = _completed if any(_speaks_of_host(issue) for issue in wanted) else _as_it_is
-    # What a config says of the device counts more than what the machine has, and --set more than both.
     views = {
         context.source: replace(environment, settings=(*environment.settings, *context.settings))
         for context in contexts
     } or {"": environment}
-    runs = {run: with_facts(completed(view), options.settings) for run, view in views.items()}
+    if any(_speaks_of_host(issue) for issue in wanted):
+        # Asking the machine costs more than matching; few records hang on what it says.
+        from gradcompat.host import with_host
+
+        views = {run: with_host(view) for run, view in views.items()}
+    # What a config says of the device counts more than what the machine has, and --set more than both.
+    runs = {run: with_facts(view, options.settings) for run, view in views.items()}
     found = [
         replace(finding, contexts=(run,) if run else ())
         for run, view in runs.items()
@@ -330,17 +323,6 @@ def _audited(environment: Environment, contexts: tuple[Context, ...], base: Know
         skipped=(*environment.skipped, *_missing_versions(environment, base)),
         contexts=tuple(context.source for context in contexts),
     )
-
-
-def _completed(environment: Environment) -> Environment:
-    # Asking the machine costs more than matching; few records hang on what it says.
-    from gradcompat.host import with_host
-
-    return with_host(environment)
-
-
-def _as_it_is(environment: Environment) -> Environment:
-    return environment
 
 
 def _speaks_of_host(issue: Issue) -> bool:

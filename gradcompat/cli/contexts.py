@@ -48,7 +48,8 @@ class Contexts:
 
 def in_folder(path: Path, shown: str) -> list[Context]:
     """Every training config, launch script and program below a folder."""
-    return [context for file, label in find(path, shown) if (context := scan_if_any(file, label)) is not None]
+    scanned = (scan_if_any(file, label) for file, label in find(path, shown))
+    return [context for context in scanned if isinstance(context, Context)]
 
 
 def named(files: Sequence[str]) -> tuple[list[Context], list[tuple[str, SourceError]]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path, PurePath
 
-from gradcompat.errors import Malformed, NotFound, SourceError
+from gradcompat.errors import Malformed, SourceError
 from gradcompat.formats import walking
 from gradcompat.formats.document import Document, read_document
 from gradcompat.model.context import Context
@@ -49,10 +49,10 @@ def find(folder: Path, shown: str) -> list[tuple[Path, str]]:
     return found
 
 
-def scan_if_any(path: Path, shown: str) -> Context | None:
-    """The context of a file that was found, not named: None if it turns out to be something else."""
+def scan_if_any(path: Path, shown: str) -> Context | SourceError | None:
+    """The context of a file that may be something else: then None, or an error if it was understood up to a line."""
     try:
         document = read_document(path, shown)
         return scan(document) if candidates(path.name, document.text) else None
-    except (Malformed, NotFound):
-        return None
+    except SourceError as error:
+        return error if error.line is not None else None

@@ -33,7 +33,7 @@ def find(folder: Path, shown: str) -> Found:
         skipped.append(Skipped(what=path, reason=f"cannot be read: {error.strerror}", location=Location(path=path)))
 
     for here, names in walking.files(folder, unreadable):
-        readers = {name: reader for name in names if (reader := by_name(name)) and _worth(here / name, reader)}
+        readers = {name: reader for name in names if (reader := by_name(name)) and worth_reading(here / name, reader)}
         lock = next((name for name, reader in readers.items() if reader.lock), None)
         for name, reader in readers.items():
             label = walking.label(here / name, folder, shown)
@@ -45,8 +45,8 @@ def find(folder: Path, shown: str) -> Found:
     return Found(tuple(files), tuple(skipped))
 
 
-def _worth(path: Path, reader: Reader) -> bool:
-    """Python files are many: only those that declare their requirements count."""
+def worth_reading(path: Path, reader: Reader) -> bool:
+    """Could the file hold an environment? Python files are many: only those that declare their requirements count."""
     if reader.kind != "script":
         return True
     try:
