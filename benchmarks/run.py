@@ -1,6 +1,6 @@
 """Times `gradcompat check` against yardsticks in one run, and prints ratios of processor time.
 
-    python benchmarks/run.py [--runs 7] [--keep DIR]
+    python benchmarks/run.py [--runs 7] [--keep DIR] [--logs]
 
 Needs uv, pip-audit and a package index, and installs some 250 small packages into a scratch environment. Each
 figure is the median of whole processes (user + system time of the process and its children), taken in turn (A B A B …)
@@ -26,13 +26,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import tomli
+import training_logs
 
 HERE = Path(__file__).parent
 PARSE = "import sys, tomli\nfor path in sys.argv[1:]:\n    tomli.loads(open(path, encoding='utf-8').read())"
-PEAK = (
-    "import resource, subprocess, sys\n"
+MEASURE = (
+    "import json, resource, subprocess, sys, time\n"
+    "start = time.perf_counter()\n"
     "subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)\n"
-    "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    "used = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
+    "print(json.dumps([time.perf_counter() - start, used.ru_utime + used.ru_stime, used.ru_maxrss]))"
 )
 # Packages of the stack that are large, or that only install with a compiler: their metadata is not what is timed.
 LARGE = ("torch", "nvidia-", "triton", "cuda-", "deepspeed", "bitsandbytes", "pyarrow", "ray", "scipy", "scikit-learn")
@@ -42,10 +45,14 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     options.add_argument("--runs", type=int, default=7, help="processes of each command")
     options.add_argument("--keep", type=Path, help="a folder for the lockfile and the environment, to use again")
+    options.add_argument("--logs", action="store_true", help="only `diagnose`, which needs no index and no environment")
     arguments = options.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = arguments.keep or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
+        if arguments.logs:
+            many_logs(folder)
+            return
         lock = locked(folder)
         environment = installed(folder, lock)
         print(f"uv.lock: {lock.stat().st_size / 1e6:.2f} MB, {len(tomli.loads(lock.read_text())['package'])} packages")
@@ -53,7 +60,7 @@ def main() -> None:
         one_environment(environment, arguments.runs)
         against_pip_audit(folder, lock, arguments.runs)
         many_lockfiles(folder)
-        one_log(folder)
+        many_logs(folder)
 
 
 def locked(folder: Path) -> Path:
@@ -126,38 +133,22 @@ def many_lockfiles(folder: Path) -> None:
     )
 
 
-def one_log(folder: Path, megabytes: int = 1000) -> None:
-    """A large log of plain text, as loaders, launchers and progress bars write it, with metrics in one line of 200."""
-    log = folder / "train.log"
-    with log.open("w", encoding="utf-8") as out:
-        step = 0
-        while out.tell() < megabytes * 1_000_000:
-            out.writelines(_log_lines(range(step, step + 2000)))
-            step += 2000
-    command = gradcompat("diagnose", str(log))
-    wall, processor = timed(command)
-    size = log.stat().st_size / 1e6
-    peak = json.loads(subprocess.run([sys.executable, "-c", PEAK, *command], check=True, capture_output=True).stdout)
-    log.unlink()
-    print(
-        f"log of {size:.0f} MB: {size / processor:.0f} MB/s of processor time, {size / wall:.0f} MB/s of wall time, "
-        f"peak {peak / 1024:.0f} MB (reach 100 MB/s and 200 MB)"
-    )
-
-
-def _log_lines(steps: range) -> Iterator[str]:
-    for step in steps:
-        second, part = divmod(step, 997)
-        clock = f"15:{second // 60 % 60:02}:{second % 60:02}"
-        yield f"[2026-01-02 {clock},{part:03}] [INFO] [launch.py:{part}:main] rank {step % 8} is alive\n"
-        yield f"01/02/2026 {clock} - INFO - trainer - processed {step * 17:,} tokens in {part / 7:.3f} s\n"
-        bar = "█" * (part // 25)
-        yield f" {part / 9.97:3.0f}%|{bar}| {step}/999999 [{clock[3:]}<04:11, {part / 100 + 1:.2f}it/s]\n"
-        yield f"worker {step % 16}: shard data-{step:06}.parquet, {part * 31} rows, waited {part / 1000:.4f} s\n"
-        yield f"memory: allocated {part / 31:.2f} GiB, reserved {part / 29:.2f} GiB, step {step}\n"
-        if step % 40 == 0:
-            values = f"'loss': {2 + part / 9970:.4f}, 'grad_norm': {1 + part / 997}, 'learning_rate': {part / 1e8}"
-            yield f"{{{values}, 'epoch': {step / 1e6:.2f}}}\n"
+def many_logs(folder: Path, megabytes: int = 200) -> None:
+    """A log of each kind, and one that is as large as they come."""
+    sizes = [*((kind, megabytes) for kind in training_logs.KINDS), ("launchers", 1000)]
+    for kind, size in sizes:
+        log = folder / f"{kind}.log"
+        training_logs.write(log, kind, size)
+        measure = [sys.executable, "-c", MEASURE, *gradcompat("diagnose", str(log))]
+        wall, processor, peak = json.loads(subprocess.run(measure, check=True, capture_output=True).stdout)
+        written = log.stat().st_size / 1e6
+        log.unlink()
+        print(
+            f"diagnose of {written:.0f} MB: {written / processor:.0f} MB/s of processor time, "
+            f"{written / wall:.0f} MB/s of wall time, peak {peak / 1024:.0f} MB: {training_logs.KINDS[kind][0]} "
+            "(reach 100 MB/s and 200 MB)",
+            flush=True,
+        )
 
 
 def gradcompat(*arguments: str) -> list[str]:

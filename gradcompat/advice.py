@@ -1,70 +1,144 @@
 """Chooses the remedy to show with a finding, by applying each to the environment and matching again.
 
 Nothing else decides whether a remedy is good: one that leaves the finding, or that leads into another issue, is passed
-over for the next. A change of the training code cannot be tried here, and says so.
+over for the next. A change of the training code cannot be tried here, and says so. The order is the planner's, so far
+as it can be followed without looking up what a release requires: where one package is all that has to move for a
+finding, this is the first line of its plan.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
+
+from packaging.version import Version
 
 from gradcompat.matcher import MAX_CHOICES, Names, key_of, match
 from gradcompat.model.environment import Environment, Location, Package, Setting
 from gradcompat.model.finding import Advice, Finding
 from gradcompat.model.issue import CodeRemedy, Issue, PackageTerm, SettingRemedy, VersionRemedy
-from gradcompat.phrases import value_text
-from gradcompat.versions import ABOVE, BELOW, parse_version
+from gradcompat.phrases import joined, line_with
+from gradcompat.versions import ABOVE, BELOW, Cut, VersionSet, parse_version, step
 
 _TRIED = Location(path="remedy")
+_MOST_TRIED = 24  # releases of one package and one way
 
 
-def advise(finding: Finding, environment: Environment, issues: Sequence[Issue], names: Names) -> Advice | None:
-    """The first remedy of the record that clears the finding and brings no other, or the next best.
+Published = Callable[[str], Sequence[Version]]
+"""The releases of a package that anybody would be given; none where they are not known."""
 
-    A change of code is the answer where the record puts it before all others that fit; it cannot be tried.
+Way = Literal["upgrade", "downgrade"]
+
+
+def _unknown(_: str) -> Sequence[Version]:
+    return ()
+
+
+def advise(
+    finding: Finding,
+    environment: Environment,
+    issues: Sequence[Issue],
+    names: Names,
+    published: Published = _unknown,
+) -> Advice | None:
+    """The remedy that clears the finding and brings no other, as the planner would choose it, or the next best.
+
+    What the record puts before every version comes first; then the shortest step to another version, up rather than
+    down; then settings, then code. Where each brings another issue, the one that brings the fewest.
 
     Args:
         finding: an ``affected`` or ``conditional`` finding of this environment.
         environment: what was matched.
         issues: everything that was matched against.
         names: under which names packages go.
+        published: the releases of a package; where they are not known, those count that the record advises.
     """
-    if len(finding.packages) > MAX_CHOICES:
-        # No lockfile that somebody works with; trying remedies on it would take longer than anybody waits.
-        return next((_untried(remedy) for remedy in finding.issue.remedies if isinstance(remedy, CodeRemedy)), None)
-    tried: list[Advice] = []
-    for remedy in finding.issue.remedies:
-        change: _Change | None
-        match remedy:
-            case VersionRemedy():
-                change = _moved(environment, finding, remedy, names)
-            case SettingRemedy():
-                change = _Change(_with_setting(environment, remedy), {id(package) for package in finding.packages})
-            case CodeRemedy():
-                # The record prefers it to what stands behind it.
-                return _untried(remedy)
-        # Another fork may have a finding of this issue of its own, and gets advice of its own.
-        if change is None or any(
-            one.status != "not_affected" and any(id(package) in change.touched for package in one.packages)
-            for one in match(change.environment, [finding.issue], names)
-        ):
-            continue
-        introduces = tuple(sorted(_introduced(remedy, environment, change.environment, issues, names)))
-        location, line = _edit(environment, remedy) if isinstance(remedy, SettingRemedy) else (None, None)
-        advice = Advice(
-            remedy=remedy,
-            clears=True,
-            target=change.target,
-            package=change.package,
-            introduces=introduces,
-            location=location,
-            line=line,
-        )
-        if not introduces:
+    remedies = finding.issue.remedies
+    if not remedies:
+        return None  # what is only worth knowing has none, and nobody has to move for it
+    code = next((_untried(remedy) for remedy in remedies if isinstance(remedy, CodeRemedy)), None)
+    if len(finding.packages) > MAX_CHOICES or (remedies and isinstance(remedies[0], CodeRemedy)):
+        # So many entries are no lockfile that somebody works with; trying remedies on it would take too long.
+        return code
+    tried = list(_tried(finding, environment, issues, names, published))
+    first = next((index for index, one in enumerate(remedies) if not isinstance(one, SettingRemedy)), len(remedies))
+    good = [advice for advice in tried if not advice.introduces]
+    for advice in good:
+        if any(advice.remedy is remedy for remedy in remedies[:first]):
             return advice
-        tried.append(advice)
-    return min(tried, key=lambda advice: len(advice.introduces), default=None)
+    ways = [(advice, way) for advice in good if (way := _way(advice, finding, names)) is not None]
+    return (
+        min(ways, key=lambda one: one[1], default=(None,))[0]
+        or next(iter(good), None)
+        or code
+        or min(tried, key=lambda advice: len(advice.introduces), default=None)
+    )
+
+
+def _tried(
+    finding: Finding, environment: Environment, issues: Sequence[Issue], names: Names, published: Published
+) -> Iterator[Advice]:
+    """Everything that clears the finding: settings of the record, and the nearest release of each package that does."""
+    for remedy in finding.issue.remedies:
+        if isinstance(remedy, SettingRemedy):
+            touched = {id(package) for package in finding.packages}
+            change = _Change(_with_setting(environment, remedy), touched)
+            if _clears(change, finding, names):
+                yield _advice(remedy, change, environment, issues, names)
+    for remedy_of, changes in _moves(finding, environment, issues, names, published):
+        best: Advice | None = None
+        for change in changes:
+            if _clears(change, finding, names):
+                advice = _advice(remedy_of(change), change, environment, issues, names)
+                if best is None or len(advice.introduces) < len(best.introduces):
+                    best = advice
+                if not advice.introduces:
+                    break
+        if best is not None:
+            yield best
+
+
+def _clears(change: _Change, finding: Finding, names: Names) -> bool:
+    """Another fork may have a finding of this issue of its own, and gets advice of its own."""
+    return not any(
+        one.status != "not_affected" and any(id(package) in change.touched for package in one.packages)
+        for one in match(change.environment, [finding.issue], names)
+    )
+
+
+def _advice(
+    remedy: VersionRemedy | SettingRemedy,
+    change: _Change,
+    environment: Environment,
+    issues: Sequence[Issue],
+    names: Names,
+) -> Advice:
+    """A change that clears its finding, with what it brings."""
+    location, line = _edit(environment, remedy) if isinstance(remedy, SettingRemedy) else (None, None)
+    introduces = _introduced(remedy, environment, change.environment, issues, names)
+    return Advice(
+        remedy=remedy,
+        clears=True,
+        current=change.current,
+        target=change.target,
+        package=change.package,
+        introduces=tuple(sorted(introduces)),
+        location=location,
+        line=line,
+    )
+
+
+def _way(advice: Advice, finding: Finding, names: Names) -> tuple[int, bool] | None:
+    """How far a version is away and whether it is down, as the planner's cost has it; None if no version moves."""
+    if not isinstance(advice.remedy, VersionRemedy) or advice.target is None:
+        return None
+    target = parse_version(advice.target)
+    wanted = names.families.get(advice.remedy.package, advice.remedy.package)
+    current = _versions(package for package in finding.packages if names.canonical(package) == wanted)
+    far = 0 if target is None or not current else step(max(current), target)
+    return far, advice.remedy.kind == "downgrade"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +147,7 @@ class _Change:
 
     environment: Environment
     touched: set[int]
+    current: str | None = None
     target: str | None = None
     package: str | None = None
 
@@ -108,29 +183,69 @@ def _affected_ids(environment: Environment, issues: Sequence[Issue], names: Name
     return {one.issue.id for one in match(environment, issues, names) if one.status == "affected"}
 
 
-def _moved(environment: Environment, finding: Finding, remedy: VersionRemedy, names: Names) -> _Change | None:
-    """The environment with the release that the remedy leads to; None if the remedy leads another way.
+def _moves(
+    finding: Finding, environment: Environment, issues: Sequence[Issue], names: Names, published: Published
+) -> Iterator[tuple[Callable[[_Change], VersionRemedy], Iterator[_Change]]]:
+    """For each package of the finding and each way the environments that it leads to, the nearest release first.
 
-    Entries of a range have no version to start from: they go up, to the first release that the remedy names.
+    With each way comes what makes a remedy of a change: the record's own where it advises the release.
     """
-    wanted = names.families.get(remedy.package, remedy.package)
-    concerned = {id(package): package for package in finding.packages if names.canonical(package) == wanted}
-    current = [parse_version(package.version) for package in concerned.values() if package.version is not None]
-    versions = [version for version in current if version is not None]
-    if not concerned or (not versions and remedy.kind == "downgrade"):
-        return None
-    ends = [
-        end[0]
-        for interval in remedy.versions.intervals
-        for end in [interval[0] if remedy.kind == "upgrade" else interval[1]]
-        if end is not None and end[1] == (BELOW if remedy.kind == "upgrade" else ABOVE)
-    ]
-    if remedy.kind == "upgrade":
-        target = min((end for end in ends if not versions or end > max(versions)), default=None)
-    else:
-        target = max((end for end in ends if end < min(versions)), default=None)
-    if target is None:
-        return None
+    groups: dict[str, list[Package]] = {}
+    for package in finding.packages:
+        groups.setdefault(names.canonical(package), []).append(package)
+    for wanted, entries in groups.items():
+        known = published(entries[0].name)
+        versions = _versions(entries)
+        kinds: tuple[Way, ...] = ("upgrade", "downgrade")
+        for kind in kinds:
+            remedies = [
+                remedy
+                for remedy in finding.issue.remedies
+                if isinstance(remedy, VersionRemedy)
+                and remedy.kind == kind
+                and names.families.get(remedy.package, remedy.package) == wanted
+            ]
+            # A range may allow any release already, so that only what the record advises leads anywhere.
+            ends = [end for remedy in remedies for end in _ends(remedy)] if not known or not versions else known
+            if kind == "upgrade":
+                targets = sorted({end for end in ends if not versions or end > max(versions)})
+            else:
+                targets = sorted({end for end in ends if versions and end < min(versions)}, reverse=True)
+            targets = targets if ends is not known else _first_of_each(targets, _cuts(wanted, issues))
+
+            def remedy_of(change: _Change, kind: Way = kind, remedies: list[VersionRemedy] = remedies) -> VersionRemedy:
+                only = VersionSet.parse(f"=={change.target}")
+                advised = next((remedy for remedy in remedies if only & remedy.versions), None)
+                return advised or VersionRemedy(kind=kind, package=change.package or "", versions=only)
+
+            yield remedy_of, (_moved(environment, entries, target) for target in targets[:_MOST_TRIED])
+
+
+def _ends(remedy: VersionRemedy) -> list[Version]:
+    """The releases that a remedy names: the near ends of its ranges."""
+    up = remedy.kind == "upgrade"
+    ends = [low if up else high for low, high in remedy.versions.intervals]
+    return [end[0] for end in ends if end is not None and end[1] == (BELOW if up else ABOVE)]
+
+
+def _cuts(name: str, issues: Sequence[Issue]) -> list[Cut]:
+    """Where the records cut the line of a package's versions, from low to high."""
+    terms = (term for issue in issues for combination in issue.affected for term in combination.terms)
+    ranges = {term.versions for term in terms if isinstance(term, PackageTerm) and term.name == name}
+    return sorted({cut for one in ranges for interval in one.intervals for cut in interval if cut is not None})
+
+
+def _first_of_each(versions: Sequence[Version], cuts: Sequence[Cut]) -> list[Version]:
+    """The first version between two cuts: the others there are the same to all records."""
+    seen: dict[int, Version] = {}
+    for version in versions:
+        seen.setdefault(bisect_right(cuts, (version, BELOW)), version)
+    return list(seen.values())
+
+
+def _moved(environment: Environment, entries: Sequence[Package], target: Version) -> _Change:
+    """The environment with these entries at another release."""
+    concerned = set(map(id, entries))
     touched: set[int] = set()
     packages: list[Package] = []
     for package in environment.packages:
@@ -139,8 +254,15 @@ def _moved(environment: Environment, finding: Finding, remedy: VersionRemedy, na
             entry = replace(package, version=str(target), specifier=None, unreleased=False)
             touched.add(id(entry))
         packages.append(entry)
-    name = next(iter(concerned.values())).name
-    return _Change(replace(environment, packages=tuple(packages)), touched, str(target), name)
+    written = tuple(dict.fromkeys(package.version for package in entries if package.version is not None))
+    current = joined(written, "and") if written else None
+    return _Change(replace(environment, packages=tuple(packages)), touched, current, str(target), entries[0].name)
+
+
+def _versions(packages: Iterable[Package]) -> list[Version]:
+    """The versions of entries that have one."""
+    parsed = (parse_version(package.version) for package in packages if package.version is not None)
+    return [version for version in parsed if version is not None]
 
 
 def _with_setting(environment: Environment, remedy: SettingRemedy) -> Environment:
@@ -152,8 +274,5 @@ def _with_setting(environment: Environment, remedy: SettingRemedy) -> Environmen
 def _edit(environment: Environment, remedy: SettingRemedy) -> tuple[Location | None, str | None]:
     """Where the setting stands, and the line as it has to be, if it stands in one place and could be written there."""
     stated = [setting for setting in environment.settings if setting.key == remedy.key]
-    if len(stated) != 1 or stated[0].spelling is None:
-        return None, None
-    of_python = stated[0].location.path.endswith((".py", ".ipynb"))
-    value = repr(remedy.value) if of_python else value_text(remedy.value)
-    return stated[0].location, stated[0].spelling.replace("{}", value)
+    line = line_with(stated[0], remedy.value) if len(stated) == 1 else None
+    return (None, None) if line is None else (stated[0].location, line)

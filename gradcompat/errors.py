@@ -66,5 +66,25 @@ class InvalidIssue(KnowledgeError):
     """A record does not hold to the schema or to its own examples."""
 
 
+class ResolutionError(GradcompatError):
+    """No set of releases could be worked out."""
+
+
+class IndexUnavailable(ResolutionError):
+    """An index did not answer, answered with an error, or answered something that cannot be true."""
+
+
+class ProbeError(GradcompatError):
+    """A probe could not be run at all; one that ran and failed is a measurement."""
+
+
+class ProbeUnavailable(ProbeError):
+    """There is no interpreter to run it in, or no recipe of that name."""
+
+
+class EditError(GradcompatError):
+    """A file could not be changed as the plan needs, and was left as it is."""
+
+
 class UsageError(GradcompatError):
     """The command was asked for something that makes no sense."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradcompat.model.environment import Package, SettingValue
+from gradcompat.model.environment import Package, Setting, SettingValue
 from gradcompat.model.issue import (
     ModelTerm,
     PackageAbsentTerm,
@@ -34,6 +34,30 @@ def value_text(value: SettingValue) -> str:
     if isinstance(value, tuple):
         return ", ".join(value)
     return str(value)
+
+
+def line_with(setting: Setting, value: SettingValue) -> str | None:
+    """The line of a setting with another value, as the language of its file writes it; None if it stands in no line."""
+    if setting.spelling is None:
+        return None
+    of_python = setting.location.path.endswith((".py", ".ipynb"))
+    return setting.spelling.replace("{}", repr(value) if of_python else value_text(value))
+
+
+def move_text(kind: str, package: str, version_from: str | None, version_to: str) -> str:
+    """``upgrade transformers 4.49.0 to 4.52.1``; the way that it goes is in the first word.
+
+    Args:
+        kind: ``upgrade``, ``downgrade`` or ``add``.
+        package: its name.
+        version_from: what is there; None if it is a range.
+        version_to: where it goes.
+    """
+    if kind == "add":
+        return f"add {package} {version_to}"
+    if version_from is None:
+        return f"take {package} {version_to}"
+    return f"{kind} {package} {version_from} to {version_to}"
 
 
 def joined(words: tuple[str, ...], last: str = "or") -> str:

@@ -59,6 +59,13 @@ class Window:
         return self.low == self.high
 
 
+def step(start: Version, end: Version) -> int:
+    """Which part of the number changes: 2 for the major version or the epoch, 1 for the minor one, 0 for the rest."""
+    if (start.epoch, start.major) != (end.epoch, end.major):
+        return 2
+    return int(start.minor != end.minor)
+
+
 def _previous(version: Version) -> Version | None:
     """The release that the development of this one started from, by the numbering alone."""
     major, minor, micro = (*version.release, 0, 0)[:3]

@@ -1,8 +1,12 @@
-"""Which remedy is shown: the first that clears the finding and brings nothing else."""
+"""Which remedy is shown: the one that a plan would take, if that clears the finding and brings nothing else."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import pytest
+from packaging.version import Version
 
 from gradcompat.advice import advise
 from gradcompat.matcher import MAX_CHOICES, match
@@ -48,15 +52,44 @@ def test_the_first_remedy_that_helps() -> None:
     here = trained(package("transformers", "4.50.0"), package("torch", "2.5.1"))
     remedy = upgrade(">=4.52.1")
     assert advice(here, defect(remedy, ONE_STEP, CODE)) == Advice(
-        remedy=remedy, clears=True, target="4.52.1", package="transformers", introduces=()
+        remedy=remedy, clears=True, current="4.50.0", target="4.52.1", package="transformers", introduces=()
     )
+
+
+def test_the_shortest_step_counts_more_than_the_order_of_the_record() -> None:
+    here = trained(package("transformers", "4.50.0"))
+    found = advice(here, defect(upgrade(">=5.0.0"), downgrade("==4.48.3")))
+    assert found is not None
+    assert (found.target, found.remedy.kind) == ("4.48.3", "downgrade")  # type: ignore[union-attr]
+
+
+def test_up_rather_than_down_where_both_are_as_far() -> None:
+    here = trained(package("transformers", "4.50.0"))
+    found = advice(here, defect(downgrade("==4.48.3"), upgrade(">=4.52.1")))
+    assert found is not None
+    assert found.target == "4.52.1"
+
+
+def test_a_version_counts_more_than_a_setting_or_code_that_the_record_has_behind_another() -> None:
+    here = trained(package("transformers", "4.50.0"))
+    found = advice(here, defect(upgrade(">=4.51.0"), ONE_STEP, CODE, downgrade("==4.48.3")))
+    assert found is not None
+    assert found.target == "4.48.3"
+
+
+@pytest.mark.parametrize(("remedies", "first"), [((ONE_STEP, CODE), ONE_STEP), ((CODE, ONE_STEP), CODE)])
+def test_what_the_record_puts_before_every_version_comes_first(remedies: tuple[Remedy, ...], first: Remedy) -> None:
+    here = trained(package("transformers", "4.50.0"))
+    found = advice(here, defect(*remedies, upgrade(">=4.52.1")))
+    assert found is not None
+    assert found.remedy is first
 
 
 def test_a_trap_is_passed_over() -> None:
     here = trained(package("transformers", "4.50.0"))
     remedy = downgrade("==4.48.3")
     assert advice(here, defect(upgrade(">=4.52.0"), remedy), TRAP) == Advice(
-        remedy=remedy, clears=True, target="4.48.3", package="transformers", introduces=()
+        remedy=remedy, clears=True, current="4.50.0", target="4.48.3", package="transformers", introduces=()
     )
 
 
@@ -64,7 +97,7 @@ def test_a_trap_is_better_than_nothing_and_says_so() -> None:
     here = trained(package("transformers", "4.50.0"))
     remedy = upgrade(">=4.52.0")
     assert advice(here, defect(remedy), TRAP) == Advice(
-        remedy=remedy, clears=True, target="4.52.0", package="transformers", introduces=("GC-0002",)
+        remedy=remedy, clears=True, current="4.50.0", target="4.52.0", package="transformers", introduces=("GC-0002",)
     )
 
 
@@ -80,7 +113,7 @@ def test_the_trap_with_the_fewest_issues() -> None:
     second = issue((versions("transformers", "==4.52.0"),), identifier="GC-0003")
     remedy = upgrade("==4.52.1")
     assert advice(here, defect(upgrade("==4.52.0"), remedy), TRAP, second) == Advice(
-        remedy=remedy, clears=True, target="4.52.1", package="transformers", introduces=("GC-0002",)
+        remedy=remedy, clears=True, current="4.50.0", target="4.52.1", package="transformers", introduces=("GC-0002",)
     )
 
 
@@ -89,7 +122,7 @@ def test_an_issue_that_is_there_already_is_not_introduced() -> None:
     everywhere = issue((versions("transformers", "<5"),), identifier="GC-0003")
     remedy = upgrade(">=4.52.2")
     assert advice(here, defect(remedy), everywhere) == Advice(
-        remedy=remedy, clears=True, target="4.52.2", package="transformers", introduces=()
+        remedy=remedy, clears=True, current="4.50.0", target="4.52.2", package="transformers", introduces=()
     )
 
 
@@ -113,7 +146,7 @@ def test_only_a_downgrade() -> None:
     here = trained(package("transformers", "4.50.0"))
     remedy = downgrade(">=4.40,<=4.48.3 || <=4.30.0")
     assert advice(here, defect(remedy)) == Advice(
-        remedy=remedy, clears=True, target="4.48.3", package="transformers", introduces=()
+        remedy=remedy, clears=True, current="4.50.0", target="4.48.3", package="transformers", introduces=()
     )
 
 
@@ -163,7 +196,9 @@ def test_another_name_of_the_same_code() -> None:
     remedy = upgrade(">=2.5.1", "pytorch-lightning")
     one = issue((versions("pytorch-lightning", "<2.5"),), remedies=(remedy,))
     here = environment(package("lightning", "2.4.0"))
-    assert advice(here, one) == Advice(remedy=remedy, clears=True, target="2.5.1", package="lightning", introduces=())
+    assert advice(here, one) == Advice(
+        remedy=remedy, clears=True, current="2.4.0", target="2.5.1", package="lightning", introduces=()
+    )
 
 
 def test_every_affected_fork_moves() -> None:
@@ -173,7 +208,7 @@ def test_every_affected_fork_moves() -> None:
         package("transformers", "4.49.0", marker="python_version < '3.10'"),
     )
     assert advice(here, defect(remedy)) == Advice(
-        remedy=remedy, clears=True, target="4.52.1", package="transformers", introduces=()
+        remedy=remedy, clears=True, current="4.50.0 and 4.49.0", target="4.52.1", package="transformers", introduces=()
     )
 
 
@@ -183,9 +218,11 @@ def test_a_fork_with_a_finding_of_its_own_is_no_obstacle() -> None:
         package("transformers", "4.50.0", marker="python_version >= '3.10'"),
         package("transformers", "4.52.0.dev0", marker="python_version < '3.10'"),
     )
-    wanted = Advice(remedy=remedy, clears=True, target="4.52.1", package="transformers", introduces=())
+    wanted = Advice(
+        remedy=remedy, clears=True, current="4.50.0", target="4.52.1", package="transformers", introduces=()
+    )
     assert advice(here, defect(remedy)) == wanted
-    assert advice(here, defect(remedy), status="conditional") == wanted
+    assert advice(here, defect(remedy), status="conditional") == replace(wanted, current="4.52.0.dev0")
 
 
 def test_conditional_findings() -> None:
@@ -205,7 +242,7 @@ def test_a_checkout_moves_to_a_release() -> None:
     remedy = upgrade(">=4.52.0")
     here = trained(package("transformers", "4.49.0", unreleased=True))
     assert advice(here, defect(remedy), status="conditional") == Advice(
-        remedy=remedy, clears=True, target="4.52.0", package="transformers", introduces=()
+        remedy=remedy, clears=True, current="4.49.0", target="4.52.0", package="transformers", introduces=()
     )
 
 
@@ -227,4 +264,44 @@ def test_the_other_package_of_a_combination() -> None:
     remedy = upgrade(">=0.15.0", "peft")
     one = issue((versions("transformers", "<5"), versions("peft", "<0.15.0")), remedies=(remedy,))
     here = environment(package("transformers", "4.50.0"), package("peft", "0.14.0"))
-    assert advice(here, one) == Advice(remedy=remedy, clears=True, target="0.15.0", package="peft", introduces=())
+    assert advice(here, one) == Advice(
+        remedy=remedy, clears=True, current="0.14.0", target="0.15.0", package="peft", introduces=()
+    )
+
+
+def published(*releases: str) -> Callable[[str], tuple[Version, ...]]:
+    return lambda name: tuple(map(Version, releases)) if name == "transformers" else ()
+
+
+def test_the_nearest_release_that_was_published() -> None:
+    # 4.52.0 was withdrawn: the record ends there, and nobody is given it.
+    here = trained(package("transformers", "4.50.0"))
+    one = defect(upgrade(">=4.53.0"), CODE)
+    (finding,) = match(here, [one], NAMES)
+    found = advise(finding, here, [one], NAMES, published("4.48.0", "4.51.0", "4.52.1", "4.52.2", "4.53.0"))
+    assert found == Advice(
+        remedy=upgrade("==4.52.1"),
+        clears=True,
+        current="4.50.0",
+        target="4.52.1",
+        package="transformers",
+        introduces=(),
+    )
+
+
+def test_a_published_release_that_is_a_trap_is_passed_over() -> None:
+    here = trained(package("transformers", "4.50.0"))
+    one = defect(upgrade(">=4.52.0"))
+    (finding,) = match(here, [one], NAMES)
+    found = advise(finding, here, [one, TRAP], NAMES, published("4.52.0", "4.52.1", "4.52.2", "4.53.0"))
+    assert found is not None
+    assert (found.remedy, found.target, found.introduces) == (upgrade(">=4.52.0"), "4.52.2", ())
+
+
+def test_the_way_that_no_remedy_names_is_found_among_the_published() -> None:
+    here = trained(package("transformers", "4.50.0"))
+    one = defect(upgrade(">=5.0.0"))
+    (finding,) = match(here, [one], NAMES)
+    found = advise(finding, here, [one], NAMES, published("4.47.0", "4.48.3", "5.0.0"))
+    assert found is not None
+    assert (found.remedy, found.target) == (downgrade("==4.48.3"), "4.48.3")

@@ -12,15 +12,28 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "gradcompat"
+INSIDE = PACKAGE / "probes" / "inside"
 
 # From top to bottom. A module may import what stands in a lower line, and its own part; the parts of one line are
 # siblings, which do not import one another.
 LAYERS = (
     ("__main__",),
     ("cli",),
-    ("renderers", "scanners", "diagnosis", "sources", "knowledge", "advice", "host"),
+    (
+        "renderers",
+        "probes",
+        "planner",
+        "index",
+        "edit",
+        "scanners",
+        "diagnosis",
+        "sources",
+        "knowledge",
+        "advice",
+        "host",
+    ),
     ("matcher",),
-    ("phrases", "forks", "formats", "vocabulary"),
+    ("phrases", "forks", "formats", "vocabulary", "recipes", "defaults"),
     ("model",),
     ("versions",),
     ("truth", "errors", "names", "__init__"),
@@ -30,6 +43,9 @@ RANK = {part: rank for rank, parts in enumerate(LAYERS) for part in parts}
 # Where an import may stand inside a function, and what it brings in there; `cli` may import anything late.
 LATE = {
     "forks": {"packaging.markers"},  # only lockfiles with alternatives need it
+    # httpx, only where the cache does not answer
+    "index.client": {"gradcompat.index.transport", "gradcompat.index.requirements"},
+    "index.public": {"pypi_simple"},  # only where its source does not show the one constant
     "host": {"pynvml"},  # optional, and only where a driver shows
     "sources.reading": {"gradcompat.sources.recognise"},  # only where a file's name does not say what it is
     "sources.installed": {"gradcompat.sources.interpreter"},  # only where an interpreter is named
@@ -42,6 +58,7 @@ HEAVY = (
     "rich",
     "yaml",
     "tomlkit",
+    "ahocorasick_rs",
     "importlib.metadata",
     "packaging.markers",
 )
@@ -74,6 +91,8 @@ class Import:
 
 def imports() -> Iterator[Import]:
     for path in sorted(PACKAGE.rglob("*.py")):
+        if path.is_relative_to(INSIDE):
+            continue  # a package of its own, in the interpreter that is looked at
         module = path.relative_to(PACKAGE).with_suffix("").as_posix().replace("/", ".")
         tree = ast.parse(path.read_text("utf-8"))
         inside = {
@@ -135,7 +154,7 @@ def test_late_imports_are_on_the_list() -> None:
 def test_the_kernel_is_pure() -> None:
     """No clock, no files, no environment variables where findings are decided."""
     effects = {"os", "pathlib", "time", "datetime", "random", "socket", "subprocess", "shutil", "io", "sys", "platform"}
-    kernel = {"matcher", "advice", "phrases", "forks", "versions", "truth", "names", "model", "vocabulary"}
+    kernel = {"matcher", "advice", "phrases", "forks", "versions", "truth", "names", "model", "vocabulary", "recipes"}
     wrong = [str(one) for one in IMPORTS if one.part in kernel and one.target.split(".")[0] in effects]
     assert wrong == []
 

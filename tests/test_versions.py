@@ -11,11 +11,12 @@ from packaging.version import Version
 from gradcompat.truth import Truth
 from gradcompat.versions import ALL, VersionSet, Window, any_of, locate, parse_version
 
-TORCH = tuple(
+TORCH_LINES = tuple(
     line
     for line in (Path(__file__).parent / "data" / "torch_versions.txt").read_text("utf-8").splitlines()
     if line and not line.startswith("#")
 )
+TORCH = tuple(line.partition("  # ")[0] for line in TORCH_LINES)
 
 
 def window(low: str, high: str) -> Window:
@@ -126,7 +127,11 @@ def test_truth(versions: str, build: str, expected: Truth) -> None:
 
 
 def test_there_are_enough_builds_of_torch() -> None:
-    assert len(set(TORCH)) == len(TORCH) >= 200
+    assert len(set(TORCH)) == len(TORCH) == 524
+
+
+def test_each_build_of_torch_says_where_it_was_met() -> None:
+    assert [line for line in TORCH_LINES if not re.fullmatch(r"[0-9][0-9a-z.+]*  # [A-Za-z].+[^. ]", line)] == []
 
 
 @pytest.mark.parametrize("build", TORCH)

@@ -56,6 +56,37 @@ ContextFiles = Annotated[
     ),
 ]
 Format = Annotated[str, typer.Option("--format", metavar="text|json", help="How to print the result.")]
+FailOn = Annotated[
+    str | None,
+    typer.Option(
+        "--fail-on",
+        metavar="error|warning|note|never",
+        help="The lowest level of findings that have to go.  [default: error]",
+    ),
+]
+Strict = Annotated[bool, typer.Option("--strict", help="Count findings that depend on something unseen as findings.")]
+Only = Annotated[list[str] | None, typer.Option("--only", metavar="ID", help="Look for these records alone.")]
+Ignore = Annotated[list[str] | None, typer.Option("--ignore", metavar="ID", help="Leave these records out.")]
+Keep = Annotated[
+    list[str] | None, typer.Option("--keep", metavar="NAME", help="A package that must not move. Repeatable.")
+]
+Offline = Annotated[
+    bool, typer.Option("--offline", help="Use the snapshot of the index that ships with gradcompat, and no network.")
+]
+IndexUrl = Annotated[
+    str | None,
+    typer.Option("--index-url", metavar="URL", help="The package index; without it, as pip and uv are configured."),
+]
+ExtraIndexUrl = Annotated[
+    list[str] | None, typer.Option("--extra-index-url", metavar="URL", help="An index beside it. Repeatable.")
+]
+ExcludeNewer = Annotated[
+    str | None,
+    typer.Option("--exclude-newer", metavar="DATE", help="Releases from this moment on do not count."),
+]
+Prereleases = Annotated[
+    bool, typer.Option("--pre", help="Alphas, betas and candidates may be chosen, also where none is used.")
+]
 
 
 @app.callback(invoke_without_command=True)
@@ -86,16 +117,18 @@ def check(
             help="The lowest level that makes the exit status 1.  [default: error]",
         ),
     ] = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Count findings that depend on something unseen as findings.")
-    ] = False,
-    only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="ID", help="Look for these records alone.")
-    ] = None,
-    ignore: Annotated[list[str] | None, typer.Option("--ignore", metavar="ID", help="Leave these records out.")] = None,
+    strict: Strict = False,
+    only: Only = None,
+    ignore: Ignore = None,
     show_all: Annotated[
         bool, typer.Option("--all", help="Also show the records that speak of a package and do not apply.")
     ] = False,
+    probe: Annotated[
+        bool, typer.Option("--probe", help="Measure in the environment whether the findings are really there.")
+    ] = False,
+    device: Annotated[
+        str, typer.Option("--device", metavar="auto|cpu|cuda[:N]|mps|xpu[:N]", help="Where --probe trains.")
+    ] = "auto",
 ) -> None:
     """Say which known training defects an environment or a lockfile has.
 
@@ -125,6 +158,175 @@ def check(
             only=only or [],
             ignore=ignore or [],
             show_all=show_all,
+            probe=probe,
+            device=device,
+        )
+    )
+
+
+@app.command()
+def plan(
+    targets: Targets = None,
+    python: Python = None,
+    contexts: ContextFiles = None,
+    facts: Set = None,
+    fail_on: FailOn = None,
+    strict: Strict = False,
+    only: Only = None,
+    ignore: Ignore = None,
+    keep: Keep = None,
+    prereleases: Prereleases = False,
+    offline: Offline = False,
+    index_url: IndexUrl = None,
+    extra_index_urls: ExtraIndexUrl = None,
+    exclude_newer: ExcludeNewer = None,
+    form: Annotated[
+        str, typer.Option("--format", metavar="text|json|markdown", help="How to print the result.")
+    ] = "text",
+) -> None:
+    """Show the smallest change that clears the findings: which versions, which settings, and what was verified.
+
+    A plan is applied to the environment and matched again; requirements, wheels and Python are looked up in the index.
+    `--set host.python=3.11` and `--set host.platform=linux` plan for another machine.
+
+    Exit status: 0 nothing has to change, 1 something has to, 2 wrong usage, 3 something could not be verified.
+
+    Examples:
+
+      gradcompat plan uv.lock --context train.yaml
+
+      gradcompat plan requirements.txt --offline --format json
+    """
+    from gradcompat.cli.catalogues import Lookup
+    from gradcompat.cli.plan import run
+
+    raise typer.Exit(
+        run(
+            targets or [],
+            python=python,
+            contexts=contexts or [],
+            facts=facts or [],
+            fail_on=fail_on,
+            strict=strict,
+            only=only or [],
+            ignore=ignore or [],
+            keep=keep or [],
+            prereleases=prereleases,
+            lookup=Lookup(offline, index_url, extra_index_urls or [], exclude_newer),
+            form=form,
+        )
+    )
+
+
+@app.command()
+def fix(
+    targets: Targets = None,
+    python: Python = None,
+    contexts: ContextFiles = None,
+    facts: Set = None,
+    fail_on: FailOn = None,
+    strict: Strict = False,
+    only: Only = None,
+    ignore: Ignore = None,
+    keep: Keep = None,
+    prereleases: Prereleases = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print a unified diff, and write nothing.")] = False,
+    lock: Annotated[
+        bool, typer.Option("--lock", help="Run the lockfile's own tool afterwards: uv, poetry, pdm, pip-tools.")
+    ] = False,
+    offline: Offline = False,
+    index_url: IndexUrl = None,
+    extra_index_urls: ExtraIndexUrl = None,
+    exclude_newer: ExcludeNewer = None,
+) -> None:
+    """Write the plan into pyproject.toml, requirements, environment.yml and training configs; comments stay.
+
+    All files are written or none. A lockfile is never edited by hand: the command of its tool is printed.
+
+    Exit status: 0 everything is written, 1 something is left to do by hand, 2 wrong usage, 3 not everything verified.
+
+    Examples:
+
+      gradcompat fix . --dry-run
+
+      gradcompat fix uv.lock --context train.yaml --lock
+    """
+    from gradcompat.cli.catalogues import Lookup
+    from gradcompat.cli.fix import run
+
+    raise typer.Exit(
+        run(
+            targets or [],
+            python=python,
+            contexts=contexts or [],
+            facts=facts or [],
+            fail_on=fail_on,
+            strict=strict,
+            only=only or [],
+            ignore=ignore or [],
+            keep=keep or [],
+            prereleases=prereleases,
+            dry_run=dry_run,
+            lock=lock,
+            lookup=Lookup(offline, index_url, extra_index_urls or [], exclude_newer),
+        )
+    )
+
+
+@app.command()
+def constraints(
+    targets: Targets = None,
+    wanted: Annotated[
+        list[str] | None,
+        typer.Option("--for", metavar="NAME,…", help="A known-good set of these packages for a new project."),
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="The releases that are wrong without any condition, as exclusions.")
+    ] = False,
+    python: Python = None,
+    python_version: Annotated[
+        str | None, typer.Option("--python-version", metavar="3.11", help="The Python that a new set is for.")
+    ] = None,
+    contexts: ContextFiles = None,
+    facts: Set = None,
+    fail_on: FailOn = None,
+    strict: Strict = False,
+    only: Only = None,
+    ignore: Ignore = None,
+    keep: Keep = None,
+    offline: Offline = False,
+    index_url: IndexUrl = None,
+    extra_index_urls: ExtraIndexUrl = None,
+    exclude_newer: ExcludeNewer = None,
+) -> None:
+    """Write constraints for `pip install -c` and uv, each with its reason as a comment.
+
+    Examples:
+
+      gradcompat constraints uv.lock --context train.yaml > constraints.txt
+
+      gradcompat constraints --for transformers,peft,trl --python-version 3.11
+
+      gradcompat constraints --all
+    """
+    from gradcompat.cli.catalogues import Lookup
+    from gradcompat.cli.constraints import run
+
+    raise typer.Exit(
+        run(
+            targets or [],
+            wanted=wanted or [],
+            every=every,
+            python=python,
+            python_version=python_version,
+            contexts=contexts or [],
+            facts=facts or [],
+            fail_on=fail_on,
+            strict=strict,
+            only=only or [],
+            ignore=ignore or [],
+            keep=keep or [],
+            lookup=Lookup(offline, index_url, extra_index_urls or [], exclude_newer),
         )
     )
 
@@ -170,17 +372,22 @@ def diagnose(
         typer.Argument(
             metavar="FILE...",
             help="What one run has left: logs, tracebacks, trainer_state.json, TensorBoard event files, W&B exports, "
-            "or `-` for a pipe.",
+            "or `-` for a pipe. A lockfile or a training config among them counts as if given with its option.",
         ),
     ],
     environment: Annotated[
         str | None,
         typer.Option("--environment", metavar="TARGET", help="The lockfile, `pip list` or environment of that run."),
     ] = None,
+    python: Python = None,
+    contexts: ContextFiles = None,
     facts: Set = None,
     form: Format = "text",
 ) -> None:
     """Say what a log or a curve probably shows, why, and what would settle it.
+
+    What the log itself says of its versions and settings is used, and counts more than a lockfile or a config does;
+    --set counts more than both.
 
     Exit status: 0 nothing but what is harmless, 1 something recognised, 2 nothing could be read, 3 a part could not.
 
@@ -188,21 +395,168 @@ def diagnose(
 
       gradcompat diagnose train.log
 
-      gradcompat diagnose train.log trainer_state.json --environment uv.lock
+      gradcompat diagnose train.log trainer_state.json --environment uv.lock --context train.yaml
+
+      gradcompat diagnose train.log uv.lock train.yaml
     """
     from gradcompat.cli.diagnose import run
 
-    raise typer.Exit(run(files, target=environment, facts=facts or [], form=form))
+    raise typer.Exit(
+        run(files, target=environment, python=python, contexts=contexts or [], facts=facts or [], form=form)
+    )
+
+
+@app.command()
+def probe(
+    identifiers: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[ID]...", help="Records whose probes to run; without one, those that apply here."),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Run every probe there is.")] = False,
+    python: Annotated[
+        str | None,
+        typer.Option("--python", metavar="PATH", help="The interpreter to measure in; without it, the active one."),
+    ] = None,
+    device: Annotated[
+        str, typer.Option("--device", metavar="auto|cpu|cuda[:N]|mps|xpu[:N]", help="Where to train.")
+    ] = "auto",
+    processes: Annotated[
+        int | None, typer.Option("--processes", min=2, max=64, help="How many processes a distributed probe has.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="The seed of all generators.")] = 0,
+    seconds: Annotated[
+        float | None, typer.Option("--timeout", metavar="SECONDS", min=1, help="How long each probe may take.")
+    ] = None,
+    record: Annotated[
+        str | None, typer.Option("--record", metavar="FILE", help="Keep the raw measurements in this file.")
+    ] = None,
+    facts: Set = None,
+    form: Format = "text",
+) -> None:
+    """Measure whether defects are really there: tiny seeded training runs in your own interpreter.
+
+    Nothing is fetched, and nothing of yours is trained: models of a few thousand weights, a step or two each.
+
+    Exit status: 0 nothing reproduced, 1 something reproduced, 2 wrong usage, 3 something could not be measured.
+
+    Examples:
+
+      gradcompat probe
+
+      gradcompat probe GC-0004 --python .venv/bin/python --device cuda
+    """
+    from gradcompat.cli.probe import run
+
+    raise typer.Exit(
+        run(
+            identifiers or [],
+            every=every,
+            python=python,
+            device=device,
+            processes=processes,
+            seed=seed,
+            seconds=seconds,
+            record=record,
+            facts=facts or [],
+            form=form,
+        )
+    )
+
+
+Measured = Annotated[
+    str | None,
+    typer.Option(
+        "--measured", metavar="DIR", help="A folder of rows, in the place of those that ship with gradcompat."
+    ),
+]
 
 
 @knowledge.command("lint")
 def knowledge_lint(
     path: Annotated[str, typer.Argument(metavar="[FILE]", help="A file of records.")] = "knowledge/issues.yaml",
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Also reject bounds that say `measured` without rows on both sides of them."),
+    ] = False,
 ) -> None:
-    """Check records: schema, examples through the matcher, bounds, references, remedies that are traps."""
+    """Check records: schema, examples through the matcher, bounds, references, traps, and what was measured.
+
+    Measurements are read from the folder `measured` beside the file.
+    """
     from gradcompat.cli.knowledge import run_lint
 
-    raise typer.Exit(run_lint(path))
+    raise typer.Exit(run_lint(path, strict=strict))
+
+
+@knowledge.command("measure")
+def knowledge_measure(
+    package: Annotated[str, typer.Argument(metavar="PACKAGE", help="The package whose releases are varied.")],
+    probes: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[PROBE]...", help="Ids of records, or names of recipes with all their variants."),
+    ] = None,
+    versions: Annotated[
+        str, typer.Option("--versions", metavar="RANGE", help="Which releases: '>=4.34,<5', '==4.49.0'.")
+    ] = "*",
+    bisect: Annotated[
+        bool,
+        typer.Option(
+            "--bisect",
+            help="Only the ends, and then between neighbours whose verdicts differ. A hole between two that agree is "
+            "missed.",
+        ),
+    ] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Also measure again what was tried and could not be measured.")
+    ] = False,
+    python: Annotated[
+        str | None, typer.Option("--python", metavar="PATH", help="The interpreter below all releases; it has torch.")
+    ] = None,
+    device: Annotated[str, typer.Option("--device", metavar="cpu|cuda[:N]", help="Where to train.")] = "cpu",
+    seed: Annotated[int, typer.Option("--seed", help="The seed of all generators.")] = 0,
+    jobs: Annotated[int, typer.Option("--jobs", min=1, max=64, help="How many releases at a time.")] = 2,
+    layers: Annotated[
+        str | None, typer.Option("--layers", metavar="DIR", help="Where releases are laid down, and found again.")
+    ] = None,
+    folder: Annotated[
+        str, typer.Option("--output", metavar="DIR", help="Where the measurements are kept.")
+    ] = "knowledge/measured",
+    scheduler: Annotated[
+        str | None, typer.Option("--scheduler", metavar="ADDRESS", help="A Dask scheduler that runs the cells.")
+    ] = None,
+    offline: Offline = False,
+    index_url: IndexUrl = None,
+    extra_index_urls: ExtraIndexUrl = None,
+) -> None:
+    """Run probes over the releases of a package. What is measured already is not measured again.
+
+    Exit status: 0 every cell has been measured or is known not to run, 2 wrong usage, 3 something came to nothing; the
+    same command then tries that again.
+
+    Examples:
+
+      gradcompat knowledge measure transformers accumulation_equivalence --versions '>=4.34' --python base/bin/python
+    """
+    from gradcompat.cli.catalogues import Lookup
+    from gradcompat.cli.measure import run
+
+    raise typer.Exit(
+        run(
+            package,
+            probes=probes or [],
+            versions=versions,
+            bisect=bisect,
+            again=again,
+            python=python,
+            device=device,
+            seed=seed,
+            jobs=jobs,
+            layers=layers,
+            folder=folder,
+            scheduler=scheduler,
+            lookup=Lookup(offline=offline, index_url=index_url, extra_index_urls=extra_index_urls or []),
+        )
+    )
 
 
 @knowledge.command("compile")
@@ -213,6 +567,68 @@ def knowledge_compile(
     from gradcompat.cli.knowledge import run_compile
 
     raise typer.Exit(run_compile(path))
+
+
+@knowledge.command("matrix")
+def knowledge_matrix(
+    package: Annotated[
+        str | None, typer.Argument(metavar="[PACKAGE]", help="Only the releases of this package.")
+    ] = None,
+    recipe: Annotated[str | None, typer.Argument(metavar="[RECIPE]", help="Only what this recipe measured.")] = None,
+    form: Annotated[str, typer.Option("--format", metavar="text|svg|html", help="How to print the table.")] = "text",
+    measured: Measured = None,
+) -> None:
+    """Show what was measured: releases against the variants of a recipe.
+
+    Examples:
+
+      gradcompat knowledge matrix transformers accumulation_equivalence --format html > matrix.html
+    """
+    from gradcompat.cli.knowledge import run_matrix
+
+    raise typer.Exit(run_matrix(package, recipe, form, measured))
+
+
+@knowledge.command("ranges")
+def knowledge_ranges(
+    package: Annotated[str, typer.Argument(metavar="PACKAGE", help="The package whose releases were measured.")],
+    probe: Annotated[
+        str | None, typer.Argument(metavar="[PROBE]", help="The id of a record, or the name of a recipe.")
+    ] = None,
+    measured: Measured = None,
+) -> None:
+    """Print the ranges that measurements make, with their holes and with what is not known.
+
+    Exit status: 0 every bound lies between two releases with a verdict, and none is without one; 2 wrong usage; 3 else.
+
+    Examples:
+
+      gradcompat knowledge ranges transformers GC-0004
+    """
+    from gradcompat.cli.knowledge import run_ranges
+
+    raise typer.Exit(run_ranges(package, probe, measured))
+
+
+@knowledge.command("snapshot")
+def knowledge_snapshot(
+    output: Annotated[
+        str | None,
+        typer.Option("--output", metavar="FILE", help="Where to write it; without one, the snapshot of this package."),
+    ] = None,
+    index_url: IndexUrl = None,
+    extra_index_urls: ExtraIndexUrl = None,
+) -> None:
+    """Write what an index knows of the packages that plans are made of, for `--offline`.
+
+    What pip and uv are configured to use counts here too. A snapshot for others is taken without:
+
+      env -u PIP_FIND_LINKS PIP_CONFIG_FILE=/dev/null gradcompat knowledge snapshot
+    """
+    from gradcompat.cli.catalogues import Lookup
+    from gradcompat.cli.knowledge import run_snapshot
+
+    raise typer.Exit(run_snapshot(output, Lookup(index_url=index_url, extra_index_urls=extra_index_urls or [])))
 
 
 def main() -> None:

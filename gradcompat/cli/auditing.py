@@ -6,26 +6,31 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from packaging.version import Version
+
 from gradcompat.advice import advise
-from gradcompat.errors import NotFound, SourceError
+from gradcompat.defaults import defaults_of
+from gradcompat.errors import IndexUnavailable, NotFound, SourceError
 from gradcompat.formats.document import Document, decode, read_document
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.matcher import match
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Location, Package, Setting, SettingValue, Skipped
-from gradcompat.model.finding import Finding
+from gradcompat.model.finding import Advice, Finding
 from gradcompat.model.issue import LEVELS, Issue, Level, SettingTerm, VirtualTerm
 from gradcompat.model.report import Advised, Audit
 from gradcompat.sources.reading import read
 from gradcompat.sources.registry import by_name
-from gradcompat.versions import parse_version
+from gradcompat.versions import VersionSet, parse_version
 from gradcompat.vocabulary import VIRTUAL_PACKAGES
 
 if TYPE_CHECKING:
     from gradcompat.cli.contexts import Contexts
+    from gradcompat.index.snapshot import Snapshot
 
 _STATUSES = ("affected", "conditional", "not_affected")
 _OWN_PROJECT = frozenset({"editable", "virtual", "directory", "path"})
@@ -237,14 +242,19 @@ def _audit_here(task: tuple[Source, tuple[Context, ...]]) -> Audit:
 def audit(source: Source, contexts: tuple[Context, ...], base: KnowledgeBase, options: Options) -> Audit:
     """Read one source, match it with each training run and advise; what cannot be read is an audit that says so."""
     try:
-        environment = _environment(source)
+        environment = environment_of(source)
     except SourceError as error:
         shown = source.shown if not isinstance(source, Environment) else source.source
         return _unread(shown, error)
     return _audited(environment, contexts, base, options)
 
 
-def _environment(source: Source) -> Environment:
+def environment_of(source: Source) -> Environment:
+    """Read one source.
+
+    Raises:
+        SourceError: if it cannot be read.
+    """
     match source:
         case Environment():
             return source
@@ -282,37 +292,15 @@ def with_facts(environment: Environment, stated: Sequence[tuple[str, SettingValu
 
 
 def _audited(environment: Environment, contexts: tuple[Context, ...], base: KnowledgeBase, options: Options) -> Audit:
-    issues = base.about([environment])
-    wanted = [
-        issue for issue in issues if (not options.only or issue.id in options.only) and issue.id not in options.ignore
-    ]
-    views = {
-        context.source: replace(environment, settings=(*environment.settings, *context.settings))
-        for context in contexts
-    } or {"": environment}
-    if any(_speaks_of_host(issue) for issue in wanted):
-        # Asking the machine costs more than matching; few records hang on what it says.
-        from gradcompat.host import with_host
-
-        views = {run: with_host(view) for run, view in views.items()}
-    # What a config says of the device counts more than what the machine has, and --set more than both.
-    runs = {run: with_facts(view, options.settings) for run, view in views.items()}
-    found = [
-        replace(finding, contexts=(run,) if run else ())
-        for run, view in runs.items()
-        for finding in match(view, wanted, base.names)
-    ]
-    findings = [one for one in merged(found) if options.show_all or one.status != "not_affected"]
-    findings.sort(key=lambda one: (_STATUSES.index(one.status), -LEVELS.index(one.issue.level), one.issue.id))
+    found = matched(environment, contexts, base, options)
     advised = tuple(
         Advised(
             finding=finding,
             # Trying the remedies of all that may be takes longer than matching, and only what is needs one.
-            advice=advise(finding, runs[finding.contexts[0] if finding.contexts else ""], issues, base.names)
-            if finding.status == "affected"
-            else None,
+            advice=_advised(finding, found, base) if finding.status == "affected" else None,
         )
-        for finding in findings
+        for finding in found.findings
+        if options.show_all or finding.status != "not_affected"
     )
     return Audit(
         source=environment.source,
@@ -323,6 +311,95 @@ def _audited(environment: Environment, contexts: tuple[Context, ...], base: Know
         skipped=(*environment.skipped, *_missing_versions(environment, base)),
         contexts=tuple(context.source for context in contexts),
     )
+
+
+def _advised(finding: Finding, found: Matched, base: KnowledgeBase) -> Advice | None:
+    run = found.run_of(finding)
+    return advise(finding, run, found.issues, base.names, partial(_published, python=run.python))
+
+
+@lru_cache(maxsize=256)
+def _published(name: str, *, python: str | None) -> tuple[Version, ...]:
+    """The final releases of a package that are not withdrawn and fit the Python, by the snapshot that ships with us."""
+    interpreter = None if python is None else parse_version(python)
+    try:
+        releases = _snapshot().releases(name)
+    except IndexUnavailable:
+        return ()
+    return tuple(
+        one.version
+        for one in releases
+        if not one.yanked and not one.version.is_prerelease and _fits(one.requires_python, interpreter)
+    )
+
+
+@lru_cache(maxsize=1)
+def _snapshot() -> Snapshot:
+    # Only what is affected asks for it.
+    from gradcompat.index.snapshot import Snapshot
+
+    return Snapshot()
+
+
+@lru_cache(maxsize=1024)
+def _fits(requires_python: str | None, interpreter: Version | None) -> bool:
+    """Is the interpreter one of those? What cannot be read excludes none."""
+    if requires_python is None or interpreter is None:
+        return True
+    try:
+        return interpreter in VersionSet.parse(requires_python)
+    except ValueError:
+        return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matched:
+    """One environment with each of its training runs, and what was found.
+
+    Attributes:
+        runs: how a run is called → the environment with its settings and the facts of the host; one called ``""``
+            where there is no training run.
+        issues: every issue that speaks of a package of the environment.
+        findings: in the order in which they are shown.
+    """
+
+    runs: dict[str, Environment]
+    issues: tuple[Issue, ...]
+    findings: tuple[Finding, ...]
+
+    def run_of(self, finding: Finding) -> Environment:
+        """The environment of the first run that the finding is true of."""
+        return self.runs[finding.contexts[0] if finding.contexts else ""]
+
+
+def matched(environment: Environment, contexts: tuple[Context, ...], base: KnowledgeBase, options: Options) -> Matched:
+    """Match an environment with each of its training runs."""
+    issues = base.about([environment])
+    wanted = [
+        issue for issue in issues if (not options.only or issue.id in options.only) and issue.id not in options.ignore
+    ]
+    views = {
+        context.source: replace(
+            environment, settings=(*environment.settings, *context.settings, *defaults_of(environment, context))
+        )
+        for context in contexts
+    } or {"": environment}
+    if any(_speaks_of_host(issue) for issue in wanted):
+        # Asking the machine costs more than matching; few records hang on what it says.
+        from gradcompat.host import with_host
+
+        views = {run: with_host(view) for run, view in views.items()}
+    # What a config says of the device counts more than what the machine has, and --set more than both.
+    runs = {run: with_facts(view, options.settings) for run, view in views.items()}
+    findings = merged(
+        [
+            replace(finding, contexts=(run,) if run else ())
+            for run, view in runs.items()
+            for finding in match(view, wanted, base.names)
+        ]
+    )
+    findings.sort(key=lambda one: (_STATUSES.index(one.status), -LEVELS.index(one.issue.level), one.issue.id))
+    return Matched(runs=runs, issues=issues, findings=tuple(findings))
 
 
 def _speaks_of_host(issue: Issue) -> bool:
@@ -390,6 +467,6 @@ def exit_status(audits: Sequence[Audit], options: Options) -> int:
         for audit in audits:
             for advised in audit.findings:
                 finding = advised.finding
-                if finding.status in statuses and LEVELS.index(finding.issue.level) >= least:
+                if finding.status in statuses and not advised.refuted and LEVELS.index(finding.issue.level) >= least:
                     return 1
     return 0 if all(audit.complete for audit in audits) else 3

@@ -9,25 +9,25 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from pathlib import Path
 from typing import BinaryIO
 
 from gradcompat.cli.app import print_error
 from gradcompat.cli.auditing import with_facts
+from gradcompat.cli.run_files import by_kind, failure, joined, known_of
 from gradcompat.diagnosis import exports, tensorboard
 from gradcompat.diagnosis.curves import Curves
 from gradcompat.diagnosis.log import Log, read_log
 from gradcompat.diagnosis.ranking import Evidence, diagnose
 from gradcompat.diagnosis.symptoms import Pattern, patterns_of
 from gradcompat.errors import Malformed, NotFound, SourceError, UsageError
-from gradcompat.formats.document import MAX_BYTES, Document, decode, read_document
+from gradcompat.formats.document import MAX_BYTES, Document, decode
 from gradcompat.knowledge.load import KnowledgeBase, issue_from, load
+from gradcompat.matcher import key_of
 from gradcompat.model.diagnosis import DiagnosisReport, ReadFile, Seen
-from gradcompat.model.environment import Environment, Location, Package, SettingValue, Skipped
+from gradcompat.model.environment import Environment, Setting, SettingValue, Skipped
 from gradcompat.model.issue import Issue
+from gradcompat.phrases import value_text
 from gradcompat.sources import report
-from gradcompat.sources.installed import is_environment, read_folder
-from gradcompat.sources.reading import read
 from gradcompat.vocabulary import parse_setting
 
 _RENDERERS = {"text": "gradcompat.renderers.diagnosis_text", "json": "gradcompat.renderers.diagnosis_json"}
@@ -37,9 +37,15 @@ _MOST_VERSIONS = 12
 
 @dataclass(slots=True)
 class _Reading:
-    """What has been read so far."""
+    """What has been read so far.
 
-    known: Mapping[str, SettingValue]
+    Attributes:
+        configured: what configs say, which counts less than what a log says.
+        stated: what the user says, which counts more.
+    """
+
+    configured: Mapping[str, SettingValue]
+    stated: Mapping[str, SettingValue]
     patterns: tuple[Pattern, ...]
     files: list[ReadFile] = field(default_factory=list)
     evidence: list[Evidence] = field(default_factory=list)
@@ -47,11 +53,19 @@ class _Reading:
     skipped: list[Skipped] = field(default_factory=list)
 
 
-def run(files: Sequence[str], *, target: str | None, facts: Sequence[str], form: str) -> int:
+def run(
+    files: Sequence[str],
+    *,
+    target: str | None,
+    python: str | None,
+    contexts: Sequence[str],
+    facts: Sequence[str],
+    form: str,
+) -> int:
     """Read the files, explain what they show, and return the exit status.
 
     Raises:
-        UsageError: if an option makes no sense.
+        UsageError: if an option makes no sense, or no log is named.
         SourceError: if the environment that is named cannot be read.
         KnowledgeError: if the knowledge base cannot be loaded.
     """
@@ -59,32 +73,37 @@ def run(files: Sequence[str], *, target: str | None, facts: Sequence[str], form:
         raise UsageError(f"`--format {form}` is not known", hint=f"known: {', '.join(_RENDERERS)}")
     base = load()
     stated = tuple(map(parse_setting, facts))
-    named = None if target is None else _environment_of(target)
-    settings = [] if named is None else [(one.key, one.value) for one in named.settings if one.value is not None]
+    sorted_in = by_kind(files)
+    known = known_of(sorted_in, target=target, python=python, contexts=contexts)
     searched = _searched(base)
     patterns, useless = patterns_of(searched)
-    reading = _Reading({**dict(settings), **dict(stated)}, patterns)
+    reading = _Reading(_agreed(known.settings), dict(stated), patterns)
     reading.skipped += [Skipped(what=f"the symptom `{text}`", reason=reason) for text, reason in useless]
-    failed = []
-    for file in dict.fromkeys(files):
+    failed = list(sorted_in.failed)
+    for file in sorted_in.logs:
         try:
             _read(file, reading)
         except SourceError as error:
             failed.append(error)
     if not reading.files:
-        for failure in failed:
-            print_error(failure)
+        if not failed:
+            raise UsageError(
+                f"`{files[0]}` is no log: there is nothing to diagnose", hint="`gradcompat check` looks at it"
+            )
+        for one in failed:
+            print_error(one)
         return 2
-    reading.skipped += map(_failure, failed)
-    environment, notes = _joined(named, reading.environments, base)
+    reading.skipped += [*map(failure, failed), *known.skipped]
+    environment, notes = joined(known, reading.environments, base)
     reading.skipped += notes
     environment = with_facts(environment, stated)
     about = {issue.id: issue for issue in (*searched, *base.about([environment])) if issue.withdrawn is None}
     issues = [about[identifier] for identifier in sorted(about)]
     diagnoses, ruled_out, unexplained = diagnose(reading.evidence, environment, issues, base.names)
     result = DiagnosisReport(
-        files=tuple(reading.files),
+        files=(*reading.files, *known.files),
         versions=tuple(_versions(environment, base)),
+        settings=tuple(_settings(environment, base)),
         diagnoses=diagnoses,
         ruled_out=ruled_out,
         unexplained=unexplained,
@@ -101,25 +120,17 @@ def run(files: Sequence[str], *, target: str | None, facts: Sequence[str], form:
     return result.exit_status
 
 
+def _agreed(settings: Sequence[Setting]) -> dict[str, SettingValue]:
+    """The settings of which every place says the same."""
+    values: dict[str, set[SettingValue | None]] = {}
+    for setting in settings:
+        values.setdefault(setting.key, set()).add(setting.value)
+    return {key: value for key, (value, *others) in values.items() if not others and value is not None}
+
+
 def _searched(base: KnowledgeBase) -> list[Issue]:
     """The records with symptoms."""
     return [issue_from(record) for record in base.records if record["symptoms"] and record["withdrawn"] is None]
-
-
-def _environment_of(target: str) -> Environment:
-    path = Path(target)
-    if path.is_dir():
-        if is_environment(path):
-            return read_folder(path, target)
-        raise UsageError(
-            f"`--environment {target}` is a folder that is no environment", hint="name the lockfile or `pip list` in it"
-        )
-    return read(read_document(path, target))
-
-
-def _failure(error: SourceError) -> Skipped:
-    path = error.path or "-"
-    return Skipped(what=path, reason=error.message, location=Location(path=path, line=error.line))
 
 
 def _read(file: str, reading: _Reading) -> None:
@@ -168,7 +179,7 @@ def _opened(file: str) -> io.BufferedReader:
 
 
 def _points(file: str, kind: str, points: Iterable[tuple[dict[str, float], int] | Skipped], reading: _Reading) -> None:
-    curves = Curves(reading.known)
+    curves = Curves({**reading.configured, **reading.stated})
     count = 0
     for point in points:
         if isinstance(point, Skipped):
@@ -188,8 +199,8 @@ def _log(file: str, stream: BinaryIO, reading: _Reading) -> None:
         nonlocal curves
         if curves is None:
             # What a trainer announces, it announces before the first step.
-            announced = {one.key: one.value for one in log.statements.settings.values() if one.value is not None}
-            curves = Curves({**announced, **reading.known})
+            announced = [*log.statements.settings.values(), *_excerpted(log)]
+            curves = Curves({**reading.configured, **_agreed(announced), **reading.stated})
         curves.add(values, line)
 
     read_log(stream, log, reading.patterns, metrics)
@@ -203,7 +214,7 @@ def _log(file: str, stream: BinaryIO, reading: _Reading) -> None:
             errors=log.errors,
         )
     )
-    environment = log.statements.environment(lambda text: _report(file, text))
+    environment = log.statements.environment(lambda text: _report(file, text), _excerpted(log))
     if environment is not None:
         reading.environments.append(environment)
 
@@ -215,34 +226,14 @@ def _report(file: str, text: str) -> Environment | None:
         return None
 
 
-def _joined(
-    named: Environment | None, found: Sequence[Environment], base: KnowledgeBase
-) -> tuple[Environment, list[Skipped]]:
-    """One environment of what the logs say and of the one that is named; the logs know better what ran."""
-    notes = [one for environment in found for one in environment.skipped]
-    packages = [package for environment in found for package in environment.packages]
-    settings = tuple(dict.fromkeys(setting for environment in found for setting in environment.settings))
-    if named is None and not found:
-        return Environment(source="", kind="log", packages=(), closed=False), notes
-    if named is None:
-        virtual = {key: value for environment in found for key, value in environment.virtual.items()}
-        joined = replace(found[0], packages=tuple(packages), settings=settings, virtual=virtual, skipped=())
-        return joined, notes
-    stated = {base.names.canonical(package): package for package in packages}
-    for package in named.packages:
-        seen = stated.get(base.names.canonical(package))
-        if seen is not None and package.version not in (None, seen.version) and not _same(package, seen):
-            reason = f"is {package.version} there, and {seen.version} in {seen.location}, which counts"
-            notes.append(Skipped(what=package.name, reason=reason, gap=False, location=package.location))
-    kept = tuple(package for package in named.packages if base.names.canonical(package) not in stated)
-    keys = {setting.key for setting in settings}
-    rest = tuple(setting for setting in named.settings if setting.key not in keys)
-    return replace(named, packages=(*packages, *kept), settings=(*settings, *rest)), notes
+def _excerpted(log: Log) -> list[Setting]:
+    """What the command lines, arguments and configs say that the log prints; few logs print any."""
+    found = log.statements.excerpts.found
+    if not found:
+        return []
+    from gradcompat.cli.settings_in_log import settings_of
 
-
-def _same(one: Package, other: Package) -> bool:
-    """The same release: a report leaves a local label out, a lockfile does not."""
-    return (one.version or "").partition("+")[0] == (other.version or "").partition("+")[0]
+    return settings_of(found, log.path)
 
 
 def _versions(environment: Environment, base: KnowledgeBase) -> Iterator[Seen]:
@@ -253,3 +244,14 @@ def _versions(environment: Environment, base: KnowledgeBase) -> Iterator[Seen]:
     ]
     for package in known[:_MOST_VERSIONS]:
         yield Seen(sentence=f"{package.name} {package.version}", location=package.location)
+
+
+def _settings(environment: Environment, base: KnowledgeBase) -> Iterator[Seen]:
+    """The settings that records speak of, each value where it first stands."""
+    issues = map(issue_from, base.records) if environment.settings else ()
+    wanted = {key_of(term) for issue in issues for combination in issue.affected for term in combination.terms}
+    shown: set[tuple[str, SettingValue]] = set()
+    for setting in environment.settings:
+        if setting.key in wanted and setting.value is not None and (setting.key, setting.value) not in shown:
+            shown.add((setting.key, setting.value))
+            yield Seen(sentence=f"{setting.key} {value_text(setting.value)}", location=setting.location)

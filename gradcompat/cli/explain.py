@@ -7,7 +7,7 @@ import sys
 from typing import TextIO
 
 from gradcompat.errors import UsageError
-from gradcompat.knowledge.load import issue_from, load
+from gradcompat.knowledge.load import load
 from gradcompat.model.issue import (
     Issue,
     ModelTerm,
@@ -67,7 +67,7 @@ def _setting(name: str, out: TextIO) -> None:
     _section("Read from", origins(name), columns, out)
     if (said := note(name)) is not None:
         out.write("\n" + wrapped(said, columns, "", "") + "\n")
-    issues = [issue for issue in map(issue_from, load().records) if issue.withdrawn is None]
+    issues = load().in_force()
     needed = [issue for issue in issues if any(_is_about(term, name) for one in issue.affected for term in one.terms)]
     changed = [
         issue
@@ -112,8 +112,25 @@ def _issue(issue: Issue, out: TextIO) -> None:
     _section("Shows as", list(issue.symptoms), columns, out)
     _section("What to do, in order", [remedy_text(remedy) for remedy in issue.remedies], columns, out)
     _section(f"Evidence (ranges: {issue.range_basis})", list(issue.evidence), columns, out)
+    _measured(issue, columns, out)
     references = [f"{reference.type.lower()}: {reference.url}" for reference in issue.references]
     _section("References", references, columns, out)
+
+
+def _measured(issue: Issue, columns: int, out: TextIO) -> None:
+    """The releases that its probes were run in, as a picture."""
+    if not issue.probes:
+        return
+    from gradcompat.knowledge.matrix import load_rows, matrices
+    from gradcompat.renderers import matrix_text
+
+    wanted = {str(probe.spec): probe for probe in issue.probes}
+    rows = [row for row in load_rows() if str(row.measurement.spec) in wanted]
+    for matrix in matrices(rows):
+        out.write("\nMeasured in ")
+        matrix_text.render(matrix, out)
+    command = f"gradcompat probe {issue.id}"
+    out.write("\n" + wrapped(f"Measure it in your own environment: {command}", columns, "", "  ") + "\n")
 
 
 def _section(title: str, lines: list[str], columns: int, out: TextIO) -> None:

@@ -145,7 +145,9 @@ def _text(environment: Environment, out: TextIO) -> None:
         out.write(safe(f"  {package.name:<{width}}  {version}  {where}{detail}") + "\n")
     for setting in environment.settings:
         value = "set, and not literal" if setting.value is None else value_text(setting.value)
-        where = "" if setting.location.line is None else f"  line {setting.location.line}"
+        place = setting.location
+        here = f"line {place.line}" if place.path == environment.source else str(place)
+        where = "" if place.line is None else f"  {here}"
         out.write(safe(f"  {setting.key} = {value}{where}") + "\n")
     for skipped in environment.skipped:
         out.write(f"  {safe(skipped_text(skipped))}\n")

@@ -1,31 +1,22 @@
 """The words that a line must hold before a pattern can match it: what a large log is searched for.
 
 Python's regular expressions try every alternative at every letter that one begins with, so a hundred patterns would
-take minutes in a large log. Each pattern therefore gives pieces of its literal text; one expression looks for all of
-them, each from a rare letter on; and the patterns themselves run only on the lines that hold one of their pieces.
+take minutes in a large log. Each pattern therefore gives pieces of its literal text; an Aho-Corasick automaton, whose
+time does not grow with their number, looks for all of them at once; and the patterns themselves run only on the lines
+that hold one of their pieces.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator, Mapping
 
-# Digits and signs are taken out of lines and of pieces alike, so that lines that differ in numbers are one shape.
-DELETED = b"0123456789.-+"
+from ahocorasick_rs import BytesAhoCorasick, Implementation
 
 _SHORTEST = 4
-_SPLIT = 16  # a literal this long gives two pieces: a terminal that wraps the line breaks only one
-_LOOKED_FOR = 8  # letters of a piece that are looked for, from the chosen one on, where there are so many
-_LEAST_LOOKED_FOR = 4
+_SPLIT = 18  # a literal this long gives two pieces: a terminal that wraps the line breaks only one
 _CLASSES = frozenset("AbBdDsSwWZ")
 _FLAGS = re.compile(r"\(\?([ims]+)\)")
-
-# How many of a thousand characters of a log; what is missing is rare.
-_FREQUENCY = {
-    **dict.fromkeys(b" ", 120), **dict.fromkeys(b"e", 90), **dict.fromkeys(b"tsao", 50), **dict.fromkeys(b"nirl", 40),
-    **dict.fromkeys(b"c,:pmd", 30), **dict.fromkeys(b"[]=gh", 20), **dict.fromkeys(b"u_/yf", 13),
-    **dict.fromkeys(b"SPBLFOMbw'\"", 8), **dict.fromkeys(b"TANIRkvq(){}", 5), **dict.fromkeys(b"xzGCDE|#", 3),
-}  # fmt: skip
 
 
 def pieces(pattern: str) -> tuple[bytes, ...]:
@@ -39,7 +30,7 @@ def pieces(pattern: str) -> tuple[bytes, ...]:
     """
     found: list[bytes] = []
     for literals in _alternatives(pattern):
-        longest = max((one.encode().translate(None, DELETED) for one in literals), key=len, default=b"")
+        longest = max((one.encode() for one in literals), key=len, default=b"")
         if len(longest) < _SHORTEST:
             raise ValueError(f"`{pattern}` has no literal text of {_SHORTEST} characters")
         middle = len(longest) // 2
@@ -117,66 +108,47 @@ def _behind_class(pattern: str, position: int) -> int:
     return position + 1
 
 
-def any_of(exact: Collection[bytes], caseless: Collection[bytes]) -> re.Pattern[bytes]:
-    """One expression that matches inside any of the pieces; it passes over text without any of their rare letters."""
-    words = _from_rare_letters([(one, False) for one in sorted(exact)] + [(one, True) for one in sorted(caseless)])
-    return re.compile(_alternation(words) if words else rb"(?!)")
+class Anchors:
+    """Pieces of text that are looked for all at once, each with its marks: bits for what it may mean.
 
+    Args:
+        exact: the marks of pieces that are meant as they are written.
+        caseless: the marks of pieces, in lower case, that are meant in either case.
+    """
 
-def _from_rare_letters(pieces: Sequence[tuple[bytes, bool]]) -> list[_Word]:
-    """A part of each piece, such that all begin with few and rare letters (a weighted cover, greedily)."""
-    starts: dict[int, list[tuple[int, int]]] = {}
-    for index, (piece, _) in enumerate(pieces):
-        for position in range(max(1, len(piece) - _LEAST_LOOKED_FOR + 1)):
-            starts.setdefault(piece[position], []).append((index, position))
-    words: set[_Word] = set()
-    remaining = set(range(len(pieces)))
-    while remaining:
-        cost = {
-            letter: (_FREQUENCY.get(letter, 1)) / count
-            for letter, places in starts.items()
-            if (count := len({index for index, _ in places} & remaining))
-        }
-        letter = min(cost, key=lambda one: (cost[one], one))
-        for index, position in starts.pop(letter):
-            if index in remaining:
-                remaining.remove(index)
-                piece, caseless = pieces[index]
-                part = piece[position : position + _LOOKED_FOR]
-                words.update(_caseless(part) if caseless else [_each(part)])
-    return sorted(words)
+    def __init__(self, exact: Mapping[bytes, int], caseless: Mapping[bytes, int]) -> None:
+        pieces = sorted({one.lower() for one in exact} | caseless.keys())
+        # In lower case one automaton finds all of them. What the text itself holds at that place is then compared.
+        self._marks = [
+            (caseless.get(piece, 0), {one: mark for one, mark in exact.items() if one.lower() == piece})
+            for piece in pieces
+        ]
+        # Without patterns, the table of a DFA cannot be built.
+        self._automaton = BytesAhoCorasick(pieces, implementation=Implementation.DFA) if pieces else None
 
+    def lines(self, text: bytes) -> Iterator[tuple[int, int, int]]:
+        r"""Where the lines of a text that hold a piece begin and end, with the marks of all that they hold.
 
-_Word = tuple[bytes, ...]  # an element is what one place may hold
-
-
-def _each(literal: bytes) -> _Word:
-    return tuple(re.escape(bytes([byte])) for byte in literal)
-
-
-def _caseless(literal: bytes) -> list[_Word]:
-    """Two words, since only an alternative that begins with one plain letter can be passed over quickly."""
-    rest = tuple(_both(byte) for byte in literal[1:])
-    first = bytes([literal[0]])
-    return [(re.escape(one), *rest) for one in sorted({first.lower(), first.upper()})]
-
-
-def _both(byte: int) -> bytes:
-    char = bytes([byte])
-    return b"[" + char.lower() + char.upper() + b"]" if char.isalpha() else re.escape(char)
-
-
-def _alternation(words: Sequence[_Word]) -> bytes:
-    """The words with common beginnings written once: a letter that none goes on with ends the attempt."""
-    groups: dict[bytes, list[_Word]] = {}
-    for word in words:
-        groups.setdefault(word[0], []).append(word[1:])
-    branches = []
-    for first, tails in groups.items():
-        if not all(tails):
-            branches.append(first)  # a word ends here: what would follow no longer matters
-        elif len(tails) == 1:
-            branches.append(first + b"".join(tails[0]))
-        else:
-            branches.append(first + b"(?:" + _alternation(tails) + b")")
-    return b"|".join(branches)
+        Only ``\n`` ends a line.
+        """
+        if self._automaton is None:
+            return
+        start, end, marks = 0, -1, 0
+        # Overlapping, as a piece in the wrong case may hide one in the right case. They come in order of their ends.
+        for index, first, last in self._automaton.find_matches_as_indexes(text.lower(), overlapping=True):
+            found, exact = self._marks[index]
+            if exact:
+                found |= exact.get(text[first:last], 0)
+            if not found:
+                continue
+            if first < end:
+                marks |= found
+                continue
+            if marks:
+                yield start, end, marks
+            start = text.rfind(b"\n", max(end, 0), first) + 1 or max(end, 0)
+            end = text.find(b"\n", last)
+            end = len(text) if end < 0 else end
+            marks = found
+        if marks:
+            yield start, end, marks

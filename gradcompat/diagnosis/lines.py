@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -125,17 +125,66 @@ def _plain(data: bytes) -> bytes:
     return data
 
 
-def segments(block: Block) -> Iterator[tuple[int, bytes]]:
-    r"""Each segment with the number of its line; what follows the last line end is one only if it holds something."""
-    lines = block.data.split(b"\n")
-    if not lines[-1]:
-        lines.pop()
-    if b"\r" not in block.data:
-        yield from enumerate(lines, start=block.first)
-        return
-    for number, line in enumerate(lines, start=block.first):
-        for segment in line.split(b"\r"):
-            yield number, segment
+class Passage:
+    r"""The segments of a block as one text, each ended by ``\n``, behind the last ones of the block before.
+
+    Args:
+        block: the block.
+        carried: the last segments of the one before with the numbers of their lines, for messages that are wrapped.
+
+    Attributes:
+        text: the text.
+        start: where in it the block begins.
+    """
+
+    def __init__(self, block: Block, carried: Sequence[tuple[int, bytes]]) -> None:
+        before = b"".join(segment + b"\n" for _, segment in carried)
+        self.start = len(before)
+        data = block.data
+        self.text = before + (data.replace(b"\r", b"\n") if b"\r" in data else data)
+        self._carried = carried
+        self._data = data
+        self._counted, self._line = 0, block.first
+
+    def number(self, start: int) -> int:
+        """The line of the segment that begins there."""
+        if start < self.start:
+            return self._carried[self.text.count(b"\n", 0, start)][0]
+        here = start - self.start
+        if here < self._counted:
+            self._line -= self._data.count(b"\n", here, self._counted)
+        else:
+            self._line += self._data.count(b"\n", self._counted, here)
+        self._counted = here
+        return self._line
+
+    def end_of(self, start: int) -> int:
+        """Where the segment ends that begins there."""
+        end = self.text.find(b"\n", start)
+        return len(self.text) if end < 0 else end
+
+    def before(self, start: int, most: int) -> list[tuple[int, int]]:
+        """The segments before the one that begins there: where they begin and end."""
+        spans: list[tuple[int, int]] = []
+        while start and len(spans) < most:
+            end = start - 1
+            start = self.text.rfind(b"\n", 0, end) + 1
+            spans.append((start, end))
+        return spans[::-1]
+
+    def behind(self, end: int, most: int) -> list[tuple[int, int]]:
+        """The segments behind the one that ends there."""
+        spans: list[tuple[int, int]] = []
+        while end + 1 < len(self.text) and len(spans) < most:
+            start = end + 1
+            end = self.end_of(start)
+            spans.append((start, end))
+        return spans
+
+    def last(self, most: int, longest: int) -> tuple[tuple[int, bytes], ...]:
+        """The last segments, of each so many bytes from its beginning, with the numbers of their lines."""
+        spans = self.before(len(self.text) + (not self.text.endswith(b"\n")), most)
+        return tuple((self.number(start), self.text[start : min(end, start + longest)]) for start, end in spans)
 
 
 def cleaned(segment: bytes) -> str:

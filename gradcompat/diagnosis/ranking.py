@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gradcompat.diagnosis.explanations import EXPLANATIONS, Explanation
-from gradcompat.matcher import Names, match
+from gradcompat.matcher import Names, key_of, match
 from gradcompat.model.diagnosis import Diagnosis, Observation, RuledOut, Seen
-from gradcompat.model.environment import Environment, Location
+from gradcompat.model.environment import Environment, Location, SettingValue
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import CodeRemedy, Issue, PackageTerm, SettingRemedy, VersionRemedy
 from gradcompat.phrases import entry_text, joined, value_text, versions_text
@@ -94,7 +94,7 @@ def diagnose(
     candidates: list[_Candidate] = []
     ruled_out: list[RuledOut] = []
     for candidate in _candidates(evidence, issues, findings):
-        excluded = _excluded(candidate.issue, findings.get(candidate.issue.id, []), names)
+        excluded = _excluded(candidate.issue, findings.get(candidate.issue.id, []), environment, names)
         if excluded is None or _is_harmless(candidate.issue):
             candidates.append(candidate)
         else:
@@ -102,7 +102,7 @@ def diagnose(
     sharing = Counter(pattern for candidate in candidates for pattern in candidate.patterns)
     modules = frozenset().union(*(one.modules for one in evidence))
     diagnoses = [
-        _from_record(candidate, findings.get(candidate.issue.id, []), sharing, modules, names)
+        _from_record(candidate, findings.get(candidate.issue.id, []), environment, sharing, modules, names)
         for candidate in candidates
     ]
     told = {kind for one in candidates if _explains_curves(one) for kind in one.kinds}
@@ -194,7 +194,7 @@ def _is_harmless(issue: Issue) -> bool:
     return issue.informational and set(issue.categories) == {"behaviour-change"}
 
 
-def _excluded(issue: Issue, findings: Sequence[Finding], names: Names) -> str | None:
+def _excluded(issue: Issue, findings: Sequence[Finding], environment: Environment, names: Names) -> str | None:
     """Why the record cannot apply, if its packages are listed and no choice of them is affected."""
     if not findings or any(finding.status != "not_affected" for finding in findings):
         return None
@@ -210,11 +210,66 @@ def _excluded(issue: Issue, findings: Sequence[Finding], names: Names) -> str | 
             if window is not None and wanted and all(one.truth(window) is Truth.NO for one in wanted):
                 ranges = joined(tuple(dict.fromkeys(versions_text(one) for one in wanted)))
                 return f"{entry_text(package)} ({package.location}) is not in {ranges}"
-    return "what is known of the run does not fit it"
+    decisive = [joined(_values(key, environment), "and") for key in _decisive(issue, environment, names)]
+    return joined(tuple(decisive), "and") if decisive else "what is known of the run does not fit it"
+
+
+def _decisive(issue: Issue, environment: Environment, names: Names) -> list[str]:
+    """Keys without whose settings the record could apply: one, or where each of several forbids it, these."""
+    terms = {key_of(term) for combination in issue.affected for term in combination.terms}
+    asked = list(dict.fromkeys(setting.key for setting in environment.settings if setting.key in terms))
+    for key in asked:
+        if _possible(issue, environment, [key], names):
+            return [key]
+    return asked if _possible(issue, environment, asked, names) else []
+
+
+def _possible(issue: Issue, environment: Environment, without: Sequence[str], names: Names) -> bool:
+    settings = tuple(setting for setting in environment.settings if setting.key not in without)
+    findings = match(replace(environment, settings=settings), [issue], names)
+    return any(finding.status != "not_affected" for finding in findings)
+
+
+def _values(key: str, environment: Environment) -> tuple[str, ...]:
+    """What the run says of a key, each value with its first place: "training.packing is true (x.log:3)"."""
+    places: dict[SettingValue, Location] = {}
+    for setting in environment.settings:
+        if setting.key == key and setting.value is not None:
+            places.setdefault(setting.value, setting.location)
+    return tuple(f"{key} is {value_text(value)} ({place})" for value, place in places.items())
+
+
+def _disagreeing(issue: Issue, findings: Sequence[Finding], environment: Environment, names: Names) -> list[str]:
+    """Where the run says two things: entries of a package that is affected which are not, and settings that differ.
+
+    A log is of one run, and yet may hold two: what was there before an upgrade, and what has replaced it.
+    """
+    sentences = []
+    taking_part = [package for finding in findings if finding.status == "affected" for package in finding.packages]
+    for name in dict.fromkeys(names.canonical(package) for package in taking_part):
+        entries = [one for one in environment.packages if names.canonical(one) == name and one.version is not None]
+        for one in entries:
+            alone = replace(
+                environment,
+                packages=(*(other for other in environment.packages if names.canonical(other) != name), one),
+            )
+            if len(entries) > 1 and all(finding.status == "not_affected" for finding in match(alone, [issue], names)):
+                sentences.append(f"{entry_text(one)} ({one.location}) is there, too, and is not affected")
+    asked = {unknown.key for finding in findings for alternative in finding.unknown for unknown in alternative}
+    for key in sorted(asked):
+        values = _values(key, environment)
+        if len(values) > 1:
+            sentences.append(f"{joined(values, 'and')}: which of them counts is not known")
+    return sentences
 
 
 def _from_record(
-    candidate: _Candidate, findings: Sequence[Finding], sharing: Counter[str], modules: frozenset[str], names: Names
+    candidate: _Candidate,
+    findings: Sequence[Finding],
+    environment: Environment,
+    sharing: Counter[str],
+    modules: frozenset[str],
+    names: Names,
 ) -> Diagnosis:
     issue = candidate.issue
     doubt = 1.0
@@ -246,10 +301,16 @@ def _from_record(
             against.append("only if " + " and ".join(one.sentence for one in simplest))
             keys = [one.key for one in simplest if "." in one.key][:_MOST_QUESTIONS]
             if keys:
-                settles.append("what you know: " + " ".join(f"--set {key}=…" for key in keys))
+                # Of a run of which no setting is known, its config says more than anybody remembers.
+                config = "" if environment.settings else "its config, --context FILE, or "
+                settles.append(f"{config}what you know: " + " ".join(f"--set {key}=…" for key in keys))
             unlisted = [one.key for one in simplest if one.unlisted]
             if unlisted:
                 settles.append(f"the version of {joined(tuple(unlisted), 'and')}, --environment LOCKFILE")
+    disagreeing = _disagreeing(issue, findings, environment, names)
+    if disagreeing and finding is not None and finding.status == "affected":
+        score *= _CONDITIONAL
+    against += disagreeing
     listed = {names.canonical(package) for one in findings for package in one.packages}
     if modules and candidate.patterns and not _is_harmless(issue):
         missing = tuple(name for name in packages if name not in listed and not modules & {*_folders(name)})
@@ -258,6 +319,8 @@ def _from_record(
             against.append(f"no traceback passes through {joined(missing)}")
     # Of two that a message could mean, the one more of whose packages are there.
     score *= _EACH_PACKAGE ** max(0, len(listed) - 1)
+    if issue.probes and not _is_harmless(issue):
+        settles.append(f"its probe, in the interpreter of the run: gradcompat probe {issue.id} --python PATH")
     settles += _tries(issue)
     return Diagnosis(
         title=issue.summary,

@@ -1,21 +1,24 @@
-"""What a log says of its own environment: lines of version tables, and settings that trainers announce.
+"""What a log says of its own environment: versions, settings that trainers announce, texts that they print.
 
 The lines are gathered here, few of many millions, and read by the reader of environment reports; then each place is
-given its line in the log back.
+given its line in the log back. What is a text of its own (a command line, a printed config) is cut out, for others to
+read.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from gradcompat.model.environment import Environment, Location, Setting, Skipped
+from gradcompat.diagnosis.excerpts import MOST_EXCERPTS, Excerpts
+from gradcompat.diagnosis.versions_in_log import LONGEST_INSTALLED, UV_COUNT, Pins, Rows, installed, stated
+from gradcompat.model.environment import Environment, Location, Setting, SettingValue, Skipped
 
 MOST_LINES = 5_000
 _LONGEST = 2_000
 
-# A line with a statement holds one of these; they are free of digits and signs, as the shapes of lines are.
+# A line with a statement holds one of these; they are free of digits and of the signs `.-+`.
 STATEMENT_ANCHORS = (
     b" version",
     b"[pip",
@@ -27,6 +30,38 @@ STATEMENT_ANCHORS = (
     b"Package V",
     b" Lightning:",
     b" Packages:",
+    # installers
+    b"uccessfully installed ",
+    b"uccessfully uninstalled ",
+    b" package in ",  # uv: `Installed 5 packages in 12ms`
+    b" packages in ",
+    b"irement already satisfied: ",
+    # packages whose rows are the first of a list without a head; the others follow in the order of the alphabet
+    b"accelerate==",
+    b"bitsandbytes==",
+    b"datasets==",
+    b"deepspeed==",
+    b"peft==",
+    b"torch==",
+    b"transformers==",
+    b"accelerate  ",
+    b"bitsandbytes  ",
+    b"datasets  ",
+    b"deepspeed  ",
+    b"peft  ",
+    b"torch  ",
+    b"transformers  ",
+    # what libraries print of themselves
+    b"((==",
+    b"CUDA Toolkit",
+    b"ramework versions",
+    b"Dependency Versions",
+    b"__version__",
+    b"PyTorch: ",
+    b"TorchVision: ",
+    b"MMEngine: ",
+    b"LLM engine (v",
+    b"utomatically upgraded your",
 )
 SETTING_ANCHORS = (
     b" steps = ",
@@ -35,6 +70,26 @@ SETTING_ANCHORS = (
     b"zero_optimization_stage ",
     b"communication_data_type ",
     b"eepSpeed info: ",
+    # command lines
+    b"ccelerate launch ",
+    b"torchrun ",
+    b"cli train ",
+    b"spawned with command",
+    b"Command '['",
+    b"gradient_accumulation_steps=",
+    b"per_device_train_batch_size",
+    # printed arguments and configs
+    b"Arguments(",
+    b"Namespace(",
+    b"LoraConfig(",
+    b"ModelConfig(",
+    b"SFTConfig(",
+    b"POConfig(",
+    b"KTOConfig(",
+    b" json = {",
+    b"Model config ",
+    b"resolved config:",
+    b"[axolotl",
 )
 
 _STATEMENT = re.compile(
@@ -45,6 +100,9 @@ _STATEMENT = re.compile(
 _TABLE = re.compile(r"\s*Package\s+Version(?:\s.*)?")
 _ROW = re.compile(r"\s*(?:-+\s+-+[\s-]*|[A-Za-z0-9][\w.-]*\s+\d\S*(?:\s+\S.*)?)")
 _DEEPSPEED = re.compile(r"DeepSpeed info: version=(\d[\w.+]*)")
+# In a model's config that transformers prints itself ("Model config LlamaConfig {") it is the version that prints; in
+# a file it is the one that has saved the model, which says nothing of the run.
+_OF_MODEL = re.compile(r'\s{1,8}"transformers_version": "(\d[\w.+]{0,40})",?')
 _NUMBER = re.compile(r"\d{1,9}")
 
 # What trainers print of themselves before the first step, as facts: the key, and the lines that say it.
@@ -58,55 +116,115 @@ _ANNOUNCED = (
         re.compile(r"(?<!_parallel_)\bcommunication_data_type \.{2,} (fp32|fp16|bf16)\b"),
     ),
 )
+# One of these stands in each of those lines.
+_ANNOUNCING = (" steps = ", "per device = ", "_steps ..", "_stage ..", "data_type ..")
 
 
 @dataclass(slots=True)
 class Statements:
-    """The gathered lines of one log."""
+    """The gathered lines of one log.
+
+    Attributes:
+        path: how the log is shown.
+        lines: the lines that state versions, as a report would have them.
+        settings: what trainers announce in words of their own.
+        excerpts: texts that others read.
+        cut: there are more lines than are kept.
+    """
 
     path: str
     lines: list[tuple[int, str]] = field(default_factory=list)
     settings: dict[tuple[str, int | str], Setting] = field(default_factory=dict)
-    in_table: bool = False
+    excerpts: Excerpts = field(default_factory=Excerpts)
     cut: bool = False
+    _below_head: bool = False
+    _installing: bool = False  # below uv's count of what it has installed
+    _pins: dict[str, int] = field(default_factory=dict)  # a line of our making → its index
+    _rows: Rows = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._rows = Rows(self._pin)
+
+    @property
+    def in_table(self) -> bool:
+        """Does the next line count, whatever stands in it?"""
+        return self._below_head or self._installing or self._rows.open or self.excerpts.open
 
     def see(self, number: int, text: str) -> None:
-        """Keep the line if it states something; below the head of a `pip list`, keep its rows."""
-        if len(text) > _LONGEST:
-            self.in_table = False
+        """Keep what the line states; where something has begun that goes on, the next line has to come as well."""
+        if self.excerpts.see(number, text):
+            if self.excerpts.kind == "model" and (match := _OF_MODEL.fullmatch(text)):
+                self._pin(number, f"transformers=={match[1]}")
             return
-        if self.in_table:
-            self.in_table = _ROW.fullmatch(text) is not None
+        pins = installed(text) if len(text) <= LONGEST_INSTALLED else None
+        self._installing = UV_COUNT.fullmatch(text) is not None or (self._installing and pins is not None)
+        if pins is not None:
+            self._install(number, pins)
+            return
+        if len(text) > _LONGEST:
+            self._below_head = False
+            return
+        if self._below_head:
+            self._below_head = _ROW.fullmatch(text) is not None
         if _TABLE.fullmatch(text):
-            self.in_table = True
-        if self.in_table or _STATEMENT.match(text):
+            self._below_head = True
+        if self._below_head:
+            self._keep(number, text)
+        elif self._rows.see(number, text):
+            return
+        elif pinned := stated(text):
+            for pin in pinned:
+                self._pin(number, pin)
+        elif _STATEMENT.match(text):
             self._keep(number, text)
         elif match := _DEEPSPEED.search(text):
             self._keep(number, f"deepspeed version: {match[1]}")
+        if not any(word in text for word in _ANNOUNCING):
+            return
         for key, pattern in _ANNOUNCED:
             if match := pattern.search(text):
                 value = int(match[1]) if _NUMBER.fullmatch(match[1]) else match[1]
                 location = Location(path=self.path, line=number)
                 self.settings.setdefault((key, value), Setting(key=key, value=value, location=location))
 
-    def _keep(self, number: int, text: str) -> None:
-        if len(self.lines) < MOST_LINES:
+    def _install(self, number: int, pins: Pins) -> None:
+        for pin in pins.there:
+            self._pin(number, pin)
+        for pin in pins.gone:
+            index = self._pins.pop(pin, None)
+            if index is not None:
+                self.lines[index] = (number, "")
+
+    def _pin(self, number: int, pin: str) -> None:
+        """Keep a statement once: every process of a run makes it."""
+        if pin not in self._pins and self._keep(number, pin):
+            self._pins[pin] = len(self.lines) - 1
+
+    def _keep(self, number: int, text: str) -> bool:
+        kept = len(self.lines) < MOST_LINES
+        if kept:
             self.lines.append((number, text))
         else:
             self.cut = True
+        return kept
 
-    def environment(self, read: Callable[[str], Environment | None]) -> Environment | None:
+    def environment(
+        self, read: Callable[[str], Environment | None], excerpted: Iterable[Setting] = ()
+    ) -> Environment | None:
         """The environment that the lines state, with places in the log; None if they state none.
 
         Args:
             read: reads a text as an environment report, or finds nothing in it.
+            excerpted: what the excerpts say.
         """
         found = read("\n".join(text for _, text in self.lines)) if self.lines else None
-        settings = tuple(self.settings.values())
+        settings = joined([*self.settings.values(), *excerpted])
         if found is None:
             if not settings:
                 return None
-            return Environment(source=self.path, kind="log", packages=(), closed=False, settings=settings)
+            return Environment(
+                source=self.path, kind="log", packages=(), closed=False, settings=settings, skipped=self._skipped()
+            )
         return replace(
             found,
             source=self.path,
@@ -123,7 +241,21 @@ class Statements:
         return Location(path=self.path, line=line)
 
     def _skipped(self) -> tuple[Skipped, ...]:
-        if not self.cut:
-            return ()
-        reason = f"has more than {MOST_LINES:,} lines that state versions: the rest of them are not read"
-        return (Skipped(what=self.path, reason=reason),)
+        notes: list[Skipped] = []
+        if self.cut:
+            reason = f"has more than {MOST_LINES:,} lines that state versions: the rest of them are not read"
+            notes.append(Skipped(what=self.path, reason=reason))
+        if self.excerpts.cut:
+            reason = f"prints more than {MOST_EXCERPTS} different command lines and configs: the rest are not read"
+            notes.append(Skipped(what=self.path, reason=reason))
+        return tuple(notes)
+
+
+def joined(settings: Iterable[Setting]) -> tuple[Setting, ...]:
+    """Each key and value once, where it first stands; what is set to something unknown gives way to what is known."""
+    once: dict[tuple[str, SettingValue | None], Setting] = {}
+    for setting in settings:
+        once.setdefault((setting.key, setting.value), setting)
+    known = {key for key, value in once if value is not None}
+    kept = [one for one in once.values() if one.value is not None or one.key not in known]
+    return tuple(sorted(kept, key=lambda one: one.location.line or 0))

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Step:
-    """The metrics of one line; None for those that it does not state. ``line`` is 0 where there are no lines."""
+    """The metrics of one line; None for those that it does not state. ``line`` is 0 where there are no lines.
+
+    Nobody changes one. It is not frozen since there may be millions, and a frozen one takes four times as long to make.
+
+    Attributes:
+        position: where in the run it is, to be compared with others of the run.
+    """
 
     line: int
     loss: float | None = None
@@ -21,33 +27,35 @@ class Step:
     skipped: float | None = None
     scale_at_minimum: bool = False
     other_objective: bool = False
+    position: tuple[float, float] | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        epoch, step = self.epoch, self.step
+        if epoch is None and step is None:
+            self.position = None
+            return
+        # A whole epoch counts with steps that begin again in each; a broken one says it all, and steps count through.
+        self.position = (
+            epoch if epoch is not None and math.isfinite(epoch) else 0.0,
+            step if step is not None and math.isfinite(step) else 0.0,
+        )
 
     @classmethod
     def from_values(cls, values: Mapping[str, float], line: int) -> Step:
         """From metrics by their canonical names."""
         get = values.get
         return cls(
-            line=line,
-            loss=get("loss"),
-            grad_norm=get("grad_norm"),
-            learning_rate=get("learning_rate"),
-            epoch=get("epoch"),
-            step=get("step"),
-            loss_scale=get("loss_scale"),
-            skipped=get("skipped"),
-            scale_at_minimum="loss_scale_minimum" in values,
-            other_objective="other_objective" in values,
+            line,
+            get("loss"),
+            get("grad_norm"),
+            get("learning_rate"),
+            get("epoch"),
+            get("step"),
+            get("loss_scale"),
+            get("skipped"),
+            "loss_scale_minimum" in values,
+            "other_objective" in values,
         )
-
-    @property
-    def position(self) -> tuple[float, float] | None:
-        """Where in the run it is, to be compared with others of the run."""
-        if self.epoch is None and self.step is None:
-            return None
-        # A whole epoch counts with steps that begin again in each; a broken one says it all, and steps count through.
-        epoch = self.epoch if self.epoch is not None and math.isfinite(self.epoch) else 0.0
-        step = self.step if self.step is not None and math.isfinite(self.step) else 0.0
-        return (epoch, step)
 
     @property
     def example(self) -> str:
@@ -72,17 +80,23 @@ def is_behind(position: tuple[float, float], other: tuple[float, float]) -> bool
 class Places:
     """The first lines of something, a few: where to look."""
 
+    __slots__ = ("_first", "lines")
     _MOST = 3
 
     def __init__(self) -> None:
         self.lines: tuple[int, ...] = ()
-        self.example = ""
+        self._first: Step | None = None
+
+    @property
+    def example(self) -> str:
+        """The first step as a Trainer would have printed it; empty if there is none."""
+        return "" if self._first is None else self._first.example
 
     def add(self, step: Step) -> None:
         """Note a step, if there is still room."""
-        if not self.example:
-            self.example = step.example
-        if step.line and len(self.lines) < self._MOST:
+        if self._first is None:
+            self._first = step
+        if len(self.lines) < self._MOST and step.line:
             self.lines = (*self.lines, step.line)
 
 

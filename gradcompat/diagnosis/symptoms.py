@@ -23,10 +23,6 @@ class Pattern:
     pieces: tuple[bytes, ...]
     caseless: bool
 
-    def among(self, shape: bytes, lowered: bytes) -> bool:
-        """Can a line of that shape match?"""
-        return any(one in (lowered if self.caseless else shape) for one in self.pieces)
-
 
 def patterns_of(issues: Iterable[Issue]) -> tuple[tuple[Pattern, ...], tuple[tuple[str, str], ...]]:
     """Every distinct pattern of these records, and what cannot be searched for, as pairs of a text and a reason."""
@@ -44,6 +40,9 @@ def patterns_of(issues: Iterable[Issue]) -> tuple[tuple[Pattern, ...], tuple[tup
 
 def find(pattern: Pattern, text: str) -> int | None:
     """Where in a line the pattern matches; Windows' paths are read with slashes."""
+    if len(text) <= _WINDOW and "\\" not in text:
+        match = pattern.expression.search(text)
+        return None if match is None else match.start()
     for start in range(0, max(1, len(text) - _OVERLAP), _WINDOW - _OVERLAP):
         piece = text[start : start + _WINDOW]
         match = pattern.expression.search(piece)

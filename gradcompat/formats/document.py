@@ -53,11 +53,12 @@ def read_document(path: Path, shown: str | None = None) -> Document:
         raise NotFound("cannot be read: the path holds a NUL", path=name) from None
     except OSError as error:
         raise NotFound(f"cannot be read: {error.strerror}", path=name) from None
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a pipe, a socket or a device"
+        raise NotFound(f"is {kind}, not a file", path=name, hint="to read from a pipe, use `-`")
     with open(descriptor, "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a pipe, a socket or a device"
-            raise NotFound(f"is {kind}, not a file", path=name, hint="to read from a pipe, use `-`")
         try:
             data = file.read(MAX_BYTES + 1)
         except OSError as error:

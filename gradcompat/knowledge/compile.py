@@ -68,6 +68,7 @@ def compile_record(record: Record) -> dict[str, Any]:
         "range_basis": record.range_basis,
         "evidence": record.evidence,
         "withdrawn": record.withdrawn,
+        "probes": [[probe.name, probe.parameters, probe.quantities] for probe in record.probes],
     }
 
 

@@ -1,17 +1,19 @@
 """Checks records against themselves and against one another; every problem at once.
 
-The schema is checked on reading. Here: examples through the real matcher, examples on both sides of every bound, and
-remedies that are traps because they land in the affected range of another record.
+The schema is checked on reading. Here: examples through the real matcher, examples on both sides of every bound,
+remedies that are traps because they land in the affected range of another record, and ranges that a measurement
+contradicts or, where they say that they were measured, does not prove.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from packaging.version import Version
 
 from gradcompat.knowledge.compile import compile_record, compile_records
+from gradcompat.knowledge.evidence import contradictions, explained, unproved
 from gradcompat.knowledge.examples import environment_from
 from gradcompat.knowledge.load import KnowledgeBase, issue_from, knowledge_from
 from gradcompat.knowledge.records import Authored, Problem
@@ -19,14 +21,22 @@ from gradcompat.knowledge.schema import Record, VersionRemedy
 from gradcompat.matcher import Names, match
 from gradcompat.model.environment import Environment, Location
 from gradcompat.model.issue import Issue, PackageTerm
+from gradcompat.model.probe import Row
 from gradcompat.versions import VersionSet, parse_version
 
 
-def lint(authored: Authored) -> tuple[Problem, ...]:
-    """Every problem of the records, in the order of the file."""
+def lint(authored: Authored, rows: Iterable[Row] = ()) -> tuple[Problem, ...]:
+    """Every problem of the records, in the order of the file.
+
+    Args:
+        authored: the records.
+        rows: what was measured; no record may say otherwise.
+    """
     base = knowledge_from(compile_records(authored), authored.path)
     issues = {record.id: issue_from(compile_record(record)) for record in authored.records}
     problems = list(authored.problems)
+    measured = _by_package(rows, base.names)
+    ranges = explained(issues[record.id] for record in authored.records if record.withdrawn is None)
     for record in authored.records:
         issue = issues[record.id]
         if record.withdrawn is not None:
@@ -36,9 +46,34 @@ def lint(authored: Authored) -> tuple[Problem, ...]:
             *_examples(record, issue, base.names),
             *_bounds(record, issue, base.names),
             *_remedies(record, issue, issues, base),
+            *contradictions(issue, measured, ranges),
         ]
         problems += [authored.problem(record.id, message) for message in dict.fromkeys(messages)]
+    return _in_order(problems)
+
+
+def unproved_bounds(authored: Authored, rows: Iterable[Row]) -> tuple[Problem, ...]:
+    """Every bound of a record that says ``measured`` and that no rows prove, in the order of the file."""
+    names = knowledge_from(compile_records(authored), authored.path).names
+    measured = _by_package(rows, names)
+    return _in_order(
+        authored.problem(record.id, message)
+        for record in authored.records
+        if record.withdrawn is None
+        for message in dict.fromkeys(unproved(issue_from(compile_record(record)), measured))
+    )
+
+
+def _in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     return tuple(sorted(problems, key=lambda problem: (problem.line or 0, problem.message)))
+
+
+def _by_package(rows: Iterable[Row], names: Names) -> dict[str, list[Row]]:
+    """Rows by the name that records have for their package: `lightning` is `pytorch-lightning` there."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(names.families.get(row.package, row.package), []).append(row)
+    return found
 
 
 def _status(issue: Issue, environment: Environment, names: Names) -> str:

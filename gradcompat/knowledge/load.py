@@ -15,6 +15,7 @@ from gradcompat.model.issue import (
     CodeRemedy,
     Combination,
     Issue,
+    IssueProbe,
     ModelTerm,
     PackageAbsentTerm,
     PackageTerm,
@@ -29,6 +30,7 @@ from gradcompat.model.issue import (
     VersionRemedy,
     VirtualTerm,
 )
+from gradcompat.model.probe import ProbeSpec
 from gradcompat.versions import VersionSet
 
 FORMAT = 1
@@ -51,12 +53,20 @@ class KnowledgeBase:
     def about(self, environments: Iterable[Environment]) -> tuple[Issue, ...]:
         """The issues that speak of a package of these environments, in the order of their ids."""
         names = {self.names.canonical(package) for one in environments for package in one.packages}
-        wanted = sorted({position for name in names for position in self.by_package.get(name, ())})
-        for position in wanted:
-            # Many lockfiles of one run have the same packages.
+        return self._issues(sorted({position for name in names for position in self.by_package.get(name, ())}))
+
+    def in_force(self) -> tuple[Issue, ...]:
+        """Every issue that is not withdrawn, in the order of their ids."""
+        return self._issues(index for index, record in enumerate(self.records) if record["withdrawn"] is None)
+
+    def _issues(self, positions: Iterable[int]) -> tuple[Issue, ...]:
+        """The issues at these places, each built once: many environments of one run have the same packages."""
+        found = []
+        for position in positions:
             if position not in self._built:
                 self._built[position] = issue_from(self.records[position])
-        return tuple(self._built[position] for position in wanted)
+            found.append(self._built[position])
+        return tuple(found)
 
     def get(self, identifier: str) -> Issue | None:
         """The issue of that id, withdrawn ones too."""
@@ -121,6 +131,10 @@ def issue_from(record: Mapping[str, Any]) -> Issue:
         range_basis=record["range_basis"],
         evidence=tuple(record["evidence"]),
         withdrawn=record["withdrawn"],
+        probes=tuple(
+            IssueProbe(spec=ProbeSpec(name=name, parameters=parameters), quantities=tuple(quantities))
+            for name, parameters, quantities in record["probes"]
+        ),
     )
 
 

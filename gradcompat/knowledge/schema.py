@@ -7,8 +7,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, HttpUrl, StringConstraints, field_validator, model_validator
 
+from gradcompat.errors import ProbeUnavailable
 from gradcompat.model.issue import Basis, Level
+from gradcompat.model.probe import ProbeSpec
 from gradcompat.names import normalise
+from gradcompat.recipes.table import recipe_of
 from gradcompat.versions import VersionSet, parse_version
 from gradcompat.vocabulary import KEYS, VIRTUAL_PACKAGES
 
@@ -241,6 +244,26 @@ class Examples(_Strict):
         return examples
 
 
+class ProbeReference(_Strict):
+    """A measurement that shows the issue, in an environment that is affected."""
+
+    name: str
+    parameters: dict[str, bool | int | float | str] = {}
+    quantities: list[str] = Field(default=[], description="the values that it is about, where not all of the recipe's")
+
+    @model_validator(mode="after")
+    def _check(self) -> ProbeReference:
+        try:
+            recipe = recipe_of(ProbeSpec(name=self.name, parameters=self.parameters))
+        except ProbeUnavailable as error:
+            raise ValueError(f"{error.message} ({error.hint})") from None
+        for quantity in self.quantities:
+            if all(quantity != expectation.value for expectation in recipe.expectations):
+                known = ", ".join(expectation.value for expectation in recipe.expectations)
+                raise ValueError(f"`{self.name}` expects nothing of `{quantity}` (it does of: {known})")
+        return self
+
+
 class Record(_Strict):
     """One issue as it stands in ``knowledge/issues.yaml``."""
 
@@ -258,6 +281,7 @@ class Record(_Strict):
     range_basis: Basis
     evidence: list[Text] = Field(min_length=1)
     examples: Examples
+    probes: list[ProbeReference] = []
     withdrawn: Text | None = None
 
     @model_validator(mode="after")

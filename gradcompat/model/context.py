@@ -4,7 +4,52 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gradcompat.model.environment import Setting, Skipped
+from gradcompat.model.environment import Location, Setting, Skipped
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Override:
+    """One value that a command line gives to a config: ``trainer.devices=4``, ``+experiment=llava``, ``~callbacks``.
+
+    Attributes:
+        name: with the signs before it.
+        value: as the program gets it; None if it is not known.
+        location: where the value stands.
+    """
+
+    name: str
+    value: str | None
+    location: Location
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Composed:
+    """How a config was put together from several files.
+
+    Attributes:
+        file: where the config lies, to put it together again with what a command line says.
+        holds: the files, as they are shown, whose content is in its settings.
+        groups: the folders, as they are shown, of which it has chosen what it takes.
+    """
+
+    file: str
+    holds: tuple[str, ...]
+    groups: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unset:
+    """An argument that a program surely leaves to its default, which depends on the version of the tool.
+
+    Attributes:
+        of: what takes the argument, by its full name: ``transformers.TrainingArguments``.
+        key: the setting that it would say something about.
+        location: where the call stands.
+    """
+
+    of: str
+    key: str
+    location: Location
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +64,9 @@ class Context:
             config, a model's config.json) belongs to the runs that name it, or to all where none does.
         refers_to: other files that it names, as they are written there.
         skipped: what could not be read.
+        unset: what it leaves to the defaults of its tools, where it can be seen as a whole.
+        composed: how it was put together, if it was.
+        overrides: what each of its command lines says to a config that is put together.
     """
 
     source: str
@@ -27,3 +75,6 @@ class Context:
     run: bool
     refers_to: tuple[str, ...] = ()
     skipped: tuple[Skipped, ...] = ()
+    unset: tuple[Unset, ...] = ()
+    composed: Composed | None = None
+    overrides: tuple[tuple[Override, ...], ...] = ()

@@ -85,6 +85,7 @@ class DiagnosisReport:
     Attributes:
         files: what was read.
         versions: the packages whose versions were seen and that records speak of, in words, with places.
+        settings: the settings that were seen and that records speak of, in words, with places.
         diagnoses: the most probable first; harmless ones last.
         ruled_out: records whose symptoms were seen and whose versions or settings were not.
         unexplained: errors that no diagnosis explains.
@@ -96,6 +97,7 @@ class DiagnosisReport:
 
     files: tuple[ReadFile, ...]
     versions: tuple[Seen, ...]
+    settings: tuple[Seen, ...] = ()
     diagnoses: tuple[Diagnosis, ...]
     ruled_out: tuple[RuledOut, ...]
     unexplained: tuple[Seen, ...]

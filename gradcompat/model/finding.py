@@ -65,6 +65,7 @@ class Advice:
     Attributes:
         remedy: the change.
         clears: matching again without this finding was seen; False for a change of code, which cannot be tried here.
+        current: the version that is there now, or the several joined; None for a range, or if no version moves.
         target: the version a version remedy was tried with.
         package: the name of that package in this environment; another one of its family than the record may say.
         introduces: ids of issues that would newly be found after the change.
@@ -74,6 +75,7 @@ class Advice:
 
     remedy: Remedy
     clears: bool
+    current: str | None = None
     target: str | None
     package: str | None = None
     introduces: tuple[str, ...]

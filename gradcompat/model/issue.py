@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from gradcompat.model.probe import ProbeSpec
 from gradcompat.versions import VersionSet
 
 Level = Literal["error", "warning", "note"]
@@ -128,6 +129,19 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IssueProbe:
+    """A measurement that shows the issue.
+
+    Attributes:
+        spec: what is run.
+        quantities: the measured values that the issue is about; empty for all that the recipe expects something of.
+    """
+
+    spec: ProbeSpec
+    quantities: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Issue:
     """One curated record."""
 
@@ -145,3 +159,4 @@ class Issue:
     range_basis: Basis
     evidence: tuple[str, ...]
     withdrawn: str | None
+    probes: tuple[IssueProbe, ...] = ()

@@ -6,14 +6,41 @@ from dataclasses import dataclass
 
 from gradcompat.model.environment import Skipped
 from gradcompat.model.finding import Advice, Finding
+from gradcompat.model.probe import Outcome, ProbeResult
+
+_STRONGEST: tuple[Outcome, ...] = ("reproduced", "inconclusive", "skipped", "not_reproduced")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advised:
-    """A finding with the smallest change known to clear it, if it is affected and there is one."""
+    """A finding with the smallest change known to clear it, and what its probes showed.
+
+    Attributes:
+        finding: what was found.
+        advice: the change, if it is affected and there is one.
+        probed: the verdicts of its probes, if they were run.
+    """
 
     finding: Finding
     advice: Advice | None
+    probed: tuple[ProbeResult, ...] = ()
+
+    @property
+    def verdict(self) -> Outcome | None:
+        """What the probes of this finding came to; None if none was run.
+
+        One that reproduces it confirms it. Not reproduced it is only if all of them ran and none does.
+        """
+        outcomes = {result.outcome for result in self.probed}
+        for outcome in _STRONGEST:
+            if outcome in outcomes:
+                return outcome
+        return None
+
+    @property
+    def refuted(self) -> bool:
+        """It may have been there, and was measured not to be: in these very versions, on this device."""
+        return self.finding.status == "conditional" and self.verdict == "not_reproduced"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,7 @@ def render(report: DiagnosisReport, out: TextIO) -> None:
             {"path": file.path, "kind": file.kind, "lines": file.lines, "steps": file.steps} for file in report.files
         ],
         "versions": [_seen(seen) for seen in report.versions],
+        "settings": [_seen(seen) for seen in report.settings],
         "diagnoses": [
             {
                 "title": diagnosis.title,

@@ -10,6 +10,7 @@ from gradcompat.renderers.terminal import safe, skipped_text, width, wrapped
 
 _LABEL = 8
 _MOST_REASONS = 6
+_MOST_FACTS = 12
 _MOST_RULED_OUT = 8
 
 
@@ -18,10 +19,13 @@ def render(report: DiagnosisReport, out: TextIO) -> None:
     columns = width()
     for file in report.files:
         out.write(safe(_file(file)) + "\n")
-    if report.versions:
-        paths = {seen.location.path for seen in report.versions} | {file.path for file in report.files}
-        text = ", ".join(f"{seen.sentence} ({_place(seen, len(paths) == 1)})" for seen in report.versions)
-        out.write(wrapped(text, columns, "  with ", "    ") + "\n")
+    paths = {seen.location.path for seen in (*report.versions, *report.settings)}
+    alone = len(paths | {file.path for file in report.files}) == 1
+    for label, facts in (("with", report.versions), ("set", report.settings)):
+        if facts:
+            text = ", ".join(f"{seen.sentence} ({_place(seen, alone)})" for seen in facts[:_MOST_FACTS])
+            more = f" and {len(facts) - _MOST_FACTS} more" if len(facts) > _MOST_FACTS else ""
+            out.write(wrapped(text + more, columns, f"  {label} ", "    ") + "\n")
     out.write("\n" if report.files else "")
     serious = [one for one in report.diagnoses if not one.harmless]
     for rank, diagnosis in enumerate(serious, start=1):

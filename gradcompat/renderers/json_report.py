@@ -8,6 +8,7 @@ from typing import Any, TextIO
 from gradcompat.model.finding import Advice
 from gradcompat.model.issue import CodeRemedy, Remedy, SettingRemedy, VersionRemedy
 from gradcompat.model.report import Advised, Audit, Report
+from gradcompat.renderers.probe_json import result_data
 
 SCHEMA_VERSION = 1
 
@@ -79,7 +80,7 @@ def _finding(advised: Advised) -> dict[str, Any]:
         "contexts": list(finding.contexts),
         "unknown": list(dict.fromkeys(unknown.key for group in finding.unknown for unknown in group)),
         "conditions": [[unknown.sentence for unknown in group] for group in finding.unknown],
-        "probe": None,
+        "probe": _probe(advised),
         "suppressed": None,
         "references": [{"type": reference.type, "url": reference.url} for reference in issue.references],
         "remedies": [_remedy(remedy) for remedy in issue.remedies],
@@ -87,10 +88,19 @@ def _finding(advised: Advised) -> dict[str, Any]:
     }
 
 
+def _probe(advised: Advised) -> dict[str, Any] | None:
+    """The verdict with the measurements behind it; None where nothing was measured."""
+    if not advised.probed:
+        return None
+    results = [result_data(result) for result in advised.probed]
+    return {"verdict": advised.verdict, "refuted": advised.refuted, "results": results}
+
+
 def _advice(advice: Advice) -> dict[str, Any]:
     return {
         **_remedy(advice.remedy),
         **({} if advice.package is None else {"package": advice.package}),
+        "current": advice.current,
         "target": advice.target,
         "clears": advice.clears,
         "introduces": list(advice.introduces),

@@ -9,7 +9,8 @@ from gradcompat.model.environment import Location, Package, Skipped
 from gradcompat.model.finding import Advice, Finding
 from gradcompat.model.issue import LEVELS, CodeRemedy, Remedy, SettingRemedy, VersionRemedy
 from gradcompat.model.report import Advised, Audit, Report
-from gradcompat.phrases import counted, entry_text, joined, value_text, versions_text
+from gradcompat.phrases import counted, entry_text, joined, move_text, value_text, versions_text
+from gradcompat.renderers.probe_text import ran
 from gradcompat.renderers.terminal import safe, skipped_text, width, wrapped
 
 _LABEL = 9
@@ -32,7 +33,14 @@ def render(report: Report, out: TextIO) -> None:
             _audit(audit, columns, out)
     if len(report.audits) > 1 and quiet:
         out.write(f"nothing found in {_names([audit.source for audit in quiet])}\n\n")
+    if any(_asks_for_change(advised) for audit in report.audits for advised in audit.findings):
+        text = "gradcompat plan with the same targets shows the whole change, and what was verified of it"
+        out.write(wrapped(text, columns, "", "") + "\n\n")
     out.write(_summary(report) + "\n")
+
+
+def _asks_for_change(advised: Advised) -> bool:
+    return advised.finding.status == "affected" and not advised.finding.issue.informational
 
 
 def _nothing_to_say(audit: Audit) -> bool:
@@ -55,7 +63,7 @@ def _audit(audit: Audit, columns: int, out: TextIO) -> None:
         return
     out.write(safe(_head(audit)) + "\n\n")
     for advised in audit.findings:
-        if advised.finding.status == "affected" and not advised.finding.issue.informational:
+        if _asks_for_change(advised):
             _affected(advised, columns, out)
     conditional = [advised for advised in audit.findings if advised.finding.status == "conditional"]
     if conditional:
@@ -101,8 +109,17 @@ def _affected(advised: Advised, columns: int, out: TextIO) -> None:
     if issue.silent:
         out.write(_line("silent", "nothing is raised: the run goes on, wrong", columns))
     out.write(_line("evidence", _evidence(finding), columns))
+    _probed(advised, columns, out)
     _fix(advised, columns, out)
     out.write(_line("more", f"gradcompat explain {issue.id}", columns) + "\n")
+
+
+def _probed(advised: Advised, columns: int, out: TextIO) -> None:
+    """What was measured, in which versions and on which device."""
+    for result in advised.probed:
+        outcome = result.outcome.replace("_", " ")
+        text = f"{outcome}: {result.reason} ({result.measurement.spec}; {ran(result)})"
+        out.write(_line("probe", text, columns))
 
 
 def _informational(findings: list[Finding], columns: int, out: TextIO) -> None:
@@ -128,6 +145,10 @@ def _conditional(conditional: list[Advised], columns: int, out: TextIO) -> None:
             issue = advised.finding.issue
             out.write(wrapped(issue.summary, columns, f"    {issue.level} {issue.id}: ", "      ") + "\n")
             out.write(wrapped(_simplest(advised.finding), columns, "      if  ", "          ") + "\n")
+            for result in advised.probed:
+                verdict = "refuted here" if advised.refuted else result.outcome.replace("_", " ")
+                text = f"{verdict}: {result.reason} ({result.measurement.spec}; {ran(result)})"
+                out.write(wrapped(text, columns, "      probe  ", "          ") + "\n")
         out.write("\n")
 
 
@@ -225,14 +246,23 @@ def _evidence(finding: Finding) -> str:
 
 
 def _fix(advised: Advised, columns: int, out: TextIO) -> None:
-    if advised.advice is not None:
-        out.write(_line("fix", _advice(advised.advice), columns))
-    else:
+    advice = advised.advice
+    if advice is None:
         out.write(_line("fix", "no remedy of this record fits this environment", columns))
+        return
+    out.write(_line("fix", advice_text(advice), columns))
+    note = None if isinstance(advice.remedy, CodeRemedy) else advice.remedy.note
+    if note is not None:
+        out.write(_line("note", note, columns))
 
 
-def _advice(advice: Advice) -> str:
-    text = remedy_text(advice.remedy, advice)
+def advice_text(advice: Advice) -> str:
+    """In the words of a plan, of which this is the first line wherever one package cures the finding."""
+    remedy = advice.remedy
+    if isinstance(remedy, VersionRemedy) and advice.target is not None:
+        text = move_text(remedy.kind, advice.package or remedy.package, advice.current, advice.target)
+    else:
+        text = remedy_text(remedy, with_note=False)
     if advice.line is not None:
         text += f"; in {advice.location} write `{advice.line}`"
     if advice.introduces:
@@ -240,24 +270,16 @@ def _advice(advice: Advice) -> str:
     return text
 
 
-def remedy_text(remedy: Remedy, advice: Advice | None = None) -> str:
-    """A remedy in one clause; with the release to move to, where one was chosen."""
+def remedy_text(remedy: Remedy, *, with_note: bool = True) -> str:
+    """A remedy as the record has it, in one clause."""
     match remedy:
         case VersionRemedy(kind=kind, package=package, versions=versions, note=note):
-            allowed = versions_text(versions)
-            target = None if advice is None else advice.target
-            package = package if advice is None or advice.package is None else advice.package
-            if target is None or allowed == f"=={target}":
-                text = f"{kind} {package} to {target or allowed}"
-            elif allowed in (f">={target}", f"<={target}"):
-                text = f"{kind} {package} to {target} or {'later' if kind == 'upgrade' else 'earlier'}"
-            else:
-                text = f"{kind} {package} to {target} (or within {allowed})"
+            text = f"{kind} {package} to {versions_text(versions)}"
         case SettingRemedy(key=key, value=value, note=note):
             text = f"set {key} to {value_text(value)}"
         case CodeRemedy(text=text):
             note = None
-    return f"{text} ({note})" if note else text
+    return f"{text} ({note})" if note and with_note else text
 
 
 def _questions(findings: list[Finding], columns: int, out: TextIO) -> None:

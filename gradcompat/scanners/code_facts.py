@@ -12,12 +12,13 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+from gradcompat.defaults import TRAIN
 from gradcompat.scanners import code_calls
 from gradcompat.scanners.code_arguments import Argument, Place
 from gradcompat.scanners.code_assignments import EMBEDDINGS, assigned, defined, frozen_in_loop, special_tokens
 from gradcompat.scanners.code_calls import KNOWN_METHODS, KNOWN_OF_TYPE, OPTIMIZER_ARGUMENTS, known
 from gradcompat.scanners.code_conclusions import HOOKS, conclude
-from gradcompat.scanners.code_findings import Findings
+from gradcompat.scanners.code_findings import Called, Findings
 from gradcompat.scanners.code_models import is_model, loaded, makes_model, named
 from gradcompat.scanners.code_names import UNKNOWN, Imported, Names, Scope
 from gradcompat.scanners.code_walk import Step, text, walk
@@ -138,6 +139,8 @@ def _bare_method(found: Findings, step: Step, call: ast.Call) -> None:
 
 def _call(found: Findings, step: Step, call: ast.Call) -> None:
     names = found.names.resolve(call.func, step.scope) or tuple(found.names.bases(call.func, step.scope))
+    if names:
+        found.called.append(Called(names, call))
     if len(names) > 1:
         step = replace(step, branch=True)  # imported from one place or from the other
     if names:
@@ -155,6 +158,8 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     elif name == "torch.compile":
         maybe = any(word.arg == "disable" for word in call.keywords)
         found.state(replace(step, branch=step.branch or maybe), "training.torch_compile", True)
+    elif name == "hydra.main":
+        _composes(found, found.arguments(step, call, ("config_path", "config_name")))
     elif head.startswith("peft.Peft") and last == "from_pretrained" and head.rpartition(".")[2] != "PeftConfig":
         found.wrapping.append(step)
     _optimizer(found, step, call, name)
@@ -211,6 +216,10 @@ def _method(found: Findings, step: Step, call: ast.Call, called: ast.Attribute) 
         found.feed(step, one, found.arguments(step, call, one.positional))
         for key, value in one.states.items():
             found.state(step, key, value)
+    if method == "train":
+        kinds = found.names.type_of(called.value, step.scope)
+        trainer = any(kind.startswith("transformers.") and _TRAINERS.fullmatch(kind) for kind in kinds)
+        found.called.append(Called((TRAIN if trainer else "?.train",), call))
     if method in ("gradient_checkpointing_enable", "enable_gradient_checkpointing"):
         found.checkpointing.append(step)
     elif method == "requires_grad_":
@@ -247,6 +256,15 @@ def _refer(found: Findings, arguments: list[Argument]) -> None:
         path = argument.value
         if argument.name in _CONFIGS and isinstance(path, str) and path.lower().endswith((".json", ".yaml", ".yml")):
             found.refers_to.append(path)
+
+
+def _composes(found: Findings, arguments: list[Argument]) -> None:
+    """``@hydra.main(config_path="configs", config_name="train")``."""
+    given = {argument.name: argument.value for argument in arguments}
+    name, folder = given.get("config_name"), given.get("config_path")
+    if isinstance(name, str) and (folder is None or isinstance(folder, str)):
+        name = name if name.endswith((".yaml", ".yml")) else f"{name}.yaml"
+        found.refers_to.append(name if folder is None else f"{folder}/{name}")
 
 
 def _seen_through(found: Findings, call: ast.Call, names: tuple[str, ...], scope: Scope) -> bool:

@@ -13,6 +13,14 @@ from gradcompat.scanners.code_names import Names
 from gradcompat.scanners.code_walk import Step
 
 
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A call by the full names that it may have, one if it is certain; ``?.train`` where nobody knows whose it is."""
+
+    names: tuple[str, ...]
+    node: ast.Call
+
+
 @dataclass(slots=True)
 class Findings:
     """The settings, and what else counts at the end.
@@ -31,6 +39,7 @@ class Findings:
         models: variables that hold a model which the program has loaded.
         mentioned: attributes and methods that occur.
         hidden: a model is given to code of somebody else.
+        called: every call whose name is known, and every one of a method ``train``.
     """
 
     names: Names
@@ -48,6 +57,7 @@ class Findings:
     models: set[str] = field(default_factory=set)
     mentioned: set[str] = field(default_factory=set)
     hidden: bool = False
+    called: list[Called] = field(default_factory=list)
 
     def state(
         self,

@@ -164,6 +164,7 @@ def files_of(launch: Launch) -> list[str]:
     """The files that a launch names, as far as their paths are known: configs, and what it runs."""
     texts = [] if launch.target is None else [launch.target.text]
     texts += [word.text for word in launch.files]
+    texts += _composed(launch)
     for argument in (*launch.options, *launch.arguments):
         values = (argument.value,) if isinstance(argument.value, str) else argument.value
         texts += [] if isinstance(values, bool) else values
@@ -178,6 +179,17 @@ def files_of(launch: Launch) -> list[str]:
         if HOLE not in path and not (hole and path == "config.json"):
             found.append(path)
     return found
+
+
+def _composed(launch: Launch) -> list[str]:
+    """The config that Hydra is told to compose: ``--config-name train --config-path configs``."""
+    given = {argument.name: argument.value for argument in launch.arguments if isinstance(argument.value, str)}
+    name = given.get("config_name", given.get("cn"))
+    folder = given.get("config_path", given.get("cp"))
+    if name is None:
+        return []
+    name = name if name.endswith((".yaml", ".yml")) else f"{name}.yaml"
+    return [name if folder is None else f"{folder}/{name}"]
 
 
 def _feeds(launch: Launch) -> Feeds:

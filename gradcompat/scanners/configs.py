@@ -23,12 +23,15 @@ _LONGEST = 1000  # characters of a value that somebody typed
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A value of a config; ``name`` has dots between the levels, ``spelling`` is its line with ``{}`` for the value."""
+    """A value of a config; ``name`` has dots between the levels, ``spelling`` is its line with ``{}`` for the value.
+
+    There is no spelling where the value is put together from several places.
+    """
 
     name: str
     value: Any
     location: Location
-    spelling: str
+    spelling: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,6 +153,8 @@ def _without_comments(document: Document) -> tuple[Document, list[Skipped]]:
 
 def _quoted(entry: Entry) -> Entry:
     """As the line stands in YAML that is written like JSON."""
+    if entry.spelling is None:
+        return entry
     key, colon, rest = entry.spelling.rpartition(":")
     return replace(entry, spelling=f'"{key}"{colon}{rest}')
 

@@ -1,27 +1,32 @@
-"""Configs that Hydra composes, as far as they are literal: nothing is composed, no interpolation is resolved.
+"""Configs that Hydra composes, as far as they are literal.
 
 A mapping with a ``_target_`` holds the arguments of that class, wherever it stands. Beside it only words are read that
-mean the same in every project. The files that ``defaults:`` takes from the config groups are referred to.
+mean the same in every project. The files that ``defaults:`` takes from the config groups are merged as Hydra does it;
+of a config that lies nowhere (standard input) they are referred to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import Any
 
 from gradcompat.errors import Malformed
 from gradcompat.formats import yaml_nodes
 from gradcompat.formats.document import Document
-from gradcompat.model.context import Context
+from gradcompat.model.context import Composed, Context, Override
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.scanners import adapter_config, lightning_cli, training_arguments
 from gradcompat.scanners.class_paths import OPTIMIZER
 from gradcompat.scanners.configs import Config, Entry, run_of
 from gradcompat.scanners.feeding import Feed, Feeds
+from gradcompat.scanners.hydra_composition import Composite, alone, beside, compose
 from gradcompat.scanners.nested import stated
 
 _MAX_DEPTH = 12
 _LONGEST = 200  # characters of a name in `defaults`
+_OPEN = "${}"  # a value that nobody knows
 
 # Words with one meaning, at any level.
 _ANYWHERE: Feeds = {
@@ -71,52 +76,82 @@ _ARGUMENTS = frozenset(
 _OPTIMIZERS = OPTIMIZER[0].values
 
 
-def scan(document: Document) -> Context:
+def scan(document: Document, overrides: Sequence[Override] = ()) -> Context:
     """The run, or the part of one, that a config of Hydra's describes.
 
+    Args:
+        document: the config.
+        overrides: what a command line says to it.
+
     Raises:
-        Malformed: if it has nothing of Hydra's, says nothing of training, or is no YAML.
+        Malformed: if it has nothing of Hydra's, says nothing of training, is no YAML, or is composed of itself.
     """
     top = yaml_nodes.parse_mapping(document.text, document.path)
     listed = top.entries.get("defaults")
-    composed = isinstance(listed, yaml_nodes.Sequence) or isinstance(top.entries.get("hydra"), yaml_nodes.Mapping)
+    primary = isinstance(listed, yaml_nodes.Sequence) or isinstance(top.entries.get("hydra"), yaml_nodes.Mapping)
     package = any(line.startswith("# @package") for line in document.text[:1000].split("\n"))
-    mappings = list(_mappings(top))
-    if not composed and not package and all("_target_" not in mapping.entries for _, mapping in mappings):
+    if not primary and not package and all("_target_" not in one.entries for _, one in _mappings(top)):
         raise Malformed("has neither `defaults` nor a `_target_`, as Hydra's configs do", path=document.path)
-    entries = [entry for key, mapping in mappings for entry in _entries(key, mapping, document.path)]
-    entries.sort(key=lambda one: (one.location.line or 0, one.location.column or 0))
-    config = lightning_cli.literal(
-        Config(document, {}, tuple(entries), _duplicates(mappings, document.path)), "Trainer."
-    )
-    settings, skipped = stated(config, FEEDS, _SWITCHES)
     files = tuple(_files(listed.items)) if isinstance(listed, yaml_nodes.Sequence) else ()
+    # What changes the choices of another config is nothing by itself: an experiment.
+    part = not primary or (package and isinstance(listed, yaml_nodes.Sequence) and _changes_choices(listed))
+    if isinstance(listed, yaml_nodes.Sequence) and document.file is not None and not part:
+        composed = compose(PurePosixPath(document.path).stem, beside(document, top), overrides)
+    else:
+        composed = alone(top, document.path)
+    composed.skipped += _duplicates(composed, top, document.path)
+    config = Config(document, {}, tuple(_all_entries(composed)), tuple(composed.skipped))
+    config = lightning_cli.literal(config, "Trainer.")
+    settings, skipped = stated(config, FEEDS, _SWITCHES)
     if not settings and not any("train" in file for file in files):
         raise Malformed("says nothing of a training run", path=document.path)
-    if composed or (not package and "_target_" not in top.entries):
+    if part and primary:
+        return replace(run_of(config, "hydra", settings, skipped, refers_to=files), run=False)
+    if part and (package or "_target_" in top.entries):
+        return Context(source=document.path, kind="hydra", settings=tuple(settings), run=False, skipped=tuple(skipped))
+    if not composed.read:
         return run_of(config, "hydra", settings, skipped, refers_to=files)
-    # A file of a config group: part of the runs that choose it.
-    return Context(source=document.path, kind="hydra", settings=tuple(settings), run=False, skipped=tuple(skipped))
+    here = PurePosixPath(document.path).parent
+    groups = tuple(sorted((here / group).as_posix() for group in composed.groups))
+    told = run_of(config, "hydra", settings, skipped)
+    return replace(
+        told,
+        composed=Composed(file=str(document.file), holds=tuple(one.shown for one in composed.read), groups=groups),
+    )
 
 
-def _mappings(top: yaml_nodes.Mapping) -> Iterator[tuple[str, yaml_nodes.Mapping]]:
-    """Every mapping with the key that it stands at, each once, however often an alias names it."""
+def _changes_choices(listed: yaml_nodes.Sequence) -> bool:
+    """Whether a defaults list overrides what another one has chosen."""
+    words = (key.split() for item in listed.items if isinstance(item, yaml_nodes.Mapping) for key in item.entries)
+    return any("override" in word[:-1] and not word[-1].lstrip("/").startswith("hydra/") for word in words)
+
+
+def _mappings(top: yaml_nodes.Mapping) -> Iterator[tuple[tuple[str, ...], yaml_nodes.Mapping]]:
+    """Every mapping with the keys that lead to it, each once, however often an alias names it."""
     seen: set[int] = set()
-    waiting: list[tuple[str, yaml_nodes.Node, int]] = [("", top, 0)]
+    waiting: list[tuple[tuple[str, ...], yaml_nodes.Node, int]] = [((), top, 0)]
     while waiting:
-        key, node, depth = waiting.pop()
+        keys, node, depth = waiting.pop()
         if isinstance(node, yaml_nodes.Scalar) or id(node) in seen or depth > _MAX_DEPTH:
             continue
         seen.add(id(node))
         if isinstance(node, yaml_nodes.Sequence):
-            waiting.extend((key, one, depth + 1) for one in node.items)
-        elif depth == 0 or key not in ("defaults", "hydra"):
-            yield key, node
-            waiting.extend((name, one, depth + 1) for name, one in node.entries.items())
+            waiting.extend((keys, one, depth + 1) for one in node.items)
+        elif depth == 0 or keys[-1] not in ("defaults", "hydra"):
+            yield keys, node
+            waiting.extend(((*keys, name), one, depth + 1) for name, one in node.entries.items())
 
 
-def _entries(key: str, mapping: yaml_nodes.Mapping, path: str) -> Iterator[Entry]:
+def _all_entries(composed: Composite) -> list[Entry]:
+    """The values that a table has feeds for, in the order in which the files are merged."""
+    found = [entry for keys, mapping in _mappings(composed.merged.top) for entry in _entries(composed, keys, mapping)]
+    found.sort(key=lambda pair: (pair[0], pair[1].location.line or 0, pair[1].location.column or 0))
+    return [entry for _, entry in found]
+
+
+def _entries(composed: Composite, keys: tuple[str, ...], mapping: yaml_nodes.Mapping) -> Iterator[tuple[int, Entry]]:
     """The values of a mapping that a table has feeds for, named as the table of all of them names them."""
+    key = keys[-1] if keys else ""
     owner = _class(key, mapping)
     for name, node in mapping.entries.items():
         if key == "gradient_checkpointing_kwargs":
@@ -124,8 +159,13 @@ def _entries(key: str, mapping: yaml_nodes.Mapping, path: str) -> Iterator[Entry
         else:
             known = f"{owner}.{name}" if f"{owner}.{name}" in FEEDS else name
         if known in FEEDS and ("." not in name):
-            place = Location(path=path, line=node.line, column=node.column)
-            yield Entry(known, _value(node), place, f"{name}: {{}}")
+            here = (*keys, name)
+            # `${steps}` stands where `steps` stands.
+            spelled, shown = composed.merged.resolved(node, here) or (name, node)
+            path, part = composed.merged.origins[id(shown)]
+            place = Location(path=path, line=shown.line, column=shown.column)
+            value = _OPEN if composed.is_open(composed.merged.origins[id(node)][1], here) else _value(shown)
+            yield part, Entry(known, value, place, composed.spellings.get(id(shown), f"{spelled}: {{}}"))
 
 
 def _class(key: str, mapping: yaml_nodes.Mapping) -> str | None:
@@ -170,14 +210,11 @@ def _files(items: list[yaml_nodes.Node]) -> Iterator[str]:
                     yield f"{words}/{name}" if words else name
 
 
-def _duplicates(mappings: list[tuple[str, yaml_nodes.Mapping]], path: str) -> tuple[Skipped, ...]:
-    return tuple(
-        Skipped(
-            what=key.text[:_LONGEST],
-            reason="stands more than once, the last value counts",
-            gap=False,
-            location=Location(path=path, line=key.line, column=key.column),
-        )
-        for _, mapping in mappings
-        for key in mapping.duplicates
-    )
+def _duplicates(composed: Composite, top: yaml_nodes.Mapping, path: str) -> Iterator[Skipped]:
+    contents = [(one.shown, one.content) for one in composed.read] or [(path, top)]
+    for shown, content in contents:
+        for _, mapping in _mappings(content):
+            for key in mapping.duplicates:
+                reason = "stands more than once, the last value counts"
+                place = Location(path=shown, line=key.line, column=key.column)
+                yield Skipped(what=key.text[:_LONGEST], reason=reason, gap=False, location=place)

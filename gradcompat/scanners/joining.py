@@ -1,7 +1,8 @@
 """Joins what several files say into the runs that they describe.
 
 A launch script names a config, the config names a DeepSpeed file, the model lies in a folder with a config.json: that
-is one run. Two configs of which none names the other are two runs, and are never mixed.
+is one run. Two configs of which none names the other are two runs, and are never mixed. A config that was composed of
+several files (Hydra) holds what they say; what it could have chosen and has not says nothing.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from gradcompat.model.context import Context
-from gradcompat.model.environment import Setting
+from gradcompat.model.context import Context, Override
+from gradcompat.model.environment import Location, Setting
+from gradcompat.scanners.reading import recomposed
 
 _LAUNCH = "launch-script"
 _PROGRAMS = ("python", "notebook")
+_COMPOSED = "hydra"
 
 
 def join(contexts: Sequence[Context], *, together: bool = False) -> list[Context]:
@@ -29,14 +32,22 @@ def join(contexts: Sequence[Context], *, together: bool = False) -> list[Context
         only one, and only one part of its kind; else it stands for itself.
     """
     named = {index: _named(context, contexts) for index, context in enumerate(contexts)}
-    referred = {target for targets in named.values() for target in targets}
+    inner = _held(contexts) | _not_chosen(contexts, together=together)
+    referred = {target for targets in named.values() for target in targets} | inner
     runs = [index for index, context in enumerate(contexts) if context.run and index not in referred]
     # Configs that name one another in a circle are still runs.
     runs = runs or [index for index, context in enumerate(contexts) if context.run]
-    used: set[int] = set()
+    used: set[int] = set(inner)
     members: dict[int, list[int]] = {}
     for run in runs:
-        members[run] = _reached(run, named)
+        # `--config-name` takes the place of the config that the program names.
+        instead = {index for index in named[run] if contexts[index].composed is not None}
+        members[run] = [
+            index
+            for index in _reached(run, named)
+            if index == run
+            or (index not in inner and (not instead or contexts[index].composed is None or index in instead))
+        ]
         used.update(members[run])
     loose = [index for index, context in enumerate(contexts) if index not in used]
     if together or len(runs) == 1:
@@ -47,7 +58,7 @@ def join(contexts: Sequence[Context], *, together: bool = False) -> list[Context
                 if together or (alone and contexts[index].kind not in kinds):
                     members[run].append(index)
                     used.add(index)
-    joined = [_joined([contexts[index] for index in members[run]]) for run in runs]
+    joined = [_joined(_composed([contexts[index] for index in members[run]])) for run in runs]
     rest = [
         context
         for index, context in enumerate(contexts)
@@ -57,6 +68,57 @@ def join(contexts: Sequence[Context], *, together: bool = False) -> list[Context
     if not runs and together and rest:
         return [_joined(rest)]
     return joined + rest
+
+
+def _held(contexts: Sequence[Context]) -> set[int]:
+    """The files whose content another one has in its own settings; what is composed itself may be a run as well."""
+    held = {source for one in contexts if one.composed is not None for source in one.composed.holds}
+    return {index for index, one in enumerate(contexts) if one.composed is None and one.source in held}
+
+
+def _not_chosen(contexts: Sequence[Context], *, together: bool) -> set[int]:
+    """What stands in the groups of a composed config, and parts that only add to it: chosen or not, it is no run.
+
+    One that the user has named beside the config is meant; several of one folder have come with their folder.
+    """
+    composed = [one for one in contexts if one.composed is not None]
+    groups = {group for one in composed if one.composed is not None for group in one.composed.groups}
+    roots = {PurePosixPath(one.source).parent for one in composed}
+    found: set[int] = set()
+    folders = [PurePosixPath(context.source).parent for context in contexts]
+    for index, (context, folder) in enumerate(zip(contexts, folders, strict=True)):
+        if together and folders.count(folder) == 1:
+            continue
+        part = context.kind == _COMPOSED and not context.run and not roots.isdisjoint(folder.parents)
+        if part or (folder.as_posix() in groups and context.source.endswith((".yaml", ".yml"))):
+            found.add(index)
+    return found
+
+
+def _composed(members: list[Context]) -> list[Context]:
+    """The members of a run, with configs composed as its command lines say."""
+    first, *others = members
+    if not first.overrides or all(one.composed is None for one in others):
+        return members
+    told: set[Location] = set()
+    for index, other in enumerate(others):
+        if other.composed is None:
+            continue
+        again = [recomposed(other, overrides) for overrides in first.overrides]
+        settings = dict.fromkeys(setting for one in again for setting in one.settings)
+        skipped = dict.fromkeys(skipped for one in again for skipped in one.skipped)
+        others[index] = replace(other, settings=tuple(settings), skipped=tuple(skipped))
+        told.update(setting.location for setting in settings)
+        groups = {group for one in again if one.composed is not None for group in one.composed.groups}
+        told.update(one.location for overrides in first.overrides for one in overrides if _chooses(one, groups))
+    # What the command line says to the config is in the config's settings now, and means what it means there.
+    return [replace(first, settings=tuple(one for one in first.settings if one.location not in told)), *others]
+
+
+def _chooses(override: Override, groups: set[str]) -> bool:
+    """Whether it chooses an option of a group, and gives no value."""
+    name = override.name.lstrip("+~").partition("@")[0]
+    return any(f"/{group}".endswith(f"/{name}") for group in groups)
 
 
 def _named(context: Context, contexts: Sequence[Context]) -> list[int]:
@@ -119,4 +181,6 @@ def _joined(members: list[Context]) -> Context:
         skipped=tuple(skipped for one in members for skipped in one.skipped),
         refers_to=(),
         run=True,
+        # What one file leaves out another may say.
+        unset=first.unset if not others else (),
     )

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from gradcompat.errors import Malformed, SourceError
 from gradcompat.formats.document import Document
 from gradcompat.formats.shell import HOLE, Command, Heredoc, Trace, Word, commands
-from gradcompat.model.context import Context
+from gradcompat.model.context import Context, Override
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.scanners import command_line, reading
 from gradcompat.scanners.command_line import Places, files_of, settings_of
@@ -28,6 +28,8 @@ _LONGEST = 1024 * 1024  # characters
 _MAX_LAUNCHES = 200
 _MAX_NESTED = 3  # of `bash -c`
 _MAX_NOTES = 100
+_MULTIRUN = frozenset({"m", "multirun"})
+_MAX_COMPOSED = 20  # launches whose configs are composed
 
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash"})
 _COMMAND = re.compile(r"-[a-z]*c")
@@ -141,7 +143,30 @@ def scan(document: Document) -> Context:
         run=True,
         refers_to=tuple(files),
         skipped=tuple(dict.fromkeys(script.skipped)),
+        overrides=_overrides(script),
     )
+
+
+def _overrides(script: _Script) -> tuple[tuple[Override, ...], ...]:
+    """What each launch says to a config that its program composes (Hydra): `key=value`, `+key=value`, `~key`."""
+    found: list[tuple[Override, ...]] = []
+    for launch in script.launches[:_MAX_COMPOSED]:
+        words: list[tuple[int, Override]] = []
+        for argument in launch.arguments:
+            text, place = argument.value, argument.place
+            name = (argument.spelling or "-").removesuffix("={}")
+            if argument.name in _MULTIRUN and isinstance(text, str):  # `-m seed=1,2`
+                name, _, text = text.partition("=")
+                place += len(name) + 1
+            if isinstance(text, str) and not name.startswith("-") and HOLE not in name:
+                value = None if HOLE in text else text
+                words.append((argument.option_place, Override(name=name, value=value, location=script.location(place))))
+        for word in launch.files:
+            if word.text.startswith("~") and HOLE not in word.text:
+                place = word.place(0)
+                words.append((place, Override(name=word.text, value=None, location=script.location(place))))
+        found.append(tuple(override for _, override in sorted(words, key=lambda pair: pair[0])))
+    return tuple(found) if any(found) else ()
 
 
 def _slurm(script: _Script) -> None:

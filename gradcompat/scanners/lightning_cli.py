@@ -125,7 +125,8 @@ def scan(document: Document) -> Context:
         Malformed: if it has no `trainer` of Lightning's, is composed by Hydra, or is no YAML.
     """
     config = read_config(document, {**FEEDS, **_FIT})
-    if any(key in config.top for key in ("defaults", "hydra", "_target_")):
+    composed = any(key in config.top for key in ("defaults", "hydra", "_target_"))
+    if composed or document.text.lstrip("\ufeff").startswith("# @package"):
         raise Malformed("is composed by Hydra, not by LightningCLI", path=document.path)
     prefix = "" if config.value("trainer") is not None else "fit."
     trainer = config.value(f"{prefix}trainer")
@@ -158,6 +159,9 @@ def literal(config: Config, prefix: str) -> Config:
                 value = _when(value)
             case "devices":
                 value = _processes(value, values.get("num_nodes"))
+                if values.get("num_nodes") is not None:
+                    entries.append(replace(entry, value=value, spelling=None))  # its line does not say the product
+                    continue
         entries.append(replace(entry, value=value))
     return replace(config, entries=tuple(entries))
 

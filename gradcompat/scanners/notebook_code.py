@@ -76,6 +76,7 @@ def scan(document: Document) -> Context:
         run=found.run,
         refers_to=found.refers_to,
         skipped=(*skipped, *found.skipped),
+        unset=found.unset if not skipped else (),
     )
 
 

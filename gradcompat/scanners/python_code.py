@@ -20,6 +20,7 @@ from gradcompat.scanners import code_calls
 from gradcompat.scanners.code_facts import read
 from gradcompat.scanners.code_names import Names
 from gradcompat.scanners.code_syntax import parse
+from gradcompat.scanners.code_unset import unset
 from gradcompat.scanners.feeding import Feed, Feeds
 
 FEEDS: Feeds = {
@@ -92,6 +93,7 @@ def context(document: Document, kind: str, tree: ast.Module, place: Callable[[as
     folder = None if document.file is None else document.file.parent
     try:
         facts = read(tree, names, place, folder)
+        left = unset(facts, document.text)
     except RecursionError:
         raise Malformed("nested too deeply", path=document.path) from None
     settings = _once(facts.settings)
@@ -109,6 +111,7 @@ def context(document: Document, kind: str, tree: ast.Module, place: Callable[[as
         run=facts.trains,
         refers_to=tuple(dict.fromkeys(facts.refers_to)),
         skipped=(*facts.skipped, *unseen),
+        unset=left if not unseen else (),
     )
 
 

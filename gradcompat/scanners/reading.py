@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path, PurePath
 
 from gradcompat.errors import Malformed, SourceError
 from gradcompat.formats import walking
 from gradcompat.formats.document import Document, read_document
-from gradcompat.model.context import Context
+from gradcompat.model.context import Context, Override
+from gradcompat.model.environment import Skipped
 from gradcompat.scanners.registry import SCANNERS, candidates
 
 # Bytes beyond which a JSON is data and a program is generated; notebooks carry the pictures that they have drawn.
@@ -33,6 +35,21 @@ def scan(document: Document) -> Context:
             if refused is None or (refused.line is None and error.line is not None):
                 refused = error
     raise refused or Malformed("is no training config that gradcompat reads", path=document.path)
+
+
+def recomposed(context: Context, overrides: Sequence[Override]) -> Context:
+    """A config that was put together from several files, put together again with what a command line says to it."""
+    if context.composed is None:
+        return context
+    scan_again: Callable[[Document, Sequence[Override]], Context] = import_module("gradcompat.scanners.hydra").scan
+    try:
+        return scan_again(read_document(Path(context.composed.file), context.source), overrides)
+    except SourceError as error:
+        reason = f"cannot be composed for a command line: {error.message}"
+        settings = tuple(replace(setting, value=None) for setting in context.settings)
+        return replace(
+            context, settings=settings, skipped=(*context.skipped, Skipped(what=context.source, reason=reason))
+        )
 
 
 def find(folder: Path, shown: str) -> list[tuple[Path, str]]:

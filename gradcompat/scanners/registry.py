@@ -98,6 +98,7 @@ SCANNERS = (
             *("deepspeed.initialize", "torch.load", "register_buffer", "rrelu", "RReLU", "StatefulDataLoader"),
             *("GradientAccumulationPlugin", "skip_first_batches", "LigerFused", "liger_fused", "MirroredStrategy"),
             *("parallel_cross_entropy", "MultiTurnSFTDataset", "utils.checkpoint", "IterableDataset"),
+            "hydra.main",
         ),
     ),
     Scanner("notebook", "notebook_code", ("*.ipynb",), ('"nbformat"',)),

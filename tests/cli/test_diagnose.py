@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
+from gradcompat.cli.settings_in_log import settings_of
+from gradcompat.diagnosis.excerpts import Excerpt
 from tests.conftest import Run
 
 LOGS = Path(__file__).parents[1] / "fixtures" / "logs"
@@ -92,7 +95,7 @@ def test_facts_decide(run: Run, tmp_path: Path) -> None:
     stated = run(
         "diagnose", "x.log", "--set", "training.use_reentrant=false", "--set", "training.frozen_embeddings=false"
     ).out
-    assert "what is known of the run does not fit it" in stated.replace("\n    ", " ")
+    assert 'require grad": training.use_reentrant is false (--set)' in stated.replace("\n    ", " ")
 
 
 def test_standard_input(run: Run) -> None:
@@ -176,3 +179,292 @@ def test_logs_of_real_runs(run: Run, name: str, status: int) -> None:
     assert outcome.status == status, outcome.out
     assert ("nothing recognised" in outcome.out) == (status == 0)
     assert ("GC-0014: A loss of exactly 0.0" in outcome.out) == (status == 1)
+
+
+INSTALLED = "Successfully installed peft-0.14.0 torch-2.5.1 transformers-4.49.0\n"
+SUMMED = "".join(
+    f"{{'loss': {80 - step / 2}, 'grad_norm': {3 + step % 7 / 10}, 'learning_rate': 2e-05, 'epoch': {step / 100}}}\n"
+    for step in range(1, 40)
+)
+LAUNCH = (
+    "+ accelerate launch --num_processes 2 train.py --model_name_or_path llava-hf/llava-1.5-7b-hf "
+    "--gradient_accumulation_steps 8 --output_dir out\n"
+)
+LOCK = """\
+version = 1
+requires-python = ">=3.10"
+
+[[package]]
+name = "torch"
+version = "2.5.1"
+source = { registry = "https://index.example/simple" }
+
+[[package]]
+name = "transformers"
+version = "4.49.0"
+source = { registry = "https://index.example/simple" }
+"""
+CONFIG = """\
+model_name_or_path: llava-hf/llava-1.5-7b-hf
+stage: sft
+finetuning_type: lora
+dataset: mine
+per_device_train_batch_size: 1
+gradient_accumulation_steps: 8
+learning_rate: 1.0e-4
+output_dir: out
+"""
+
+
+def case_two(out: str) -> dict[str, list[str]]:
+    """What is said of the record of LLaVA's loss: the sentences for it, and those against it."""
+    report = json.loads(out)
+    (found,) = [one for one in report["diagnoses"] if one["issue"] == "GC-0004"]
+    return {
+        "because": [f"{one['sentence']} ({one['path']}:{one['line']})" for one in found["because"][1:]],
+        "against": found["against"],
+    }
+
+
+def settings(out: str) -> list[str]:
+    return [f"{one['sentence']} ({one['path']}:{one['line']})" for one in json.loads(out)["settings"]]
+
+
+def test_the_command_line_in_a_log_decides(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "x.log").write_text(INSTALLED + SUMMED)
+    unsaid = case_two(run("diagnose", "x.log", "--format", "json").out)
+    assert unsaid["because"] == ["transformers 4.49.0 is in >=4.49.0,<4.52.0 (x.log:1)"]
+    assert unsaid["against"][0].startswith(
+        "only if training.gradient_accumulation_steps is more than 1 and the model is LlavaForConditionalGeneration"
+    )
+    (tmp_path / "x.log").write_text(INSTALLED + LAUNCH + SUMMED)
+    assert case_two(run("diagnose", "x.log", "--format", "json").out) == {
+        "because": [
+            "transformers 4.49.0 is in >=4.49.0,<4.52.0 (x.log:1)",
+            "training.gradient_accumulation_steps is 8 (x.log:2)",
+            "model.architecture is LlavaForConditionalGeneration (x.log:2)",
+        ],
+        "against": [],
+    }
+    (tmp_path / "x.log").write_text(INSTALLED + LAUNCH.replace("steps 8", "steps 1") + SUMMED)
+    assert '"GC-0004"' not in run("diagnose", "x.log", "--format", "json").out
+
+
+ARGUMENTS = """\
+01/02/2026 10:00:00 - INFO - __main__ - Training/evaluation parameters TrainingArguments(
+_n_gpu=1,
+accelerator_config={'split_batches': False, 'gradient_accumulation_kwargs': None},
+adafactor=False,
+adam_beta1=0.9,
+adam_beta2=0.999,
+adam_epsilon=1e-08,
+auto_find_batch_size=False,
+bf16=True,
+bf16_full_eval=False,
+dataloader_drop_last=False,
+dataloader_num_workers=0,
+deepspeed=None,
+do_train=True,
+fp16=False,
+fsdp=[<FSDPOption.FULL_SHARD: 'full_shard'>],
+gradient_accumulation_steps=8,
+gradient_checkpointing=True,
+gradient_checkpointing_kwargs={'use_reentrant': False},
+hub_token=<HUB_TOKEN>,
+max_grad_norm=1.0,
+optim=OptimizerNames.ADAMW_TORCH,
+output_dir=out,
+seed=42,
+)
+"""
+
+
+def test_printed_arguments_are_what_the_run_has(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "x.log").write_text(INSTALLED + ARGUMENTS + ERROR)
+    outcome = run("diagnose", "x.log", "--format", "json")
+    assert {
+        "distributed.strategy fsdp (x.log:17)",
+        "training.gradient_accumulation_steps 8 (x.log:18)",
+        "training.gradient_checkpointing true (x.log:19)",
+        "training.use_reentrant false (x.log:20)",
+        "precision.mode bf16 (x.log:10)",
+        "optimizer.library torch (x.log:23)",
+        "training.framework transformers.Trainer (x.log:3)",
+    } <= set(settings(outcome.out))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "INFO:__main__:Namespace(lr=1e-05, gradient_accumulation_steps=4, mixed_precision='bf16')\n",
+            ["training.gradient_accumulation_steps 4 (x.log:1)", "precision.mode bf16 (x.log:1)"],
+        ),
+        (
+            "Model config LlavaConfig {\n"
+            '  "architectures": [\n    "LlavaForConditionalGeneration"\n  ],\n'
+            '  "model_type": "llava",\n  "torch_dtype": "float16",\n  "transformers_version": "4.49.0",\n'
+            '  "use_cache": true\n}\n',
+            ["model.architecture LlavaForConditionalGeneration (x.log:2)"],
+        ),
+        (
+            "[2026-01-02 10:00:00,123] [INFO] [config.py:1003:print]   json = {\n"
+            '    "train_batch_size": 16, \n    "bf16": {\n        "enabled": true\n    }, \n'
+            '    "zero_optimization": {\n        "stage": 2, \n        "offload_optimizer": {\n'
+            '            "device": "cpu"\n        }\n    }\n}\n',
+            ["precision.mode bf16 (x.log:4)", "deepspeed.zero_stage 2 (x.log:7)"],
+        ),
+        (
+            "INFO:torchtune.utils._logging:Running LoRAFinetuneRecipe with resolved config:\n\nbatch_size: 2\n"
+            "gradient_accumulation_steps: 8\nmodel:\n  _component_: torchtune.models.llama3.lora_llama3_8b\n\n",
+            ["training.gradient_accumulation_steps 8 (x.log:4)", "peft.method lora (x.log:6)"],
+        ),
+        (
+            "[2026-01-02 10:00:00] [INFO] [axolotl.cli.config.load_cfg:248] [PID:1] [RANK:0] config:\n{\n"
+            '  "base_model": "org/x",\n  "gradient_accumulation_steps": 8,\n  "micro_batch_size": 2,\n'
+            '  "sequence_len": 2048,\n  "bf16": true\n}\n',
+            ["training.gradient_accumulation_steps 8 (x.log:4)", "precision.mode bf16 (x.log:7)"],
+        ),
+    ],
+)
+def test_configs_that_are_printed(run: Run, tmp_path: Path, text: str, expected: list[str]) -> None:
+    (tmp_path / "x.log").write_text(text)
+    found = settings(run("diagnose", "x.log", "--format", "json").out)
+    assert [one for one in expected if one not in found] == []
+
+
+def test_two_launches_that_differ_leave_it_open(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "x.log").write_text(INSTALLED + LAUNCH + LAUNCH.replace("steps 8", "steps 1") + SUMMED)
+    outcome = run("diagnose", "x.log", "--format", "json")
+    assert case_two(outcome.out)["against"] == [
+        "only if training.gradient_accumulation_steps is more than 1",
+        "training.gradient_accumulation_steps is 8 (x.log:2) and training.gradient_accumulation_steps is 1 (x.log:3): "
+        "which of them counts is not known",
+    ]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--context", "train.yaml", "--environment", "uv.lock"),
+        ("uv.lock", "train.yaml"),
+    ],
+)
+def test_a_config_and_a_lockfile_beside_the_log(run: Run, tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    (tmp_path / "x.log").write_text(SUMMED)
+    (tmp_path / "uv.lock").write_text(LOCK)
+    (tmp_path / "train.yaml").write_text(CONFIG)
+    outcome = run("diagnose", "x.log", *arguments)
+    assert outcome.out.startswith(
+        "x.log: log, 39 lines, 39 steps with metrics\n"
+        "uv.lock: environment\n"
+        "train.yaml: training config\n"
+        "  with torch 2.5.1 (uv.lock:6), transformers 4.49.0 (uv.lock:11)\n"
+        "  set model.architecture LlavaForConditionalGeneration (train.yaml:1)"
+    )
+    assert case_two(run("diagnose", "x.log", *arguments, "--format", "json").out) == {
+        "because": [
+            "transformers 4.49.0 is in >=4.49.0,<4.52.0 (uv.lock:11)",
+            "training.gradient_accumulation_steps is 8 (train.yaml:6)",
+            "model.architecture is LlavaForConditionalGeneration (train.yaml:1)",
+        ],
+        "against": [],
+    }
+
+
+def test_the_log_knows_better_than_the_config_and_the_user_than_both(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "x.log").write_text(INSTALLED + LAUNCH + SUMMED)
+    (tmp_path / "train.yaml").write_text(CONFIG.replace("steps: 8", "steps: 2"))
+    outcome = run("diagnose", "x.log", "train.yaml")
+    note = "  note: train.yaml:6: training.gradient_accumulation_steps: is 2 there, and 8 in x.log:2, which counts\n"
+    assert note in outcome.out.replace("\n    ", " ")
+    assert case_two(run("diagnose", "x.log", "train.yaml", "--format", "json").out)["against"] == []
+    stated = run(
+        "diagnose", "x.log", "train.yaml", "--set", "training.gradient_accumulation_steps=1", "--format", "json"
+    )
+    assert '"GC-0004"' not in stated.out
+    assert "training.gradient_accumulation_steps 1 (--set:None)" in settings(stated.out)
+
+
+def test_curves_are_judged_with_what_is_known(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "x.log").write_text(SUMMED)
+    (tmp_path / "said.log").write_text("  Gradient Accumulation steps = 8\n" + SUMMED)
+    (tmp_path / "train.yaml").write_text(CONFIG)
+    divided = "divided by the 8 micro-batches"
+    assert divided not in run("diagnose", "x.log").out
+    assert divided in run("diagnose", "x.log", "train.yaml").out
+    assert divided in run("diagnose", "said.log").out
+    assert divided not in run("diagnose", "said.log", "--set", "training.gradient_accumulation_steps=1").out
+
+
+def test_what_a_print_says_beside_its_arguments() -> None:
+    line = "model_name_or_path='llava-hf/llava-1.5-7b-hf', lr=1e-05, bits=4"
+    found = settings_of([Excerpt("arguments", "Namespace", ((5, line),))], "x.log")
+    assert [(one.key, one.value, str(one.location)) for one in found] == [
+        ("model.name", "llava-hf/llava-1.5-7b-hf", "x.log:5"),
+        ("quantization.bits", 4, "x.log:5"),
+        ("quantization.method", "bitsandbytes", "x.log:5"),
+        ("model.architecture", ("LlavaForConditionalGeneration",), "x.log:5"),
+    ]
+
+
+def test_the_dtype_of_a_printed_config_is_not_the_one_of_the_run() -> None:
+    lines = ("{", '"model_type": "llama",', '"torch_dtype": "float16",', '"vocab_size": 32000', "}")
+    found = settings_of([Excerpt("model", "", tuple(enumerate(lines, start=9)))], "x.log")
+    assert [(one.key, one.value, str(one.location)) for one in found] == [
+        ("model.family", "llama", "x.log:10"),
+        ("model.vocab_size", 32000, "x.log:12"),
+    ]
+
+
+def test_the_print_of_an_adapter_lists_what_it_does_not_use() -> None:
+    line = (
+        "task_type='CAUSAL_LM', peft_type=<PeftType.LORA: 'LORA'>, base_model_name_or_path=None, revision=None, r=8, "
+        "lora_alpha=16, lora_dropout=0.0, modules_to_save=None, target_modules={'q_proj'}, use_rslora=False"
+    )
+    found = settings_of([Excerpt("arguments", "LoraConfig", ((3, line),))], "x.log")
+    assert [(one.key, one.value) for one in found] == [("peft.method", "lora"), ("peft.modules_to_save", False)]
+
+
+def test_several_configs_are_several_runs(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "x.log").write_text(INSTALLED + SUMMED)
+    (tmp_path / "a.yaml").write_text(CONFIG)
+    (tmp_path / "b.yaml").write_text(CONFIG.replace("steps: 8", "steps: 1"))
+    outcome = run("diagnose", "x.log", "--context", "a.yaml", "--context", "b.yaml", "--format", "json")
+    assert [one["reason"] for one in json.loads(outcome.out)["skipped"]] == [
+        "describe several runs: where they do not agree, nothing is known"
+    ]
+    assert case_two(outcome.out)["against"][0] == "only if training.gradient_accumulation_steps is more than 1"
+
+
+def test_a_config_that_cannot_be_read_is_a_gap(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "x.log").write_text(TRAINER)
+    outcome = run("diagnose", "x.log", "--context", "missing.yaml")
+    assert outcome.status == 3
+    assert "not checked: missing.yaml: there is no such file" in outcome.out
+
+
+def test_what_sorts_in_and_what_does_not(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "x.log").write_text(TRAINER)
+    (tmp_path / "uv.lock").write_text(LOCK)
+    (tmp_path / "poetry.lock").write_text("")
+    (tmp_path / "train.yaml").write_text(CONFIG)
+    (tmp_path / "notes.yaml").write_text("- a list\n- of notes\n")
+    assert run("diagnose", "x.log", "notes.yaml").out.startswith("x.log: log, 59 lines")
+    assert "notes.yaml: log, 2 lines" in run("diagnose", "x.log", "notes.yaml").out
+    assert run("diagnose", "uv.lock").err == (
+        "error: `uv.lock` is no log: there is nothing to diagnose\n\nhint: `gradcompat check` looks at it\n"
+    )
+    assert run("diagnose", "x.log", "uv.lock", "poetry.lock").err == (
+        "error: `uv.lock` and `poetry.lock` are two environments\n\nhint: a run has one: name the one it ran with\n"
+    )
+    assert run("diagnose", "x.log", "uv.lock", "--environment", "pip.txt").status == 2
+    both = run("diagnose", "x.log", "--python", "python3", "--environment", "pip.txt")
+    assert both.err.startswith("error: `--environment pip.txt` and `--python python3` are two environments\n")
+
+
+def test_an_interpreter_is_an_environment(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "x.log").write_text(TRAINER)
+    outcome = run("diagnose", "x.log", "--python", sys.executable)
+    assert outcome.out.splitlines()[1] == f"{sys.executable}: environment"
+    assert outcome.status == 0

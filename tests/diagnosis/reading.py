@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from dataclasses import replace
 
+from gradcompat.diagnosis.lines import Block
 from gradcompat.diagnosis.log import Log, read_log
 from gradcompat.diagnosis.symptoms import patterns_of
 from gradcompat.model.issue import Issue
@@ -26,3 +28,13 @@ def read(data: bytes | str, *symptoms: str) -> tuple[Log, list[tuple[dict[str, f
 
 def places(log: Log) -> dict[str, list[int]]:
     return {text: sorted(hit.places) for text, hit in log.hits.items()}
+
+
+def segments(block: Block) -> Iterator[tuple[int, bytes]]:
+    r"""Each segment with the number of its line; what follows the last line end is one only if it holds something."""
+    lines = block.data.split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    for number, line in enumerate(lines, start=block.first):
+        for segment in line.split(b"\r"):
+            yield number, segment

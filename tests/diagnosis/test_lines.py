@@ -7,8 +7,9 @@ import io
 import pytest
 
 from gradcompat.diagnosis import lines
-from gradcompat.diagnosis.lines import Block, blocks, cleaned, segments, shown
+from gradcompat.diagnosis.lines import Block, blocks, cleaned, shown
 from gradcompat.errors import Malformed
+from tests.diagnosis.reading import segments
 
 
 def everything(data: bytes) -> list[tuple[int, bytes]]:

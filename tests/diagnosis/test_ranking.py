@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from dataclasses import replace
 
 import pytest
@@ -10,8 +11,9 @@ import pytest
 from gradcompat.diagnosis.explanations import EXPLANATIONS
 from gradcompat.diagnosis.ranking import Evidence, diagnose
 from gradcompat.model.diagnosis import Diagnosis, DiagnosisReport, Observation, ReadFile, RuledOut, Seen
-from gradcompat.model.environment import Environment, Location, Skipped
-from gradcompat.model.issue import Issue, SettingRemedy, VersionRemedy
+from gradcompat.model.environment import Environment, Location, Setting, Skipped
+from gradcompat.model.issue import Issue, IssueProbe, SettingRemedy, VersionRemedy
+from gradcompat.model.probe import ProbeSpec
 from gradcompat.renderers import diagnosis_json, diagnosis_text
 from gradcompat.versions import VersionSet
 from tests.building import NAMES, compares, environment, equals, issue, package, versions
@@ -107,6 +109,11 @@ def test_one_record_of_which_everything_fits() -> None:
 def test_what_was_not_seen_stays_an_if() -> None:
     (diagnosis,), _ = told(seen(ELEMENT), environment(package("transformers", "4.57.6"), package("peft", "1")), (PEFT,))
     assert diagnosis.against == ("only if training.use_reentrant is true",)
+    assert diagnosis.settles[0] == "its config, --context FILE, or what you know: --set training.use_reentrant=…"
+    known = environment(
+        package("transformers", "4.57.6"), package("peft", "1"), settings={"training.gradient_checkpointing": True}
+    )
+    (diagnosis,), _ = told(seen(ELEMENT), known, (PEFT,))
     assert diagnosis.settles[0] == "what you know: --set training.use_reentrant=…"
 
 
@@ -234,6 +241,7 @@ def test_nothing_seen_is_nothing_said() -> None:
 REPORT = DiagnosisReport(
     files=(ReadFile(path="x.log", kind="log", lines=1204, steps=12),),
     versions=(Seen(sentence="torch 2.5.1", location=Location(path="x.log", line=3)),),
+    settings=(Seen(sentence="training.packing true", location=Location(path="x.log", line=5)),),
     diagnoses=(
         Diagnosis(
             title="The run is wrong",
@@ -263,6 +271,7 @@ def test_text() -> None:
     assert out.getvalue() == (
         "x.log: log, 1,204 lines, 12 steps with metrics\n"
         "  with torch 2.5.1 (line 3)\n"
+        "  set training.packing true (line 5)\n"
         "\n"
         "1. GC-0001: The run is wrong\n"
         "   because  x.log:7  Err\\x1b[31mor (this is there 3 times)\n"
@@ -287,8 +296,86 @@ def test_text() -> None:
     )
 
 
+def test_many_facts_are_counted() -> None:
+    facts = tuple(
+        Seen(sentence=f"name{number} 1", location=Location(path="x.log", line=number)) for number in range(1, 15)
+    )
+    out = io.StringIO()
+    diagnosis_text.render(replace(REPORT, versions=facts, settings=()), out)
+    assert "name12 1 (line 12) and 2 more\n" in out.getvalue().replace("\n    ", " ")
+
+
 def test_json_says_the_same() -> None:
     out = io.StringIO()
     diagnosis_json.render(REPORT, out)
     assert '"exit_status": 1' in out.getvalue()
     assert '"sentence": "torch 2.5.1 is in <2.6"' in out.getvalue()
+    assert json.loads(out.getvalue())["settings"] == [
+        {"sentence": "training.packing true", "text": None, "path": "x.log", "line": 5}
+    ]
+
+
+def test_one_of_two_versions_that_a_log_speaks_of() -> None:
+    peft = package("peft", "0.18.0")
+    known = environment(package("transformers", "4.57.6"), peft, settings={"training.use_reentrant": True})
+    (alone,), _ = told(seen(ELEMENT), known, (PEFT,))
+    both = replace(known, packages=(*known.packages, package("transformers", "5.1.0")))
+    (diagnosis,), ruled_out = told(seen(ELEMENT), both, (PEFT,))
+    assert diagnosis.against == ("transformers 5.1.0 (uv.lock:1) is there, too, and is not affected",)
+    assert (alone.against, alone.score > diagnosis.score, ruled_out) == ((), True, ())
+
+
+def test_settings_that_differ_stay_an_if_and_are_named() -> None:
+    known = environment(package("transformers", "4.57.6"), package("peft", "0.18.0"))
+    settings = tuple(
+        Setting(key="training.use_reentrant", value=value, location=Location(path="x.log", line=line))
+        for value, line in ((True, 3), (False, 90))
+    )
+    (diagnosis,), ruled_out = told(seen(ELEMENT), replace(known, settings=settings), (PEFT,))
+    assert diagnosis.against == (
+        "only if training.use_reentrant is true",
+        "training.use_reentrant is true (x.log:3) and training.use_reentrant is false (x.log:90): which of them counts "
+        "is not known",
+    )
+    assert ruled_out == ()
+
+
+def test_a_setting_rules_out_and_is_named() -> None:
+    known = environment(
+        package("transformers", "4.57.6"), package("peft", "0.18.0"), settings={"training.use_reentrant": False}
+    )
+    _, ruled_out = told(seen(ELEMENT), known, (PEFT,))
+    assert ruled_out == (
+        RuledOut(issue="GC-0001", title="The loss is wrong", sentence="training.use_reentrant is false (uv.lock:1)"),
+    )
+
+
+def test_two_settings_of_which_each_rules_out() -> None:
+    record = with_symptoms(
+        issue(
+            (
+                versions("transformers", "<5.0.0"),
+                equals("training.use_reentrant", True),
+                compares("training.gradient_accumulation_steps", ">", 1),
+            ),
+            identifier="GC-0001",
+        ),
+        ELEMENT,
+    )
+    known = environment(
+        package("transformers", "4.57.6"),
+        settings={"training.use_reentrant": False, "training.gradient_accumulation_steps": 1},
+    )
+    _, ruled_out = told(seen(ELEMENT), known, (record,))
+    assert [one.sentence for one in ruled_out] == [
+        "training.use_reentrant is false (uv.lock:1) and training.gradient_accumulation_steps is 1 (uv.lock:1)"
+    ]
+
+
+def test_a_probe_would_settle_it() -> None:
+    measured = replace(PEFT, probes=(IssueProbe(spec=ProbeSpec(name="of_its_own")),))
+    (diagnosis,), _ = told(seen(ELEMENT), NOTHING, (measured,))
+    assert diagnosis.settles[1] == "its probe, in the interpreter of the run: gradcompat probe GC-0001 --python PATH"
+    harmless = replace(PRINTS, probes=measured.probes)
+    (diagnosis,), _ = told(seen("requires_grad False"), NOTHING, (harmless,))
+    assert [one for one in diagnosis.settles if "probe" in one] == []

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradcompat.diagnosis.anchors import DELETED, any_of, ignores_case, pieces
+from gradcompat.diagnosis.anchors import Anchors, ignores_case, pieces
 from gradcompat.diagnosis.symptoms import Pattern, find, find_wrapped, patterns_of
 from gradcompat.knowledge.load import COMPILED
 from tests.building import issue, versions
@@ -25,8 +25,8 @@ def pattern(text: str) -> Pattern:
     ("text", "found"),
     [
         ("report_ipg_memory_usage", (b"report_ipg_", b"memory_usage")),
-        (r"start \(0\) \+ length \(\d+\) exceeds", (b"start () ", b" length (")),
-        (r"KeyError: torch\.(float32|bfloat16)", (b"KeyError: torch",)),
+        (r"start \(0\) \+ length \(\d+\) exceeds", (b"start (0) ", b"+ length (")),
+        (r"KeyError: torch\.(float32|bfloat16)", (b"KeyError: torch.",)),
         ("colou?r of the loss", (b"r of the loss",)),
         ("one thing|another thing", (b"one thing", b"another thing")),
         (r"(?i)Requires_Grad\s*False", (b"requires_grad",)),
@@ -61,23 +61,30 @@ def test_every_symptom_of_the_records_can_be_searched_for() -> None:
         assert pieces(symptom)
 
 
-@given(st.lists(st.text("abqz' ", min_size=4, max_size=12), min_size=1, max_size=6), st.text("abqzABQZ' ", max_size=40))
-def test_any_of_finds_every_piece(words: list[str], text: str) -> None:
-    encoded = {word.encode() for word in words}
-    data = text.encode()
-    if any(word in data for word in encoded):
-        assert any_of(encoded, set()).search(data)
-    if any(word in data.lower() for word in encoded):
-        assert any_of(set(), encoded).search(data)
+WORDS = st.text("abAB' ", min_size=1, max_size=6).map(str.encode)
 
 
-def test_any_of_nothing_finds_nothing() -> None:
-    assert any_of(set(), set()).search(b"anything") is None
-
-
-def test_numbers_are_taken_out_of_lines_and_pieces_alike() -> None:
-    line = b"RuntimeError: element 0 of tensors does not require grad"
-    assert any(piece in line.translate(None, DELETED) for piece in pieces("element 0 of tensors does not require grad"))
+@given(
+    st.dictionaries(WORDS, st.sampled_from([1, 2, 4])),
+    st.dictionaries(WORDS.map(bytes.lower), st.sampled_from([8, 16])),
+    st.text("abAB' \n", max_size=60).map(str.encode),
+)
+def test_anchors_give_each_line_with_all_that_it_holds(
+    exact: dict[bytes, int], caseless: dict[bytes, int], text: bytes
+) -> None:
+    expected = []
+    start = 0
+    for line in text.split(b"\n"):
+        marks = 0
+        for found in (
+            *(mark for word, mark in exact.items() if word in line),
+            *(mark for word, mark in caseless.items() if word in line.lower()),
+        ):
+            marks |= found
+        if marks:
+            expected.append((start, start + len(line), marks))
+        start += len(line) + 1
+    assert list(Anchors(exact, caseless).lines(text)) == expected
 
 
 def test_case() -> None:

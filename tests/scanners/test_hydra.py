@@ -10,9 +10,9 @@ from gradcompat.scanners import hydra
 from tests.scanners.scanned import fixture, lines, stated
 
 
-def test_a_run() -> None:
+def test_what_overrides_the_choices_of_another_config_is_a_part() -> None:
     context = hydra.scan(fixture("hydra/run.yaml"))
-    assert (context.source, context.kind, context.run, context.skipped) == ("run.yaml", "hydra", True, ())
+    assert (context.source, context.kind, context.run, context.skipped) == ("run.yaml", "hydra", False, ())
     assert context.refers_to == (
         "data/mnist.yaml",
         "trainer/ddp.yaml",

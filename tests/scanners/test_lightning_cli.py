@@ -109,3 +109,10 @@ def test_arguments(text: str, settings: dict[str, SettingValue | None]) -> None:
 def test_what_is_not_lightnings_is_refused(text: str) -> None:
     with pytest.raises(Malformed):
         lightning_cli.scan(Document("a.yaml", text))
+
+
+def test_a_product_of_two_lines_is_written_on_neither() -> None:
+    config = "trainer:\n  max_epochs: 1\n  devices: 4\n  num_nodes: 2\n  accumulate_grad_batches: 2\n"
+    settings = lightning_cli.scan(Document("a.yaml", config)).settings
+    (processes,) = (one for one in settings if one.key == "distributed.processes")
+    assert (processes.value, processes.spelling) == (8, None)

@@ -1,0 +1,92 @@
+"""Where a command looks up releases: the indexes that pip and uv would use here, or the snapshot that ships with us."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.version import Version
+
+from gradcompat.errors import IndexUnavailable
+from gradcompat.index.snapshot import Snapshot
+from gradcompat.model.release import Catalogue
+from gradcompat.renderers.terminal import safe
+
+# What pip, uv and OpenSSL call the file of authorities, in the order in which it counts.
+_CERTIFICATES = ("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """What the user said of indexes.
+
+    Attributes:
+        offline: use the snapshot, and go to no network.
+        index_url: in the place of the main index.
+        extra_index_urls: beside it.
+        exclude_newer: releases from this moment on do not count.
+    """
+
+    offline: bool = False
+    index_url: str | None = None
+    extra_index_urls: Sequence[str] = ()
+    exclude_newer: str | None = None
+
+
+@contextmanager
+def catalogue_of(lookup: Lookup) -> Iterator[Catalogue]:
+    """The catalogue of a command; what it keeps open is closed with it.
+
+    Raises:
+        UsageError: if the configuration of pip or uv is broken.
+    """
+    if lookup.offline:
+        yield Snapshot()
+        return
+    from gradcompat.index.cache import cache_folder
+    from gradcompat.index.client import PackageIndex
+    from gradcompat.index.configuration import Arguments, configuration
+
+    arguments = Arguments(
+        index_url=lookup.index_url,
+        extra_index_urls=tuple(lookup.extra_index_urls),
+        exclude_newer=lookup.exclude_newer,
+    )
+    found = configuration(Path.cwd(), os.environ, arguments=arguments)
+    stated = next((os.environ[name] for name in _CERTIFICATES if os.environ.get(name)), None)
+    with PackageIndex(
+        found.indexes,
+        tied=found.tied,
+        strategy=found.strategy,
+        exclude_newer=found.exclude_newer,
+        cache=cache_folder(os.environ, sys.platform),
+        credentials=found.credentials.of,
+        certificates=None if stated is None else Path(stated),
+        progress=_progress if sys.stderr.isatty() else None,
+    ) as index:
+        yield index
+        for note in (*found.notes, *index.notes):
+            sys.stderr.write(f"note: {safe(note)}\n")
+
+
+def _progress(done: int, total: int, what: str) -> None:
+    """One line that is written over, and gone in the end."""
+    sys.stderr.write(f"\r\x1b[K{done} of {total} looked up: {safe(what)}" if done < total else "\r\x1b[K")
+    sys.stderr.flush()
+
+
+def hashes_of(catalogue: Catalogue, package: str, version: str) -> tuple[str, ...]:
+    """``sha256:…`` of every file of a release; none where the catalogue has no files."""
+    from gradcompat.index.client import PackageIndex
+
+    if not isinstance(catalogue, PackageIndex):
+        return ()
+    try:
+        found = catalogue.distributions(package, Version(version))
+    except IndexUnavailable:
+        return ()
+    return tuple(sorted({f"sha256:{one.hashes['sha256']}" for one in found if "sha256" in one.hashes}))

@@ -1,0 +1,43 @@
+"""Which interpreter is meant: one that is named, or that of the active environment."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from gradcompat.errors import ProbeUnavailable
+
+
+def interpreter_of(named: str | None) -> Path:
+    """The executable to run probes in.
+
+    Args:
+        named: an executable or an environment's folder; None for the active environment: ``VIRTUAL_ENV``,
+            ``CONDA_PREFIX``, ``.venv`` here, or else the Python that runs gradcompat.
+
+    Raises:
+        ProbeUnavailable: if there is no such interpreter.
+    """
+    if named is None:
+        prefixes = [os.environ.get("VIRTUAL_ENV"), os.environ.get("CONDA_PREFIX"), ".venv"]
+        found = next((one for prefix in prefixes if prefix and (one := _in_prefix(Path(prefix)))), None)
+        return found or Path(sys.executable)
+    path = Path(named)
+    if path.is_dir():
+        inside = _in_prefix(path)
+        if inside is None:
+            raise ProbeUnavailable("is a folder without an interpreter", path=named, hint="name a Python")
+        return inside
+    if path.exists():
+        return path.absolute()
+    command = shutil.which(named)
+    if command is None:
+        raise ProbeUnavailable("there is no such interpreter", path=named, hint="name a Python with torch")
+    return Path(command)
+
+
+def _in_prefix(prefix: Path) -> Path | None:
+    candidates = (prefix / "bin" / "python", prefix / "Scripts" / "python.exe", prefix / "python.exe")
+    return next((one.absolute() for one in candidates if one.exists()), None)

@@ -1,0 +1,54 @@
+"""The options of ``check``, ``plan`` and ``fix``: the command line over what a project keeps in its pyproject.toml."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from gradcompat.cli.auditing import Options
+from gradcompat.cli.configuration import configuration
+from gradcompat.errors import UsageError
+from gradcompat.knowledge.load import KnowledgeBase
+from gradcompat.model.issue import Level
+from gradcompat.vocabulary import parse_setting
+
+_LEVELS: dict[str, Level | None] = {"error": "error", "warning": "warning", "note": "note", "never": None}
+
+
+def options_of(
+    base: KnowledgeBase,
+    *,
+    facts: Sequence[str],
+    fail_on: str | None,
+    strict: bool,
+    only: Sequence[str],
+    ignore: Sequence[str],
+    show_all: bool = False,
+) -> Options:
+    """What the user said, or else what ``[tool.gradcompat]`` says.
+
+    Raises:
+        UsageError: if an option makes no sense.
+    """
+    kept = configuration(Path.cwd())
+    level: str = fail_on or kept.get("fail-on", "error")
+    if level not in _LEVELS:
+        raise UsageError(f"`{level}` is no level", hint="levels are error, warning and note; `never` fails on none")
+    stated = dict(kept.get("settings", ()))
+    stated.update(map(parse_setting, facts))
+    return Options(
+        settings=tuple(stated.items()),
+        only=_ids(only or kept.get("only", []), base),
+        ignore=_ids([*ignore, *kept.get("ignore", [])], base),
+        fail_on=_LEVELS[level],
+        strict=strict or kept.get("strict", False),
+        show_all=show_all,
+    )
+
+
+def _ids(identifiers: Sequence[str], base: KnowledgeBase) -> frozenset[str]:
+    known = {record["id"] for record in base.records}
+    ids = frozenset(identifier.upper() for identifier in identifiers)
+    for identifier in sorted(ids - known):
+        raise UsageError(f"there is no record `{identifier}`", hint="ids look like GC-0002")
+    return ids

@@ -1,0 +1,1 @@
+"""Releases and their metadata, from package indexes and from a snapshot of one."""

@@ -1,0 +1,147 @@
+"""What probes measured, release by release: a file of JSON lines a package, written by a command, never by hand."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from gradcompat.errors import KnowledgeError
+from gradcompat.model.probe import Measurement, ProbeSpec, Row
+from gradcompat.versions import parse_version
+
+FOLDER = "measured"
+_SUFFIX = ".jsonl"
+
+
+def read_rows(folder: Path) -> tuple[Row, ...]:
+    """All rows of a folder, by package and release.
+
+    Raises:
+        KnowledgeError: if a line is no row.
+    """
+    rows = [row for path in sorted(folder.glob(f"*{_SUFFIX}")) for row in _rows(path)]
+    return tuple(sorted(rows, key=_order))
+
+
+def _rows(path: Path) -> Iterator[Row]:
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise KnowledgeError(f"cannot be read: {error}", path=str(path)) from None
+    for number, line in enumerate(lines, start=1):
+        try:
+            yield row_from(json.loads(line))
+        except (ValueError, KeyError, TypeError) as error:
+            if number == len(lines) and not line.endswith("}"):
+                return  # a run was killed while it wrote; the cell is measured again
+            raise KnowledgeError(f"is no row of measurements: {error!r}", path=str(path), line=number) from None
+
+
+def append(folder: Path, rows: Iterable[Row]) -> None:
+    """Add rows to the files of their packages, each in one write that is on the disk before this returns.
+
+    Raises:
+        KnowledgeError: if a file cannot be written.
+    """
+    by_package: dict[str, list[Row]] = {}
+    for row in rows:
+        by_package.setdefault(row.package, []).append(row)
+    for package, added in by_package.items():
+        path = folder / f"{package}{_SUFFIX}"
+        text = "".join(f"{_line(row)}\n" for row in added)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            _end_line(path)
+            with path.open("a", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise KnowledgeError(f"cannot be written: {error.strerror}", path=str(path)) from None
+
+
+def _end_line(path: Path) -> None:
+    """Cut off a line that a killed run has left half written."""
+    if not path.exists():
+        return
+    data = path.read_bytes()
+    if data and not data.endswith(b"\n"):
+        with path.open("r+b") as file:
+            file.truncate(data.rfind(b"\n") + 1)
+
+
+def tidy(folder: Path) -> None:
+    """Sort each file and keep the newest row of each cell, so that a new measurement changes one line.
+
+    Raises:
+        KnowledgeError: if a file cannot be read or written; it is then as it was.
+    """
+    for path in sorted(folder.glob(f"*{_SUFFIX}")):
+        latest = {row.key[:-1]: row for row in _rows(path)}
+        text = "".join(f"{_line(row)}\n" for row in sorted(latest.values(), key=_order))
+        temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            if text.encode() == path.read_bytes():
+                continue
+            temporary.write_text(text, "utf-8", newline="\n")
+            temporary.replace(path)
+        except OSError as error:
+            temporary.unlink(missing_ok=True)
+            raise KnowledgeError(f"cannot be written: {error.strerror}", path=str(path)) from None
+
+
+def _line(row: Row) -> str:
+    return json.dumps(row_data(row), ensure_ascii=False)
+
+
+def _order(row: Row) -> tuple[Any, ...]:
+    version = parse_version(row.version)
+    return (row.package, str(row.measurement.spec), version is not None, version, row.measurement.device)
+
+
+def row_data(row: Row) -> dict[str, Any]:
+    """One row as JSON-ready data."""
+    measurement = row.measurement
+    return {
+        "package": row.package,
+        "version": row.version,
+        "probe": measurement.spec.name,
+        "parameters": dict(sorted(measurement.spec.parameters.items())),
+        "state": measurement.state,
+        "reason": measurement.reason,
+        "values": dict(measurement.values),
+        "packages": dict(sorted(measurement.packages.items())),
+        "python": measurement.python,
+        "platform": row.platform,
+        "device": measurement.device,
+        "seed": measurement.seed,
+        "seconds": round(measurement.seconds, 2),
+        "digest": row.digest,
+        "date": row.date,
+    }
+
+
+def row_from(data: dict[str, Any]) -> Row:
+    """One row from JSON data; raises KeyError or TypeError for what is none."""
+    measurement = Measurement(
+        spec=ProbeSpec(name=data["probe"], parameters=data["parameters"]),
+        state=data["state"],
+        reason=data["reason"],
+        values=data["values"],
+        packages=data["packages"],
+        python=data["python"],
+        device=data["device"],
+        seed=data["seed"],
+        seconds=data["seconds"],
+    )
+    return Row(
+        package=data["package"],
+        version=data["version"],
+        measurement=measurement,
+        platform=data["platform"],
+        digest=data["digest"],
+        date=data["date"],
+    )

@@ -1,0 +1,1 @@
+"""The smallest change of an environment after which no finding is left."""

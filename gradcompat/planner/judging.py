@@ -1,0 +1,169 @@
+"""Which issues an assignment of versions has, by the real matcher.
+
+An issue is matched in an environment that is reduced to the entries that it speaks of: it cannot see the others.
+Versions that every bound of every record treats alike are matched once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from packaging.version import Version
+
+from gradcompat.matcher import match
+from gradcompat.model.environment import Environment, Location, Package, SourceKind
+from gradcompat.model.finding import Finding
+from gradcompat.model.issue import Issue, PackageAbsentTerm, PackageTerm
+from gradcompat.planner.universe import Universe
+from gradcompat.versions import VersionSet, locate
+
+Assignment = Mapping[str, Version]
+
+_PLANNED = Location(path="plan")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one issue says: its statuses in any run, each with the packages that take part."""
+
+    affected: frozenset[str] | None
+    conditional: frozenset[str] | None
+
+    def packages(self, conditional: bool) -> frozenset[str] | None:
+        """The packages that take part in what counts; None where nothing does."""
+        counted = [self.affected, self.conditional] if conditional else [self.affected]
+        found = [packages for packages in counted if packages is not None]
+        return frozenset().union(*found) if found else None
+
+
+def applied(environment: Environment, assignment: Assignment, universe: Universe) -> Environment:
+    """The environment with every entry that is there on the target moved, and with what is added."""
+    packages = [
+        moved(package, assignment[name])
+        if (name := universe.name_of(package)) in assignment and package in universe.entries.get(name, ())
+        else package
+        for package in environment.packages
+    ]
+    packages += [
+        Package(name=name, version=str(assignment[name]), location=_PLANNED)
+        for name in sorted(assignment)
+        if not universe.listed(name)
+    ]
+    return replace(environment, packages=tuple(packages))
+
+
+def moved(package: Package, version: Version) -> Package:
+    """An entry at another release."""
+    source: SourceKind = "conda" if package.source == "conda" else "registry"
+    return replace(package, version=str(version), specifier=None, unreleased=False, source=source)
+
+
+class Judge:
+    """Matches issues for assignments, and remembers."""
+
+    def __init__(self, universe: Universe, runs: tuple[Environment, ...]) -> None:
+        self.universe = universe
+        self.runs = runs
+        self.issues = tuple(sorted(universe.issues, key=lambda issue: issue.id))
+        self.mentions = {issue.id: _mentioned(issue) for issue in self.issues}
+        aliases: dict[str, list[str]] = {}
+        for name, canonical in universe.names.families.items():
+            aliases.setdefault(canonical, []).append(name)
+        self._names = {
+            identifier: tuple(sorted({alias for name in mentions for alias in (name, *aliases.get(name, ()))}))
+            for identifier, mentions in self.mentions.items()
+        }
+        self._about: dict[str, list[Issue]] = {}
+        for issue in self.issues:
+            for name in self.mentions[issue.id]:
+                self._about.setdefault(name, []).append(issue)
+        self._bounds = {name: _version_sets(name, about) for name, about in self._about.items()}
+        self._by_canonical: dict[str, list[Package]] = {}
+        for entries in universe.entries.values():
+            for entry in entries:
+                self._by_canonical.setdefault(universe.canonical(universe.name_of(entry)), []).append(entry)
+        self._kinds: dict[tuple[str, Version], int] = {}
+        self._numbers: dict[tuple[int, ...], int] = {}
+        self._verdicts: dict[tuple[str, tuple[tuple[str, int], ...]], Verdict] = {}
+        self.affected_now = tuple(
+            issue for issue in self.issues if not issue.informational and self.verdict(issue, {}).affected is not None
+        )
+
+    def about(self, name: str) -> list[Issue]:
+        """The issues that speak of a package of the index."""
+        return self._about.get(self.universe.canonical(name), [])
+
+    def kind(self, name: str, version: Version) -> int:
+        """A number for what all records together can see of a version: two of one kind are the same to them."""
+        key = (name, version)
+        if key not in self._kinds:
+            window = locate(str(version))
+            bounds = self._bounds.get(self.universe.canonical(name), ())
+            seen = () if window is None else tuple(int(one.truth(window)) for one in bounds)
+            self._kinds[key] = self._numbers.setdefault(seen, len(self._numbers))
+        return self._kinds[key]
+
+    def verdict(self, issue: Issue, assignment: Assignment) -> Verdict:
+        """What the issue says of the environment with this assignment applied."""
+        # The search asks this more often than anything else.
+        kinds = tuple(
+            [(name, self.kind(name, assignment[name])) for name in self._names[issue.id] if name in assignment]
+        )
+        key = (issue.id, kinds)
+        found = self._verdicts.get(key)
+        if found is None:
+            found = self._verdicts[key] = self._verdict(issue, {name: assignment[name] for name, _ in kinds})
+        return found
+
+    def _verdict(self, issue: Issue, assignment: Assignment) -> Verdict:
+        found: dict[str, set[str]] = {}
+        for run in self.runs:
+            for finding in match(self.reduced(run, issue, assignment), [issue], self.universe.names):
+                found.setdefault(finding.status, set()).update(map(self.universe.name_of, finding.packages))
+        affected, conditional = found.get("affected"), found.get("conditional")
+        return Verdict(
+            None if affected is None else frozenset(affected), None if conditional is None else frozenset(conditional)
+        )
+
+    def reduced(self, run: Environment, issue: Issue, assignment: Assignment) -> Environment:
+        """The entries on the target that the issue can see, with the assignment applied."""
+        universe = self.universe
+        packages = [
+            moved(entry, assignment[universe.name_of(entry)]) if universe.name_of(entry) in assignment else entry
+            for name in sorted(self.mentions[issue.id])
+            for entry in self._by_canonical.get(name, ())
+        ]
+        packages += [
+            Package(name=name, version=str(version), location=_PLANNED)
+            for name, version in assignment.items()
+            if not universe.listed(name)
+        ]
+        return replace(run, packages=tuple(packages))
+
+
+def matched(runs: tuple[Environment, ...], issues: tuple[Issue, ...], universe: Universe) -> list[Finding]:
+    """Every finding of every run that is affected or may be."""
+    return [
+        finding for run in runs for finding in match(run, issues, universe.names) if finding.status != "not_affected"
+    ]
+
+
+def _mentioned(issue: Issue) -> frozenset[str]:
+    return frozenset(
+        term.name
+        for combination in issue.affected
+        for term in combination.terms
+        if isinstance(term, (PackageTerm, PackageAbsentTerm))
+    )
+
+
+def _version_sets(name: str, issues: list[Issue]) -> tuple[VersionSet, ...]:
+    found = {
+        term.versions: None
+        for issue in issues
+        for combination in issue.affected
+        for term in combination.terms
+        if isinstance(term, PackageTerm) and term.name == name
+    }
+    return tuple(found)

@@ -1,0 +1,332 @@
+"""The smallest change of one environment after which nothing that counts is left, and what stands behind it.
+
+The search decides what is tried. What a plan cures, brings and leaves is then found by applying it to the whole
+environment and matching that again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gradcompat.matcher import Names
+from gradcompat.model.environment import Environment
+from gradcompat.model.finding import Finding
+from gradcompat.model.issue import Issue
+from gradcompat.model.plan import Alternative, CodeChange, Plan, SettingChange, Verified
+from gradcompat.model.release import Catalogue
+from gradcompat.phrases import counted
+from gradcompat.planner.alternatives import alternatives
+from gradcompat.planner.core import core, partial
+from gradcompat.planner.cost import in_words, versions
+from gradcompat.planner.explain import (
+    changes_of,
+    elsewhere_text,
+    fact_text,
+    lenient_notes,
+    notes_on,
+    unmet_notes,
+    unverified_of,
+)
+from gradcompat.planner.judging import Judge, applied, matched
+from gradcompat.planner.remedies import Runs, code_for, setting_for
+from gradcompat.planner.request import Request
+from gradcompat.planner.search import Outcome, Search, Terms
+from gradcompat.planner.target import described
+from gradcompat.planner.universe import Candidate, Universe
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A plan in the making.
+
+    Attributes:
+        judge: with the training runs as the settings of the plan make them.
+        wanted: the issues that the plan is for.
+        excused: ids of issues that the plan may leave, and that are not for this user.
+        settings: what it sets.
+        code: what it changes in the code.
+        chosen: where it moves packages.
+        proven: nothing cheaper does.
+        lenient: requirements that did not hold before are left alone.
+        core: why not everything is cured.
+    """
+
+    judge: Judge
+    wanted: list[Issue]
+    excused: frozenset[str]
+    settings: list[SettingChange]
+    code: list[CodeChange]
+    chosen: dict[str, Candidate]
+    proven: bool = True
+    lenient: bool = False
+    core: tuple[str, ...] = ()
+
+
+def plan(
+    environment: Environment,
+    findings: Iterable[Finding],
+    issues: Sequence[Issue],
+    names: Names,
+    catalogue: Catalogue,
+    request: Request,
+    *,
+    runs: Sequence[Environment] = (),
+) -> Plan:
+    """The cheapest plan in the order of :mod:`gradcompat.planner.cost`, or the best that can be done.
+
+    An index that does not answer leads to a plan from what is known, which says so; nothing is raised for it.
+
+    Args:
+        environment: what was matched.
+        findings: what was found in it, as far as the user wants to know of it; the rest may stay.
+        issues: everything that was matched against, and that a plan must not lead into. Records about packages that
+            the environment does not have belong to it: a plan may add some.
+        names: under which names packages go.
+        catalogue: where releases and their requirements are looked up.
+        request: what counts, and what must not move.
+        runs: the environment with the settings of each training run, if there are some; a plan has to suit all.
+    """
+    issues = tuple(issue for issue in issues if issue.withdrawn is None)
+    universe = Universe(environment, issues, names, catalogue, request)
+    original = tuple(runs) or (environment,)
+    judge = Judge(universe, original)
+    asked = {finding.issue.id for finding in findings if finding.status != "not_affected"}
+    bad = [issue for issue in judge.issues if request.counts(issue) and _is_there(issue, judge, {})]
+    wanted = [issue for issue in bad if issue.id in asked]
+    catalogue.expect(sorted({name for issue in wanted for name in _packages(issue, judge)}))
+    draft = _Draft(judge, wanted, frozenset(issue.id for issue in bad) - asked, [], [], {})
+    if wanted:
+        _settings_first(draft)
+        _search(draft, universe)
+    others: tuple[Alternative, ...] = ()
+    if wanted:
+        used = {one for setting in draft.settings for one in setting.cures}
+        used |= {one for code in draft.code for one in code.cures}
+        others = alternatives(
+            universe,
+            judge,
+            wanted,
+            draft.chosen,
+            Terms(excused=draft.excused | _left(draft), lenient=draft.lenient, limit=request.limit),
+            with_remedies=[issue for issue in wanted if issue.id not in used],
+        )
+    return _finished(draft, original, universe, asked, others)
+
+
+def _is_there(issue: Issue, judge: Judge, chosen: Mapping[str, Candidate]) -> bool:
+    return judge.verdict(issue, versions(chosen)).packages(judge.universe.request.conditional) is not None
+
+
+def _packages(issue: Issue, judge: Judge) -> frozenset[str]:
+    return judge.verdict(issue, {}).packages(judge.universe.request.conditional) or frozenset()
+
+
+def _left(draft: _Draft) -> frozenset[str]:
+    """The wanted issues that the packages and settings of the plan do not cure."""
+    return frozenset(issue.id for issue in draft.wanted if _is_there(issue, draft.judge, draft.chosen))
+
+
+def _settings_first(draft: _Draft) -> None:
+    """Take the settings and the code that the records put before any change of version."""
+    for issue in draft.wanted:
+        if not _is_there(issue, draft.judge, {}):
+            continue  # another one's setting has cured it
+        tried = setting_for(issue, draft.judge, {}, first_only=True)
+        code = code_for(issue, first_only=True)
+        if tried is not None:
+            draft.settings.append(tried.change)
+            draft.judge = Judge(draft.judge.universe, tried.runs)
+        elif code is not None:
+            draft.code.append(code)
+
+
+def _search(draft: _Draft, universe: Universe) -> None:
+    """Move packages for what is left; where that is impossible, for as much of it as can be."""
+    by_code = frozenset(identifier for one in draft.code for identifier in one.cures)
+    terms = Terms(excused=draft.excused | by_code, limit=universe.request.limit)
+    outcome = Search(universe, draft.judge, terms).run()
+    if outcome.chosen is None:
+        lenient = Search(universe, draft.judge, replace(terms, lenient=True, limit=max(terms.limit // 5, 1))).run()
+        if lenient.chosen is not None:
+            outcome, draft.lenient = lenient, True
+    if outcome.chosen is not None:
+        draft.chosen, draft.proven = outcome.chosen, outcome.proven
+        return
+    rest = [issue for issue in draft.wanted if issue.id not in by_code and _is_there(issue, draft.judge, {})]
+    best, left = partial(universe, draft.judge, rest, terms)
+    draft.chosen = best.chosen or {}
+    draft.proven = best.proven and outcome.proven
+    _other_remedies(draft, left)
+    still_left = [issue for issue in left if _is_there(issue, draft.judge, draft.chosen)]
+    if any(issue.id not in {one for code in draft.code for one in code.cures} for issue in still_left):
+        draft.core = _core(draft, universe, outcome, terms)
+
+
+def _other_remedies(draft: _Draft, left: Sequence[Issue]) -> None:
+    """For what no version cures, the settings and the code of its record, though they are not put first there."""
+    for issue in left:
+        if not _is_there(issue, draft.judge, draft.chosen):
+            continue
+        tried = setting_for(issue, draft.judge, versions(draft.chosen))
+        code = code_for(issue)
+        if tried is not None:
+            draft.settings.append(tried.change)
+            draft.judge = Judge(draft.judge.universe, tried.runs)
+        elif code is not None:
+            draft.code.append(code)
+
+
+def _core(draft: _Draft, universe: Universe, outcome: Outcome, terms: Terms) -> tuple[str, ...]:
+    facts, minimal = core(universe, draft.judge, outcome, terms)
+    sentences = list(dict.fromkeys(fact_text(fact, draft.judge) for fact in facts))
+    if outcome.proven and len(facts) == 1 and facts[0].kind == "issue":
+        sentences[0] += f", and no release that fits {described(universe.request.target)} is free of it"
+    if not outcome.proven:
+        sentences.append(
+            f"the search was cut off after {counted(terms.limit, 'state')}, so that a plan may exist nevertheless"
+        )
+    elif not minimal:
+        sentences.append("not every one of these may be needed for that")
+    return tuple(sentences)
+
+
+def _finished(
+    draft: _Draft, original: Runs, universe: Universe, asked: set[str], others: tuple[Alternative, ...]
+) -> Plan:
+    """Apply the draft to the whole environment and match again; only that says what it does."""
+    request = universe.request
+    assignment = versions(draft.chosen)
+    issues = draft.judge.issues
+    found = matched(original, issues, universe)
+    before = _ids(found, request)
+    whole = tuple(applied(run, assignment, universe) for run in _whole(draft, original))
+    findings = matched(whole, issues, universe)
+    after = _ids(findings, request)
+    new = after.counting - before.counting
+    remaining = tuple(sorted((after.counting & asked) | new))
+    fixed = tuple(sorted((before.sure | (before.counting & asked)) - after.sure - after.counting))
+    expected = _left(draft)
+    elsewhere = {
+        finding.issue.id for finding in findings if any(_is_elsewhere(one.name, universe) for one in finding.packages)
+    }
+    matched_again = not new and set(remaining) <= expected | elsewhere
+    unverified = unverified_of(draft.chosen, universe)
+    concerned = {universe.name_of(one) for finding in found if finding.issue.id in asked for one in finding.packages}
+    unverified += [
+        f"{universe.catalogue.described} has no releases of {name}, so that no other version was tried"
+        for name in sorted(concerned & universe.without_releases())
+    ]
+    unverified += [
+        f"whether {identifier} is gone then hangs on what was not seen"
+        for identifier in sorted(set(fixed) & {one.issue.id for one in findings if one.status == "conditional"})
+    ]
+    if not matched_again:
+        unverified.insert(0, "matching the whole environment again did not give what the search expected")
+    notes = [*notes_on(draft.chosen, universe), *unmet_notes(draft.chosen, universe)]
+    if draft.lenient:
+        notes += lenient_notes(draft.chosen, universe)
+    left_elsewhere = sorted({
+        universe.name_of(package)
+        for finding in findings
+        if finding.issue.id in remaining and finding.issue.id not in expected
+        for package in finding.packages
+        if universe.name_of(package) in universe.elsewhere
+    })  # fmt: skip
+    reasons = list(draft.core)
+    reasons += [elsewhere_text(name, universe) for name in left_elsewhere]
+    code = tuple(one for one in draft.code if not set(one.cures).isdisjoint(remaining))
+    reasons += [f"{one.cures[0]} goes with a change of the code, which cannot be tried from here" for one in code]
+    if not draft.proven:
+        notes.append(f"the search was cut off after {counted(request.limit, 'state')}: a smaller change may exist")
+    cured = [issue for issue in issues if issue.id in fixed]
+    return Plan(
+        source=universe.environment.source,
+        complete=not remaining,
+        changes=changes_of(draft.chosen, Judge(universe, draft.judge.runs), cured),
+        settings=_joined_settings(draft.settings),
+        code=code,
+        fixed=fixed,
+        introduced=tuple(sorted(after.sure - before.sure - new)),
+        remaining=remaining,
+        tolerated=tuple(sorted((after.sure & before.sure) - set(remaining))),
+        core=tuple(reasons),
+        cost=_cost(draft, code, universe),
+        alternatives=others,
+        verified=Verified(
+            matched_again=matched_again,
+            requirements=_requirements_seen(draft.chosen, universe),
+            wheels=_wheels(draft.chosen),
+            smallest=draft.proven,
+            against=universe.catalogue.described,
+            target=described(request.target),
+            unverified=tuple(dict.fromkeys(unverified)),
+            notes=tuple(dict.fromkeys(notes)),
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Ids:
+    """Ids of issues: those that are sure, and those that have to go."""
+
+    sure: frozenset[str]
+    counting: frozenset[str]
+
+
+def _ids(findings: Sequence[Finding], request: Request) -> _Ids:
+    seen = [one for one in findings if not one.issue.informational]
+    sure = frozenset(one.issue.id for one in seen if one.status == "affected")
+    counting = frozenset(
+        one.issue.id for one in seen if request.counts(one.issue) and (one.status == "affected" or request.conditional)
+    )
+    return _Ids(sure, counting)
+
+
+def _whole(draft: _Draft, original: Runs) -> Runs:
+    """The runs with all their entries and the settings of the plan."""
+    return tuple(
+        replace(run, settings=changed.settings) for run, changed in zip(original, draft.judge.runs, strict=True)
+    )
+
+
+def _is_elsewhere(name: str, universe: Universe) -> bool:
+    return name in universe.elsewhere
+
+
+def _joined_settings(settings: Sequence[SettingChange]) -> tuple[SettingChange, ...]:
+    """One change for one setting, whatever the number of findings that it cures."""
+    found: dict[tuple[str, object], SettingChange] = {}
+    for one in settings:
+        key = (one.key, one.value)
+        found[key] = replace(found[key], cures=(*found[key].cures, *one.cures)) if key in found else one
+    return tuple(found.values())
+
+
+def _cost(draft: _Draft, code: Sequence[CodeChange], universe: Universe) -> str:
+    parts = [in_words(draft.chosen, universe)] if draft.chosen else []
+    if draft.settings:
+        parts.append(counted(len(_joined_settings(draft.settings)), "setting"))
+    if code:
+        parts.append("1 change of the code" if len(code) == 1 else f"{len(code)} changes of the code")
+    return ", ".join(parts)
+
+
+def _requirements_seen(chosen: Mapping[str, Candidate], universe: Universe) -> bool | None:
+    """Was every requirement that the plan touches seen?"""
+    if not chosen:
+        return True
+    own = [universe.is_read(name, str(candidate.version)) for name, candidate in chosen.items()]
+    if not any(own):
+        return None
+    unread = set(universe.unread_now()) - chosen.keys()
+    garbled = any((name, str(candidate.version)) in universe.unreadable for name, candidate in chosen.items())
+    return all(own) and not unread and not garbled
+
+
+def _wheels(chosen: Mapping[str, Candidate]) -> bool | None:
+    """Has every release that is moved to a wheel?"""
+    fits = [candidate.fit for candidate in chosen.values()]
+    if any(one == "sdist" for one in fits):
+        return False
+    return None if None in fits else True

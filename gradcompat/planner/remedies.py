@@ -1,0 +1,87 @@
+"""Remedies that move no package: settings, which are tried by matching again, and code, which cannot be tried."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from gradcompat.model.environment import Environment, Location, Setting
+from gradcompat.model.issue import CodeRemedy, Issue, SettingRemedy
+from gradcompat.model.plan import CodeChange, SettingChange
+from gradcompat.phrases import line_with
+from gradcompat.planner.judging import Assignment, Judge
+
+_PLANNED = Location(path="plan")
+
+Runs = tuple[Environment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SettingTried:
+    """A setting that clears a finding and brings none, with the training runs as they are then."""
+
+    change: SettingChange
+    runs: Runs
+
+
+def setting_for(issue: Issue, judge: Judge, assignment: Assignment, *, first_only: bool = False) -> SettingTried | None:
+    """The first setting of the record that clears it.
+
+    Args:
+        issue: what has to go.
+        judge: with the runs as they are.
+        assignment: where packages move at the same time.
+        first_only: only settings that the record puts before everything else.
+    """
+    for remedy in issue.remedies:
+        if isinstance(remedy, SettingRemedy):
+            tried = _tried(issue, remedy, judge, assignment)
+            if tried is not None:
+                return tried
+        elif first_only:
+            return None
+    return None
+
+
+def settings_for(issue: Issue, judge: Judge) -> list[SettingTried]:
+    """Every setting of the record that clears it alone."""
+    tried = (_tried(issue, one, judge, {}) for one in issue.remedies if isinstance(one, SettingRemedy))
+    return [one for one in tried if one is not None]
+
+
+def code_for(issue: Issue, *, first_only: bool = False) -> CodeChange | None:
+    """The first change of code that the record names; with ``first_only`` if nothing stands before it."""
+    remedies = issue.remedies[:1] if first_only else issue.remedies
+    return next((CodeChange(text=one.text, cures=(issue.id,)) for one in remedies if isinstance(one, CodeRemedy)), None)
+
+
+def with_setting(run: Environment, remedy: SettingRemedy) -> Environment:
+    """The run with the setting as the record wants it, in one place."""
+    kept = tuple(setting for setting in run.settings if setting.key != remedy.key)
+    return replace(run, settings=(*kept, Setting(key=remedy.key, value=remedy.value, location=_PLANNED)))
+
+
+def _tried(issue: Issue, remedy: SettingRemedy, judge: Judge, assignment: Assignment) -> SettingTried | None:
+    runs = tuple(with_setting(run, remedy) for run in judge.runs)
+    after = Judge(judge.universe, runs)
+    request = judge.universe.request
+    if after.verdict(issue, assignment).packages(request.conditional) is not None:
+        return None
+    for other in judge.issues:
+        if (
+            request.counts(other)
+            and after.verdict(other, assignment).packages(request.conditional) is not None
+            and judge.verdict(other, assignment).packages(request.conditional) is None
+        ):
+            return None
+    places = {setting.location: setting for run in judge.runs for setting in run.settings if setting.key == remedy.key}
+    stated = list(places.values())
+    line = line_with(stated[0], remedy.value) if len(stated) == 1 else None
+    change = SettingChange(
+        key=remedy.key,
+        value=remedy.value,
+        cures=(issue.id,),
+        location=None if line is None else stated[0].location,
+        line=line,
+        note=remedy.note,
+    )
+    return SettingTried(change, runs)

@@ -1,0 +1,433 @@
+"""The environment as the search sees it: what may move, where to, and what requires what.
+
+Everything is looked up when it is first needed and remembered, so that a plan asks for the metadata of the releases
+that come into question and for no others. What could not be looked up is remembered too, and becomes a sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from packaging.version import InvalidVersion, Version
+
+from gradcompat.errors import IndexUnavailable
+from gradcompat.matcher import Names
+from gradcompat.model.environment import Environment, Package
+from gradcompat.model.issue import Issue, PackageTerm, VersionRemedy
+from gradcompat.model.release import Catalogue, Release
+from gradcompat.names import normalise
+from gradcompat.planner.request import Request
+from gradcompat.planner.requirements import Need, Needs, allows, needs_of
+from gradcompat.planner.target import Fit, fit, is_there
+from gradcompat.versions import ABOVE, BELOW, VersionSet, parse_version, step
+
+PATCH, MINOR, MAJOR = 0, 1, 2
+
+# Not moved unless nothing else works: a release would take the place of what somebody chose to build or check out.
+_REHOMED = frozenset({"git", "url", "path", "directory", "editable"})
+# The project itself, and what is built with it.
+_OWN = frozenset({"virtual"})
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A release that a package could move to.
+
+    Attributes:
+        fit: how it gets onto the target; None where that could not be looked up.
+        step: how far the number changes: PATCH, MINOR or MAJOR.
+        down: it is lower than what is there.
+        distance: how many releases further it is; the nearest one is 1.
+        off_direct: the project itself asks for other versions.
+    """
+
+    version: Version
+    release: Release | None
+    fit: Fit | None
+    step: int
+    down: bool
+    distance: int
+    off_direct: bool
+
+
+class Universe:
+    """One environment on one target, with the releases and requirements that a catalogue has for it."""
+
+    def __init__(
+        self, environment: Environment, issues: Sequence[Issue], names: Names, catalogue: Catalogue, request: Request
+    ) -> None:
+        self.environment = environment
+        self.names = names
+        self.catalogue = catalogue
+        self.request = request
+        self.issues = issues
+        here: dict[str, list[Package]] = {}
+        elsewhere: dict[str, list[Package]] = {}
+        for package in environment.packages:
+            group = here if is_there(package, request.target) else elsewhere
+            group.setdefault(self.name_of(package), []).append(package)
+        self.entries = {name: tuple(here[name]) for name in sorted(here)}
+        self.elsewhere = {name: tuple(elsewhere[name]) for name in sorted(elsewhere)}
+        self.spoken_of = {
+            term.name
+            for issue in issues
+            for combination in issue.affected
+            for term in combination.terms
+            if isinstance(term, PackageTerm)
+        }
+        self.unavailable: dict[str, str] = {}
+        self.unread: dict[tuple[str, str], str] = {}
+        self.unreadable: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._current = {name: _versions(entries) for name, entries in self.entries.items()}
+        self._releases: dict[str, tuple[Release, ...]] = {}
+        self._fits: dict[tuple[str, Version], Fit | None] = {}
+        self._candidates: dict[str, tuple[Candidate, ...]] = {}
+        self._needs: dict[tuple[str, str], Needs | None] = {}
+        self._asked: dict[tuple[str, Version], list[tuple[str, Need]]] = {}
+        self._dependents: dict[str, tuple[tuple[str, Need], ...]] | None = None
+        self.extras: dict[str, frozenset[str]] = {}
+        self.missing: dict[tuple[str, str], Need] = {}
+
+    # Names
+
+    def name_of(self, package: Package) -> str:
+        """The name that a package index knows it by; families are several names there."""
+        if package.source == "conda":
+            return self.names.conda.get(package.name, normalise(package.name))
+        return package.name
+
+    def canonical(self, name: str) -> str:
+        """The name that the knowledge has for it."""
+        return self.names.families.get(name, name)
+
+    def names_for(self, name: str) -> list[str]:
+        """The names under which a package that a record speaks of is there."""
+        wanted = self.canonical(name)
+        return [listed for listed in self.entries if self.canonical(listed) == wanted]
+
+    # What is there
+
+    def listed(self, name: str) -> bool:
+        """Is it installed on the target?"""
+        return name in self.entries
+
+    def current(self, name: str) -> tuple[Version, ...]:
+        """The versions that are there, with local labels; none for a range, or for what is no version."""
+        return self._current.get(name, ())
+
+    def reference(self, name: str) -> Version | None:
+        """Where a move starts: the version that is there, or the newest that a range allows."""
+        current = self.current(name)
+        if current:
+            return max(map(_public, current))
+        allowed = self.allowed(name)
+        if allowed is None:
+            return None
+        return next((one.version for one in reversed(self.fitting(name)) if one.version in allowed), None)
+
+    def allowed(self, name: str) -> VersionSet | None:
+        """What a range allows; None for what has a version, or for a range that cannot be read."""
+        for entry in self.entries.get(name, ()):
+            if entry.version is None and entry.specifier is not None:
+                try:
+                    return VersionSet.parse(entry.specifier)
+                except ValueError:
+                    return None
+        return None
+
+    def rehomed(self, name: str) -> bool:
+        """Would a move replace something that does not come from an index?"""
+        return any(entry.source in _REHOMED or entry.unreleased for entry in self.entries.get(name, ()))
+
+    def fixed(self, name: str) -> bool:
+        """Must it stay as it is?"""
+        return name in self.request.keep or any(entry.source in _OWN for entry in self.entries.get(name, ()))
+
+    def from_conda(self, name: str) -> bool:
+        """Is it a package of conda, whose requirements are not those of the index?"""
+        return any(entry.source == "conda" for entry in self.entries.get(name, ()))
+
+    # Releases
+
+    def releases(self, name: str) -> tuple[Release, ...]:
+        """All releases, from low to high; none where the catalogue has none or did not answer."""
+        if name not in self._releases:
+            try:
+                self._releases[name] = self.catalogue.releases(name)
+            except IndexUnavailable as error:
+                self.unavailable[name] = str(error)
+                self._releases[name] = ()
+        return self._releases[name]
+
+    def without_releases(self) -> frozenset[str]:
+        """What is there, was looked up, and has no release in the catalogue."""
+        return frozenset(
+            name
+            for name, found in self._releases.items()
+            if not found and name not in self.unavailable and self.listed(name)
+        )
+
+    def fit(self, release: Release) -> Fit | None:
+        """How it gets onto the target."""
+        key = (release.name, release.version)
+        if key not in self._fits:
+            self._fits[key] = fit(release, self.request.target)
+        return self._fits[key]
+
+    def fitting(self, name: str) -> list[Release]:
+        """Releases that anybody would be given without asking for more: final, not withdrawn, fit for the target."""
+        return [
+            one
+            for one in self.releases(name)
+            if not one.yanked and not one.version.is_prerelease and self.fit(one) is not None
+        ]
+
+    def candidates(self, name: str) -> tuple[Candidate, ...]:
+        """The releases that it could move to, from low to high."""
+        if name not in self._candidates:
+            self._candidates[name] = tuple(self._found_candidates(name))
+        return self._candidates[name]
+
+    def _found_candidates(self, name: str) -> Iterable[Candidate]:
+        releases: dict[Version, Release | None] = {one.version: one for one in self.releases(name)}
+        if name in self.unavailable:
+            releases = dict.fromkeys(self._versions_of_records(name))
+        current = {_public(version) for version in self.current(name)}
+        prereleases = self.request.prereleases or any(version.is_prerelease for version in current)
+        yanked = any(
+            release is not None and release.yanked for version, release in releases.items() if version in current
+        )
+        reference = self.reference(name)
+        direct = None if self.request.direct is None else self.request.direct.get(name)
+        chosen: list[tuple[Version, Release | None, Fit | None]] = []
+        for version, release in sorted(releases.items(), key=lambda item: item[0]):
+            fits = None if release is None else self.fit(release)
+            if (
+                (release is None or fits is not None)
+                and (yanked or release is None or not release.yanked)
+                and (prereleases or not version.is_prerelease)
+            ):
+                chosen.append((version, release, fits))
+        below = sum(1 for version, _, _ in chosen if reference is not None and version < reference)
+        at = sum(1 for version, _, _ in chosen if version == reference)
+        for index, (version, release, fits) in enumerate(chosen):
+            if current == {version}:
+                continue
+            if reference is None:
+                distance = len(chosen) - index
+            elif version < reference:
+                distance = below - index
+            else:
+                distance = index - below + (0 if at and version != reference else 1)
+            yield Candidate(
+                version,
+                release,
+                fits,
+                _step(reference, version),
+                reference is not None and version < reference,
+                distance,
+                direct is not None and version not in direct,
+            )
+
+    def _versions_of_records(self, name: str) -> set[Version]:
+        """Versions that the records name: where a range ends, the release that ended it was published."""
+        canonical = self.canonical(name)
+        found: set[Version] = set()
+        for issue in self.issues:
+            sets = [
+                (one.versions, BELOW) for combination in issue.affected for one in combination.terms
+                if isinstance(one, PackageTerm) and one.name == canonical
+            ]  # fmt: skip
+            for versions, side in sets:
+                found |= {high[0] for _, high in versions.intervals if high is not None and high[1] == side}
+            for remedy in issue.remedies:
+                if isinstance(remedy, VersionRemedy) and self.canonical(remedy.package) == canonical:
+                    found |= {low[0] for low, _ in remedy.versions.intervals if low is not None and low[1] == BELOW}
+                    found |= {high[0] for _, high in remedy.versions.intervals if high is not None and high[1] == ABOVE}
+        return found
+
+    # Requirements
+
+    def expect_requirements(self, name: str, versions: Iterable[Version]) -> None:
+        """The requirements of these releases will be asked for."""
+        wanted = set(versions)
+        self.catalogue.expect_requirements(
+            one for one in self.releases(name) if one.version in wanted and not self._is_known(name, str(one.version))
+        )
+
+    def _is_known(self, name: str, version: str) -> bool:
+        return (name, version) in self._needs or (name, version) in self.request.known
+
+    def is_read(self, name: str, version: str) -> bool:
+        """Have its requirements been asked for already, and found?"""
+        return self._needs.get((name, version)) is not None
+
+    def needs(self, name: str, version: str) -> Needs | None:
+        """What a release requires on the target; None where that could not be found out."""
+        key = (name, version)
+        if key not in self._needs:
+            lines = self.request.known.get(key)
+            if lines is None:
+                lines = self._looked_up(name, version)
+            self._needs[key] = None if lines is None else needs_of(lines, self.request.target)
+            if (found := self._needs[key]) is not None and found.unreadable:
+                self.unreadable[key] = found.unreadable
+        return self._needs[key]
+
+    def _looked_up(self, name: str, version: str) -> tuple[str, ...] | None:
+        parsed = parse_version(version)
+        release = next((one for one in self.releases(name) if one.version == parsed), None)
+        if release is None:
+            self.unread[name, version] = self.unavailable.get(name, "no index has it")
+            return None
+        try:
+            lines = self.catalogue.requires(release)
+        except IndexUnavailable as error:
+            self.unread[name, version] = str(error)
+            return None
+        if lines is None:
+            self.unread[name, version] = "it has no metadata that can be read without building it"
+        return lines
+
+    def written(self, name: str) -> tuple[str, ...]:
+        """The versions that are there, as they are written."""
+        return tuple(dict.fromkeys(one.version for one in self.entries.get(name, ()) if one.version is not None))
+
+    def unread_now(self) -> list[str]:
+        """What is there and asked about, whose requirements could not be read."""
+        return [name for name in self.entries if any((name, one) in self.unread for one in self.written(name))]
+
+    def obscure(self, name: str, candidate: Candidate) -> bool:
+        """Was it found that its requirements cannot be read, though it has a wheel or comes new?"""
+        if candidate.release is None or (name, str(candidate.version)) not in self.unread:
+            return False
+        return bool(candidate.release.wheels) or not self.listed(name)
+
+    def needs_now(self, name: str) -> list[tuple[str, tuple[Need, ...]]]:
+        """What the versions that are there require, with the extras that are asked for."""
+        found = []
+        for version in self.written(name):
+            if self._asks_about(name, version):
+                needs = self.needs(name, version)
+                if needs is not None:
+                    found.append((version, needs.with_extras(self.extras.get(name, frozenset()))))
+        return found
+
+    def _asks_about(self, name: str, version: str) -> bool:
+        """Does a catalogue know what this entry requires?"""
+        if (name, version) in self.request.known:
+            return True
+        if self.rehomed(name) or name not in self.entries or any(one.source in _OWN for one in self.entries[name]):
+            return False
+        # What conda calls `zlib` is not what the index calls so.
+        return not self.from_conda(name) or self.canonical(name) in self.spoken_of
+
+    def asked_by(self, name: str, version: Version, chosen: Mapping[str, Version]) -> Iterator[tuple[str, Need]]:
+        """What a release asks for, with what the extras that it newly asks for ask for, and who asks.
+
+        Args:
+            name: the package that moves.
+            version: where to.
+            chosen: where others move.
+        """
+        if (name, version) in self._asked:
+            yield from self._asked[name, version]
+            return
+        found: list[tuple[str, Need]] = []
+        asks_more = False
+        waiting = [(name, str(version), self.extras.get(name, frozenset()), False)]
+        seen: set[tuple[str, frozenset[str]]] = set()
+        while waiting:
+            asking, at, wanted, only_extras = waiting.pop()
+            needs = self.needs(asking, at)
+            if needs is None or (asking, wanted) in seen:
+                continue
+            seen.add((asking, wanted))
+            for need in needs.with_extras(wanted):
+                if only_extras and not need.extra:
+                    continue
+                if need.name != name:
+                    found.append((asking, need))
+                more = frozenset(need.extras) - self.extras.get(need.name, frozenset())
+                asks_more = asks_more or bool(more)
+                if more and need.name in chosen:
+                    waiting.append((need.name, str(chosen[need.name]), more, True))
+                elif more and (current := self.current(need.name)):
+                    waiting.append((need.name, str(current[0]), more, True))
+        if not asks_more:
+            self._asked[name, version] = found
+        yield from found
+
+    def dependents(self, name: str) -> tuple[tuple[str, Need], ...]:
+        """Who requires it now, and what of it."""
+        if self._dependents is None:
+            self._dependents = self._found_dependents()
+        return self._dependents.get(name, ())
+
+    def _found_dependents(self) -> dict[str, tuple[tuple[str, Need], ...]]:
+        asked = {
+            name: [entry.version for entry in entries if entry.version and self._asks_about(name, entry.version)]
+            for name, entries in self.entries.items()
+        }
+        unknown = [name for name, found in asked.items() if any(not self._is_known(name, one) for one in found)]
+        self.catalogue.expect(unknown)
+        self.catalogue.expect_requirements(
+            release
+            for name in unknown
+            for release in self.releases(name)
+            if release.version in {parse_version(one) for one in asked[name]}
+        )
+        self._find_extras()
+        found: dict[str, list[tuple[str, Need]]] = {}
+        for name in self.entries:
+            for _, needs in self.needs_now(name):
+                for need in needs:
+                    if not self.listed(need.name):
+                        self.missing[name, need.name] = need
+                    elif need.name != name and (name, need) not in found.setdefault(need.name, []):
+                        found[need.name].append((name, need))
+        return {name: tuple(pairs) for name, pairs in found.items()}
+
+    def _find_extras(self) -> None:
+        """Which extras of each package are asked for by what is there; extras may ask for extras."""
+        waiting = list(self.entries)
+        while waiting:
+            name = waiting.pop()
+            for _, needs in self.needs_now(name):
+                for need in needs:
+                    asked = self.extras.get(need.name, frozenset())
+                    if not asked.issuperset(need.extras):
+                        self.extras[need.name] = asked.union(need.extras)
+                        waiting.append(need.name)
+
+    def allows_current(self, need: Need) -> bool:
+        """Does what is there meet a requirement? A range does if some release in it does."""
+        current = self.current(need.name)
+        if current:
+            return all(allows(need.specifier, version) for version in current)
+        allowed = self.allowed(need.name)
+        if allowed is None or not self.releases(need.name):
+            return True
+        return any(one.version in allowed and allows(need.specifier, one.version) for one in self.releases(need.name))
+
+
+def _public(version: Version) -> Version:
+    return Version(version.public) if version.local else version
+
+
+def _versions(entries: Iterable[Package]) -> tuple[Version, ...]:
+    found: dict[Version, None] = {}
+    for entry in entries:
+        try:
+            found[Version(entry.version or "")] = None
+        except (InvalidVersion, ValueError):
+            continue
+    return tuple(found)
+
+
+def _step(reference: Version | None, version: Version) -> int:
+    """Which part of the number changes."""
+    if reference is None:
+        return PATCH
+    return step(reference, version)

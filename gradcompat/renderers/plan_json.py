@@ -1,0 +1,130 @@
+"""Plans as JSON: for one environment the object of the contract, for several a list under ``plans``."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TextIO
+
+from gradcompat.model.environment import Location
+from gradcompat.model.plan import Alternative, Change, CodeChange, Plan, Planned, PlanReport, SettingChange, Verified
+
+SCHEMA_VERSION = 1
+
+
+def render(report: PlanReport, out: TextIO) -> None:
+    """Write the report as one JSON object."""
+    plans = [_planned(planned) for planned in report.planned]
+    data: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "level": report.level}
+    data |= plans[0] if len(plans) == 1 else {"plans": plans}
+    data["exit_status"] = report.exit_status
+    out.write(json.dumps(data, ensure_ascii=False, indent=1) + "\n")
+
+
+def _planned(planned: Planned) -> dict[str, Any]:
+    plan = planned.plan
+    return {
+        "source": planned.source,
+        "kind": planned.kind,
+        "asked_in": planned.asked_in,
+        "command": list(planned.command),
+        **(_plan(plan) if plan is not None else _NOTHING),
+        "skipped": [
+            {"what": skipped.what, "reason": skipped.reason, "gap": skipped.gap, **_place(skipped.location)}
+            for skipped in planned.skipped
+        ],
+    }
+
+
+_NOTHING: dict[str, Any] = {
+    "complete": True,
+    "changes": [],
+    "settings": [],
+    "code": [],
+    "fixed": [],
+    "introduced": [],
+    "remaining": [],
+    "tolerated": [],
+    "core": [],
+    "cost": "",
+    "alternatives": [],
+    "verified": None,
+}
+
+
+def _plan(plan: Plan) -> dict[str, Any]:
+    return {
+        "complete": plan.complete,
+        **_ways(plan),
+        "fixed": list(plan.fixed),
+        "introduced": list(plan.introduced),
+        "remaining": list(plan.remaining),
+        "tolerated": list(plan.tolerated),
+        "core": list(plan.core),
+        "cost": plan.cost,
+        "alternatives": [_alternative(alternative) for alternative in plan.alternatives],
+        "verified": _verified(plan.verified),
+    }
+
+
+def _alternative(alternative: Alternative) -> dict[str, Any]:
+    return {
+        **_ways(alternative),
+        "fixed": list(alternative.fixed),
+        "remaining": list(alternative.remaining),
+        "cost": alternative.cost,
+        "blocked": list(alternative.blocked),
+    }
+
+
+def _ways(way: Plan | Alternative) -> dict[str, Any]:
+    return {
+        "changes": [_change(change) for change in way.changes],
+        "settings": [_setting(setting) for setting in way.settings],
+        "code": [_code(code) for code in way.code],
+    }
+
+
+def _change(change: Change) -> dict[str, Any]:
+    return {
+        "package": change.package,
+        "version_from": change.version_from,
+        "version_to": change.version_to,
+        "direct": change.direct,
+        "kind": change.kind,
+        "cures": list(change.cures),
+        "because": list(change.because),
+        "locations": [_place(location) for location in change.locations],
+    }
+
+
+def _setting(setting: SettingChange) -> dict[str, Any]:
+    value = list(setting.value) if isinstance(setting.value, tuple) else setting.value
+    return {
+        "key": setting.key,
+        "value": value,
+        "cures": list(setting.cures),
+        **_place(setting.location),
+        "text": setting.line,
+        "note": setting.note,
+    }
+
+
+def _code(code: CodeChange) -> dict[str, Any]:
+    return {"text": code.text, "cures": list(code.cures)}
+
+
+def _verified(verified: Verified) -> dict[str, Any]:
+    return {
+        "matched_again": verified.matched_again,
+        "requirements": verified.requirements,
+        "wheels": verified.wheels,
+        "smallest": verified.smallest,
+        "against": verified.against,
+        "target": verified.target,
+        "unverified": list(verified.unverified),
+        "notes": list(verified.notes),
+    }
+
+
+def _place(location: Location | None) -> dict[str, Any]:
+    return {"path": None if location is None else location.path, "line": None if location is None else location.line}

@@ -1,0 +1,70 @@
+"""Plans as Markdown, for an issue or a pull request. What comes from files cannot become markup."""
+
+from __future__ import annotations
+
+import re
+from typing import TextIO
+
+from gradcompat.model.plan import Alternative, Plan, Planned, PlanReport
+from gradcompat.renderers.plan_text import change_text, cures_first, setting_text, summary
+from gradcompat.renderers.terminal import safe
+
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~&@-])")
+
+
+def render(report: PlanReport, out: TextIO) -> None:
+    """Write all plans."""
+    for planned in report.planned:
+        out.write(f"## {_escaped(planned.source)}\n\n")
+        if planned.plan is None:
+            reason = "Could not be read." if planned.kind is None else f"Nothing at level {report.level} has to change."
+            out.write(f"{reason}\n\n")
+        else:
+            _plan(planned, planned.plan, out)
+        for skipped in planned.skipped:
+            place = skipped.location if skipped.location is not None else skipped.what
+            out.write(f"- not read: {_escaped(f'{place}: {skipped.what}: {skipped.reason}')}\n")
+        out.write("\n" if planned.skipped else "")
+
+
+def _plan(planned: Planned, plan: Plan, out: TextIO) -> None:
+    rows = [(change_text(change), change.cures, "; ".join(change.because)) for change in cures_first(plan.changes)]
+    rows += [(setting_text(setting), setting.cures, setting.note or "") for setting in plan.settings]
+    rows += [(code.text, code.cures, "a change of code, not tried") for code in plan.code]
+    if rows:
+        out.write("| Change | Cures | Because |\n|---|---|---|\n")
+        for text, cures, because in rows:
+            linked = ", ".join(_linked(identifier, planned) for identifier in cures)
+            out.write(f"| {_escaped(text)} | {linked} | {_escaped(because)} |\n")
+        out.write("\n")
+    if plan.core:
+        out.write("Nothing clears everything, because:\n\n")
+        out.write("".join(f"- {_escaped(sentence)}\n" for sentence in plan.core) + "\n")
+    for label, ids in (("Leaves", plan.remaining), ("Brings", plan.introduced)):
+        if ids:
+            out.write(f"{label}: {', '.join(_linked(identifier, planned) for identifier in ids)}\n\n")
+    if plan.verified.unverified:
+        out.write("Not verified:\n\n")
+        out.write("".join(f"- {_escaped(sentence)}\n" for sentence in plan.verified.unverified) + "\n")
+    if plan.verified.notes:
+        out.write("".join(f"- {_escaped(sentence)}\n" for sentence in plan.verified.notes) + "\n")
+    if plan.alternatives:
+        out.write("<details><summary>Other ways</summary>\n\n")
+        out.write("".join(f"- {_alternative(alternative)}\n" for alternative in plan.alternatives))
+        out.write("\n</details>\n\n")
+
+
+def _alternative(alternative: Alternative) -> str:
+    text = _escaped(summary(alternative)) + (f" ({_escaped(alternative.cost)})" if alternative.cost else "")
+    return text + "".join(f"; blocked: {_escaped(sentence)}" for sentence in alternative.blocked)
+
+
+def _linked(identifier: str, planned: Planned) -> str:
+    summary_text = _escaped(planned.summaries.get(identifier, ""))
+    url = planned.references.get(identifier)
+    name = f"[{identifier}]({url})" if url is not None else identifier
+    return f"{name} {summary_text}".rstrip()
+
+
+def _escaped(text: str) -> str:
+    return _MARKUP.sub(r"\\\1", safe(text))

@@ -1,0 +1,166 @@
+"""Plans for people: what to change, what that cures, what else would help, what was verified and what was not."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+from typing import TextIO
+
+from gradcompat.model.plan import Alternative, Change, CodeChange, Plan, Planned, PlanReport, SettingChange
+from gradcompat.phrases import counted, move_text, value_text
+from gradcompat.renderers.terminal import safe, skipped_text, width, wrapped
+
+_LABEL = 10
+_MOST_BESIDE = 3
+
+
+def render(report: PlanReport, out: TextIO) -> None:
+    """Write all plans."""
+    columns = width()
+    for planned in report.planned:
+        _planned(planned, report, columns, out)
+
+
+def _planned(planned: Planned, report: PlanReport, columns: int, out: TextIO) -> None:
+    if planned.kind is not None:
+        out.write(safe(f"{planned.source}: {_head(planned, report)}") + "\n\n")
+    if planned.plan is not None:
+        _plan(planned, planned.plan, columns, out)
+    for skipped in planned.skipped:
+        out.write(wrapped(skipped_text(skipped), columns, "  ", "    ") + "\n")
+    if planned.skipped:
+        out.write("\n")
+
+
+def _head(planned: Planned, report: PlanReport) -> str:
+    plan = planned.plan
+    if plan is None:
+        return f"nothing at level {report.level} or above has to change"
+    changes = summary(plan)
+    if plan.complete:
+        return changes
+    left = f"; {changes} leaves {counted(len(plan.remaining), 'finding')}" if changes else ""
+    return f"no change that is known clears everything{left}"
+
+
+def summary(plan: Plan | Alternative) -> str:
+    """What changes, in one clause: the first line of the plan. Much that only goes with the cure is counted."""
+    curing = [change for change in plan.changes if change.cures]
+    others = [change for change in plan.changes if not change.cures]
+    parts = [change_text(change) for change in curing]
+    much = bool(curing) and len(others) > _MOST_BESIDE
+    parts += [] if much else [change_text(change) for change in others]
+    parts += [setting_text(setting) for setting in plan.settings]
+    parts += [one.text for one in plan.code]
+    return ", ".join(parts) + (f", and {len(others)} packages that go with it" if much else "")
+
+
+def cures_first(changes: Iterable[Change]) -> list[Change]:
+    """The changes in their order, those that cure something before those that only go with them."""
+    return sorted(changes, key=lambda change: not change.cures)
+
+
+def change_text(change: Change) -> str:
+    """``upgrade transformers 4.49.0 to 4.52.1``; the way that it goes is in the first word."""
+    return move_text(change.kind, change.package, change.version_from, change.version_to)
+
+
+def setting_text(setting: SettingChange) -> str:
+    """``set training.seed to 1``."""
+    return f"set {setting.key} to {value_text(setting.value)}"
+
+
+def _plan(planned: Planned, plan: Plan, columns: int, out: TextIO) -> None:
+    for change in cures_first(plan.changes):
+        _change(change, planned, columns, out)
+    for setting in plan.settings:
+        _setting(setting, planned, columns, out)
+    for code in plan.code:
+        _code(code, planned, columns, out)
+    if plan.core:
+        out.write("  Why nothing clears everything:\n")
+        for sentence in plan.core:
+            out.write(wrapped(sentence, columns, "    - ", "      ") + "\n")
+        out.write("\n")
+    for label, ids in (("leaves", plan.remaining), ("brings", plan.introduced)):
+        for identifier in ids:
+            text = f"{identifier} {planned.summaries.get(identifier, '')}".rstrip()
+            out.write(_line(label, text, columns))
+    if plan.tolerated:
+        out.write(_line("below", f"the level, and left: {', '.join(plan.tolerated)}", columns))
+    out.write(_line("cost", plan.cost, columns) if plan.cost else "")
+    _verified(plan, columns, out)
+    if planned.command:
+        out.write(_line("lock", shlex.join(planned.command), columns))
+    out.write("\n")
+    if plan.alternatives:
+        out.write("  Other ways:\n")
+        for alternative in plan.alternatives:
+            _alternative(alternative, columns, out)
+        out.write("\n")
+
+
+def _change(change: Change, planned: Planned, columns: int, out: TextIO) -> None:
+    where = ", ".join(str(location) for location in change.locations[:3])
+    asked = f"; asked for in {planned.asked_in}" if change.direct and planned.asked_in is not None else ""
+    out.write(wrapped(change_text(change), columns, "  ", "    ") + "\n")
+    if where or asked:
+        out.write(_line("at", f"{where}{asked}".removeprefix("; "), columns))
+    _cures(change.cures, planned, columns, out)
+    for reason in change.because:
+        out.write(_line("because", reason, columns))
+    out.write("\n")
+
+
+def _setting(setting: SettingChange, planned: Planned, columns: int, out: TextIO) -> None:
+    out.write(wrapped(setting_text(setting), columns, "  ", "    ") + "\n")
+    if setting.location is not None and setting.line is not None:
+        out.write(_line("write", f"`{setting.line}` in {setting.location}", columns))
+    elif setting.location is not None:
+        out.write(_line("at", str(setting.location), columns))
+    _cures(setting.cures, planned, columns, out)
+    if setting.note is not None:
+        out.write(_line("note", setting.note, columns))
+    out.write("\n")
+
+
+def _code(code: CodeChange, planned: Planned, columns: int, out: TextIO) -> None:
+    out.write(wrapped(code.text, columns, "  ", "    ") + "\n")
+    _cures(code.cures, planned, columns, out)
+    out.write(_line("note", "a change of code, which cannot be tried from here", columns) + "\n")
+
+
+def _cures(ids: tuple[str, ...], planned: Planned, columns: int, out: TextIO) -> None:
+    for identifier in ids:
+        out.write(_line("cures", f"{identifier} {planned.summaries.get(identifier, '')}".rstrip(), columns))
+
+
+def _verified(plan: Plan, columns: int, out: TextIO) -> None:
+    verified = plan.verified
+    parts = ["matched again with the plan applied"] if verified.matched_again else []
+    if verified.requirements:
+        parts.append(f"every requirement that it touches holds ({verified.against})")
+    if verified.wheels:
+        parts.append(f"wheels for {verified.target}")
+    if verified.smallest and plan.complete:
+        parts.append("no smaller change does")
+    out.write(_line("verified", "; ".join(parts), columns) if parts else "")
+    for sentence in verified.unverified:
+        out.write(_line("unverified", sentence, columns))
+    for sentence in verified.notes:
+        out.write(_line("note", sentence, columns))
+
+
+def _alternative(alternative: Alternative, columns: int, out: TextIO) -> None:
+    text = summary(alternative)
+    if alternative.cost:
+        text += f" ({alternative.cost})"
+    if alternative.remaining:
+        text += f"; leaves {', '.join(alternative.remaining)}"
+    out.write(wrapped(text, columns, "    - ", "      ") + "\n")
+    for sentence in alternative.blocked:
+        out.write(wrapped(f"blocked: {sentence}", columns, "      ", "        ") + "\n")
+
+
+def _line(label: str, text: str, columns: int) -> str:
+    return wrapped(text, columns, f"    {label:<{_LABEL}} ", f"    {'':<{_LABEL}} ") + "\n"

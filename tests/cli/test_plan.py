@@ -1,0 +1,172 @@
+"""``plan``, ``fix`` and ``constraints`` end to end, with the snapshot that ships with the package as their index."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from gradcompat.cli.app import app
+from gradcompat.errors import EditError, UsageError
+
+REQUIREMENTS = """\
+# what the run needs
+torch==2.5.1
+transformers==4.49.0  # pinned in spring
+tokenizers==0.21.0
+accelerate==1.4.0
+"""
+CONFIG = """\
+# a LLaVA fine-tune
+model_name_or_path: llava-hf/llava-1.5-7b-hf
+stage: sft
+do_train: true
+finetuning_type: lora
+template: llava
+dataset: mine
+per_device_train_batch_size: 1
+gradient_accumulation_steps: 8  # 8 fit
+output_dir: out
+"""
+LINUX = ("--set", "host.python=3.11", "--set", "host.platform=linux")
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "requirements.txt").write_text(REQUIREMENTS, "utf-8")
+    (tmp_path / "train.yaml").write_text(CONFIG, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments: str) -> Result:
+    result = CliRunner().invoke(app, [*arguments, "--offline", *LINUX])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def plan_of(*arguments: str) -> dict[str, object]:
+    loaded = json.loads(run("plan", *arguments, "--format", "json").stdout)
+    assert isinstance(loaded, dict)
+    return loaded
+
+
+def test_the_smallest_upgrade_is_planned_and_proven(project: Path) -> None:
+    plan = plan_of("requirements.txt", "--context", "train.yaml")
+    assert plan["changes"] == [
+        {
+            "package": "transformers",
+            "version_from": "4.49.0",
+            "version_to": "4.52.1",
+            "direct": True,
+            "kind": "upgrade",
+            "cures": ["GC-0004"],
+            "because": [],
+            "locations": [{"path": "requirements.txt", "line": 3}],
+        }
+    ]
+    assert (plan["fixed"], plan["introduced"], plan["remaining"]) == (["GC-0004"], [], [])
+    verified = plan["verified"]
+    assert isinstance(verified, dict)
+    assert (verified["matched_again"], verified["requirements"], verified["smallest"]) == (True, True, True)
+
+
+def test_the_planned_environment_is_clean(project: Path) -> None:
+    for change in plan_of("requirements.txt", "--context", "train.yaml")["changes"]:  # type: ignore[attr-defined]
+        text = (project / "requirements.txt").read_text("utf-8")
+        moved = text.replace(change["version_from"], change["version_to"])
+        (project / "requirements.txt").write_text(moved, "utf-8")
+    again = plan_of("requirements.txt", "--context", "train.yaml")
+    assert (again["changes"], again["exit_status"]) == ([], 0)
+
+
+def test_a_package_that_must_not_move_does_not(project: Path) -> None:
+    plan = plan_of("requirements.txt", "--context", "train.yaml", "--keep", "transformers")
+    assert plan["changes"] == []
+    assert [setting["key"] for setting in plan["settings"]] == [  # type: ignore[attr-defined]
+        "training.gradient_accumulation_steps"
+    ]
+
+
+def test_the_text_says_what_changes_and_what_it_cures(project: Path) -> None:
+    lines = run("plan", "requirements.txt", "--context", "train.yaml").stdout.splitlines()
+    assert lines[0] == "requirements.txt: upgrade transformers 4.49.0 to 4.52.1"
+    assert "    at         requirements.txt:3" in lines
+    assert any(line.startswith("    cures      GC-0004 Loss and gradients of LLaVA models") for line in lines)
+
+
+def test_markdown_links_the_advisory(project: Path) -> None:
+    printed = run("plan", "requirements.txt", "--context", "train.yaml", "--format", "markdown").stdout
+    assert "| upgrade transformers 4.49.0 to 4.52.1 | [GC-0004](https://github.com/" in printed
+
+
+def test_nothing_to_change_is_said(project: Path) -> None:
+    result = run("plan", "requirements.txt")
+    assert (result.exit_code, result.stdout) == (
+        0,
+        "requirements.txt: nothing at level error or above has to change\n\n",
+    )
+
+
+def test_fix_shows_a_diff_and_writes_nothing(project: Path) -> None:
+    result = run("fix", "requirements.txt", "--context", "train.yaml", "--dry-run")
+    assert "-transformers==4.49.0  # pinned in spring\n+transformers==4.52.1  # pinned in spring\n" in result.stdout
+    assert (project / "requirements.txt").read_text("utf-8") == REQUIREMENTS
+
+
+def test_fix_writes_once_and_then_has_nothing_to_do(project: Path) -> None:
+    run("fix", "requirements.txt", "--context", "train.yaml")
+    fixed = REQUIREMENTS.replace("transformers==4.49.0", "transformers==4.52.1")
+    assert (project / "requirements.txt").read_text("utf-8") == fixed
+    again = run("fix", "requirements.txt", "--context", "train.yaml")
+    assert (again.exit_code, again.stderr) == (0, "nothing has to change\n")
+    assert (project / "requirements.txt").read_text("utf-8") == fixed
+
+
+def test_fix_changes_a_setting_where_no_version_may_move(project: Path) -> None:
+    run("fix", "requirements.txt", "--context", "train.yaml", "--keep", "transformers")
+    expected = CONFIG.replace("gradient_accumulation_steps: 8  # 8 fit", "gradient_accumulation_steps: 1  # 8 fit")
+    assert (project / "train.yaml").read_text("utf-8") == expected
+    assert (project / "requirements.txt").read_text("utf-8") == REQUIREMENTS
+
+
+def test_fix_refuses_a_file_that_it_may_not_write(project: Path) -> None:
+    (project / "requirements.txt").chmod(0o444)
+    with pytest.raises(EditError) as caught:
+        run("fix", "requirements.txt", "--context", "train.yaml")
+    assert str(caught.value) == "`requirements.txt`: is read-only; nothing was written"
+    assert (project / "requirements.txt").read_text("utf-8") == REQUIREMENTS
+
+
+def test_constraints_have_their_reason_above_them(project: Path) -> None:
+    printed = run("constraints", "requirements.txt", "--context", "train.yaml").stdout
+    blocks = printed.split("\n\n")
+    assert blocks[0].startswith("# gradcompat: what makes these environments right, by the knowledge of ")
+    assert blocks[1].startswith("# GC-0004: Loss and gradients of LLaVA models")
+    assert blocks[1].endswith("# was 4.49.0 in requirements.txt\ntransformers==4.52.1\n")
+
+
+def test_exclusions_hold_without_conditions(project: Path) -> None:
+    printed = run("constraints", "--all", "--fail-on", "warning").stdout
+    assert "transformers!=4.57.2\n" in printed
+    assert "GC-0004" not in printed  # it hangs on the model and on accumulation
+
+
+def test_a_known_good_set_is_pinned(project: Path) -> None:
+    printed = run("constraints", "--for", "transformers,peft", "--python-version", "3.11").stdout
+    pins = dict(line.split("==") for line in printed.splitlines() if line and not line.startswith("#"))
+    assert {"transformers", "peft", "tokenizers", "torch"} <= pins.keys()
+
+
+def test_what_cannot_be_read_is_said_and_nothing_is_planned(project: Path) -> None:
+    result = run("plan", "missing.lock")
+    assert result.exit_code == 2
+    assert "missing.lock" in result.stdout
+
+
+def test_three_questions_at_once_are_refused(project: Path) -> None:
+    with pytest.raises(UsageError, match="three different questions"):
+        run("constraints", "requirements.txt", "--all")

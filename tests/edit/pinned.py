@@ -1,0 +1,24 @@
+"""Short ways to say what shall move."""
+
+from __future__ import annotations
+
+from gradcompat.edit.pins import PinEdit
+
+OLD = ("sha256:" + "a" * 64, "sha256:" + "b" * 64)
+NEW = ("sha256:" + "1" * 64, "sha256:" + "2" * 64, "sha256:" + "3" * 64)
+
+
+def upgrade(package: str, old: str | None, new: str, *hashes: str) -> PinEdit:
+    return PinEdit(package=package, version_from=old, version_to=new, kind="upgrade", hashes=hashes)
+
+
+def downgrade(package: str, old: str | None, new: str) -> PinEdit:
+    return PinEdit(package=package, version_from=old, version_to=new, kind="downgrade")
+
+
+def added(package: str, new: str, *hashes: str) -> PinEdit:
+    return PinEdit(package=package, version_to=new, kind="add", hashes=hashes)
+
+
+TRANSFORMERS = upgrade("transformers", "4.49.0", "4.52.0")
+TORCH = upgrade("torch", "2.4.1", "2.6.0")

@@ -1,0 +1,133 @@
+"""The recipes around transformers, PEFT, TRL and accelerate, really run: in releases with a defect, and in others.
+
+Which releases those are, is up to whoever runs it: ``GRADCOMPAT_PROBE_PYTHON`` names an interpreter with torch, and
+``GRADCOMPAT_PROBE_LAYERS`` folders of packages that go before its own. What has to come out follows from the versions.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from packaging.specifiers import SpecifierSet
+
+from gradcompat.model.probe import Measurement, ParameterValue, ProbeSpec
+from gradcompat.probes.runner import Interpreter, Job, run
+from gradcompat.recipes.judging import judge
+from gradcompat.recipes.table import recipe_of
+
+INTERPRETER = os.environ.get("GRADCOMPAT_PROBE_PYTHON", "")
+
+pytestmark = [
+    pytest.mark.probe,
+    pytest.mark.skipif(not INTERPRETER, reason="GRADCOMPAT_PROBE_PYTHON names no interpreter with torch"),
+]
+
+EVERYWHERE: Mapping[str, str] = {}
+NOWHERE = {"torch": "<0"}
+REPLAYED_ORDER = {"transformers": "<5.0.0rc1", "accelerate": ">=1.7.0,<1.15.0"}
+LOST_MASK = {"transformers": ">=5.9.0,<5.18.0"}
+LOST_MASK_OF_DOGE = {"transformers": ">=5.0.0rc0,<5.18.0"}
+UNPACKED = {"transformers": "<4.53.0"}
+PROBABILITIES = {"transformers": ">=5.0.0rc0,<5.6.0"}
+PADDING_BY_ID = {"trl": "<0.16.1"}
+UNSCALED = {"trl": ">=0.12.0,<0.14.0", "transformers": ">=4.46.0"}
+
+# What is run, and the releases in which it has to show the defect: all that are named have to be such releases.
+CASES: tuple[tuple[str, Mapping[str, ParameterValue], Mapping[str, str]], ...] = (
+    ("resume", {"what": "weights"}, NOWHERE),
+    ("resume", {"what": "weights", "plant": True}, EVERYWHERE),
+    ("resume", {"what": "rng"}, NOWHERE),
+    ("resume", {"what": "rng", "plant": True}, EVERYWHERE),
+    ("resume", {"what": "order"}, REPLAYED_ORDER),
+    ("resume", {"what": "order", "plant": True}, EVERYWHERE),
+    ("attention_masks", {"what": "causal", "model": "llama"}, NOWHERE),
+    ("attention_masks", {"what": "causal", "model": "llama", "plant": True}, EVERYWHERE),
+    ("attention_masks", {"what": "causal", "model": "bert"}, NOWHERE),
+    ("attention_masks", {"what": "causal", "model": "roformer"}, LOST_MASK),
+    ("attention_masks", {"what": "causal", "model": "big_bird"}, LOST_MASK),
+    ("attention_masks", {"what": "causal", "model": "rembert"}, LOST_MASK),
+    ("attention_masks", {"what": "causal", "model": "megatron_bert"}, LOST_MASK),
+    ("attention_masks", {"what": "causal", "model": "doge", "attention": "sdpa"}, LOST_MASK_OF_DOGE),
+    ("attention_masks", {"what": "causal", "model": "doge", "cache": "default"}, {"transformers": "<5.18.0"}),
+    ("attention_masks", {"what": "causal", "model": "doge", "attention": "eager"}, NOWHERE),
+    ("attention_masks", {"what": "left_padding", "model": "llama"}, NOWHERE),
+    ("attention_masks", {"what": "left_padding", "model": "llama", "plant": True}, EVERYWHERE),
+    ("attention_masks", {"what": "right_padding", "model": "llama"}, NOWHERE),
+    ("attention_masks", {"what": "right_padding", "model": "llama", "plant": True}, EVERYWHERE),
+    ("attention_masks", {"what": "packing", "attention": "sdpa"}, UNPACKED),
+    ("attention_masks", {"what": "packing", "attention": "eager"}, UNPACKED),
+    ("attention_masks", {"what": "packing", "attention": "sdpa", "cache": "default"}, EVERYWHERE),
+    ("attention_masks", {"what": "packing", "attention": "sdpa", "mask": "blocks"}, NOWHERE),
+    ("attention_masks", {"what": "packing", "attention": "eager", "mask": "blocks"}, NOWHERE),
+    ("attention_masks", {"what": "packing", "mask": "blocks", "plant": True}, EVERYWHERE),
+    ("loss_masking", {"what": "shift", "model": "llama"}, NOWHERE),
+    ("loss_masking", {"what": "shift", "model": "llama", "plant": True}, EVERYWHERE),
+    ("loss_masking", {"what": "shift", "model": "gpt2"}, NOWHERE),
+    ("loss_masking", {"what": "end", "through": "transformers"}, EVERYWHERE),
+    ("loss_masking", {"what": "end", "through": "trl"}, PADDING_BY_ID),
+    ("loss_masking", {"what": "prompt"}, NOWHERE),
+    ("loss_masking", {"what": "prompt", "plant": True}, EVERYWHERE),
+    ("round_trip", {"what": "weights"}, NOWHERE),
+    ("round_trip", {"what": "weights", "plant": True}, EVERYWHERE),
+    ("round_trip", {"what": "tied"}, NOWHERE),
+    ("round_trip", {"what": "tied", "plant": True}, EVERYWHERE),
+    ("round_trip", {"what": "buffers"}, {"transformers": ">=5.0.0rc2"}),
+    ("round_trip", {"what": "buffers", "plant": True}, EVERYWHERE),
+    ("round_trip", {"what": "dtype"}, {"transformers": ">=5.0.0rc2"}),
+    ("round_trip", {"what": "dtype", "plant": True}, EVERYWHERE),
+    ("adapters", {"what": "layers"}, {"peft": ">=0.8.0,<0.20.0"}),
+    ("adapters", {"what": "layers", "plant": True}, EVERYWHERE),
+    ("adapters", {"what": "tokens"}, {"peft": "<0.18.0rc0"}),
+    ("adapters", {"what": "tokens", "plant": True}, EVERYWHERE),
+    ("adapters", {"what": "merged", "kind": "lora"}, NOWHERE),
+    ("adapters", {"what": "merged", "kind": "lora", "plant": True}, EVERYWHERE),
+    ("adapters", {"what": "frozen"}, {"trl": ">=0.20.0,<0.23.1"}),
+    ("adapters", {"what": "frozen", "plant": True}, EVERYWHERE),
+    ("accumulation_beyond_trainer", {}, NOWHERE),
+    ("accumulation_beyond_trainer", {"plant": True}, EVERYWHERE),
+    ("accumulation_beyond_trainer", {"sync_each_batch": True}, {"accelerate": "<0.31.0"}),
+    ("router_loss", {"model": "mixtral"}, PROBABILITIES),
+    ("router_loss", {"model": "olmoe"}, PROBABILITIES),
+    ("router_loss", {"model": "mixtral", "through": "sft"}, {"trl": "==0.23.0"}),
+    ("nan_in_the_log", {"filter": "default"}, EVERYWHERE),
+    ("nan_in_the_log", {"filter": "off"}, NOWHERE),
+    ("preference_accumulation", {"method": "dpo"}, UNSCALED),
+    ("preference_accumulation", {"method": "kto"}, UNSCALED),
+    ("preference_accumulation", {"method": "cpo"}, UNSCALED),
+    ("preference_accumulation", {"method": "orpo"}, {"trl": ">=0.12.0,<0.20.0", "transformers": ">=4.46.0"}),
+)
+SPECS = tuple(ProbeSpec(name=name, parameters=parameters) for name, parameters, _ in CASES)
+
+
+@pytest.fixture(scope="module")
+def measured() -> Mapping[str, Measurement]:
+    """All of them, in one process as far as it lives."""
+    layers = tuple(Path(folder) for folder in os.environ.get("GRADCOMPAT_PROBE_LAYERS", "").split(os.pathsep) if folder)
+    jobs = []
+    for spec in SPECS:
+        recipe = recipe_of(spec)
+        jobs.append(Job(spec=spec, recipe=recipe.module, devices=recipe.devices, seconds=recipe.seconds))
+    found = run(jobs, Interpreter(path=Path(INTERPRETER), layers=layers))
+    return {str(one.spec): one for one in found}
+
+
+@pytest.mark.parametrize(
+    ("spec", "where"), [(spec, where) for spec, (_, _, where) in zip(SPECS, CASES, strict=True)], ids=str
+)
+def test_a_defect_shows_where_it_is_and_nowhere_else(
+    spec: ProbeSpec, where: Mapping[str, str], measured: Mapping[str, Measurement]
+) -> None:
+    measurement = measured[str(spec)]
+    outcome, reason = judge(recipe_of(spec), measurement)
+    if outcome == "skipped":
+        pytest.skip(reason)
+    if measurement.values.get("resumed") == 0:
+        pytest.skip(str(measurement.values["error"]))
+    affected = all(
+        SpecifierSet(wanted).contains(measurement.packages[package], prereleases=True)
+        for package, wanted in where.items()
+    )
+    assert outcome == ("reproduced" if affected else "not_reproduced"), (reason, measurement.output)
