@@ -6,7 +6,7 @@ import pytest
 
 from gradcompat.model.probe import Measurement, Outcome, ProbeSpec
 from gradcompat.recipes.judging import judge
-from gradcompat.recipes.table import Expectation, Recipe
+from gradcompat.recipes.recipe import Expectation, Recipe
 
 RECIPE = Recipe(
     name="toy",

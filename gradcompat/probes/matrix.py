@@ -25,7 +25,8 @@ from gradcompat.model.release import Catalogue, Release
 from gradcompat.probes.companions import companions, fits
 from gradcompat.probes.layers import CONFIGURED, Base, Laid, NoLayer, Origin, layer
 from gradcompat.probes.runner import Interpreter, Job, run
-from gradcompat.recipes.table import Recipe, needed, recipe_of
+from gradcompat.recipes.recipe import Recipe
+from gradcompat.recipes.table import needed, recipe_of
 
 _INSIDE = Path(__file__).parent / "inside"
 # Modules whose versions say what a measurement was made with.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from gradcompat.model.probe import Measurement, Outcome
-from gradcompat.recipes.table import Expectation, Recipe
+from gradcompat.recipes.recipe import Expectation, Recipe
 
 
 def judge(recipe: Recipe, measurement: Measurement, quantities: Collection[str] = ()) -> tuple[Outcome, str]:

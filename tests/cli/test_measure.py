@@ -29,7 +29,8 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the interpreter
 
 # The command, with a recipe that the table does not have; processes of the pool read this file again.
 PROGRAM = """\
-from gradcompat.recipes.table import BY_NAME, Expectation, Recipe
+from gradcompat.recipes.recipe import Expectation, Recipe
+from gradcompat.recipes.table import BY_NAME
 
 BY_NAME["toy"] = Recipe(
     name="toy", module={module!r}, summary="A toy.", parameters={{"skip": (False, True)}}, needs=("toy",),

@@ -14,7 +14,7 @@ from gradcompat.errors import IndexUnavailable
 from gradcompat.model.probe import ProbeSpec
 from gradcompat.model.release import Release
 from gradcompat.probes.layers import Base
-from gradcompat.recipes.table import Expectation, Recipe
+from gradcompat.recipes.recipe import Expectation, Recipe
 
 TOY_RECIPE = Recipe(
     name="toy",

@@ -1,0 +1,138 @@
+"""Recipes of models: what a token sees, which tokens count, and whether a saved model comes back as it was."""
+
+from __future__ import annotations
+
+from gradcompat.recipes.recipe import INFINITE, Expectation, Recipe
+
+RECIPES = (
+    Recipe(
+        name="attention_masks",
+        module="attention_masks",
+        summary="Whether a token's output depends on its future, on padding, or on a sequence that it is packed with.",
+        parameters={
+            "what": ("causal", "left_padding", "right_padding", "packing"),
+            "model": (
+                "llama", "mistral", "qwen2", "gpt2", "doge", "bert", "roformer", "big_bird", "rembert", "megatron_bert",
+            ),
+            "attention": ("default", "eager", "sdpa"),
+            "mask": ("positions", "blocks"),
+            "cache": ("off", "default"),
+            "plant": (False, True),
+        },
+        expectations=(
+            Expectation("leak", 0.0, 1e-5, "what a token must not see changes its output by {} of the largest"),
+        ),
+        controls=(Expectation("control_sight", 1e-4, INFINITE, "what it has to see changes its output by {}"),),
+        variants=(
+            {"what": "causal", "model": "llama"},
+            {"what": "causal", "model": "llama", "attention": "eager"},
+            {"what": "causal", "model": "gpt2"},
+            {"what": "causal", "model": "doge"},
+            {"what": "causal", "model": "doge", "cache": "default"},
+            {"what": "causal", "model": "bert"},
+            {"what": "causal", "model": "roformer"},
+            {"what": "causal", "model": "big_bird"},
+            {"what": "causal", "model": "rembert"},
+            {"what": "causal", "model": "megatron_bert"},
+            {"what": "left_padding", "model": "llama"},
+            {"what": "left_padding", "model": "llama", "attention": "eager"},
+            {"what": "left_padding", "model": "gpt2"},
+            {"what": "right_padding", "model": "llama"},
+            {"what": "packing", "model": "llama", "attention": "eager"},
+            {"what": "packing", "model": "llama", "attention": "sdpa"},
+            {"what": "packing", "model": "llama", "attention": "sdpa", "cache": "default"},
+            {"what": "packing", "model": "gpt2"},
+            {"what": "packing", "model": "llama", "attention": "eager", "mask": "blocks"},
+            {"what": "packing", "model": "llama", "attention": "sdpa", "mask": "blocks"},
+        ),
+        needs=("torch", "transformers"),
+    ),
+    Recipe(
+        name="loss_masking",
+        module="loss_masking",
+        summary="Which labels count: a model's shift, the end of a sample where it is the padding token too, prompts.",
+        parameters={
+            "what": ("shift", "end", "prompt"),
+            "model": (
+                "llama", "mistral", "qwen2", "gpt2", "doge", "bert", "roformer", "big_bird", "rembert", "megatron_bert",
+            ),
+            "through": ("transformers", "trl"),
+            "plant": (False, True),
+        },
+        expectations=(
+            Expectation("loss_ratio", 0.999, 1.001, "the loss is {} times the cross entropy of the shifted labels"),
+            Expectation("first_label_changes", 0.0, 1e-6, "the label at position 0 changes the loss by {}"),
+            Expectation("end_counts", 1.0, 1.0, "the end-of-sequence token counts in {} of the samples"),
+            Expectation("padding_counts", 0.0, 0.0, "{} of the padding counts"),
+            Expectation("prompt_counts", 0.0, 0.0, "{} of the prompt counts"),
+        ),
+        controls=(Expectation("control_counts", 1.0, 1.0, "of what has to count anyway {} does"),),
+        variants=(
+            {"what": "shift", "model": "llama"},
+            {"what": "shift", "model": "gpt2"},
+            {"what": "shift", "model": "bert"},
+            {"what": "shift", "model": "roformer"},
+            {"what": "end", "through": "transformers"},
+            {"what": "end", "through": "trl"},
+            {"what": "prompt"},
+        ),
+        devices=("cpu",),
+        needs=("torch", "transformers"),
+        needs_for={"trl": ("accelerate", "datasets", "trl"), "prompt": ("accelerate", "datasets", "trl")},
+    ),
+    Recipe(
+        name="round_trip",
+        module="round_trip",
+        summary="A model against what from_pretrained makes of its save_pretrained: weights, ties, buffers, dtype.",
+        parameters={
+            "what": ("weights", "tied", "buffers", "dtype"),
+            "model": ("llama", "gpt2", "t5"),
+            "plant": (False, True),
+        },
+        expectations=(
+            Expectation("same_share", 1.0, 1.0, "{} of the tensors are the same"),
+            Expectation("tie_kept", 1, 1, "input and output embeddings are still one tensor: {}"),
+            Expectation("tied_same_share", 1.0, 1.0, "{} of the tensors of a tied model are the same"),
+            Expectation("untied_same_share", 1.0, 1.0, "{} of the tensors of an untied model are the same"),
+            Expectation("buffer_same_share", 1.0, 1.0, "{} of a buffer that is not persistent is the same"),
+            Expectation("loaded_bits", 32, 32, "weights saved in bfloat16 and loaded without a dtype have {} bits"),
+        ),
+        controls=(Expectation("control_same_share", 1.0, 1.0, "of what no loading can spoil {} is the same"),),
+        variants=(
+            {"what": "weights", "model": "llama"},
+            {"what": "weights", "model": "gpt2"},
+            {"what": "weights", "model": "t5"},
+            {"what": "tied", "model": "llama"},
+            {"what": "tied", "model": "gpt2"},
+            {"what": "tied", "model": "t5"},
+            {"what": "buffers"},
+            {"what": "dtype"},
+        ),
+        devices=("cpu",),
+        needs=("torch", "transformers"),
+    ),
+    Recipe(
+        name="router_loss",
+        module="router_loss",
+        summary="The load-balancing loss of a mixture of experts against its definition, and how often it counts.",
+        parameters={
+            "model": ("mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "minimax"),
+            "through": ("model", "sft"),
+        },
+        expectations=(
+            Expectation("auxiliary_ratio", 0.99, 1.01, "the load-balancing loss is {} times what its definition says"),
+            Expectation("counted_times", 0.99, 1.01, "the loss has it {} times"),
+        ),
+        controls=(Expectation("control_imbalance", 1.2, INFINITE, "it has to be {} times that of even routing"),),
+        variants=(
+            {"model": "mixtral"},
+            {"model": "qwen2_moe"},
+            {"model": "qwen3_moe"},
+            {"model": "olmoe"},
+            {"model": "minimax"},
+            {"model": "mixtral", "through": "sft"},
+        ),
+        needs=("torch", "transformers"),
+        needs_for={"sft": ("accelerate", "datasets", "trl")},
+    ),
+)  # fmt: skip
