@@ -515,6 +515,12 @@ def knowledge_measure(
     device: Annotated[str, typer.Option("--device", metavar="cpu|cuda[:N]", help="Where to train.")] = "cpu",
     seed: Annotated[int, typer.Option("--seed", help="The seed of all generators.")] = 0,
     jobs: Annotated[int, typer.Option("--jobs", min=1, max=64, help="How many releases at a time.")] = 2,
+    beside: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with", metavar="NAME==VERSION", help="Lay this down beside every release, whatever that asks for."
+        ),
+    ] = None,
     layers: Annotated[
         str | None, typer.Option("--layers", metavar="DIR", help="Where releases are laid down, and found again.")
     ] = None,
@@ -551,6 +557,7 @@ def knowledge_measure(
             device=device,
             seed=seed,
             jobs=jobs,
+            beside=beside or [],
             layers=layers,
             folder=folder,
             scheduler=scheduler,

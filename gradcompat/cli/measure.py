@@ -10,7 +10,7 @@ import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from types import FrameType
@@ -21,18 +21,18 @@ from gradcompat.errors import IndexUnavailable, UsageError
 from gradcompat.knowledge.load import KnowledgeBase, load
 from gradcompat.knowledge.measured import append, read_rows, tidy
 from gradcompat.model.issue import PackageTerm
-from gradcompat.model.probe import ProbeSpec, Row
+from gradcompat.model.probe import Cell, ProbeSpec, Row
 from gradcompat.model.release import Catalogue, Release
 from gradcompat.names import normalise
 from gradcompat.phrases import counted
 from gradcompat.probes.bisection import to_measure
 from gradcompat.probes.layers import Base, Origin, describe
-from gradcompat.probes.matrix import Task, digest, key_of, measure, measured, tasks
+from gradcompat.probes.matrix import Task, asked_cell, digest, measure, measured, tasks
 from gradcompat.probes.pool import interrupt, pool, work
 from gradcompat.recipes.judging import judge, wrong_values
 from gradcompat.recipes.table import BY_NAME, recipe_of
 from gradcompat.renderers.terminal import safe
-from gradcompat.versions import VersionSet
+from gradcompat.versions import VersionSet, parse_version
 
 _DEVICE = re.compile(r"cpu|mps|(?:cuda|xpu)(?::\d{1,3})?")
 # What a cluster is given beyond what it works on, so that no worker waits for us.
@@ -55,6 +55,7 @@ class _Run:
     origin: Origin
     cache: Path
     folder: Path
+    held: Sequence[Release]
     device: str
     seed: int
     rows: list[Row]
@@ -71,6 +72,7 @@ class _Run:
             self.base,
             self.catalogue,
             self.cache,
+            held=self.held,
             done=self.rows,
             device=self.device,
             seed=self.seed,
@@ -118,10 +120,18 @@ class _Run:
         recipe = recipe_of(spec)
         by_version = {str(one.version): one for one in self.releases}
         found: dict[Release, object] = {}
-        wanted = (self.releases[0].name, str(spec), self.device, self.seed, digest(recipe))
+        wanted = Cell(
+            package=self.releases[0].name,
+            version="",
+            spec=str(spec),
+            device=self.device,
+            seed=self.seed,
+            beside=tuple(sorted((one.name, str(one.version)) for one in self.held)),
+        )
+        code = digest(recipe)
         for row in self.rows:
-            name, version, *rest = key_of(row)
-            if (name, *rest) == wanted and version in by_version:
+            same = row.digest == code and replace(asked_cell(row), version="") == wanted
+            if same and row.version in by_version:
                 outcome, _ = judge(recipe, row.measurement)
                 wrong = wrong_values(recipe, row.measurement) if outcome == "reproduced" else ()
                 found[by_version[row.version]] = (outcome, wrong)
@@ -139,6 +149,7 @@ def run(
     device: str,
     seed: int,
     jobs: int,
+    beside: Sequence[str],
     layers: str | None,
     folder: str,
     scheduler: str | None,
@@ -156,6 +167,7 @@ def run(
         device: where to train.
         seed: of all generators.
         jobs: how many releases at a time.
+        beside: ``name==version`` of packages that are laid down with every release, whatever it asks for.
         layers: the folder of all layers.
         folder: where the rows are kept.
         scheduler: the address of a Dask scheduler, in the place of local processes.
@@ -185,6 +197,7 @@ def run(
             releases = _releases(name, wanted, catalogue)
             if not releases:
                 raise UsageError(f"{catalogue.described} has no release of `{name}` in `{versions}`")
+            held = _held(name, beside, catalogue)
             _say(f"{counted(len(releases), 'release')} of {name}, {counted(len(specs), 'probe')}")
             this = _Run(
                 specs=specs,
@@ -198,6 +211,7 @@ def run(
                 ),
                 cache=cache,
                 folder=kept,
+                held=held,
                 device=device,
                 seed=seed,
                 rows=rows,
@@ -268,6 +282,24 @@ def specs_of(package: str, probes: Sequence[str], base: KnowledgeBase) -> list[P
 def _releases(name: str, wanted: VersionSet, catalogue: Catalogue) -> list[Release]:
     """Releases that anybody can install today, yanked ones too, without alphas, betas and candidates."""
     return [one for one in catalogue.releases(name) if one.version in wanted and not one.version.is_prerelease]
+
+
+def _held(name: str, beside: Sequence[str], catalogue: Catalogue) -> tuple[Release, ...]:
+    """The releases that stand beside every one."""
+    found = {}
+    for text in beside:
+        other, _, wanted = text.partition("==")
+        other, version = normalise(other.strip()), parse_version(wanted)
+        if version is None:
+            raise UsageError(f"`--with {text}` names no release", hint="write it as `--with huggingface-hub==1.0.0`")
+        if other in (name, "torch"):
+            reason = "is what is varied" if other == name else "comes from the base: name another one with `--python`"
+            raise UsageError(f"`--with {text}`: {other} {reason}")
+        release = next((one for one in catalogue.releases(other) if one.version == version), None)
+        if release is None:
+            raise UsageError(f"`--with {text}`: {catalogue.described} has no such release")
+        found[other] = release
+    return tuple(found.values())
 
 
 def _default_cache() -> Path:

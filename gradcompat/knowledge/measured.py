@@ -80,7 +80,7 @@ def tidy(folder: Path) -> None:
         KnowledgeError: if a file cannot be read or written; it is then as it was.
     """
     for path in sorted(folder.glob(f"*{_SUFFIX}")):
-        latest = {row.key[:-1]: row for row in _rows(path)}
+        latest = {row.cell: row for row in _rows(path)}
         text = "".join(f"{_line(row)}\n" for row in sorted(latest.values(), key=_order))
         temporary = path.with_name(f".{path.name}.{os.getpid()}")
         try:
@@ -99,7 +99,8 @@ def _line(row: Row) -> str:
 
 def _order(row: Row) -> tuple[Any, ...]:
     version = parse_version(row.version)
-    return (row.package, str(row.measurement.spec), version is not None, version, row.measurement.device)
+    beside = tuple(sorted(row.beside.items()))
+    return (row.package, str(row.measurement.spec), version is not None, version, row.measurement.device, beside)
 
 
 def row_data(row: Row) -> dict[str, Any]:
@@ -114,6 +115,7 @@ def row_data(row: Row) -> dict[str, Any]:
         "reason": measurement.reason,
         "values": dict(measurement.values),
         "packages": dict(sorted(measurement.packages.items())),
+        **({"beside": dict(sorted(row.beside.items()))} if row.beside else {}),
         "python": measurement.python,
         "platform": row.platform,
         "device": measurement.device,
@@ -144,4 +146,5 @@ def row_from(data: dict[str, Any]) -> Row:
         platform=data["platform"],
         digest=data["digest"],
         date=data["date"],
+        beside=data.get("beside", {}),
     )

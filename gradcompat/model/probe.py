@@ -72,6 +72,27 @@ class ProbeResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """What is measured once: two rows of one cell are the same measurement, and the later one counts.
+
+    Attributes:
+        package: the package that is varied.
+        version: its release.
+        spec: the probe, with its parameters.
+        device: where it trains.
+        seed: of all generators.
+        beside: names and versions of packages that were asked for beside it.
+    """
+
+    package: str
+    version: str
+    spec: str
+    device: str
+    seed: int
+    beside: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """One cell of a matrix: a probe in one release of a package.
 
@@ -82,6 +103,8 @@ class Row:
         platform: ``sys.platform`` and the machine: ``linux-x86_64``.
         digest: of the code that measured; another digest is another measurement.
         date: when, as ``2026-11-20``.
+        beside: name → version of packages that somebody asked for beside it, whatever the metadata say; others were
+            chosen as fits the release.
     """
 
     package: str
@@ -90,9 +113,16 @@ class Row:
     platform: str
     digest: str
     date: str
+    beside: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def key(self) -> tuple[str, str, str, str, int, str]:
-        """What makes two rows the same cell."""
-        measurement = self.measurement
-        return self.package, self.version, str(measurement.spec), measurement.device, measurement.seed, self.digest
+    def cell(self) -> Cell:
+        """Which cell of the matrix it is."""
+        return Cell(
+            package=self.package,
+            version=self.version,
+            spec=str(self.measurement.spec),
+            device=self.measurement.device,
+            seed=self.measurement.seed,
+            beside=tuple(sorted(self.beside.items())),
+        )

@@ -44,7 +44,9 @@ class Companions:
     unknown: tuple[str, ...] = ()
 
 
-def companions(release: Release, base: Base, catalogue: Catalogue, beside: Sequence[str] = ()) -> Companions:
+def companions(
+    release: Release, base: Base, catalogue: Catalogue, beside: Sequence[str] = (), held: Sequence[Release] = ()
+) -> Companions:
     """Choose what has to be laid down with a release.
 
     Args:
@@ -52,20 +54,24 @@ def companions(release: Release, base: Base, catalogue: Catalogue, beside: Seque
         base: what is below.
         catalogue: where releases and their requirements are looked up.
         beside: packages that the probes need and that the release may ask for only in its extras.
+        held: releases that are there in any case, also where a requirement asks for another one.
     """
     installed = {canonicalize_name(name): version for name, version in base.packages.items()}
     chosen: dict[str, Release] = {}
     missing: list[str] = []
     unknown: list[str] = []
     asked: list[tuple[Requirement, Release]] = _required(release, base, catalogue, unknown, every_extra=set(beside))
+    for one in held:
+        asked += _required(one, base, catalogue, unknown)
     named = {canonicalize_name(one.name) for one, _ in asked}
+    settled = {release.name, *(one.name for one in held)}
     asked += [(Requirement(name), release) for name in beside if canonicalize_name(name) not in named]
     position = 0
     while position < len(asked) and len(chosen) < _DEEPEST:
         requirement, asking = asked[position]
         position += 1
         name = canonicalize_name(requirement.name)
-        if name == release.name or name in chosen:
+        if name in settled or name in chosen:
             continue
         here = installed.get(name)
         if here is not None and _allows(requirement.specifier, here):

@@ -16,11 +16,11 @@ import re
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
-from gradcompat.model.probe import Measurement, ProbeSpec, Row
+from gradcompat.model.probe import Cell, Measurement, ProbeSpec, Row
 from gradcompat.model.release import Catalogue, Release
 from gradcompat.probes.companions import companions, fits
 from gradcompat.probes.layers import CONFIGURED, Base, Laid, NoLayer, Origin, layer
@@ -61,6 +61,7 @@ class Task:
         unknown: what could not be looked up of that, as sentences.
         impossible: why it cannot be laid down at all; empty if it can.
         origin: where the installer gets releases from.
+        beside: name → version of packages that were asked for beside it.
     """
 
     package: str
@@ -76,6 +77,7 @@ class Task:
     unknown: tuple[str, ...] = ()
     impossible: str = ""
     origin: Origin = CONFIGURED
+    beside: Mapping[str, str] = field(default_factory=dict)
 
 
 def tasks(
@@ -84,6 +86,7 @@ def tasks(
     catalogue: Catalogue,
     cache: Path,
     *,
+    held: Sequence[Release] = (),
     done: Collection[Row] = (),
     device: str = "cpu",
     seed: int = 0,
@@ -97,37 +100,56 @@ def tasks(
         base: what is below.
         catalogue: where companions are looked up.
         cache: the folder of all layers.
+        held: releases to lay down beside each, in the place of what the metadata ask for.
         done: the rows that are there already.
         device: where to train.
         seed: of all generators.
         today: the date of the rows.
         origin: where the installer gets releases from.
     """
-    finished = {key_of(row) for row in done}
+    finished = {(asked_cell(row), row.digest) for row in done}
+    beside = {one.name: str(one.version) for one in held}
     made = []
     for release in sorted(wanted, key=lambda one: one.version, reverse=True):
         left = tuple(
             spec
             for spec in wanted[release]
-            if (release.name, str(release.version), str(spec), device, seed, digest(recipe_of(spec))) not in finished
+            if (_cell(release, spec, device, seed, beside), digest(recipe_of(spec))) not in finished
         )
         if left:
-            task = _task(release, left, base, catalogue, cache)
-            made.append(replace(task, device=device, seed=seed, date=today.isoformat(), origin=origin))
+            task = _task(release, left, base, catalogue, cache, held)
+            made.append(replace(task, device=device, seed=seed, date=today.isoformat(), origin=origin, beside=beside))
     return made
 
 
-def key_of(row: Row) -> tuple[str, str, str, str, int, str]:
-    """What makes two rows the same cell, with the device as it is asked for: ``cuda:0`` without the name of the GPU."""
-    package, version, spec, device, seed, code = row.key
-    return package, version, spec, device.partition(" ")[0], seed, code
+def asked_cell(row: Row) -> Cell:
+    """The cell of a row with the device as it is asked for: ``cuda:0`` without the name of the GPU."""
+    return replace(row.cell, device=row.measurement.device.partition(" ")[0])
 
 
-def _task(release: Release, specs: tuple[ProbeSpec, ...], base: Base, catalogue: Catalogue, cache: Path) -> Task:
-    beside = dict.fromkeys(need.replace("_", "-") for spec in specs for need in needed(spec))
-    possible = fits(release, base)
-    found = companions(release, base, catalogue, [name for name in beside if name not in ("torch", release.name)])
-    laid = (release, *found.releases) if possible else ()
+def _cell(release: Release, spec: ProbeSpec, device: str, seed: int, beside: Mapping[str, str]) -> Cell:
+    return Cell(
+        package=release.name,
+        version=str(release.version),
+        spec=str(spec),
+        device=device,
+        seed=seed,
+        beside=tuple(sorted(beside.items())),
+    )
+
+
+def _task(
+    release: Release,
+    specs: tuple[ProbeSpec, ...],
+    base: Base,
+    catalogue: Catalogue,
+    cache: Path,
+    held: Sequence[Release],
+) -> Task:
+    needs = dict.fromkeys(need.replace("_", "-") for spec in specs for need in needed(spec))
+    possible = fits(release, base) and all(fits(one, base) for one in held)
+    found = companions(release, base, catalogue, [one for one in needs if one not in ("torch", release.name)], held)
+    laid = (release, *held, *found.releases) if possible else ()
     return Task(
         package=release.name,
         version=str(release.version),
@@ -136,11 +158,15 @@ def _task(release: Release, specs: tuple[ProbeSpec, ...], base: Base, catalogue:
         unknown=found.unknown,
         impossible=""
         if possible
-        else f"there is no {release.name} {release.version} for Python {base.python} on {base.platform}-{base.machine}",
+        else f"there is no {_unfit(release, held, base)} for Python {base.python} on {base.platform}-{base.machine}",
         specs=specs,
         base=base,
         cache=str(cache),
     )
+
+
+def _unfit(release: Release, held: Sequence[Release], base: Base) -> str:
+    return ", ".join(f"{one.name} {one.version}" for one in (release, *held) if not fits(one, base))
 
 
 def measure(
@@ -243,7 +269,7 @@ def _row(task: Task, measurement: Measurement) -> Row:
     if measurement.state in ("skipped", "failed") and task.missing:
         reason = "; ".join((reason, *task.missing))
     values = {name: placeless(value) if isinstance(value, str) else value for name, value in measurement.values.items()}
-    told = {task.package.replace("-", "_"), *_TOLD}
+    told = {*(name.replace("-", "_") for name in (task.package, *task.beside)), *_TOLD}
     kept = Measurement(
         spec=measurement.spec,
         state=measurement.state,
@@ -262,6 +288,7 @@ def _row(task: Task, measurement: Measurement) -> Row:
         platform=f"{task.base.platform}-{task.base.machine}",
         digest=digest(recipe_of(measurement.spec)),
         date=task.date,
+        beside=task.beside,
     )
 
 

@@ -214,6 +214,20 @@ def test_killed_and_started_again(start: Start, tmp_path: Path) -> None:
     assert ran(tmp_path / "layers")["1.7"] == 1
 
 
+def test_with_another_package_beside_every_release(start: Start, server: Server, tmp_path: Path) -> None:
+    cache = laid(tmp_path / "layers", {"1.0": 1.0, "1.1": 1.0})
+    laid(cache, {"0.3": 1.0}, name="hub")
+    content = wheel("hub", "0.3", source(1.0))
+    server.html("hub", anchor("hub-0.3-py3-none-any.whl", content))
+    assert ended(start("--versions", "<1.2")).status == 0
+    outcome = ended(start("--versions", "<1.2", "--with", "hub==0.3"))
+    assert (outcome.status, outcome.err.splitlines()[1]) == (0, "2 cells to measure in 2 releases")
+    rows = read_rows(tmp_path / "rows")
+    assert [(one.version, dict(one.beside)) for one in rows] == [
+        ("1.0", {}), ("1.0", {"hub": "0.3"}), ("1.1", {}), ("1.1", {"hub": "0.3"}),
+    ]  # fmt: skip
+
+
 def test_a_layer_that_cannot_be_built_is_no_row_and_is_tried_again(
     start: Start, server: Server, tmp_path: Path
 ) -> None:
@@ -260,6 +274,10 @@ def test_what_could_not_be_measured_is_tried_again_when_asked(start: Start, tmp_
         (("--device", "gpu"), "`--device gpu` is not known"),
         (("--python", "no-such-python"), "`no-such-python`: there is no such interpreter"),
         (("GC-9999",), "`GC-9999` is neither a record nor a recipe"),
+        (("--with", "hub"), "`--with hub` names no release"),
+        (("--with", "toy==1.0"), "`--with toy==1.0`: toy is what is varied"),
+        (("--with", "torch==2.0"), "`--with torch==2.0`: torch comes from the base"),
+        (("--with", "hub==0.9"), "`--with hub==0.9`: the package index `SERVER/simple` has no such release"),
     ],
 )
 def test_wrong_usage(start: Start, server: Server, arguments: tuple[str, ...], message: str) -> None:

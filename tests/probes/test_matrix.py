@@ -73,9 +73,15 @@ def test_newest_first_and_nothing_that_is_there_already(cache: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "other", [row("1.0", seed=1), row("1.0", device="cuda:0 NVIDIA H200"), replace(row("1.0"), digest="0123456789ab")]
+    "other",
+    [
+        row("1.0", seed=1),
+        row("1.0", device="cuda:0 NVIDIA H200"),
+        replace(row("1.0"), digest="0123456789ab"),
+        replace(row("1.0"), beside={"hub": "0.3"}),
+    ],
 )
-def test_another_seed_device_or_code_is_another_cell(cache: Path, other: Row) -> None:
+def test_another_seed_device_code_or_neighbour_is_another_cell(cache: Path, other: Row) -> None:
     assert [task.version for task in left(cache, done=[other])] == ["2.0", "1.2", "1.1", "1.0"]
 
 
@@ -101,6 +107,18 @@ def test_a_task_has_what_the_release_needs(cache: Path) -> None:
         origin=Origin(offline=True),
     )
     assert pickle.loads(pickle.dumps(task)) == task  # noqa: S301  # made in this line
+
+
+def test_what_is_held_is_laid_down_whatever_the_release_asks_for(cache: Path) -> None:
+    held = release("1.0", "hub")
+    table = Table([held, release("0.3", "hub"), release("7", "web")], {"toy 2.0": ["hub<1"], "hub 1.0": ["web"]})
+    (task,) = left(cache, (release("2.0"),), catalogue=table, held=[held])
+    assert [f"{one.name} {one.version}" for one in task.layers] == ["toy 2.0", "hub 1.0", "web 7"]
+    assert (task.beside, task.missing) == ({"hub": "1.0"}, ())
+    done = [replace(row("2.0"), beside={"hub": "1.0"})]
+    assert left(cache, (release("2.0"),), catalogue=table, held=[held], done=done) == []
+    (other,) = left(cache, (release("2.0"),), catalogue=table, held=[release("1.0", "hub", wheels=("cp30-none-any",))])
+    assert other.impossible.startswith("there is no hub 1.0 for Python ")
 
 
 def executors() -> list[Any]:
