@@ -10,7 +10,7 @@ from packaging.utils import is_normalized_name
 from gradcompat.cli.auditing import Options, asked_for, with_facts
 from gradcompat.cli.catalogues import Lookup, catalogue_of
 from gradcompat.cli.options import options_of
-from gradcompat.cli.planning import Wishes, exit_status, work_on
+from gradcompat.cli.planning import Wishes, exit_status, say_unread, work_on
 from gradcompat.cli.targets import target_of
 from gradcompat.errors import ResolutionError, UsageError
 from gradcompat.knowledge.load import KnowledgeBase, load
@@ -23,6 +23,7 @@ from gradcompat.planner.exclusions import exclusions
 from gradcompat.planner.good_set import good_set
 from gradcompat.planner.request import Request
 from gradcompat.renderers.constraints import Line, write
+from gradcompat.renderers.terminal import safe, skipped_text
 
 
 def run(
@@ -63,15 +64,13 @@ def run(
             return _known_good(wanted, base, options, catalogue)
         asked = asked_for(targets, python, contexts)
         done = work_on(asked, base, catalogue, options, Wishes.of(keep, prereleases=False))
-    for work in done:
-        for skipped in work.planned.skipped:
-            sys.stderr.write(f"not read: {skipped.location or skipped.what}: {skipped.reason}\n")
-    write(
-        _head(base, "what makes these environments right"), _of_plans([work.planned for work in done], base), sys.stdout
-    )
-    return exit_status(
-        done, left=any(work.planned.plan is not None and not work.planned.plan.complete for work in done)
-    )
+    say_unread(done)
+    if any(work.environment is not None for work in done):
+        lines = _of_plans([work.planned for work in done], base)
+        # A file of constraints is read again long after what was said here is gone.
+        unread = [skipped_text(skipped) for work in done for skipped in work.planned.skipped]
+        write([*_head(base, "what makes these environments right"), *unread], lines, sys.stdout, complete=not unread)
+    return exit_status(done, left=any(work.left for work in done))
 
 
 def _head(base: KnowledgeBase, what: str) -> list[str]:
@@ -92,9 +91,9 @@ def _of_plans(plans: Iterable[Planned], base: KnowledgeBase) -> list[Line]:
                 hint = "write constraints for each of them alone"
                 raise UsageError(f"the targets need different versions of `{change.package}`", hint=hint)
         for sentence in planned.plan.verified.unverified:
-            sys.stderr.write(f"unverified: {sentence}\n")
+            sys.stderr.write(safe(f"unverified: {sentence}") + "\n")
         for remaining in planned.plan.remaining:
-            sys.stderr.write(f"remains: {remaining} {planned.summaries.get(remaining, '')}\n")
+            sys.stderr.write(safe(f"remains: {remaining} {planned.summaries.get(remaining, '')}") + "\n")
     return [lines[name] for name in sorted(lines)]
 
 
@@ -139,13 +138,18 @@ def _known_good(wanted: Sequence[str], base: KnowledgeBase, options: Options, ca
             hint = "names only, joined by commas; which versions is what gradcompat finds out"
             raise UsageError(f"`{name}` is no name of a package", hint=hint)
     empty = with_facts(Environment(source="--for", kind="wish", packages=(), closed=False), options.settings)
-    request = Request(target=target_of(empty), level=options.fail_on or "note", conditional=options.strict)
+    request = Request(
+        target=target_of(empty),
+        level=options.fail_on or "note",
+        conditional=options.strict,
+        yanked=base.yanked,
+    )
     found = good_set(names, empty, base.in_force(), base.names, catalogue, request)
     lines = [
         Line(package=chosen.package, specifier=f"=={chosen.version}", reasons=chosen.reasons) for chosen in found.chosen
     ]
     for sentence in found.unverified:
-        sys.stderr.write(f"unverified: {sentence}\n")
+        sys.stderr.write(safe(f"unverified: {sentence}") + "\n")
     if not lines:
         raise ResolutionError("no set of releases is known to be good", hint="; ".join(found.core) or None)
     write(_head(base, f"a known-good set for {', '.join(names)} ({found.target})"), lines, sys.stdout)

@@ -14,7 +14,7 @@ from pathlib import Path
 from gradcompat.cli.auditing import File, asked_for
 from gradcompat.cli.catalogues import Lookup, catalogue_of, hashes_of
 from gradcompat.cli.options import options_of
-from gradcompat.cli.planning import Wishes, Work, exit_status, head_of, work_on
+from gradcompat.cli.planning import Wishes, Work, exit_status, head_of, say_unread, work_on
 from gradcompat.edit import settings as setting_editor
 from gradcompat.edit.lock_commands import caveat, folder
 from gradcompat.edit.lock_commands import run as run_tool
@@ -103,22 +103,19 @@ def run(
         for work in done:
             if work.planned.plan is not None:
                 _collect(work, work.planned.plan, writing, catalogue)
-    for work in done:
-        for skipped in work.planned.skipped:
-            sys.stderr.write(safe(f"not read: {skipped.location or skipped.what}: {skipped.reason}") + "\n")
+    say_unread(done)
     changed = [edit for edit in writing.files.values() if edit.before != edit.after]
     if dry_run:
         _show("".join(map(diff, changed)))
     else:
         with _undisturbed():
             write(changed)
-    _tell(writing, changed, dry_run=dry_run)
+    _tell(writing, changed, dry_run=dry_run, everything=not any(work.incomplete for work in done))
     if lock and not dry_run:
         for arguments, where in writing.commands:
             run_tool(arguments, where, _LOCK_SECONDS)
             sys.stderr.write(f"done: {shlex.join(arguments)}\n")
-    incomplete = any(work.planned.plan is not None and not work.planned.plan.complete for work in done)
-    return exit_status(done, left=bool(writing.by_hand) or incomplete)
+    return exit_status(done, left=bool(writing.by_hand) or any(work.left for work in done))
 
 
 @contextmanager
@@ -267,8 +264,8 @@ def _check(edit: FileEdit, change: SettingChange) -> None:
         raise EditError("does not say so after the change", path=edit.shown)
 
 
-def _tell(writing: _Writing, changed: Sequence[FileEdit], *, dry_run: bool) -> None:
-    """What was done goes to standard error, so that a diff can be piped."""
+def _tell(writing: _Writing, changed: Sequence[FileEdit], *, dry_run: bool, everything: bool) -> None:
+    """What was done goes to standard error, so that a diff can be piped; that nothing is to be done, if it is sure."""
     out = sys.stderr
     if changed:
         out.write(f"{'would change' if dry_run else 'changed'}: {', '.join(safe(edit.shown) for edit in changed)}\n")
@@ -281,5 +278,5 @@ def _tell(writing: _Writing, changed: Sequence[FileEdit], *, dry_run: bool) -> N
         out.write(f"by hand: {safe(sentence)}\n")
     for sentence in dict.fromkeys(writing.notes):
         out.write(f"note: {safe(sentence)}\n")
-    if not (changed or writing.commands or writing.by_hand):
+    if everything and not (changed or writing.commands or writing.by_hand):
         out.write("nothing has to change\n")

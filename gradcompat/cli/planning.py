@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,6 +29,7 @@ from gradcompat.model.release import Catalogue
 from gradcompat.names import normalise
 from gradcompat.planner.plan import plan
 from gradcompat.planner.request import Request
+from gradcompat.renderers.terminal import safe, skipped_text
 from gradcompat.sources.requires_dist import requires_dist
 
 
@@ -62,6 +64,16 @@ class Work:
     project: Project
     planned: Planned
 
+    @property
+    def incomplete(self) -> bool:
+        """Could something of it not be read? Then nothing is said of what was not found."""
+        return self.environment is None or bool(self.planned.skipped)
+
+    @property
+    def left(self) -> bool:
+        """Does its plan leave findings?"""
+        return self.planned.plan is not None and not self.planned.plan.complete
+
 
 def work_on(
     asked: Asked, base: KnowledgeBase, catalogue: Catalogue, options: Options, wishes: Wishes
@@ -85,9 +97,16 @@ def exit_status(done: Sequence[Work], *, left: bool) -> int:
     if done and all(work.environment is None for work in done):
         return 2
     plans = [work.planned.plan for work in done if work.planned.plan is not None]
-    if any(work.planned.skipped for work in done) or any(one.verified.unverified for one in plans):
+    if any(work.incomplete for work in done) or any(one.verified.unverified for one in plans):
         return 3
     return int(left)
+
+
+def say_unread(done: Sequence[Work]) -> None:
+    """On standard error, a line for everything that could not be read."""
+    for work in done:
+        for skipped in work.planned.skipped:
+            sys.stderr.write(safe(skipped_text(skipped)) + "\n")
 
 
 def _one(
@@ -140,6 +159,7 @@ def _plan(
         direct=project.direct,
         keep=wishes.keep,
         prereleases=wishes.prereleases,
+        yanked=base.yanked,
         known=requires_dist(environment) if environment.kind == "installed" else {},
     )
     wanted = [one for one in found.findings if one.status == "affected" or options.strict]

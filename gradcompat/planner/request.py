@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gradcompat.model.issue import LEVELS, Issue, Level
@@ -27,6 +27,7 @@ class Request:
         keep: normalised names of packages that must not move.
         prereleases: alphas, betas and candidates may be chosen, also where none is used.
         limit: how many states the search may look at.
+        yanked: withdrawn releases by the name that records have, for where no index says so.
         known: Requires-Dist of what is installed, by normalised name and version as written; asked first.
     """
 
@@ -37,6 +38,7 @@ class Request:
     keep: frozenset[str] = frozenset()
     prereleases: bool = False
     limit: int = DEFAULT_LIMIT
+    yanked: Mapping[str, Sequence[str]] = field(default_factory=dict)
     known: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
 
     def counts(self, issue: Issue) -> bool:

@@ -245,7 +245,7 @@ class Universe:
                 if isinstance(remedy, VersionRemedy) and self.canonical(remedy.package) == canonical:
                     found |= {low[0] for low, _ in remedy.versions.intervals if low is not None and low[1] == BELOW}
                     found |= {high[0] for _, high in remedy.versions.intervals if high is not None and high[1] == ABOVE}
-        return found
+        return found - {Version(one) for one in self.request.yanked.get(canonical, ())}
 
     # Requirements
 

@@ -18,8 +18,15 @@ class Line:
     reasons: tuple[str, ...]
 
 
-def write(head: Sequence[str], lines: Sequence[Line], out: TextIO) -> None:
-    """Write the file; what comes from elsewhere cannot leave its comment."""
+def write(head: Sequence[str], lines: Sequence[Line], out: TextIO, *, complete: bool = True) -> None:
+    """Write the file; what comes from elsewhere cannot leave its comment.
+
+    Args:
+        head: sentences to begin with.
+        lines: the constraints.
+        out: where to.
+        complete: everything that was asked for could be read, so that no line means that none is needed.
+    """
     for sentence in head:
         out.write(f"# {safe(sentence)}\n")
     for line in lines:
@@ -27,5 +34,5 @@ def write(head: Sequence[str], lines: Sequence[Line], out: TextIO) -> None:
         for reason in line.reasons:
             out.write(f"# {safe(reason)}\n")
         out.write(f"{line.package}{line.specifier}\n")
-    if not lines:
+    if complete and not lines:
         out.write("# nothing has to be constrained\n")

@@ -35,7 +35,8 @@ def _planned(planned: Planned, report: PlanReport, columns: int, out: TextIO) ->
 def _head(planned: Planned, report: PlanReport) -> str:
     plan = planned.plan
     if plan is None:
-        return f"nothing at level {report.level} or above has to change"
+        seen = " of what could be read" if planned.skipped else ""
+        return f"nothing{seen} at level {report.level} or above has to change"
     changes = summary(plan)
     if plan.complete:
         return changes

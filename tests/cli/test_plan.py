@@ -167,6 +167,21 @@ def test_what_cannot_be_read_is_said_and_nothing_is_planned(project: Path) -> No
     assert "missing.lock" in result.stdout
 
 
+def test_nothing_is_said_to_be_right_that_could_not_be_read(project: Path) -> None:
+    (project / "empty.txt").write_bytes(b"")
+    (project / "half.txt").write_text("transformers==4.57.6\n-r gone.txt\n", "utf-8")
+    for command in ("fix", "constraints"):
+        nothing = run(command, "empty.txt")
+        assert (nothing.exit_code, nothing.stdout, nothing.stderr) == (2, "", "not checked: empty.txt: is empty\n")
+        half = run(command, "half.txt")
+        assert half.exit_code == 3
+        assert half.stderr.startswith("not checked: half.txt:2: ")
+        assert "nothing has to" not in half.output
+    assert "# not checked: half.txt:2: " in run("constraints", "half.txt").stdout
+    planned = run("plan", "half.txt").stdout
+    assert planned.startswith("half.txt: nothing of what could be read at level error or above has to change\n")
+
+
 def test_three_questions_at_once_are_refused(project: Path) -> None:
     with pytest.raises(UsageError, match="three different questions"):
         run("constraints", "requirements.txt", "--all")
