@@ -2,10 +2,10 @@
 
     python benchmarks/probes.py --python base/bin/python [--cells transformers --versions '>=5.20' --layers DIR]
 
-`--python` is an interpreter with torch and, for the first part, transformers and peft. The first part runs every probe
-that can run there on the CPU in one process, and imports the three alone, in turns; it prints the ratio of the time,
-the peak of the memory and what the runner itself costs. With `--cells` the second part measures releases whose layers
-are there already, with all their probes, into a scratch folder.
+`--python` is an interpreter with torch and, for the first part, transformers and peft. The first part runs
+`gradcompat probe`, every probe that applies to what is installed there, and imports the three alone, in turns; it
+prints the ratio of the time, the peak of the memory and what the runner itself costs. With `--cells` the second part
+measures releases whose layers are there already, with all their probes, into a scratch folder.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from pathlib import Path
 
 from gradcompat.model.probe import ProbeSpec
 from gradcompat.probes.runner import Interpreter, Job, run
-from gradcompat.recipes.table import RECIPES
 
 IMPORTS = "import torch, transformers, peft"
 NOTHING = "def measure(parameters, device, seed):\n    return {'nothing': 1}\n"
@@ -36,7 +35,6 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     options.add_argument("--python", required=True, type=Path, help="an interpreter with torch")
     options.add_argument("--runs", type=int, default=3, help="processes of each kind")
-    options.add_argument("--layer", action="append", default=[], type=Path, help="a folder that stands before its own")
     options.add_argument("--cells", metavar="PACKAGE", help="only this: measure releases of a package")
     options.add_argument("--versions", default="*", help="which releases of it")
     options.add_argument("--layers", type=Path, help="where they are laid down")
@@ -44,9 +42,8 @@ def main() -> None:
     if arguments.cells:
         cells(arguments.python, arguments.cells, arguments.versions, arguments.layers)
         return
-    interpreter = Interpreter(path=arguments.python, layers=tuple(arguments.layer), bytecode=True)
     overhead(arguments.python, arguments.runs)
-    against_imports(interpreter, arguments.runs)
+    against_imports(arguments.python, arguments.runs)
 
 
 def spent(work: Callable[[], object]) -> tuple[float, float]:
@@ -82,31 +79,27 @@ def overhead(python: Path, runs: int) -> None:
     )
 
 
-def against_imports(interpreter: Interpreter, runs: int) -> None:
-    """The first variant of every recipe that the interpreter has the packages for, against the imports alone."""
-    jobs = [
-        Job(
-            spec=ProbeSpec(name=recipe.name, parameters=parameters), recipe=recipe.module, devices=recipe.devices,
-            environment=recipe.environment, alone=recipe.alone, seconds=recipe.seconds,
-        )
-        for recipe in RECIPES
-        if "cpu" in recipe.devices
-        for parameters in recipe.variants[:1] or ({},)
-    ]  # fmt: skip
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, interpreter.layers))}
-    command = [str(interpreter.path), "-c", IMPORTS]
+def against_imports(python: Path, runs: int) -> None:
+    """Every probe of the records that speak of what is installed there, against the imports alone."""
+    command = [sys.executable, "-m", "gradcompat", "probe", "--python", str(python), "--device", "cpu"]
+    bare = [str(python), "-c", IMPORTS]
     probing, importing = [], []
-    states: list[str] = []
+    printed = ""
+
+    def probe() -> None:
+        nonlocal printed
+        printed = subprocess.run([*command, "--format", "json"], check=False, capture_output=True, text=True).stdout
+
     for _ in range(runs):
-        probing.append(spent(lambda: states.extend(one.state for one in run(jobs, interpreter))))
-        importing.append(spent(partial(subprocess.run, command, check=True, env=environment)))
+        probing.append(spent(probe))
+        importing.append(spent(partial(subprocess.run, bare, check=True)))
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     (wall, processor), (import_wall, import_processor) = middle(probing), middle(importing)
-    last = states[-len(jobs) :]
-    counted = ", ".join(f"{last.count(state)} {state}" for state in dict.fromkeys(last))
+    outcomes = [result["outcome"] for result in json.loads(printed)["results"]]
+    counted = ", ".join(f"{outcomes.count(outcome)} {outcome}" for outcome in dict.fromkeys(outcomes))
     print(
-        f"{len(jobs)} probes ({counted}) / `{IMPORTS}`: {wall / import_wall:.2f} (reach 3, aim at 2): {wall:.1f} s / "
-        f"{import_wall:.1f} s; of processor time {processor / import_processor:.2f}: {processor:.1f} s / "
+        f"{len(outcomes)} probes ({counted}) / `{IMPORTS}`: {wall / import_wall:.2f} (reach 3, aim at 2): "
+        f"{wall:.1f} s / {import_wall:.1f} s; of processor time {processor / import_processor:.2f}: {processor:.1f} s / "
         f"{import_processor:.1f} s; peak of one process {peak:.0f} MB (wanted: 2048)"
     )
 
