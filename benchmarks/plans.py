@@ -23,6 +23,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from packaging.markers import InvalidMarker, Marker
 from packaging.version import InvalidVersion, Version
 
 PYTHON = "3.11"
@@ -246,12 +247,25 @@ def sets_of(path: Path, plan: dict[str, object]) -> tuple[list[str], list[str]]:
     pins: dict[str, str] = {}
     for package in listed["packages"]:
         version = public(package["version"])
-        if package["source"] == "registry" and version is not None and not (package["marker"] or "").count("win32"):
+        if package["source"] == "registry" and version is not None and holds(package["marker"]):
             pins[package["name"]] = version
     moved = {change["package"]: change["version_to"] for change in plan["changes"]}  # type: ignore[attr-defined]
     return [f"{name}=={version}" for name, version in pins.items()], [
         f"{name}=={version}" for name, version in {**pins, **moved}.items()
     ]
+
+
+def holds(marker: str | None) -> bool:
+    """Is an entry with this marker installed where plans are made for?"""
+    if marker is None:
+        return True
+    host = {"python_version": PYTHON, "python_full_version": f"{PYTHON}.0", "sys_platform": "linux", "os_name": "posix",
+            "platform_system": "Linux", "platform_machine": "x86_64", "implementation_name": "cpython",
+            "platform_python_implementation": "CPython", "extra": ""}  # fmt: skip
+    try:
+        return Marker(marker).evaluate(host)
+    except InvalidMarker:
+        return True
 
 
 def public(version: str | None) -> str | None:

@@ -99,8 +99,8 @@ def against_imports(python: Path, runs: int) -> None:
     counted = ", ".join(f"{outcomes.count(outcome)} {outcome}" for outcome in dict.fromkeys(outcomes))
     print(
         f"{len(outcomes)} probes ({counted}) / `{IMPORTS}`: {wall / import_wall:.2f} (reach 3, aim at 2): "
-        f"{wall:.1f} s / {import_wall:.1f} s; of processor time {processor / import_processor:.2f}: {processor:.1f} s / "
-        f"{import_processor:.1f} s; peak of one process {peak:.0f} MB (wanted: 2048)"
+        f"{wall:.1f} s / {import_wall:.1f} s; of processor time {processor / import_processor:.2f}: "
+        f"{processor:.1f} s / {import_processor:.1f} s; peak of one process {peak:.0f} MB (wanted: 2048)"
     )
 
 

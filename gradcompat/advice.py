@@ -2,8 +2,8 @@
 
 Nothing else decides whether a remedy is good: one that leaves the finding, or that leads into another issue, is passed
 over for the next. A change of the training code cannot be tried here, and says so. The order is the planner's, so far
-as it can be followed without looking up what a release requires: where one package is all that has to move for a
-finding, this is the first line of its plan.
+as it can be followed for one finding alone and without looking up what a release requires. A check takes this where it
+makes no plan: over many files, and for what no plan has to cure.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from packaging.version import Version
 from gradcompat.matcher import MAX_CHOICES, Names, key_of, match
 from gradcompat.model.environment import Environment, Location, Package, Setting
 from gradcompat.model.finding import Advice, Finding
-from gradcompat.model.issue import CodeRemedy, Issue, PackageTerm, SettingRemedy, VersionRemedy
+from gradcompat.model.issue import CodeRemedy, InstallRemedy, Issue, PackageTerm, SettingRemedy, VersionRemedy
 from gradcompat.phrases import joined, line_with
 from gradcompat.versions import ABOVE, BELOW, Cut, VersionSet, parse_version, step
 
@@ -58,7 +58,7 @@ def advise(
     remedies = finding.issue.remedies
     if not remedies:
         return None  # what is only worth knowing has none, and nobody has to move for it
-    code = next((_untried(remedy) for remedy in remedies if isinstance(remedy, CodeRemedy)), None)
+    code = next((_untried(one) for one in remedies if isinstance(one, (CodeRemedy, InstallRemedy))), None)
     if len(finding.packages) > MAX_CHOICES or (remedies and isinstance(remedies[0], CodeRemedy)):
         # So many entries are no lockfile that somebody works with; trying remedies on it would take too long.
         return code
@@ -152,7 +152,7 @@ class _Change:
     package: str | None = None
 
 
-def _untried(remedy: CodeRemedy) -> Advice:
+def _untried(remedy: CodeRemedy | InstallRemedy) -> Advice:
     return Advice(remedy=remedy, clears=False, target=None, introduces=())
 
 

@@ -153,6 +153,19 @@ def parse_setting(text: str) -> tuple[str, SettingValue]:
     return key, parse_value(key, value)
 
 
+def setting_of(key: str, value: object) -> tuple[str, SettingValue]:
+    """A setting from a value that a program or a TOML table has; a list or a tuple is one of several words.
+
+    Raises:
+        UsageError: if the key is not in the vocabulary or the value is not of its type.
+    """
+    if isinstance(value, list | tuple):
+        text = ",".join(map(str, value))
+    else:
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+    return parse_setting(f"{key}={text}")
+
+
 def parse_value(key: str, value: str) -> SettingValue:
     """The value of a known key, from text.
 

@@ -26,6 +26,8 @@ app = typer.Typer(
 knowledge = typer.Typer(help="Work on the records that gradcompat knows.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(knowledge, name="knowledge")
 
+ISSUES = "knowledge/issues.yaml"
+
 Targets = Annotated[
     list[str] | None,
     typer.Argument(
@@ -108,7 +110,21 @@ def check(
     python: Python = None,
     contexts: ContextFiles = None,
     facts: Set = None,
-    form: Format = "text",
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="How to print the result: text, json, markdown, html, sarif, github, gitlab, junit, cyclonedx-vex or "
+            "openvex.  [default: text]",
+        ),
+    ] = None,
+    outputs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--output", metavar="FORMAT=FILE", help="Write the result into a file as well; `-` prints it. Repeatable."
+        ),
+    ] = None,
     fail_on: Annotated[
         str | None,
         typer.Option(
@@ -142,6 +158,8 @@ def check(
 
       gradcompat check uv.lock --set training.gradient_accumulation_steps=8
 
+      gradcompat check . --output sarif=gradcompat.sarif --output github=-
+
       pip list | gradcompat check -
     """
     from gradcompat.cli.check import run
@@ -153,6 +171,7 @@ def check(
             contexts=contexts or [],
             facts=facts or [],
             form=form,
+            outputs=outputs or [],
             fail_on=fail_on,
             strict=strict,
             only=only or [],
@@ -473,11 +492,7 @@ Measured = Annotated[
 
 @knowledge.command("lint")
 def knowledge_lint(
-    path: Annotated[str, typer.Argument(metavar="[FILE]", help="A file of records.")] = "knowledge/issues.yaml",
-    strict: Annotated[
-        bool,
-        typer.Option("--strict", help="Also reject bounds that say `measured` without rows on both sides of them."),
-    ] = False,
+    path: Annotated[str, typer.Argument(metavar="[FILE]", help="A file of records.")] = ISSUES,
 ) -> None:
     """Check records: schema, examples through the matcher, bounds, references, traps, and what was measured.
 
@@ -485,7 +500,83 @@ def knowledge_lint(
     """
     from gradcompat.cli.knowledge import run_lint
 
-    raise typer.Exit(run_lint(path, strict=strict))
+    raise typer.Exit(run_lint(path))
+
+
+@knowledge.command("new")
+def knowledge_new(
+    path: Annotated[str, typer.Argument(metavar="[FILE]", help="The file of records.")] = ISSUES,
+    identifier: Annotated[str | None, typer.Option("--id", metavar="GC-0000")] = None,
+    packages: Annotated[
+        list[str] | None, typer.Option("--package", metavar="'NAME RANGE'", help="An affected package. Repeatable.")
+    ] = None,
+    conditions: Annotated[
+        list[str] | None,
+        typer.Option("--condition", metavar="KEY=VALUE", help="A setting, class or fact of the host. Repeatable."),
+    ] = None,
+    summary: Annotated[
+        str | None, typer.Option("--summary", metavar="TEXT", help="The symptom in one sentence.")
+    ] = None,
+    details: Annotated[str | None, typer.Option("--details", metavar="TEXT", help="The mechanism.")] = None,
+    categories: Annotated[
+        list[str] | None, typer.Option("--category", metavar="WORD", help="What it does. Repeatable.")
+    ] = None,
+    silent: Annotated[
+        bool | None, typer.Option("--silent/--loud", help="Does the run go on, wrong, without an error?")
+    ] = None,
+    basis: Annotated[
+        str | None,
+        typer.Option("--basis", metavar="measured|wheels|tags|release-notes|reported", help="How bounds are known."),
+    ] = None,
+    level: Annotated[str | None, typer.Option("--level", metavar="error|warning|note")] = None,
+    informational: Annotated[
+        bool | None, typer.Option("--informational/--defect", help="Is a note about a change that is no defect?")
+    ] = None,
+    symptoms: Annotated[
+        list[str] | None, typer.Option("--symptom", metavar="REGEX", help="What a log shows of it. Repeatable.")
+    ] = None,
+    references: Annotated[
+        list[str] | None, typer.Option("--reference", metavar="'KIND URL'", help="Where it is shown. Repeatable.")
+    ] = None,
+    remedies: Annotated[
+        list[str] | None, typer.Option("--remedy", metavar="TEXT", help="The best one first. Repeatable.")
+    ] = None,
+    evidence: Annotated[
+        list[str] | None, typer.Option("--evidence", metavar="TEXT", help="What was run or read. Repeatable.")
+    ] = None,
+) -> None:
+    """Write a new record behind the last one, with examples on both sides of each bound; what is not given is asked.
+
+    A remedy is `upgrade NAME RANGE`, `downgrade NAME RANGE`, `set KEY=VALUE`, `code WHAT TO DO` or `install WHAT GOES
+    TOGETHER`.
+
+    Exit status: 0 the record is right as far as `lint` can tell, 1 it is written and something is left, 2 wrong usage.
+
+    Examples:
+
+      gradcompat knowledge new
+
+      gradcompat knowledge new --package 'transformers >=4.49.0,<4.52.1' --condition training.packing=true
+    """
+    from gradcompat.cli.new_record import Given, run
+
+    given = Given(
+        id=identifier,
+        packages=packages or None,
+        conditions=conditions or None,
+        summary=summary,
+        details=details,
+        categories=categories or None,
+        silent=silent,
+        basis=basis,
+        level=level,
+        informational=informational,
+        symptoms=symptoms or None,
+        references=references or None,
+        remedies=remedies or None,
+        evidence=evidence or None,
+    )
+    raise typer.Exit(run(path, given))
 
 
 @knowledge.command("measure")
@@ -568,7 +659,7 @@ def knowledge_measure(
 
 @knowledge.command("compile")
 def knowledge_compile(
-    path: Annotated[str, typer.Argument(metavar="[FILE]", help="A file of records.")] = "knowledge/issues.yaml",
+    path: Annotated[str, typer.Argument(metavar="[FILE]", help="A file of records.")] = ISSUES,
 ) -> None:
     """Write the records into the package, as the JSON that `check` loads."""
     from gradcompat.cli.knowledge import run_compile
@@ -615,6 +706,172 @@ def knowledge_ranges(
     from gradcompat.cli.knowledge import run_ranges
 
     raise typer.Exit(run_ranges(package, probe, measured))
+
+
+@knowledge.command("report")
+def knowledge_report(
+    path: Annotated[str, typer.Argument(metavar="[FILE]", help="A file of records.")] = ISSUES,
+    form: Annotated[
+        str, typer.Option("--format", metavar="text|markdown|json", help="How to print the report.")
+    ] = "text",
+) -> None:
+    """Show the state of the records: by package, category and basis, the age of each horizon, what nobody checked."""
+    from gradcompat.cli.knowledge_report import run
+
+    raise typer.Exit(run(path, form))
+
+
+@knowledge.command("horizon")
+def knowledge_horizon(
+    packages: Annotated[
+        list[str] | None, typer.Argument(metavar="[PACKAGE]...", help="Only these; without one, all with records.")
+    ] = None,
+    looked_at: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--looked-at",
+            metavar="NAME==VERSION",
+            help="Write into the records that this release was looked at today. Repeatable.",
+        ),
+    ] = None,
+    update: Annotated[
+        bool, typer.Option("--update", help="Write into the records what their examples and measurements show of it.")
+    ] = False,
+    path: Annotated[str, typer.Option("--records", metavar="FILE", help="The file of records.")] = ISSUES,
+    offline: Offline = False,
+    index_url: IndexUrl = None,
+    extra_index_urls: ExtraIndexUrl = None,
+) -> None:
+    """Show the newest release of each package that was looked at, and what has appeared since.
+
+    Exit status: 0 nothing is newer, 1 something is, 2 wrong usage, 3 something could not be looked up. With --looked-at
+    or --update nothing is looked up: 0 everything has a horizon now, 1 a package has none.
+
+    Examples:
+
+      gradcompat knowledge horizon
+
+      gradcompat knowledge horizon --looked-at transformers==5.23.0
+    """
+    from gradcompat.cli.catalogues import Lookup
+    from gradcompat.cli.horizon import run, run_write
+
+    if looked_at or update:
+        if packages:
+            raise UsageError("--looked-at and --update take no package beside them")
+        raise typer.Exit(run_write(path, looked_at or [], update=update))
+    lookup = Lookup(offline=offline, index_url=index_url, extra_index_urls=extra_index_urls or [])
+    raise typer.Exit(run(packages or [], lookup))
+
+
+@knowledge.command("refresh")
+def knowledge_refresh(
+    package: Annotated[str, typer.Argument(metavar="PACKAGE", help="The package whose new releases are looked at.")],
+    python: Annotated[
+        str | None, typer.Option("--python", metavar="PATH", help="The interpreter below all releases; it has torch.")
+    ] = None,
+    device: Annotated[str, typer.Option("--device", metavar="cpu|cuda[:N]", help="Where to train.")] = "cpu",
+    jobs: Annotated[int, typer.Option("--jobs", min=1, max=64, help="How many releases at a time.")] = 2,
+    layers: Annotated[
+        str | None, typer.Option("--layers", metavar="DIR", help="Where releases are laid down, and found again.")
+    ] = None,
+    folder: Annotated[
+        str, typer.Option("--output", metavar="DIR", help="Where the measurements are kept.")
+    ] = "knowledge/measured",
+    offline: Offline = False,
+    index_url: IndexUrl = None,
+    extra_index_urls: ExtraIndexUrl = None,
+) -> None:
+    """Look at new releases: run the probes of a package in all that nobody has looked at, and list what that changes.
+
+    Measurements are kept as `knowledge measure` keeps them. A record that one contradicts is listed with what was
+    measured: its range ends there, or has to be longer. Open records without a probe are listed, too: somebody has to
+    read them.
+
+    Exit status: 0 every range holds, 1 one does not, 2 wrong usage, 3 something could not be measured.
+
+    Examples:
+
+      gradcompat knowledge refresh transformers --python base/bin/python
+    """
+    from gradcompat.cli.catalogues import Lookup
+    from gradcompat.cli.refresh import run
+
+    raise typer.Exit(
+        run(
+            package,
+            python=python,
+            device=device,
+            jobs=jobs,
+            layers=layers,
+            folder=folder,
+            lookup=Lookup(offline=offline, index_url=index_url, extra_index_urls=extra_index_urls or []),
+        )
+    )
+
+
+@knowledge.command("export")
+def knowledge_export(
+    form: Annotated[
+        str, typer.Option("--format", metavar="osv|renovate|dependabot", help="For which tool.", show_default=False)
+    ],
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output", metavar="DIR|FILE|-", help="A folder for the records of OSV, a file for the others; `-` prints."
+        ),
+    ] = "-",
+) -> None:
+    """Write the records for other tools: OSV advisories, a Renovate preset, or a list for Dependabot to ignore.
+
+    Those tools know versions and nothing of a training. So they are told of a release only where it is wrong whatever
+    else there is; what hangs on a setting, a model or another package stands in the advisory, in words and as data.
+
+    Examples:
+
+      gradcompat knowledge export --format osv --output advisories
+
+      gradcompat knowledge export --format renovate > renovate-preset.json
+
+      gradcompat knowledge export --format dependabot
+    """
+    from gradcompat.cli.export import run
+
+    raise typer.Exit(run(form, output))
+
+
+@knowledge.command("serve")
+def knowledge_serve(
+    host: Annotated[
+        str, typer.Option("--host", metavar="ADDRESS", help="The address to listen on, of this machine alone.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port; 0 takes a free one.")
+    ] = 8573,
+    conditional: Annotated[
+        bool,
+        typer.Option("--conditional", help="Also answer with records that hang on something else, and say on what."),
+    ] = False,
+) -> None:
+    """Answer auditors of this machine as osv.dev does: `uv audit`, `pip-audit` and the like.
+
+    A query is about one version of one package, so it gets the records whose range claims that version whatever the
+    training and the other packages are. Most defects hang on more: with --conditional a query also gets those, and
+    their summary ends with the condition. Whether it holds, `gradcompat check` finds out, and no auditor.
+
+    `/v1/query`, `/v1/querybatch` and `/v1/vulns/ID` are answered. The address is printed in one line; Ctrl-C ends it.
+
+    Examples:
+
+      gradcompat knowledge serve
+
+      uv audit --no-cache --service-url http://127.0.0.1:8573
+
+      pip-audit -r requirements.txt -s osv --osv-url http://127.0.0.1:8573/v1/query
+    """
+    from gradcompat.cli.serve import run
+
+    raise typer.Exit(run(host, port, conditional=conditional))
 
 
 @knowledge.command("snapshot")

@@ -16,6 +16,7 @@ from gradcompat.advice import advise
 from gradcompat.defaults import defaults_of
 from gradcompat.errors import IndexUnavailable, NotFound, SourceError
 from gradcompat.formats.document import Document, decode, read_document
+from gradcompat.knowledge.horizon import newer
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.matcher import match
 from gradcompat.model.context import Context
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 _STATUSES = ("affected", "conditional", "not_affected")
 _OWN_PROJECT = frozenset({"editable", "virtual", "directory", "path"})
-# Below this many files a second process costs more to start than it saves.
+# Below this many files a second process costs more to start than it saves; above it a plan for each takes too long.
 _FILES_FOR_PROCESSES = 16
 _CONTEXT_SUFFIXES = frozenset({".yaml", ".yml", ".json", ".sh", ".bash", ".slurm", ".sbatch", ".sb", ".py", ".ipynb"})
 
@@ -212,8 +213,9 @@ def audit_all(asked: Asked, base: KnowledgeBase, options: Options) -> list[Audit
     tasks = list(zip(asked.sources, runs, strict=True))
     files = sum(isinstance(source, File) for source in asked.sources)
     processors = os.cpu_count() or 1
-    if files < _FILES_FOR_PROCESSES or processors == 1:
-        return [audit(source, contexts, base, options) for source, contexts in tasks]
+    many = files >= _FILES_FOR_PROCESSES
+    if not many or processors == 1:
+        return [audit(source, contexts, base, options, planning=not many) for source, contexts in tasks]
     from concurrent.futures import ProcessPoolExecutor
 
     with ProcessPoolExecutor(processors, initializer=_prepare, initargs=(options,)) as pool:
@@ -236,17 +238,33 @@ def _prepare(options: Options) -> None:
 
 
 def _audit_here(task: tuple[Source, tuple[Context, ...]]) -> Audit:
-    return audit(*task, *_worker)
+    return audit(*task, *_worker, planning=False)
 
 
-def audit(source: Source, contexts: tuple[Context, ...], base: KnowledgeBase, options: Options) -> Audit:
-    """Read one source, match it with each training run and advise; what cannot be read is an audit that says so."""
+def audit(
+    source: Source,
+    contexts: tuple[Context, ...],
+    base: KnowledgeBase,
+    options: Options,
+    *,
+    planning: bool = True,
+) -> Audit:
+    """Read one source, match it with each training run and advise; what cannot be read is an audit that says so.
+
+    Args:
+        source: what was asked for.
+        contexts: the training runs of it.
+        base: the records.
+        options: what counts.
+        planning: advise what a plan does; else the nearest change that cures each finding alone.
+    """
     try:
         environment = environment_of(source)
     except SourceError as error:
         shown = source.shown if not isinstance(source, Environment) else source.source
         return _unread(shown, error)
-    return _audited(environment, contexts, base, options)
+    path = source.path if isinstance(source, File) else None
+    return _audited(environment, contexts, path, base, options, planning=planning)
 
 
 def environment_of(source: Source) -> Environment:
@@ -291,13 +309,24 @@ def with_facts(environment: Environment, stated: Sequence[tuple[str, SettingValu
     return replace(environment, settings=tuple(settings), virtual=virtual, python=python, platform=platform)
 
 
-def _audited(environment: Environment, contexts: tuple[Context, ...], base: KnowledgeBase, options: Options) -> Audit:
+def _audited(
+    environment: Environment,
+    contexts: tuple[Context, ...],
+    path: Path | None,
+    base: KnowledgeBase,
+    options: Options,
+    *,
+    planning: bool,
+) -> Audit:
     found = matched(environment, contexts, base, options)
+    planned = _planned(environment, found, path, base, options) if planning else {}
     advised = tuple(
         Advised(
             finding=finding,
             # Trying the remedies of all that may be takes longer than matching, and only what is needs one.
-            advice=_advised(finding, found, base) if finding.status == "affected" else None,
+            advice=planned.get(finding.issue.id) or _advised(finding, found, base)
+            if finding.status == "affected"
+            else None,
         )
         for finding in found.findings
         if options.show_all or finding.status != "not_affected"
@@ -310,7 +339,26 @@ def _audited(environment: Environment, contexts: tuple[Context, ...], base: Know
         findings=advised,
         skipped=(*environment.skipped, *_missing_versions(environment, base)),
         contexts=tuple(context.source for context in contexts),
+        newer=newer(environment, found.issues, base),
     )
+
+
+def _planned(
+    environment: Environment, found: Matched, path: Path | None, base: KnowledgeBase, options: Options
+) -> dict[str, Advice]:
+    """What a plan does about each finding; nothing where none has to be made."""
+    least = LEVELS.index(options.fail_on or "note")
+    counting = (one for one in found.findings if one.status == "affected" and LEVELS.index(one.issue.level) >= least)
+    if not any(one.issue.remedies for one in counting):
+        return {}
+    try:
+        snapshot = _snapshot()
+    except IndexUnavailable:
+        return {}
+    # Planning takes as long as all the rest of a check, which most environments need not pay for.
+    from gradcompat.cli.first_lines import first_lines
+
+    return first_lines(environment, found, path, base, snapshot, options)
 
 
 def _advised(finding: Finding, found: Matched, base: KnowledgeBase) -> Advice | None:

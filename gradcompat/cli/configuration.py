@@ -7,8 +7,7 @@ from typing import Any
 
 from gradcompat.errors import SourceError, UsageError
 from gradcompat.model.environment import SettingValue
-from gradcompat.phrases import value_text
-from gradcompat.vocabulary import parse_setting
+from gradcompat.vocabulary import setting_of
 
 _TABLE = b"[tool.gradcompat"
 _KEYS = {"fail-on": str, "ignore": list, "only": list, "strict": bool, "settings": dict}
@@ -68,8 +67,7 @@ def _flat(settings: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
 
 
 def _setting(key: str, value: Any, path: str) -> tuple[str, SettingValue]:
-    text = ",".join(map(str, value)) if isinstance(value, list) else value_text(value)
     try:
-        return parse_setting(f"{key}={text}")
+        return setting_of(key, value)
     except UsageError as error:
         raise UsageError(error.message, path=path, hint=error.hint) from None

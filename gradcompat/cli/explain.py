@@ -111,7 +111,8 @@ def _issue(issue: Issue, out: TextIO) -> None:
         out.write(wrapped(text, columns, "  or " if index else "  ", "    ") + "\n")
     _section("Shows as", list(issue.symptoms), columns, out)
     _section("What to do, in order", [remedy_text(remedy) for remedy in issue.remedies], columns, out)
-    _section(f"Evidence (ranges: {issue.range_basis})", list(issue.evidence), columns, out)
+    bases = [issue.range_basis, *(f"{one.package} {one.versions}: {one.basis}" for one in issue.bounds)]
+    _section(f"Evidence (ranges: {'; '.join(bases)})", list(issue.evidence), columns, out)
     _measured(issue, columns, out)
     references = [f"{reference.type.lower()}: {reference.url}" for reference in issue.references]
     _section("References", references, columns, out)

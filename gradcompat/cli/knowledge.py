@@ -34,12 +34,11 @@ _MATRICES = {
 }
 
 
-def run_lint(path: str, *, strict: bool = False) -> int:
-    """Print every problem, and every bound that says that it was measured and that no rows prove.
+def run_lint(path: str) -> int:
+    """Print every problem, bounds that say that they were measured and that no rows prove among them.
 
     Args:
         path: the file of records; the rows stand in the folder `measured` beside it.
-        strict: bounds without rows are problems too.
 
     Returns:
         1 if there is a problem.
@@ -49,18 +48,12 @@ def run_lint(path: str, *, strict: bool = False) -> int:
     """
     authored = read(Path(path))
     rows = read_rows(Path(path).parent / FOLDER)
-    problems = lint(authored, rows)
-    unproved = unproved_bounds(authored, rows)
-    for problem in (*problems, *(unproved if strict else ())):
+    problems = (*lint(authored, rows), *unproved_bounds(authored, rows))
+    for problem in problems:
         sys.stdout.write(f"{problem}\n")
-    count = len(problems) + (len(unproved) if strict else 0)
-    found = counted(count, "problem") if count else "no problems"
+    found = counted(len(problems), "problem") if problems else "no problems"
     sys.stdout.write(f"{counted(len(authored.records), 'record')}, {counted(len(rows), 'measurement')}, {found}\n")
-    if unproved and not strict:
-        records = len({problem.record for problem in unproved})
-        says = "record says" if records == 1 else "records say"
-        sys.stdout.write(f"{records} {says} `measured` without rows on both sides of each bound: --strict lists them\n")
-    return 1 if count else 0
+    return 1 if problems else 0
 
 
 def run_compile(path: str) -> int:
@@ -72,7 +65,7 @@ def run_compile(path: str) -> int:
     """
     authored = read(Path(path))
     rows = read_rows(Path(path).parent / FOLDER)
-    problems = lint(authored, rows)
+    problems = (*lint(authored, rows), *unproved_bounds(authored, rows))
     if problems:
         raise InvalidIssue(
             counted(len(problems), "problem"), path=path, hint=f"`gradcompat knowledge lint {path}` lists them"

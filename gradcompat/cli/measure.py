@@ -26,7 +26,7 @@ from gradcompat.model.release import Catalogue, Release
 from gradcompat.names import normalise
 from gradcompat.phrases import counted
 from gradcompat.probes.bisection import to_measure
-from gradcompat.probes.layers import Base, Origin, describe
+from gradcompat.probes.layers import Base, Laying, Origin, describe
 from gradcompat.probes.matrix import Task, asked_cell, digest, measure, measured, tasks
 from gradcompat.probes.pool import interrupt, pool, work
 from gradcompat.recipes.judging import judge, wrong_values
@@ -184,7 +184,8 @@ def run(
     if not _DEVICE.fullmatch(device):
         raise UsageError(f"`--device {device}` is not known", hint="known: cpu, cuda, cuda:N, mps, xpu, xpu:N")
     specs = specs_of(name, probes, load())
-    cache = Path(layers) if layers is not None else _default_cache()
+    # Probes run in folders of their own.
+    cache = Path(layers).absolute() if layers is not None else _default_cache()
     kept = Path(folder)
     rows = list(read_rows(kept)) if kept.is_dir() else []
     if again:
@@ -199,16 +200,17 @@ def run(
                 raise UsageError(f"{catalogue.described} has no release of `{name}` in `{versions}`")
             held = _held(name, beside, catalogue)
             _say(f"{counted(len(releases), 'release')} of {name}, {counted(len(specs), 'probe')}")
+            origin = Origin(
+                index_url=lookup.index_url,
+                extra_index_urls=tuple(lookup.extra_index_urls),
+                offline=lookup.offline,
+            )
             this = _Run(
                 specs=specs,
                 releases=releases,
                 base=base,
-                catalogue=catalogue,
-                origin=Origin(
-                    index_url=lookup.index_url,
-                    extra_index_urls=tuple(lookup.extra_index_urls),
-                    offline=lookup.offline,
-                ),
+                catalogue=Laying(catalogue=catalogue, base=base, cache=cache, origin=origin),
+                origin=origin,
                 cache=cache,
                 folder=kept,
                 held=held,

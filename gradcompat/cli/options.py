@@ -38,15 +38,20 @@ def options_of(
     stated.update(map(parse_setting, facts))
     return Options(
         settings=tuple(stated.items()),
-        only=_ids(only or kept.get("only", []), base),
-        ignore=_ids([*ignore, *kept.get("ignore", [])], base),
+        only=ids_of(only or kept.get("only", []), base),
+        ignore=ids_of([*ignore, *kept.get("ignore", [])], base),
         fail_on=_LEVELS[level],
         strict=strict or kept.get("strict", False),
         show_all=show_all,
     )
 
 
-def _ids(identifiers: Sequence[str], base: KnowledgeBase) -> frozenset[str]:
+def ids_of(identifiers: Sequence[str], base: KnowledgeBase) -> frozenset[str]:
+    """Ids of records as they are written.
+
+    Raises:
+        UsageError: if there is no such record.
+    """
     known = {record["id"] for record in base.records}
     ids = frozenset(identifier.upper() for identifier in identifiers)
     for identifier in sorted(ids - known):

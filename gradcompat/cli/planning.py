@@ -127,7 +127,7 @@ def _one(
         return Work(source=source, environment=None, found=None, project=Project(), planned=nothing)
     found = matched(environment, contexts, base, options)
     project = project_of(environment, source.path if isinstance(source, File) else None)
-    made = _plan(environment, found, project, base, catalogue, options, wishes)
+    made = plan_of(environment, found, project, base, catalogue, options, wishes)
     named = _named(made, base)
     planned = Planned(
         source=environment.source,
@@ -142,7 +142,7 @@ def _one(
     return Work(source=source, environment=environment, found=found, project=project, planned=planned)
 
 
-def _plan(
+def plan_of(
     environment: Environment,
     found: Matched,
     project: Project,
@@ -150,7 +150,10 @@ def _plan(
     catalogue: Catalogue,
     options: Options,
     wishes: Wishes,
+    *,
+    alternatives: bool = True,
 ) -> Plan | None:
+    """The plan of one environment; None where nothing has to change."""
     stated = with_facts(environment, options.settings)
     request = Request(
         target=target_of(stated),
@@ -167,7 +170,9 @@ def _plan(
         return None
     # A plan may lead to packages that the environment does not have, so that every record counts.
     runs = tuple(replace(run, packages=environment.packages) for run in found.runs.values())
-    return plan(stated, wanted, base.in_force(), base.names, catalogue, request, runs=runs)
+    return plan(
+        stated, wanted, base.in_force(), base.names, catalogue, request, runs=runs, with_alternatives=alternatives
+    )
 
 
 def _command(environment: Environment, source: Source, project: Project, made: Plan | None) -> tuple[str, ...]:

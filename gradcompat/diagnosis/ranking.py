@@ -17,7 +17,7 @@ from gradcompat.matcher import Names, key_of, match
 from gradcompat.model.diagnosis import Diagnosis, Observation, RuledOut, Seen
 from gradcompat.model.environment import Environment, Location, SettingValue
 from gradcompat.model.finding import Finding
-from gradcompat.model.issue import CodeRemedy, Issue, PackageTerm, SettingRemedy, VersionRemedy
+from gradcompat.model.issue import CodeRemedy, InstallRemedy, Issue, PackageTerm, SettingRemedy, VersionRemedy
 from gradcompat.phrases import entry_text, joined, value_text, versions_text
 from gradcompat.truth import Truth
 from gradcompat.versions import ALL, locate
@@ -361,7 +361,7 @@ def _tries(issue: Issue) -> list[str]:
                 changes.append(f"{package} {versions_text(versions)}")
             case SettingRemedy(key=key, value=value):
                 changes.append(f"{key} {value_text(value)}")
-            case CodeRemedy():
+            case CodeRemedy() | InstallRemedy():
                 pass
     return [f"whether it goes away with {joined(tuple(changes[:_MOST_CHANGES]))}"] if changes else []
 

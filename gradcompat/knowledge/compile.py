@@ -14,6 +14,7 @@ from gradcompat.knowledge.schema import (
     COMPARISON,
     CodeRemedy,
     Combination,
+    InstallRemedy,
     Record,
     SettingRemedy,
     VersionRemedy,
@@ -39,6 +40,7 @@ def compile_records(authored: Authored) -> dict[str, Any]:
         "families": families,
         "conda": {other: name for name, facts in authored.packages.items() for other in facts.conda},
         "yanked": {name: facts.yanked for name, facts in authored.packages.items() if facts.yanked},
+        "horizon": {name: [one.version, one.date] for name, one in sorted(authored.horizon.items())},
         "by_package": dict(sorted(by_package.items())),
         "issues": issues,
     }
@@ -66,6 +68,7 @@ def compile_record(record: Record) -> dict[str, Any]:
         "remedies": [_remedy(remedy) for remedy in record.remedies],
         "references": [[reference.type, reference.url] for reference in record.references],
         "range_basis": record.range_basis,
+        "bounds": [[one.package, one.bound, one.basis] for one in record.bounds],
         "evidence": record.evidence,
         "withdrawn": record.withdrawn,
         "probes": [[probe.name, probe.parameters, probe.quantities] for probe in record.probes],
@@ -98,7 +101,7 @@ def _setting(key: str, value: Any) -> list[Any]:
     return ["compare", key, match[1], number(match[2])]
 
 
-def _remedy(remedy: VersionRemedy | SettingRemedy | CodeRemedy) -> list[Any]:
+def _remedy(remedy: VersionRemedy | SettingRemedy | CodeRemedy | InstallRemedy) -> list[Any]:
     match remedy:
         case VersionRemedy():
             return [remedy.kind, remedy.package, remedy.versions, remedy.note]
@@ -106,3 +109,5 @@ def _remedy(remedy: VersionRemedy | SettingRemedy | CodeRemedy) -> list[Any]:
             return ["setting", remedy.key, remedy.value, remedy.note]
         case CodeRemedy():
             return ["code", remedy.text]
+        case InstallRemedy():
+            return ["install", remedy.text]

@@ -7,7 +7,7 @@ does not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from packaging.version import Version
 
@@ -17,7 +17,7 @@ from gradcompat.model.issue import Combination, Issue, IssueProbe, PackageTerm
 from gradcompat.model.probe import Outcome, Row
 from gradcompat.recipes.judging import judge
 from gradcompat.recipes.table import recipe_of
-from gradcompat.versions import Cut, VersionSet, any_of
+from gradcompat.versions import ALL, Cut, VersionSet, any_of
 
 Verdicts = Mapping[Version, Outcome]
 
@@ -77,7 +77,7 @@ def contradictions(
 
 
 def unproved(issue: Issue, rows: Mapping[str, Sequence[Row]]) -> Iterator[str]:
-    """A sentence for each bound of a record that says ``measured`` and has no row on either side of it.
+    """A sentence for each bound that a record says is ``measured`` and that has no row on either side of it.
 
     Args:
         issue: the record.
@@ -88,34 +88,55 @@ def unproved(issue: Issue, rows: Mapping[str, Sequence[Row]]) -> Iterator[str]:
     if not issue.probes:
         yield "says `measured` and has no probe"
         return
-    any_measured = False
-    for package, measured in rows.items():
-        found = [verdicts for probe in issue.probes if (verdicts := verdicts_of(measured, probe))]
-        if not found:
-            continue
-        for position, combination in enumerate(issue.affected):
-            for term in _terms(combination, package):
-                any_measured = True
-                yield from _bounds(f"affected.{position}: {package}", term.versions, found)
-    if not any_measured:
+    found = {
+        package: [verdicts for probe in issue.probes if (verdicts := verdicts_of(measured, probe))]
+        for package, measured in rows.items()
+    }
+    terms = [
+        (position, term)
+        for position, combination in enumerate(issue.affected)
+        for term in combination.terms
+        if isinstance(term, PackageTerm)
+    ]
+    if not any(found.get(term.name) for _, term in terms):
         probes = ", ".join(f"`{probe.spec}`" for probe in issue.probes)
         yield f"says `measured`, and there is no row of {probes} for its packages"
+        return
+    for position, term in terms:
+        stated = {one.versions for one in issue.bounds if one.package == term.name}
+        yield from _bounds(f"affected.{position}: {term.name}", term.versions, found.get(term.name, []), stated)
 
 
-def _bounds(where: str, versions: VersionSet, found: Sequence[Verdicts]) -> Iterator[str]:
-    """Each bound needs a probe that is reproduced in the interval and not reproduced beyond that bound."""
+def _bounds(
+    where: str, versions: VersionSet, found: Sequence[Verdicts], stated: Collection[VersionSet]
+) -> Iterator[str]:
+    """Each bound needs a probe that is reproduced in the interval and not reproduced beyond that bound.
+
+    Args:
+        where: the term, for whoever reads the sentence.
+        versions: its range.
+        found: the verdicts of each probe.
+        stated: ends that the record knows in another way, and says so.
+    """
     for index, (low, high) in enumerate(versions.intervals):
         interval = VersionSet(((low, high),))
-        showing = [one for one in found if _has(one, interval, "reproduced")]
-        if not showing:
-            yield f"{where} {interval}: says `measured`, and no row in it is reproduced"
-            continue
         previous: Cut | None = versions.intervals[index - 1][1] if index else None
         following: Cut | None = versions.intervals[index + 1][0] if index + 1 < len(versions.intervals) else None
-        if low is not None and not _right_in(showing, (previous, low)):
-            yield f"{where} {interval}: says `measured`, and no row before it is right"
-        if high is not None and not _right_in(showing, (high, following)):
-            yield f"{where} {interval}: says `measured`, and no row behind it is right"
+        open_ends = [
+            (beyond, text)
+            for end, beyond, text in (
+                (VersionSet(((low, None),)), (previous, low), "before"),
+                (VersionSet(((None, high),)), (high, following), "behind"),
+            )
+            if end != ALL and end not in stated
+        ]
+        showing = [one for one in found if _has(one, interval, "reproduced")]
+        if open_ends and not showing:
+            yield f"{where} {interval}: says `measured`, and no row in it is reproduced"
+            continue
+        for beyond, text in open_ends:
+            if not _right_in(showing, beyond):
+                yield f"{where} {interval}: says `measured`, and no row {text} it is right"
 
 
 def _right_in(found: Sequence[Verdicts], interval: tuple[Cut | None, Cut | None]) -> bool:

@@ -16,12 +16,14 @@ from gradcompat.knowledge.compile import compile_record, compile_records
 from gradcompat.knowledge.evidence import contradictions, explained, unproved
 from gradcompat.knowledge.examples import environment_from
 from gradcompat.knowledge.load import KnowledgeBase, issue_from, knowledge_from
+from gradcompat.knowledge.looked_at import spoken_of
 from gradcompat.knowledge.records import Authored, Problem
 from gradcompat.knowledge.schema import Record, VersionRemedy
 from gradcompat.matcher import Names, match
 from gradcompat.model.environment import Environment, Location
 from gradcompat.model.issue import Issue, PackageTerm
 from gradcompat.model.probe import Row
+from gradcompat.names import normalise
 from gradcompat.versions import VersionSet, parse_version
 
 
@@ -34,7 +36,7 @@ def lint(authored: Authored, rows: Iterable[Row] = ()) -> tuple[Problem, ...]:
     """
     base = knowledge_from(compile_records(authored), authored.path)
     issues = {record.id: issue_from(compile_record(record)) for record in authored.records}
-    problems = list(authored.problems)
+    problems = [*authored.problems, *_horizons(authored, base.names)]
     measured = _by_package(rows, base.names)
     ranges = explained(issues[record.id] for record in authored.records if record.withdrawn is None)
     for record in authored.records:
@@ -62,6 +64,21 @@ def unproved_bounds(authored: Authored, rows: Iterable[Row]) -> tuple[Problem, .
         if record.withdrawn is None
         for message in dict.fromkeys(unproved(issue_from(compile_record(record)), measured))
     )
+
+
+def _horizons(authored: Authored, names: Names) -> Iterator[Problem]:
+    """Each package has one, so that `check` can tell when nobody has looked at a version."""
+    for name in sorted(spoken_of(authored) - authored.horizon.keys()):
+        # Another name of a package is a problem of its record.
+        if name not in names.families:
+            message = f"horizon: has no line for {name}: `gradcompat knowledge horizon --update` writes it"
+            yield Problem(authored.path, None, None, message)
+    for name in sorted(authored.horizon):
+        if name != normalise(name):
+            yield Problem(authored.path, None, None, f"horizon: `{name}` is not normalised: write `{normalise(name)}`")
+        elif name in names.families:
+            message = f"horizon: `{name}` is another name of `{names.families[name]}`: write that one"
+            yield Problem(authored.path, None, None, message)
 
 
 def _in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:

@@ -12,8 +12,10 @@ from gradcompat.errors import KnowledgeError
 from gradcompat.matcher import Names
 from gradcompat.model.environment import Environment
 from gradcompat.model.issue import (
+    Bound,
     CodeRemedy,
     Combination,
+    InstallRemedy,
     Issue,
     IssueProbe,
     ModelTerm,
@@ -35,17 +37,21 @@ from gradcompat.versions import VersionSet
 
 FORMAT = 1
 COMPILED = Path(__file__).parent / "compiled.json"
-_NEEDED = frozenset({"date", "digest", "families", "conda", "yanked", "by_package", "issues"})
+_NEEDED = frozenset({"date", "digest", "families", "conda", "yanked", "horizon", "by_package", "issues"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnowledgeBase:
-    """What is known, with the records still as the JSON has them; :meth:`about` builds those that matter."""
+    """What is known, with the records still as the JSON has them; :meth:`about` builds those that matter.
+
+    ``horizon`` is the newest release of each package that was looked at, and the day of it.
+    """
 
     date: str
     digest: str
     names: Names
     yanked: Mapping[str, Sequence[str]]
+    horizon: Mapping[str, Sequence[str]]
     by_package: Mapping[str, Sequence[int]]
     records: Sequence[Mapping[str, Any]]
     _built: dict[int, Issue] = field(default_factory=dict, repr=False, compare=False)
@@ -109,6 +115,7 @@ def knowledge_from(data: Mapping[str, Any], path: str) -> KnowledgeBase:
         digest=data["digest"],
         names=Names(families=data["families"], conda=data["conda"]),
         yanked=data["yanked"],
+        horizon=data["horizon"],
         by_package=data["by_package"],
         records=data["issues"],
     )
@@ -129,6 +136,10 @@ def issue_from(record: Mapping[str, Any]) -> Issue:
         remedies=tuple(map(_remedy, record["remedies"])),
         references=tuple(Reference(type=kind, url=url) for kind, url in record["references"]),
         range_basis=record["range_basis"],
+        bounds=tuple(
+            Bound(package=package, versions=VersionSet.parse(bound), basis=basis)
+            for package, bound, basis in record["bounds"]
+        ),
         evidence=tuple(record["evidence"]),
         withdrawn=record["withdrawn"],
         probes=tuple(
@@ -169,4 +180,6 @@ def _remedy(remedy: Sequence[Any]) -> Remedy:
             return SettingRemedy(key=key, value=value, note=note)
         case ["code", text]:
             return CodeRemedy(text=text)
+        case ["install", text]:
+            return InstallRemedy(text=text)
     raise KnowledgeError(f"`{remedy!r}` is no remedy of format {FORMAT}")

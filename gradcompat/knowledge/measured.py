@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from gradcompat.errors import KnowledgeError
 from gradcompat.model.probe import Measurement, ProbeSpec, Row
 from gradcompat.versions import parse_version
+
+if sys.platform != "win32":
+    import fcntl
 
 FOLDER = "measured"
 _SUFFIX = ".jsonl"
@@ -54,11 +59,12 @@ def append(folder: Path, rows: Iterable[Row]) -> None:
         text = "".join(f"{_line(row)}\n" for row in added)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            _end_line(path)
-            with path.open("a", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
+            with _alone(folder):
+                _end_line(path)
+                with path.open("a", encoding="utf-8", newline="\n") as file:
+                    file.write(text)
+                    file.flush()
+                    os.fsync(file.fileno())
         except OSError as error:
             raise KnowledgeError(f"cannot be written: {error.strerror}", path=str(path)) from None
 
@@ -79,18 +85,33 @@ def tidy(folder: Path) -> None:
     Raises:
         KnowledgeError: if a file cannot be read or written; it is then as it was.
     """
-    for path in sorted(folder.glob(f"*{_SUFFIX}")):
-        latest = {row.cell: row for row in _rows(path)}
-        text = "".join(f"{_line(row)}\n" for row in sorted(latest.values(), key=_order))
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
-        try:
-            if text.encode() == path.read_bytes():
-                continue
-            temporary.write_text(text, "utf-8", newline="\n")
-            temporary.replace(path)
-        except OSError as error:
-            temporary.unlink(missing_ok=True)
-            raise KnowledgeError(f"cannot be written: {error.strerror}", path=str(path)) from None
+    with _alone(folder):
+        for path in sorted(folder.glob(f"*{_SUFFIX}")):
+            latest = {row.cell: row for row in _rows(path)}
+            text = "".join(f"{_line(row)}\n" for row in sorted(latest.values(), key=_order))
+            temporary = path.with_name(f".{path.name}.{os.getpid()}")
+            try:
+                if text.encode() == path.read_bytes():
+                    continue
+                temporary.write_text(text, "utf-8", newline="\n")
+                temporary.replace(path)
+            except OSError as error:
+                temporary.unlink(missing_ok=True)
+                raise KnowledgeError(f"cannot be written: {error.strerror}", path=str(path)) from None
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """No other run writes into the folder meanwhile: what it added between reading and renaming would be gone."""
+    if sys.platform == "win32":
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _line(row: Row) -> str:

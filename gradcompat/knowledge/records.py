@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from gradcompat.errors import KnowledgeError, Malformed
 from gradcompat.formats.yaml_nodes import Mapping, Node, Scalar, Sequence, parse
-from gradcompat.knowledge.schema import Knowledge, PackageFacts, Record
+from gradcompat.knowledge.schema import Horizon, Knowledge, PackageFacts, Record
 
 Plain = None | bool | int | float | str | list[Any] | dict[str, Any]
 
@@ -36,6 +36,7 @@ class Authored:
     path: str
     date: str
     packages: dict[str, PackageFacts]
+    horizon: dict[str, Horizon]
     records: tuple[Record, ...]
     lines: dict[str, int]
     problems: tuple[Problem, ...]
@@ -73,7 +74,7 @@ def read(path: Path) -> Authored:
     try:
         whole = Knowledge.model_validate({**head, "issues": []})
     except ValidationError as error:
-        problems += [Problem(shown, top.line, None, message) for message in _messages(error)]
+        problems += [Problem(shown, top.line, None, message) for message in messages(error)]
         whole = Knowledge(date="1970-01-01", issues=[])
     records: list[Record] = []
     lines: dict[str, int] = {}
@@ -84,14 +85,14 @@ def read(path: Path) -> Authored:
         try:
             record = Record.model_validate(content)
         except ValidationError as error:
-            problems += [Problem(shown, node.line, name, message) for message in _messages(error)]
+            problems += [Problem(shown, node.line, name, message) for message in messages(error)]
             continue
         if record.id in lines:
             problems.append(Problem(shown, node.line, record.id, f"the id is taken on line {lines[record.id]}"))
             continue
         lines[record.id] = node.line
         records.append(record)
-    return Authored(shown, whole.date, whole.packages, tuple(records), lines, tuple(problems))
+    return Authored(shown, whole.date, whole.packages, whole.horizon, tuple(records), lines, tuple(problems))
 
 
 def plain(node: Node) -> Plain:
@@ -111,7 +112,8 @@ def _duplicates(node: Node) -> list[Scalar]:
     return [key for item in node.items for key in _duplicates(item)]
 
 
-def _messages(error: ValidationError) -> list[str]:
+def messages(error: ValidationError) -> list[str]:
+    """A sentence for each thing that the schema has against something, behind its place."""
     return [
         f"{'.'.join(map(str, problem['loc'])) or 'record'}: {problem['msg'].removeprefix('Value error, ')}"
         for problem in error.errors(include_url=False, include_context=False, include_input=False)

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, HttpUrl, StringConstraints, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    HttpUrl,
+    StringConstraints,
+    field_validator,
+    model_validator,
+)
 
 from gradcompat.errors import ProbeUnavailable
 from gradcompat.model.issue import Basis, Level
 from gradcompat.model.probe import ProbeSpec
 from gradcompat.names import normalise
 from gradcompat.recipes.table import recipe_of
-from gradcompat.versions import VersionSet, parse_version
+from gradcompat.versions import ALL, VersionSet, parse_version
 from gradcompat.vocabulary import KEYS, VIRTUAL_PACKAGES
 
 # ``">1"`` and ``"!=fp32"`` as the value of a setting.
@@ -203,7 +213,12 @@ class CodeRemedy(_Strict):
     text: Text
 
 
-Remedy = Annotated[VersionRemedy | SettingRemedy | CodeRemedy, Field(discriminator="kind")]
+class InstallRemedy(_Strict):
+    kind: Literal["install"]
+    text: Text
+
+
+Remedy = Annotated[VersionRemedy | SettingRemedy | CodeRemedy | InstallRemedy, Field(discriminator="kind")]
 
 
 class Reference(_Strict):
@@ -264,6 +279,20 @@ class ProbeReference(_Strict):
         return self
 
 
+class Bound(_Strict):
+    """One end of a range that is known in another way than ``range_basis`` says of the rest."""
+
+    package: str
+    bound: Annotated[str, StringConstraints(pattern=r"^(>=|>|<=|<)[^\s,|]+$")]
+    basis: Basis
+
+    @field_validator("bound")
+    @classmethod
+    def _check(cls, bound: str) -> str:
+        VersionSet.parse(bound)
+        return bound
+
+
 class Record(_Strict):
     """One issue as it stands in ``knowledge/issues.yaml``."""
 
@@ -279,15 +308,34 @@ class Record(_Strict):
     remedies: list[Remedy] = []
     references: list[Reference] = Field(min_length=1)
     range_basis: Basis
+    bounds: list[Bound] = []
     evidence: list[Text] = Field(min_length=1)
     examples: Examples
     probes: list[ProbeReference] = []
     withdrawn: Text | None = None
 
+    @field_validator("symptoms")
+    @classmethod
+    def _check_symptoms(cls, symptoms: list[str]) -> list[str]:
+        for symptom in symptoms:
+            try:
+                re.compile(symptom)
+            except re.error as error:
+                raise ValueError(f"`{symptom}` is no regular expression: {error}") from None
+        return symptoms
+
     @model_validator(mode="after")
     def _consistent(self) -> Record:
-        if self.range_basis == "reported" and self.level == "error":
+        if self.level == "error" and self._only_reported():
             raise ValueError("`reported` alone makes no error: measure it, read the releases, or lower the level")
+        for one in self.bounds:
+            ranges = [combination.packages.get(one.package) for combination in self.affected]
+            if VersionSet.parse(one.bound) not in [end for text in ranges if text is not None for end in _ends(text)]:
+                raise ValueError(f"bounds: no range of {one.package} in `affected` has the end `{one.bound}`")
+            if one.basis in ("measured", self.range_basis):
+                raise ValueError(
+                    f"bounds: {one.package} {one.bound}: `{one.basis}` is what measurements or the record say"
+                )
         if self.informational and self.level != "note":
             raise ValueError("an informational record is a note")
         if not self.informational and not self.remedies and self.withdrawn is None:
@@ -295,6 +343,26 @@ class Record(_Strict):
         if self.summary.endswith("."):
             raise ValueError("the summary is one sentence without its period")
         return self
+
+    def _only_reported(self) -> bool:
+        """Is there no end of a range that anybody has checked, or that the project states?"""
+        stated = {(one.package, VersionSet.parse(one.bound)): one.basis for one in self.bounds}
+        ends = [
+            (name, end)
+            for combination in self.affected
+            for name, text in combination.packages.items()
+            for end in _ends(text)
+            if end != ALL
+        ]
+        return self.range_basis == "reported" or (bool(ends) and all(stated.get(end) == "reported" for end in ends))
+
+
+def _ends(versions: str) -> list[VersionSet]:
+    """Both ends of each interval, as everything on the side on which it lies."""
+    if versions == "absent":
+        return []
+    intervals = VersionSet.parse(versions).intervals
+    return [VersionSet((end,)) for low, high in intervals for end in ((low, None), (None, high))]
 
 
 class PackageFacts(_Strict):
@@ -305,9 +373,32 @@ class PackageFacts(_Strict):
     conda: list[str] = Field(default=[], description="names of its conda packages, where they differ")
 
 
+def _day(text: str) -> str:
+    date.fromisoformat(text)
+    return text
+
+
+Day = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}$"), AfterValidator(_day)]
+
+
+class Horizon(_Strict):
+    """The newest release of a package that was looked at, and the day."""
+
+    version: str
+    date: Day
+
+    @field_validator("version")
+    @classmethod
+    def _check(cls, version: str) -> str:
+        if parse_version(version) is None:
+            raise ValueError(f"`{version}` is not a version")
+        return version
+
+
 class Knowledge(_Strict):
     """The whole file."""
 
-    date: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+    date: Day
     packages: dict[str, PackageFacts] = {}
+    horizon: dict[str, Horizon] = {}
     issues: list[Record]

@@ -71,6 +71,7 @@ class Advice:
         introduces: ids of issues that would newly be found after the change.
         location: where the setting stands that has to change.
         line: what has to stand there instead.
+        beside: what has to change with it, in the words of the plan.
     """
 
     remedy: Remedy
@@ -81,3 +82,4 @@ class Advice:
     introduces: tuple[str, ...]
     location: Location | None = None
     line: str | None = None
+    beside: tuple[str, ...] = ()

@@ -117,7 +117,29 @@ class CodeRemedy:
     text: str
 
 
-Remedy = VersionRemedy | SettingRemedy | CodeRemedy
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstallRemedy:
+    """Install the packages so that they go together; ``text`` says which do, and a plan finds versions."""
+
+    text: str
+
+
+Remedy = VersionRemedy | SettingRemedy | CodeRemedy | InstallRemedy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """One end of a range that is known in another way than the rest of the record.
+
+    Attributes:
+        package: whose range.
+        versions: everything on the side of the end on which the range lies: ``>=4.30.0``.
+        basis: how it is known.
+    """
+
+    package: str
+    versions: VersionSet
+    basis: Basis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,3 +182,4 @@ class Issue:
     evidence: tuple[str, ...]
     withdrawn: str | None
     probes: tuple[IssueProbe, ...] = ()
+    bounds: tuple[Bound, ...] = ()

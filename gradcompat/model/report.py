@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gradcompat.model.environment import Skipped
+from gradcompat.model.environment import Location, Skipped
 from gradcompat.model.finding import Advice, Finding
+from gradcompat.model.issue import LEVELS, Level
 from gradcompat.model.probe import Outcome, ProbeResult
 
 _STRONGEST: tuple[Outcome, ...] = ("reproduced", "inconclusive", "skipped", "not_reproduced")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineEdit:
+    """A piece of one line that becomes another text: from the column of ``location`` up to ``end_column``."""
+
+    location: Location
+    end_column: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,11 +29,13 @@ class Advised:
         finding: what was found.
         advice: the change, if it is affected and there is one.
         probed: the verdicts of its probes, if they were run.
+        edits: the advice as edits of the file that was checked, where they were asked for and it can be edited.
     """
 
     finding: Finding
     advice: Advice | None
     probed: tuple[ProbeResult, ...] = ()
+    edits: tuple[LineEdit, ...] = ()
 
     @property
     def verdict(self) -> Outcome | None:
@@ -44,6 +56,25 @@ class Advised:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Newer:
+    """A package that is newer than the newest release of it that was looked at.
+
+    Attributes:
+        name: as the environment calls it.
+        version: that is there.
+        horizon: the newest release that was looked at.
+        date: when.
+        assumed: ids of defects that no release is known to end, and that are therefore taken to be there still.
+    """
+
+    name: str
+    version: str
+    horizon: str
+    date: str
+    assumed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
     """One environment after matching, or one file that could not be read (then ``kind`` is None).
 
@@ -53,6 +84,7 @@ class Audit:
         findings: in order of their level, then of their id.
         skipped: what was not read, and packages whose version is missing.
         contexts: the training runs that it was checked with.
+        newer: packages that are newer than what was looked at.
         hint: for a file that could not be read, what to do about it.
     """
 
@@ -64,6 +96,7 @@ class Audit:
     skipped: tuple[Skipped, ...]
     hint: str | None = None
     contexts: tuple[str, ...] = ()
+    newer: tuple[Newer, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -73,10 +106,37 @@ class Audit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """All audits of one run, and the exit status that they come to."""
+    """All audits of one run, and the exit status that they come to.
+
+    Attributes:
+        fail_on: the lowest level that makes the exit status 1; None if none does.
+        strict: a conditional finding counts as one.
+    """
 
     audits: tuple[Audit, ...]
     records: int
     digest: str
     date: str
     exit_status: int
+
+    @property
+    def findings(self) -> tuple[Advised, ...]:
+        """The findings of all environments, in their order."""
+        return tuple(one for audit in self.audits for one in audit.findings)
+
+    fail_on: Level | None = "error"
+    strict: bool = False
+
+    def counts(self, advised: Advised) -> bool:
+        """Is it found, and not only possible, refuted or worth knowing?"""
+        status = advised.finding.status
+        if status == "affected":
+            return not advised.finding.issue.informational
+        return self.strict and status == "conditional" and not advised.refuted
+
+    def fails(self, advised: Advised) -> bool:
+        """Does it make the exit status 1?"""
+        statuses = ("affected", "conditional") if self.strict else ("affected",)
+        if self.fail_on is None or advised.refuted or advised.finding.status not in statuses:
+            return False
+        return LEVELS.index(advised.finding.issue.level) >= LEVELS.index(self.fail_on)

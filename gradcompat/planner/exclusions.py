@@ -19,11 +19,13 @@ class Exclusion:
     Attributes:
         package: its name in an index.
         specifier: what is left, as a specifier of PEP 440: ``>=0.18.3,!=0.19.0``.
-        issues: the records that take the rest away.
+        excluded: the rest.
+        issues: the records that take it away.
     """
 
     package: str
     specifier: str
+    excluded: VersionSet
     issues: tuple[Issue, ...]
 
 
@@ -54,7 +56,7 @@ def exclusions(issues: Iterable[Issue], names: Names, catalogue: Catalogue) -> t
         for listed in sorted({name, *(other for other, canonical in names.families.items() if canonical == name)}):
             specifier = _specifier(~whole, listed, catalogue)
             if specifier:
-                found.append(Exclusion(package=listed, specifier=specifier, issues=speaking))
+                found.append(Exclusion(package=listed, specifier=specifier, excluded=whole, issues=speaking))
     return tuple(found)
 
 

@@ -1,7 +1,7 @@
 """Which issues an assignment of versions has, by the real matcher.
 
 An issue is matched in an environment that is reduced to the entries that it speaks of: it cannot see the others.
-Versions that every bound of every record treats alike are matched once.
+Versions that every bound of an issue treats alike are matched once for it.
 """
 
 from __future__ import annotations
@@ -79,13 +79,20 @@ class Judge:
             for name in self.mentions[issue.id]:
                 self._about.setdefault(name, []).append(issue)
         self._bounds = {name: _version_sets(name, about) for name, about in self._about.items()}
+        # Where in the bounds of a package those of one issue are.
+        self._own = {
+            (issue.id, name): tuple(self._bounds[name].index(one) for one in _version_sets(name, [issue]))
+            for name, about in self._about.items()
+            for issue in about
+        }
+        self._seen: dict[tuple[str, Version], tuple[int, ...]] = {}
         self._by_canonical: dict[str, list[Package]] = {}
         for entries in universe.entries.values():
             for entry in entries:
                 self._by_canonical.setdefault(universe.canonical(universe.name_of(entry)), []).append(entry)
         self._kinds: dict[tuple[str, Version], int] = {}
         self._numbers: dict[tuple[int, ...], int] = {}
-        self._verdicts: dict[tuple[str, tuple[tuple[str, int], ...]], Verdict] = {}
+        self._verdicts: dict[tuple[str, tuple[tuple[str, tuple[int, ...]], ...]], Verdict] = {}
         self.affected_now = tuple(
             issue for issue in self.issues if not issue.informational and self.verdict(issue, {}).affected is not None
         )
@@ -98,17 +105,32 @@ class Judge:
         """A number for what all records together can see of a version: two of one kind are the same to them."""
         key = (name, version)
         if key not in self._kinds:
+            self._kinds[key] = self._numbers.setdefault(self._seen_of(name, version), len(self._numbers))
+        return self._kinds[key]
+
+    def _seen_of(self, name: str, version: Version) -> tuple[int, ...]:
+        """What each bound of each record says of a version; nothing where it has no place among versions."""
+        key = (name, version)
+        if key not in self._seen:
             window = locate(str(version))
             bounds = self._bounds.get(self.universe.canonical(name), ())
-            seen = () if window is None else tuple(int(one.truth(window)) for one in bounds)
-            self._kinds[key] = self._numbers.setdefault(seen, len(self._numbers))
-        return self._kinds[key]
+            self._seen[key] = () if window is None else tuple(int(one.truth(window)) for one in bounds)
+        return self._seen[key]
+
+    def _seen_by(self, issue: Issue, name: str, version: Version) -> tuple[int, ...]:
+        """What the bounds of one record say of a version."""
+        seen = self._seen_of(name, version)
+        return tuple([seen[one] for one in self._own[issue.id, self.universe.canonical(name)]]) if seen else ()
 
     def verdict(self, issue: Issue, assignment: Assignment) -> Verdict:
         """What the issue says of the environment with this assignment applied."""
         # The search asks this more often than anything else.
         kinds = tuple(
-            [(name, self.kind(name, assignment[name])) for name in self._names[issue.id] if name in assignment]
+            [
+                (name, self._seen_by(issue, name, assignment[name]))
+                for name in self._names[issue.id]
+                if name in assignment
+            ]
         )
         key = (issue.id, kinds)
         found = self._verdicts.get(key)

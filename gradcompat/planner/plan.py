@@ -72,6 +72,7 @@ def plan(
     request: Request,
     *,
     runs: Sequence[Environment] = (),
+    with_alternatives: bool = True,
 ) -> Plan:
     """The cheapest plan in the order of :mod:`gradcompat.planner.cost`, or the best that can be done.
 
@@ -86,6 +87,7 @@ def plan(
         catalogue: where releases and their requirements are looked up.
         request: what counts, and what must not move.
         runs: the environment with the settings of each training run, if there are some; a plan has to suit all.
+        with_alternatives: look for other ways, too.
     """
     issues = tuple(issue for issue in issues if issue.withdrawn is None)
     universe = Universe(environment, issues, names, catalogue, request)
@@ -100,7 +102,7 @@ def plan(
         _settings_first(draft)
         _search(draft, universe)
     others: tuple[Alternative, ...] = ()
-    if wanted:
+    if wanted and with_alternatives:
         used = {one for setting in draft.settings for one in setting.cures}
         used |= {one for code in draft.code for one in code.cures}
         others = alternatives(

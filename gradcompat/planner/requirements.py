@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -16,6 +17,8 @@ from gradcompat.names import normalise
 from gradcompat.planner.target import marker_environment
 
 _LONGEST = 10_000
+# A marker that can only hold with one extra: that alone, or joined by `and` to what else has to hold.
+_ONE_EXTRA = re.compile(r";(?:(?![\"'()]|\bor\b).|\"[^\"]*\"|'[^']*')*?\bextra\s*==\s*[\"']([A-Za-z0-9._-]+)[\"']\s*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,30 +44,48 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What one release requires: by extra what can be read, and the lines that cannot."""
+    """What one release requires on a target.
+
+    Attributes:
+        all: what could be read, by extra.
+        unreadable: the lines that could not.
+        waiting: extra → lines that hold with it at most. Most of what releases require is for developing them, so they
+            are read when somebody asks for the extra.
+        target: what they are read for.
+    """
 
     all: tuple[Need, ...]
-    unreadable: tuple[str, ...] = ()
+    unreadable: tuple[str, ...]
+    waiting: Mapping[str, tuple[str, ...]]
+    target: Target
 
     def with_extras(self, extras: frozenset[str]) -> tuple[Need, ...]:
         """What it requires when it is asked for with these extras."""
-        return tuple(need for need in self.all if not need.extra or need.extra in extras)
+        found = dict.fromkeys(need for need in self.all if not need.extra or need.extra in extras)
+        for extra in sorted(self.waiting.keys() & extras):
+            for line in self.waiting[extra]:
+                found.update(dict.fromkeys(_needs_of_line(line, self.target) or ()))
+        # What always holds need not be said again for an extra.
+        always = {(need.name, need.specifier, need.extras) for need in found if not need.extra}
+        return tuple(need for need in found if not need.extra or (need.name, need.specifier, need.extras) not in always)
 
 
 def needs_of(lines: Iterable[str], target: Target) -> Needs:
     """Read Requires-Dist for a target; extras are told apart later."""
     found: dict[Need, None] = {}
     unreadable: list[str] = []
+    waiting: dict[str, list[str]] = {}
     for line in lines:
+        extra = _ONE_EXTRA.search(line)
+        if extra is not None and line.count("extra") == 1 + extra[1].count("extra") and len(line) <= _LONGEST:
+            waiting.setdefault(normalise(extra[1]), []).append(line)
+            continue
         needs = _needs_of_line(line, target)
         if needs is None:
             unreadable.append(line[:200])
         else:
             found.update(dict.fromkeys(needs))
-    # What always holds need not be said again for an extra.
-    always = {(need.name, need.specifier, need.extras) for need in found if not need.extra}
-    kept = (need for need in found if not need.extra or (need.name, need.specifier, need.extras) not in always)
-    return Needs(tuple(kept), tuple(unreadable))
+    return Needs(tuple(found), tuple(unreadable), {extra: tuple(lines) for extra, lines in waiting.items()}, target)
 
 
 @lru_cache(maxsize=65536)

@@ -88,6 +88,14 @@ class _State:
     forced: frozenset[str]
     still: frozenset[str]
     bad: tuple[tuple[Issue, frozenset[str]], ...]  # what counts and is there, with the packages that take part
+    # States that differ only in the next release of one package, which costs more than this one: looked at after it.
+    dearer: Iterator[_State] = field(default_factory=lambda: iter(()))
+
+
+def _next(state: _State) -> _State | None:
+    """The next of those that differ in the release of one package."""
+    found = next(state.dearer, None)
+    return None if found is None else replace(found, dearer=state.dearer)
 
 
 class _DeadEnd(Exception):  # not an error: the way the search turns back
@@ -128,10 +136,14 @@ class Search:
         start = _State({}, frozenset(), self.terms.still, self._bad({}, self.issues))
         heap: list[tuple[object, int, Cost, _State]] = []
 
-        def push(state: _State) -> None:
-            cost = self._price(state)
-            key = (self._promise(state), cost) if greedy else cost
-            heappush(heap, (key, next(order), cost, state))
+        def push(state: _State | None) -> None:
+            while state is not None:
+                cost = self._price(state)
+                key = (self._promise(state), cost) if greedy else cost
+                heappush(heap, (key, next(order), cost, state))
+                # What cannot be read costs more than anything behind it.
+                obscure = any(self.universe.obscure(name, one) for name, one in state.chosen.items())
+                state = _next(state) if obscure else None
 
         push(start)
         best: tuple[Cost, tuple[tuple[str, Version], ...], dict[str, Candidate]] | None = None
@@ -139,6 +151,7 @@ class Search:
             if not heap or (best is not None and heap[0][2] > best[0]):
                 break
             _, _, cost, state = heappop(heap)
+            push(_next(state))
             try:
                 forced, demands = self._propagate(state)
                 widened = replace(state, forced=forced)
@@ -190,10 +203,17 @@ class Search:
         """The least that moving a package can add: to the nearest release that is not wrong by itself."""
         if name not in self._floors:
             listed = self.universe.listed(name)
-            self._floors[name] = min(
-                (vector(one, listed) for one in self.universe.candidates(name) if not self._is_hopeless(name, one)),
-                default=(0, 0, 0, 0, 0, 0, 0),
-            )
+            by_vector = sorted((vector(one, listed), one.version, one) for one in self.universe.candidates(name))
+            hopeless: dict[int, bool] = {}
+            for least, version, candidate in by_vector:
+                kind = self.judge.kind(name, version)
+                if kind not in hopeless:
+                    hopeless[kind] = self._is_hopeless(name, candidate)
+                if not hopeless[kind]:
+                    self._floors[name] = least
+                    break
+            else:
+                self._floors[name] = (0, 0, 0, 0, 0, 0, 0)
         return self._floors[name]
 
     def _is_hopeless(self, name: str, candidate: Candidate) -> bool:
@@ -331,13 +351,26 @@ class Search:
         options = {name: self._values(name, state, demands.get(name, [])) for name in sorted(state.forced)}
         name = min(options, key=lambda one: len(options[one]))
         self._waiting[name] = [candidate.version for candidate in options[name]]
+        alike: dict[tuple[object, ...], list[Candidate]] = {}
         for candidate in options[name]:
-            chosen = {**state.chosen, name: candidate}
-            # Only issues that speak of the package can be another matter now.
-            about = {issue.id for issue in self.judge.about(name)}
-            kept = tuple(one for one in state.bad if one[0].id not in about)
-            new = self._bad(versions(chosen), [issue for issue in self.issues if issue.id in about])
-            yield _State(chosen, state.forced - {name}, state.still, (*kept, *new))
+            kind = self.judge.kind(name, candidate.version)
+            alike.setdefault((kind, candidate.off_direct, candidate.step, candidate.down, candidate.fit), []).append(
+                candidate
+            )
+        for candidates in alike.values():
+            moving = self._moving(name, candidates, state)
+            first = next(moving)
+            yield replace(first, dearer=moving)
+
+    def _moving(self, name: str, candidates: list[Candidate], state: _State) -> Iterator[_State]:
+        """The states in which a package has moved to each of these, which are alike to all records."""
+        # Only issues that speak of the package can be another matter now.
+        about = {issue.id for issue in self.judge.about(name)}
+        kept = tuple(one for one in state.bad if one[0].id not in about)
+        concerned = [issue for issue in self.issues if issue.id in about]
+        new = self._bad(versions({**state.chosen, name: candidates[0]}), concerned)
+        for candidate in candidates:
+            yield _State({**state.chosen, name: candidate}, state.forced - {name}, state.still, (*kept, *new))
 
     def _values(self, name: str, state: _State, demands: list[tuple[str, Need]]) -> list[Candidate]:
         """Where a package can move, nearest first, given what has moved already."""

@@ -13,11 +13,14 @@ import shutil
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from email.parser import HeaderParser
 from pathlib import Path
 
 from gradcompat.errors import ProbeUnavailable
+from gradcompat.model.release import Catalogue, Release
 
 _BUILD_SECONDS = 600
 _TOO_LONG = 2 * _BUILD_SECONDS  # nobody is building it any more
@@ -160,6 +163,57 @@ def layer(base: Base, laid: Laid, cache: Path, origin: Origin = CONFIGURED) -> P
     if not place.is_dir():
         raise LayerFailed(f"{name} {version} could not be put in its place", path=str(place))
     return place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Laying:
+    """A catalogue that also knows what a release requires that has no wheel and does not say so in its sdist.
+
+    Its authors say it in code, as those of DeepSpeed do. So it is laid down, which measuring it takes anyway, and the
+    layer says.
+
+    Attributes:
+        catalogue: is asked first.
+        base: whose interpreter builds.
+        cache: the folder of all layers.
+        origin: where releases come from.
+    """
+
+    catalogue: Catalogue
+    base: Base
+    cache: Path
+    origin: Origin = CONFIGURED
+
+    @property
+    def described(self) -> str:
+        """What it is, in words for the user."""
+        return self.catalogue.described
+
+    def expect(self, names: Iterable[str]) -> None:
+        """These packages will be asked for."""
+        self.catalogue.expect(names)
+
+    def expect_requirements(self, releases: Iterable[Release]) -> None:
+        """The requirements of these will be asked for."""
+        self.catalogue.expect_requirements(releases)
+
+    def releases(self, name: str) -> tuple[Release, ...]:
+        """All releases of a package, from low to high."""
+        return self.catalogue.releases(name)
+
+    def requires(self, release: Release) -> tuple[str, ...] | None:
+        """Its Requires-Dist, as written; None where it could not be laid down to be asked."""
+        said = self.catalogue.requires(release)
+        if said is not None or release.wheels or not release.sdist:
+            return said
+        laid = Laid(name=release.name, version=str(release.version), built=True)
+        try:
+            place = layer(self.base, laid, self.cache, self.origin)
+            (path,) = place.glob("*.dist-info/METADATA")
+            message = HeaderParser().parsestr(path.read_text("utf-8", "replace"))
+        except (LayerFailed, OSError, ValueError):
+            return None
+        return tuple(" ".join(str(line).split()) for line in message.get_all("Requires-Dist", []))
 
 
 def _sweep(folder: Path) -> None:

@@ -9,10 +9,7 @@ RECIPES = (
         name="optimizer_closure",
         module="optimizer_closure",
         summary="Whether the loss keeps its gradient in the closure that Lightning hands to transformers' optimizers.",
-        parameters={
-            "optimizer": ("adafactor", "adamw"),
-            "package": ("pytorch_lightning", "lightning"),
-        },
+        parameters={"optimizer": ("adafactor", "adamw")},
         expectations=(
             Expectation("requires_grad_share", 1.0, 1.0, "the loss requires a gradient in {} of the steps"),
             Expectation("moved", 1e-6, INFINITE, "the weights move by {}"),
@@ -24,5 +21,36 @@ RECIPES = (
         variants=({"optimizer": "adafactor"}, {"optimizer": "adamw"}),
         # Releases before 2.4 import pkg_resources, and their metadata do not say what it comes with.
         needs=("torch", "transformers", "pytorch_lightning", "setuptools"),
+    ),
+    Recipe(
+        name="lightning_trainer",
+        module="lightning_trainer",
+        summary="Whether Lightning accumulates, resumes, seeds its workers and saves as it is asked to.",
+        parameters={
+            "what": (
+                "validation", "batch_index", "order", "stream", "worker_seeds", "async_checkpoint", "fsdp_weights",
+            ),
+            "plant": (False, True),
+        },
+        expectations=(
+            Expectation("moved", 0.99, 1.01, "an accumulated step moves the weight by {} times what it should"),
+            Expectation("same_order_share", 1.0, 1.0, "a resumed run sees {} of the samples that it should, in order"),
+            Expectation("torch_distinct_share", 1.0, 1.0, "in a worker {} of the epochs draw new numbers from torch"),
+            Expectation("numpy_distinct_share", 1.0, 1.0, "{} of them from NumPy"),
+            Expectation("random_distinct_share", 1.0, 1.0, "{} of them from random"),
+            Expectation("late_change", 0.0, 0.0, "{} of a change made after the order to save is in the checkpoint"),
+            Expectation("bits_share", 1.0, 1.0, "weights for mixed precision have {} of 32 bits"),
+        ),
+        controls=(Expectation("control", 0.99, 1.01, "the same without what is in doubt gives {} of what it should"),),
+        variants=(
+            {"what": "validation"},
+            {"what": "batch_index"},
+            {"what": "order"},
+            {"what": "stream"},
+            {"what": "worker_seeds"},
+            {"what": "async_checkpoint"},
+            {"what": "fsdp_weights"},
+        ),
+        needs=("torch", "pytorch_lightning", "setuptools"),
     ),
 )  # fmt: skip

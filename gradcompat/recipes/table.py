@@ -8,17 +8,32 @@ from __future__ import annotations
 
 from gradcompat.errors import ProbeUnavailable
 from gradcompat.model.probe import ProbeSpec
-from gradcompat.recipes import adapters, engines, lightning, models, packages, preferences, steps, trainer
+from gradcompat.recipes import (
+    adapters,
+    data,
+    engines,
+    jax_and_keras,
+    lightning,
+    low_precision,
+    models,
+    packages,
+    preferences,
+    steps,
+    trainer,
+)
 from gradcompat.recipes.recipe import Recipe
 
 RECIPES: tuple[Recipe, ...] = (
     *trainer.RECIPES,
     *lightning.RECIPES,
+    *data.RECIPES,
     *steps.RECIPES,
     *packages.RECIPES,
     *models.RECIPES,
     *adapters.RECIPES,
     *preferences.RECIPES,
+    *low_precision.RECIPES,
+    *jax_and_keras.RECIPES,
     *engines.RECIPES,
 )
 

@@ -145,6 +145,19 @@ RECIPES = (
         needs=("torch", "accelerate"),
     ),
     Recipe(
+        name="prepared_loader",
+        module="prepared_loader",
+        summary="Whether a loader that accelerate has prepared follows the seed, and the epoch behind what is skipped.",
+        parameters={"what": ("seed", "skip"), "plant": (False, True)},
+        expectations=(
+            Expectation("distinct_share", 1.0, 1.0, "{} of the seeds have an order of their own"),
+            Expectation("same_order_share", 1.0, 1.0, "behind what is skipped {} of the epoch's order is right"),
+        ),
+        controls=(Expectation("control", 1.0, 1.0, "in one process, or with nothing skipped, {} is right"),),
+        variants=({"what": "seed"}, {"what": "skip"}),
+        needs=("torch", "accelerate"),
+    ),
+    Recipe(
         name="nan_in_the_log",
         module="nan_in_the_log",
         summary="Whether the log of the Trainer shows a loss that is NaN in every step.",
@@ -152,6 +165,18 @@ RECIPES = (
         expectations=(Expectation("shown_share", 1.0, 1.0, "the log shows {} of the losses that are NaN"),),
         controls=(Expectation("control_ratio", 0.98, 1.02, "without a NaN it has {} times the loss of the model"),),
         variants=({"filter": "default"}, {"filter": "off"}),
+        needs=("torch", "transformers", "accelerate"),
+    ),
+    Recipe(
+        name="trainer_starts",
+        module="trainer_starts",
+        summary="Whether a Trainer can be built, and trains a model of one layer to the end.",
+        parameters={"plant": (False, True)},
+        expectations=(
+            Expectation("built", 1, 1, "a Trainer can be built: {}"),
+            Expectation("trained", 1, 1, "it trains to the end: {}"),
+        ),
+        controls=(Expectation("control_moved", 1e-6, INFINITE, "in plain torch a step moves the weights by {}"),),
         needs=("torch", "transformers", "accelerate"),
     ),
 )  # fmt: skip

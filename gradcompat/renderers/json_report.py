@@ -6,7 +6,7 @@ import json
 from typing import Any, TextIO
 
 from gradcompat.model.finding import Advice
-from gradcompat.model.issue import CodeRemedy, Remedy, SettingRemedy, VersionRemedy
+from gradcompat.model.issue import CodeRemedy, InstallRemedy, Remedy, SettingRemedy, VersionRemedy
 from gradcompat.model.report import Advised, Audit, Report
 from gradcompat.renderers.probe_json import result_data
 
@@ -41,6 +41,16 @@ def _environment(audit: Audit) -> dict[str, Any]:
             }
             for skipped in audit.skipped
         ],
+        "newer": [
+            {
+                "name": newer.name,
+                "version": newer.version,
+                "horizon": newer.horizon,
+                "date": newer.date,
+                "assumed": list(newer.assumed),
+            }
+            for newer in audit.newer
+        ],
     }
 
 
@@ -55,6 +65,7 @@ def _finding(advised: Advised) -> dict[str, Any]:
         "informational": issue.informational,
         "categories": list(issue.categories),
         "range_basis": issue.range_basis,
+        "bounds": [{"package": one.package, "bound": str(one.versions), "basis": one.basis} for one in issue.bounds],
         "source": finding.source,
         "packages": [
             {
@@ -104,6 +115,7 @@ def _advice(advice: Advice) -> dict[str, Any]:
         "target": advice.target,
         "clears": advice.clears,
         "introduces": list(advice.introduces),
+        "beside": list(advice.beside),
         "path": None if advice.location is None else advice.location.path,
         "line": None if advice.location is None else advice.location.line,
         "text": advice.line,
@@ -118,3 +130,5 @@ def _remedy(remedy: Remedy) -> dict[str, Any]:
             return {"kind": "setting", "key": key, "value": value, "note": note}
         case CodeRemedy(text=text):
             return {"kind": "code", "text": text}
+        case InstallRemedy(text=text):
+            return {"kind": "install", "text": text}

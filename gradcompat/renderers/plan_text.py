@@ -46,14 +46,20 @@ def _head(planned: Planned, report: PlanReport) -> str:
 
 def summary(plan: Plan | Alternative) -> str:
     """What changes, in one clause: the first line of the plan. Much that only goes with the cure is counted."""
-    curing = [change for change in plan.changes if change.cures]
-    others = [change for change in plan.changes if not change.cures]
-    parts = [change_text(change) for change in curing]
-    much = bool(curing) and len(others) > _MOST_BESIDE
-    parts += [] if much else [change_text(change) for change in others]
-    parts += [setting_text(setting) for setting in plan.settings]
-    parts += [one.text for one in plan.code]
-    return ", ".join(parts) + (f", and {len(others)} packages that go with it" if much else "")
+    moves = moves_text(plan.changes)
+    others = [*(setting_text(setting) for setting in plan.settings), *(one.text for one in plan.code)]
+    much = bool(moves) and moves[-1].startswith("and ")
+    return ", ".join([*moves[:-1], *others, moves[-1]] if much else [*moves, *others])
+
+
+def moves_text(changes: Iterable[Change]) -> list[str]:
+    """Which packages move, those that cure something first; many that only go with them are counted in the end."""
+    changes = list(changes)
+    curing = [change_text(change) for change in changes if change.cures]
+    others = [change_text(change) for change in changes if not change.cures]
+    if curing and len(others) > _MOST_BESIDE:
+        return [*curing, f"and {len(others)} packages that go with it"]
+    return [*curing, *others]
 
 
 def cures_first(changes: Iterable[Change]) -> list[Change]:

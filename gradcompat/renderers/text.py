@@ -7,14 +7,15 @@ from typing import TextIO
 
 from gradcompat.model.environment import Location, Package, Skipped
 from gradcompat.model.finding import Advice, Finding
-from gradcompat.model.issue import LEVELS, CodeRemedy, Remedy, SettingRemedy, VersionRemedy
-from gradcompat.model.report import Advised, Audit, Report
+from gradcompat.model.issue import LEVELS, CodeRemedy, InstallRemedy, Remedy, SettingRemedy, VersionRemedy
+from gradcompat.model.report import Advised, Audit, Newer, Report
 from gradcompat.phrases import counted, entry_text, joined, move_text, value_text, versions_text
 from gradcompat.renderers.probe_text import ran
 from gradcompat.renderers.terminal import safe, skipped_text, width, wrapped
 
 _LABEL = 9
 _MOST = 8  # places of one finding that are shown
+_NEWER = 3  # packages that are newer than the knowledge, and named
 _BASIS = {
     "measured": "measured by running releases",
     "tags": "read in the tagged sources",
@@ -36,6 +37,8 @@ def render(report: Report, out: TextIO) -> None:
     if any(_asks_for_change(advised) for audit in report.audits for advised in audit.findings):
         text = "gradcompat plan with the same targets shows the whole change, and what was verified of it"
         out.write(wrapped(text, columns, "", "") + "\n\n")
+    if assumed := [newer for audit in report.audits for newer in audit.newer if newer.assumed]:
+        out.write(wrapped(_assumption(assumed), columns, "", "") + "\n\n")
     out.write(_summary(report) + "\n")
 
 
@@ -251,18 +254,19 @@ def _fix(advised: Advised, columns: int, out: TextIO) -> None:
         out.write(_line("fix", "no remedy of this record fits this environment", columns))
         return
     out.write(_line("fix", advice_text(advice), columns))
-    note = None if isinstance(advice.remedy, CodeRemedy) else advice.remedy.note
+    note = None if isinstance(advice.remedy, (CodeRemedy, InstallRemedy)) else advice.remedy.note
     if note is not None:
         out.write(_line("note", note, columns))
 
 
 def advice_text(advice: Advice) -> str:
-    """In the words of a plan, of which this is the first line wherever one package cures the finding."""
+    """In the words of a plan, of which this is the first line."""
     remedy = advice.remedy
     if isinstance(remedy, VersionRemedy) and advice.target is not None:
         text = move_text(remedy.kind, advice.package or remedy.package, advice.current, advice.target)
     else:
         text = remedy_text(remedy, with_note=False)
+    text = ", ".join((text, *advice.beside))
     if advice.line is not None:
         text += f"; in {advice.location} write `{advice.line}`"
     if advice.introduces:
@@ -277,7 +281,7 @@ def remedy_text(remedy: Remedy, *, with_note: bool = True) -> str:
             text = f"{kind} {package} to {versions_text(versions)}"
         case SettingRemedy(key=key, value=value, note=note):
             text = f"set {key} to {value_text(value)}"
-        case CodeRemedy(text=text):
+        case CodeRemedy(text=text) | InstallRemedy(text=text):
             note = None
     return f"{text} ({note})" if note and with_note else text
 
@@ -294,6 +298,19 @@ def _questions(findings: list[Finding], columns: int, out: TextIO) -> None:
         keys = [key for key, _ in sorted(asked.items(), key=lambda item: (-item[1], item[0]))[:4]]
         hint = " ".join(f"--set {key}=…" for key in keys)
         out.write(wrapped(f"To decide, add what you know: {hint}", columns, "  ", "    ") + "\n\n")
+
+
+def _assumption(newer: list[Newer]) -> str:
+    """One sentence for all that nobody has looked at, and that open ranges are taken to reach."""
+    seen = dict.fromkeys((one.name, one.version, one.horizon, one.date) for one in newer)
+    if len(seen) == 1:
+        ((name, version, horizon, date),) = seen
+        said = f"{name} {version} is newer than this knowledge ({horizon}, {date})"
+    else:
+        named = [f"{name} {version} ({horizon}, {date})" for name, version, horizon, date in seen]
+        rest = [f"{len(named) - _NEWER} more"] if len(named) > _NEWER else []
+        said = f"{joined((*named[:_NEWER], *rest), 'and')} are newer than this knowledge"
+    return f"{said}: known defects that were unfixed are assumed to stand"
 
 
 def _summary(report: Report) -> str:

@@ -57,9 +57,10 @@ def test_json_is_the_contract(run: Run) -> None:
     assert outcome.status == report["exit_status"] == 1
     assert report["schema_version"] == 1
     assert set(report["knowledge"]) == {"records", "digest", "date"}
-    assert report["environments"] == [
-        {"source": "uv.lock", "kind": "uv.lock", "packages": 74, "contexts": [], "skipped": []}
-    ]
+    (here,) = report["environments"]
+    newer = here.pop("newer")  # of the knowledge that ships
+    assert here == {"source": "uv.lock", "kind": "uv.lock", "packages": 74, "contexts": [], "skipped": []}
+    assert all(set(one) == {"name", "version", "horizon", "date", "assumed"} for one in newer)
     finding = next(one for one in report["findings"] if one["status"] == "affected")
     assert (
         finding["packages"][0] | {"name": "transformers", "version": "4.49.0", "path": "uv.lock", "line": 791}
@@ -233,3 +234,10 @@ def test_help_and_version(run: Run) -> None:
     assert "Exit status: 0 clean" in run("--help").out
     assert "--set KEY=VALUE" in run("check", "--help").out
     assert run("chekc").status == 2
+
+
+def test_what_is_newer_than_the_knowledge_is_said_and_changes_no_status(run: Run) -> None:
+    outcome = run("check", "-", "--fail-on", "never", stdin="transformers==99.0\n")
+    assert outcome.status == 0
+    assert "\ntransformers 99.0 is newer than this knowledge (" in outcome.out
+    assert " ".join(outcome.out.split()).partition("newer than")[2].find("unfixed are assumed to stand") > 0

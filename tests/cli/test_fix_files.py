@@ -43,6 +43,20 @@ def test_every_other_byte_stays(trained: Path, encoding: str, end: str) -> None:
     assert (trained / "requirements.txt").read_bytes() == as_bytes(FIXED)
 
 
+def test_pdm_gets_its_pin_and_is_told_what_to_run(trained: Path) -> None:
+    project = '[project]\nname = "mine"\nversion = "1"\ndependencies = ["transformers==4.49.0"]  # in spring\n'
+    project += '\n[tool.pdm.dev-dependencies]\nold = ["tokenizers==0.21.0"]\n'
+    lock = '[metadata]\ngroups = ["default"]\nlock_version = "4.5.0"\n'
+    for name, version in (("tokenizers", "0.21.0"), ("transformers", "4.49.0")):
+        lock += f'\n[[package]]\nname = "{name}"\nversion = "{version}"\ngroups = ["default"]\nfiles = []\n'
+    (trained / "pyproject.toml").write_text(project, "utf-8")
+    (trained / "pdm.lock").write_text(lock, "utf-8")
+    _, _, said = fixed("pdm.lock", "--context", "train.yaml")
+    assert (trained / "pyproject.toml").read_text("utf-8") == project.replace("4.49.0", "4.52.1")
+    assert (trained / "pdm.lock").read_text("utf-8") == lock
+    assert "then run: pdm update --no-sync --update-reuse transformers\n" in said
+
+
 def test_new_hashes_are_those_of_the_index(trained: Path, server: Server) -> None:
     serve(server)
     old, kept = "0" * 64, "1" * 64

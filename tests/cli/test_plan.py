@@ -185,3 +185,12 @@ def test_nothing_is_said_to_be_right_that_could_not_be_read(project: Path) -> No
 def test_three_questions_at_once_are_refused(project: Path) -> None:
     with pytest.raises(UsageError, match="three different questions"):
         run("constraints", "requirements.txt", "--all")
+
+
+def test_packages_that_do_not_go_together_are_moved_by_the_plan(project: Path) -> None:
+    (project / "pair.txt").write_text("torch==2.4.1\ntorchvision==0.20.0\n", "utf-8")
+    plan = plan_of("pair.txt")
+    assert plan["fixed"] == ["GC-0059"]
+    assert [(one["package"], one["version_to"]) for one in plan["changes"]] == [("torch", "2.5.0")]  # type: ignore[attr-defined]
+    checked = CliRunner().invoke(app, ["check", "pair.txt", *LINUX]).stdout
+    assert "  fix       upgrade torch 2.4.1 to 2.5.0\n" in checked

@@ -6,6 +6,8 @@ import errno
 import json
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from typing import Any
 import pytest
 
 from gradcompat.errors import UsageError
-from tests.cli.indexed import RELEASES, invoke, serve, wheel_name
+from tests.cli.indexed import LINUX, RELEASES, invoke, serve, wheel_name
 from tests.index.serving import Reply, Server, metadata, serving
 
 SECRET = "hunter2-is-secret"  # noqa: S105  # what must never be printed
@@ -66,6 +68,21 @@ def test_asking_again_asks_nobody(trained: Path, server: Server) -> None:
     before = len(server.asked)
     assert moves(planned(with_secret(server.base))[0]) == UP
     assert len(server.asked) == before
+
+
+def test_several_processes_at_once_share_a_cache(trained: Path, server: Server) -> None:
+    serve(server)
+    command = [
+        sys.executable, "-m", "gradcompat", "plan", "requirements.txt", "--context", "train.yaml", "--format", "json",
+        "--index-url", f"{server.base}/simple", *LINUX,
+    ]  # fmt: skip
+    for _ in range(2):  # first into an empty cache, and then out of it
+        running = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(4)]
+        ended = [(*process.communicate(timeout=120), process.returncode) for process in running]
+        assert {(errors, status) for _, errors, status in ended} == {(b"", 3)}
+        (plan,) = {output for output, _, _ in ended}
+        assert moves(json.loads(plan)) == UP
+    assert not [path for path in (trained / "cache").rglob("*") if path.name.startswith((".", "tmp"))]
 
 
 def broken(server: Server, *replies: Reply) -> None:

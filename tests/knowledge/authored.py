@@ -10,6 +10,13 @@ packages:
   torch: {conda: [pytorch]}
   transformers: {yanked: ["4.52.0"]}
   pytorch-lightning: {also: [lightning]}
+horizon:
+  accelerate: {version: "1.15.0", date: "2026-11-20"}
+  peft: {version: "0.21.2", date: "2026-11-20"}
+  pytorch-lightning: {version: "2.6.6", date: "2026-11-20"}
+  torch: {version: "2.15.0", date: "2026-11-20"}
+  transformers: {version: "5.23.0", date: "2026-11-19"}
+  trl: {version: "1.16.0", date: "2026-11-20"}
 issues:
 """
 
@@ -29,7 +36,7 @@ RECORD = """\
       - {kind: setting, key: training.gradient_accumulation_steps, value: 1}
       - {kind: code, text: divide it}
     references: [{type: REPORT, url: "https://example.org/1"}]
-    range_basis: measured
+    range_basis: tags
     evidence: ["ratio 4.0 on 4.49.0"]
     examples:
       affected:
@@ -44,7 +51,7 @@ RECORD = """\
 """
 
 # The line of HEAD and RECORD together on which the record begins.
-FIRST_LINE = 7
+FIRST_LINE = 14
 
 
 def record(*changes: tuple[str, str]) -> str:

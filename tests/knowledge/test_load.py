@@ -90,7 +90,7 @@ def test_every_kind_of_term_and_remedy_survives(tmp_path: Path) -> None:
             CodeRemedy(text="divide it"),
         ),
         references=(Reference(type="REPORT", url="https://example.org/1"),),
-        range_basis="measured",
+        range_basis="tags",
         evidence=("ratio 4.0 on 4.49.0",),
         withdrawn="for this test",
     )
@@ -111,6 +111,7 @@ def test_the_whole_base(tmp_path: Path) -> None:
     assert base.by_package == {"pytorch-lightning": [1], "transformers": [0]}
     assert (base.names.families, base.names.conda) == ({"lightning": "pytorch-lightning"}, {"pytorch": "torch"})
     assert base.yanked == {"transformers": ["4.52.0"]}
+    assert base.horizon["transformers"] == ["5.23.0", "2026-11-19"]
     here = environment(package("lightning", "2.4.0"), package("transformers", "4.50.0"), package("trl", "0.9"))
     assert base.about([here]) == (issue_from(compiled["issues"][0]), issue_from(compiled["issues"][1]))
     assert base.about([environment(package("numpy", "2.0"))]) == ()
@@ -135,7 +136,7 @@ def test_the_digest_is_of_what_matters(tmp_path: Path) -> None:
         ('{"format": 99}', "format 99 is not supported"),
         (
             '{"format": 1, "date": "2026-11-20", "digest": ""}',
-            "lacks by_package, conda, families, issues, yanked",
+            "lacks by_package, conda, families, horizon, issues, yanked",
         ),
     ],
 )

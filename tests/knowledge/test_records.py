@@ -33,10 +33,30 @@ def test_a_record_that_is_right(tmp_path: Path) -> None:
         (("id: GC-0001", "id: GC-1"), "id: String should match pattern '^GC-\\d{4}$'"),
         (("micro-batches\n", "micro-batches.\n"), "record: the summary is one sentence without its period"),
         (
-            ("range_basis: measured", "range_basis: reported"),
+            ("range_basis: tags", "range_basis: reported"),
             "record: `reported` alone makes no error: measure it, read the releases, or lower the level",
         ),
         (("silent: true", "silent: true\n    informational: true"), "record: an informational record is a note"),
+        (
+            ("silent: true", 'silent: true\n    bounds: [{package: transformers, bound: "<4.52.0", basis: wheels}]'),
+            "record: bounds: no range of transformers in `affected` has the end `<4.52.0`",
+        ),
+        (
+            ("silent: true", 'silent: true\n    bounds: [{package: transformers, bound: "<4.52.1", basis: measured}]'),
+            "record: bounds: transformers <4.52.1: `measured` is what measurements or the record say",
+        ),
+        (
+            (
+                "silent: true",
+                'silent: true\n    bounds: [{package: transformers, bound: ">=4.49.0", basis: reported}, '
+                '{package: transformers, bound: "<4.52.1", basis: reported}]',
+            ),
+            "record: `reported` alone makes no error: measure it, read the releases, or lower the level",
+        ),
+        (
+            ("silent: true", 'silent: true\n    bounds: [{package: transformers, bound: "<4.52.x", basis: tags}]'),
+            "bounds.0.bound: `4.52.x` is not a version",
+        ),
         (
             ("https://example.org/1", "http://example.org/1"),
             "references.0.url: `http://example.org/1` is not an https address",

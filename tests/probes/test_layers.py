@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from gradcompat.errors import ProbeUnavailable
-from gradcompat.probes.layers import Laid, LayerFailed, NoLayer, Origin, describe, layer
+from gradcompat.probes.layers import Laid, LayerFailed, Laying, NoLayer, Origin, describe, layer
 from tests.index.serving import Reply, Server, anchor, serving
-from tests.probes.toys import BASE, source, wheel
+from tests.probes.toys import BASE, Table, laid, release, source, wheel
 
 TOY = Laid(name="toy", version="1.0")
 SHORT = "".join(BASE.python.split(".")[:2])
@@ -170,6 +170,33 @@ def test_only_what_has_no_wheel_for_anybody_is_built(tmp_path: Path, monkeypatch
     wheels, built = ended.commands
     assert wheels[-2:] == ["--only-binary", ":all:"]
     assert built[-2:] == ["old==1.0", "--no-build-isolation"]
+
+
+def test_what_only_the_built_release_says_that_it_requires(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = laid(tmp_path, {"1.0": 1.0, "2.0": 1.0, "3.0": 1.0})
+    info = cache / f"cp{SHORT}" / "toy-1.0" / "toy-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Name: toy\nVersion: 1.0\nRequires-Dist: hjson\nRequires-Dist: numpy\n >=1.0\n")
+    built, unclear, wheeled, said = (
+        release("1.0", wheels=(), sdist=True),
+        release("2.0", wheels=(), sdist=True),
+        release("3.0"),
+        release("4.0", wheels=(), sdist=True),
+    )
+    table = Table(
+        [built, unclear, wheeled, said], {"toy 1.0": None, "toy 2.0": None, "toy 3.0": None, "toy 4.0": ["torch"]}
+    )
+    catalogue = Laying(catalogue=table, base=BASE, cache=cache)
+    assert [catalogue.requires(one) for one in (built, unclear, wheeled, said)] == [
+        ("hjson", "numpy >=1.0"),
+        None,
+        None,
+        ("torch",),
+    ]
+    ended = Ended(monkeypatch, stderr=b"error: no space", error=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+    lost = release("5.0", wheels=(), sdist=True)
+    assert Laying(catalogue=Table([lost], {"toy 5.0": None}), base=BASE, cache=cache).requires(lost) is None
+    assert len(ended.commands) == 1
 
 
 def test_two_that_build_the_same_layer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

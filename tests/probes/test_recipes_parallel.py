@@ -1,6 +1,7 @@
 """Recipes that train on several processes, or through DeepSpeed: really run, and what is planted is found.
 
-DeepSpeed is measured where it is installed: its defects are found in the releases that have them, and in no other.
+DeepSpeed is measured where it is installed, or lies in a folder that ``GRADCOMPAT_PROBE_LAYERS`` names: its defects are
+found in the releases that have them, and in no other.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ PLANTED: tuple[tuple[str, Parameters, tuple[str, ...]], ...] = (
         ("update_ratio", "update_cosine", "last_update_ratio"),
     ),
     ("infinite_gradient", {"plant": True}, ("spared",)),
+    ("deepspeed_schedules", {"plant": True}, ("warm_rate_error",)),
     ("deepspeed_accumulation", {"plant": True}, ("loss_ratio", "update_ratio")),
 )
 # Releases of DeepSpeed, and the values that are wrong in them.
@@ -68,6 +70,11 @@ OF_RELEASES: tuple[tuple[str, Parameters, str, tuple[str, ...]], ...] = (
     ),
     ("data_parallel_equivalence", {"engine": "pipeline", "accumulation": 4}, ">=0.16.0,<0.19.3", ("tensor_ratio",)),
     ("data_parallel_equivalence", {"engine": "deepspeed", "stage": 3, "accumulation": 2}, "<0", ()),
+    ("deepspeed_step", {"stage": 2, "accumulation": 4}, ">=0.17.6,<0.18.3", ("update_ratio", "update_cosine")),
+    ("deepspeed_step", {"stage": 1, "accumulation": 4, "loss": "inside"}, ">=0.18.3,<0.19.6", ("update_ratio",)),
+    ("deepspeed_step", {"stage": 1, "accumulation": 4, "divided_by": "loop"}, "==0.18.3", ("update_ratio",)),
+    ("deepspeed_schedules", {"schedule": "WarmupLR"}, ">=0.17.2,<0.19.4", ("warm_rate_error",)),
+    ("deepspeed_schedules", {"schedule": "WarmupCosineLR"}, ">=0.15.3,<0.19.0", ("first_rate_error",)),
     ("infinite_gradient", {"stage": 1}, ">=0.13.2,<0.16.6", ("spared",)),
 )
 
@@ -76,7 +83,8 @@ def measured(name: str, parameters: Parameters) -> tuple[Measurement, Outcome, s
     spec = ProbeSpec(name=name, parameters=parameters)
     recipe = recipe_of(spec)
     job = Job(spec=spec, recipe=recipe.module, devices=recipe.devices, seconds=recipe.seconds, alone=recipe.alone)
-    (measurement,) = run([job], Interpreter(path=Path(os.environ["GRADCOMPAT_PROBE_PYTHON"])))
+    layers = tuple(Path(folder) for folder in os.environ.get("GRADCOMPAT_PROBE_LAYERS", "").split(os.pathsep) if folder)
+    (measurement,) = run([job], Interpreter(path=Path(os.environ["GRADCOMPAT_PROBE_PYTHON"]), layers=layers))
     if measurement.state == "skipped":
         pytest.skip(measurement.reason)
     return measurement, *judge(recipe, measurement)

@@ -30,8 +30,10 @@ NOWHERE = {"torch": "<0"}
 REPLAYED_ORDER = {"transformers": "<5.0.0rc1", "accelerate": ">=1.7.0,<1.15.0"}
 LOST_MASK = {"transformers": ">=5.9.0,<5.18.0"}
 LOST_MASK_OF_DOGE = {"transformers": ">=5.0.0rc0,<5.18.0"}
-UNPACKED = {"transformers": "<4.53.0"}
+UNPACKED = {"transformers": "<4.53.1"}
 PROBABILITIES = {"transformers": ">=5.0.0rc0,<5.6.0"}
+OVERWRITTEN = {"transformers": ">=5.0.0rc0,<5.13.0"}
+KEYS_FROM_THE_CACHE = {"transformers": "<5.5.2"}
 PADDING_BY_ID = {"trl": "<0.16.1"}
 UNSCALED = {"trl": ">=0.12.0,<0.14.0", "transformers": ">=4.46.0"}
 
@@ -60,6 +62,8 @@ CASES: tuple[tuple[str, Mapping[str, ParameterValue], Mapping[str, str]], ...] =
     ("attention_masks", {"what": "packing", "attention": "sdpa"}, UNPACKED),
     ("attention_masks", {"what": "packing", "attention": "eager"}, UNPACKED),
     ("attention_masks", {"what": "packing", "attention": "sdpa", "cache": "default"}, EVERYWHERE),
+    ("attention_masks", {"what": "packing", "attention": "sdpa", "cache": "trainer"}, {"transformers": "<5.0.0rc0"}),
+    ("attention_masks", {"what": "packing", "attention": "sdpa", "mask": "ones"}, EVERYWHERE),
     ("attention_masks", {"what": "packing", "attention": "sdpa", "mask": "blocks"}, NOWHERE),
     ("attention_masks", {"what": "packing", "attention": "eager", "mask": "blocks"}, NOWHERE),
     ("attention_masks", {"what": "packing", "mask": "blocks", "plant": True}, EVERYWHERE),
@@ -78,6 +82,13 @@ CASES: tuple[tuple[str, Mapping[str, ParameterValue], Mapping[str, str]], ...] =
     ("round_trip", {"what": "buffers", "plant": True}, EVERYWHERE),
     ("round_trip", {"what": "dtype"}, {"transformers": ">=5.0.0rc2"}),
     ("round_trip", {"what": "dtype", "plant": True}, EVERYWHERE),
+    ("round_trip", {"what": "initialiser"}, OVERWRITTEN),
+    ("round_trip", {"what": "initialiser", "writes": "no_grad"}, OVERWRITTEN),
+    ("round_trip", {"what": "initialiser", "plant": True}, EVERYWHERE),
+    ("round_trip", {"what": "from_config"}, {"transformers": ">=4.49.0"}),
+    ("round_trip", {"what": "from_config", "plant": True}, EVERYWHERE),
+    ("round_trip", {"what": "tokenizer"}, {"transformers": "==4.57.2"}),
+    ("round_trip", {"what": "tokenizer", "plant": True}, EVERYWHERE),
     ("adapters", {"what": "layers"}, {"peft": ">=0.8.0,<0.20.0"}),
     ("adapters", {"what": "layers", "plant": True}, EVERYWHERE),
     ("adapters", {"what": "tokens"}, {"peft": "<0.18.0rc0"}),
@@ -88,10 +99,26 @@ CASES: tuple[tuple[str, Mapping[str, ParameterValue], Mapping[str, str]], ...] =
     ("adapters", {"what": "frozen", "plant": True}, EVERYWHERE),
     ("accumulation_beyond_trainer", {}, NOWHERE),
     ("accumulation_beyond_trainer", {"plant": True}, EVERYWHERE),
-    ("accumulation_beyond_trainer", {"sync_each_batch": True}, {"accelerate": "<0.31.0"}),
+    ("accumulation_beyond_trainer", {"sync_each_batch": True}, {"accelerate": ">=0.28.0,<0.31.0"}),
     ("router_loss", {"model": "mixtral"}, PROBABILITIES),
     ("router_loss", {"model": "olmoe"}, PROBABILITIES),
     ("router_loss", {"model": "mixtral", "through": "sft"}, {"trl": "==0.23.0"}),
+    ("loading_without", {"package": "sentencepiece"}, NOWHERE),
+    ("loading_without", {"package": "sentencepiece", "plant": True}, EVERYWHERE),
+    ("switch_router", {}, {"transformers": ">=5.0.0rc0,<5.18.0"}),
+    ("switch_router", {"plant": True}, EVERYWHERE),
+    ("checkpointed_model", {"model": "llama", "reentrant": "true"}, EVERYWHERE),
+    ("checkpointed_model", {"model": "llama", "reentrant": "false"}, NOWHERE),
+    ("checkpointed_model", {"model": "llama", "reentrant": "false", "plant": True}, EVERYWHERE),
+    ("checkpointed_model", {"what": "cache", "model": "llama"}, NOWHERE),
+    ("checkpointed_model", {"what": "cache", "model": "llama", "plant": True}, EVERYWHERE),
+    ("checkpointed_model", {"what": "training", "model": "llama"}, NOWHERE),
+    ("checkpointed_model", {"what": "training", "model": "llama", "plant": True}, EVERYWHERE),
+    ("checkpointed_model", {"what": "cache", "model": "gemma4"}, KEYS_FROM_THE_CACHE),
+    ("checkpointed_model", {"model": "gemma4", "reentrant": "false"}, KEYS_FROM_THE_CACHE),
+    ("checkpointed_model", {"model": "gemma4", "reentrant": "true"}, EVERYWHERE),
+    ("trainer_starts", {}, {"transformers": ">=4.52.0", "accelerate": "<1.3.0"}),
+    ("trainer_starts", {"plant": True}, EVERYWHERE),
     ("nan_in_the_log", {"filter": "default"}, EVERYWHERE),
     ("nan_in_the_log", {"filter": "off"}, NOWHERE),
     ("preference_accumulation", {"method": "dpo"}, UNSCALED),

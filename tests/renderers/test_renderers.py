@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from gradcompat.knowledge.compile import compile_records
 from gradcompat.knowledge.load import KnowledgeBase, knowledge_from
 from gradcompat.knowledge.records import read
 from gradcompat.model.environment import Environment, Location, Package, Skipped
-from gradcompat.model.report import Report
+from gradcompat.model.report import Audit, Newer, Report
 from gradcompat.renderers.registry import RENDERERS
 from gradcompat.renderers.terminal import safe, wrapped
 
@@ -106,6 +107,38 @@ def test_report(
     out = io.StringIO()
     import_module(RENDERERS[form]).render(report(base, options), out)
     golden(f"{name}.{'txt' if form == 'text' else form}", out.getvalue())
+
+
+NEWER = Newer(name="transformers", version="5.24.0", horizon="5.23.0", date="2026-11-20", assumed=("GC-0002",))
+SEEN = "5.24.0 (5.23.0, 2026-11-20)"
+
+
+@pytest.mark.parametrize(
+    ("newer", "said"),
+    [
+        ([], ""),
+        ([replace(NEWER, assumed=())], ""),
+        ([NEWER, NEWER], "transformers 5.24.0 is newer than this knowledge (5.23.0, 2026-11-20)"),
+        (
+            [NEWER, replace(NEWER, name="trl"), replace(NEWER, name="torch", assumed=())],
+            f"transformers {SEEN} and trl {SEEN} are newer than this knowledge",
+        ),
+        (
+            [replace(NEWER, name=name) for name in ("accelerate", "peft", "torch", "transformers", "trl")],
+            f"accelerate {SEEN}, peft {SEEN}, torch {SEEN} and 2 more are newer than this knowledge",
+        ),
+    ],
+)
+def test_what_nobody_has_looked_at_is_one_sentence(newer: list[Newer], said: str) -> None:
+    audits = tuple(
+        Audit(source="a", kind="a", packages=1, recognised=1, findings=(), skipped=(), newer=(one,)) for one in newer
+    )
+    out = io.StringIO()
+    import_module(RENDERERS["text"]).render(
+        Report(audits=audits, records=1, digest="", date="2026-11-20", exit_status=0), out
+    )
+    paragraph = [" ".join(text.split("\n")) for text in out.getvalue().split("\n\n") if "newer" in text]
+    assert paragraph == ([f"{said}: known defects that were unfixed are assumed to stand"] if said else [])
 
 
 def test_text_never_colours_or_trails(base: KnowledgeBase) -> None:

@@ -161,12 +161,21 @@ def fsdp2(model, _parameters, device):
 
 
 def deepspeed(model, parameters, device):
-    """DeepSpeed's engine: see :func:`deepspeed_settings` for what it takes."""
-    engine, weights = deepspeed_engine(model, parameters, device)
+    """DeepSpeed's engine: see :func:`deepspeed_settings` for what it takes.
+
+    ``loss``: ``inside``, the model computes it. ``divided_by``: ``loop``, the engine is told not to divide by the
+    accumulation steps, as transformers does.
+    """
+    inside = parameters.get("loss") == "inside"
+    engine, weights = deepspeed_engine(_with_loss(model) if inside else model, parameters, device)
 
     def step(parts):
         for inputs, targets in parts:
-            engine.backward(loss_of(engine(inputs), targets))
+            loss = engine(inputs, targets)[0] if inside else loss_of(engine(inputs), targets)
+            if parameters.get("divided_by") == "loop":
+                engine.backward(loss / len(parts), scale_wrt_gas=False)
+            else:
+                engine.backward(loss)
             engine.step()
 
     return step, weights
@@ -228,12 +237,15 @@ ENGINES = {"ddp": ddp, "fsdp1": fsdp1, "fsdp2": fsdp2, "deepspeed": deepspeed, "
 def deepspeed_package(device):
     """The package, for this device and without what it would compile.
 
-    Its kernel for shared memory serves inference alone; where it is not compatible, DeepSpeed leaves it out.
+    Its kernel for shared memory serves inference alone; where it is not compatible, DeepSpeed leaves it out. A CPU
+    without instructions for fp16 it refuses, although torch is merely slow there, and its arithmetic the same.
     """
     os.environ["DS_ACCELERATOR"] = device.partition(":")[0]
     import deepspeed
 
     deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
+    if device == "cpu":
+        deepspeed.accelerator.get_accelerator().is_fp16_supported = lambda: True
     importlib.import_module("deepspeed.utils").logger.setLevel(logging.ERROR)
     deepspeed.init_distributed(dist_backend="gloo" if device == "cpu" else "nccl", verbose=False)
     return deepspeed
@@ -273,6 +285,18 @@ def deepspeed_settings(parameters):
     if parameters.get("grad_accum_dtype", "default") != "default":
         settings["data_types"] = {"grad_accum_dtype": _SHORT[parameters["grad_accum_dtype"]]}
     return settings
+
+
+def _with_loss(model):
+    """A model that returns its loss and what the loss is computed from, as those of transformers do."""
+    import torch
+
+    class WithLoss(torch.nn.Sequential):
+        def forward(self, inputs, targets):
+            outputs = super().forward(inputs)
+            return loss_of(outputs, targets), outputs
+
+    return WithLoss(*model)
 
 
 def _optimizer(kind, weights):

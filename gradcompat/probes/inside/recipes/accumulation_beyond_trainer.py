@@ -3,7 +3,7 @@
 The control is the loop with large batches, repeated.
 """
 
-from ..skipping import Skip
+import inspect
 
 _STEPS = 4
 _MICRO = 8
@@ -11,7 +11,7 @@ _TAIL = 6
 
 
 def measure(parameters, device, seed):
-    """``sync_each_batch`` of the plugin; ``tail``: the data end in the middle of an accumulation.
+    """``sync_each_batch`` of the plugin, as far as the release knows it; ``tail``: the data end within an accumulation.
 
     With ``plant`` the loop does without ``accumulate()`` and divides nothing.
     """
@@ -23,6 +23,7 @@ def measure(parameters, device, seed):
     again, _ = _large(samples, seed, device)
     found, updates = _loop(samples, parameters, seed, device)
     return {
+        "known": not parameters.get("sync_each_batch") or _knows_sync(),
         "updates_ratio": updates / wanted,
         "update_ratio": float(found.norm() / whole.norm()),
         "update_cosine": float(torch.nn.functional.cosine_similarity(found, whole, dim=0)),
@@ -64,16 +65,19 @@ def _large(samples, seed, device):
     return _moved(model, seed), len(batches)
 
 
+def _knows_sync():
+    from accelerate.utils import GradientAccumulationPlugin
+
+    return "sync_each_batch" in inspect.signature(GradientAccumulationPlugin).parameters
+
+
 def _loop(samples, parameters, seed, device):
     import torch
     from accelerate import Accelerator
     from accelerate.utils import GradientAccumulationPlugin
 
-    given = {"sync_each_batch": True} if parameters.get("sync_each_batch") else {}
-    try:
-        plugin = GradientAccumulationPlugin(num_steps=_STEPS, **given)
-    except TypeError as error:
-        raise Skip("this release of accelerate has no sync_each_batch") from error
+    given = {"sync_each_batch": True} if parameters.get("sync_each_batch") and _knows_sync() else {}
+    plugin = GradientAccumulationPlugin(num_steps=_STEPS, **given)
     accelerator = Accelerator(cpu=device == "cpu", gradient_accumulation_plugin=plugin)
     model = _model(seed, device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

@@ -2,10 +2,11 @@
 
 Each question has its control, all of them shares of what has to be right anyway: layers told with a pattern; outputs
 that an adapter without tokens leaves alone at the start; outputs that an adapter changes once it has weights; weights
-that stay trainable where the base is not marked as quantised.
+that stay trainable where the base is not marked as quantised; weights that are made trainable again by hand.
 """
 
 import inspect
+import tempfile
 
 from .. import models, trl_trainers, words
 from ..skipping import Skip
@@ -15,13 +16,13 @@ _EXPERTS = 3
 
 
 def measure(parameters, device, seed):  # noqa: ARG001  # what is asked here is the same on every device
-    """``what``: layers, tokens, merged, frozen; ``kind`` of merged: lora, dora, embedding.
+    """``what``: layers, tokens, merged, frozen, second; ``kind`` of merged: lora, dora, embedding.
 
     With ``plant`` the adapter of layers is put on another one, that of tokens gets other rows, the merged model another
-    scale, and the weights of frozen are frozen by hand.
+    scale, and the weights of frozen and second are frozen by hand.
     """
-    what = parameters.get("what", "layers")
-    return {"layers": _layers, "tokens": _tokens, "merged": _merged, "frozen": _frozen}[what](parameters, seed)
+    kinds = {"layers": _layers, "tokens": _tokens, "merged": _merged, "frozen": _frozen, "second": _second}
+    return kinds[parameters.get("what", "layers")](parameters, seed)
 
 
 def _config(**wanted):
@@ -148,3 +149,21 @@ def _frozen(parameters, seed):
         return sum(weight.requires_grad for weight in trainer.model.parameters()) / before
 
     return {"trainable_share": share(quantised=True), "control_share": share(quantised=False)}
+
+
+def _second(parameters, seed):
+    """An adapter in training, while another is loaded beside it for reference."""
+    import torch
+    from peft import get_peft_model
+
+    torch.manual_seed(seed)
+    model = get_peft_model(torch.nn.Sequential(torch.nn.Linear(4, 4)), _config(r=2, target_modules=["0"]))
+    mine = [weight for name, weight in model.named_parameters() if "lora_" in name]
+    folder = tempfile.mkdtemp(dir=".")
+    model.save_pretrained(folder)
+    model.load_adapter(folder, adapter_name="reference")
+    if parameters.get("plant"):
+        model.requires_grad_(False)
+    kept = sum(weight.requires_grad for weight in mine) / len(mine)
+    model.set_adapter("default")
+    return {"kept_share": kept, "control_share": sum(weight.requires_grad for weight in mine) / len(mine)}

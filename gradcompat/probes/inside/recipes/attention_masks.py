@@ -6,7 +6,7 @@ compared. The control is what has to be seen: another first token changes the la
 
 import inspect
 
-from .. import decoders
+from .. import decoders, trainers
 from ..skipping import Skip
 
 _LONG = 10
@@ -15,7 +15,7 @@ _SHORT = 6
 
 def measure(parameters, device, seed):
     """``what``: causal, left_padding, right_padding, packing; ``model``; ``attention``; ``mask`` of packing;
-    ``cache``: off, or default, as a model of its own accord has it.
+    ``cache``: off, default, as a model of its own accord has it, or trainer, as a Trainer leaves it.
 
     With ``plant`` the embeddings of a row are mixed, so that every token sees every other.
     """
@@ -24,6 +24,10 @@ def measure(parameters, device, seed):
     what = parameters.get("what", "causal")
     given = (parameters.get("attention", "default"), seed, parameters.get("cache", "off"))
     model = decoders.build(parameters.get("model", "llama"), *given).to(device)
+    if parameters.get("cache") == "trainer":
+        from transformers import Trainer
+
+        Trainer(model=model, args=trainers.arguments(**trainers.on(device)))
     if parameters.get("plant"):
         model.get_input_embeddings().register_forward_hook(lambda _, __, output: output + output.mean(1, keepdim=True))
     generator = torch.Generator().manual_seed(seed + 1)
@@ -43,6 +47,7 @@ def measure(parameters, device, seed):
     return {
         "leak": float((beside - alone).abs().max()) / scale,
         "attention": str(getattr(model.config, "_attn_implementation", None)),
+        "uses_cache": bool(getattr(model.config, "use_cache", False)),
         "control_sight": float(sight) / scale,
     }
 
@@ -75,7 +80,10 @@ def _padding(model, logits, ids, parameters):
 
 
 def _packing(model, logits, ids, parameters):
-    """Two sequences in one row, told apart by positions that begin again, or by a mask in blocks."""
+    """Two sequences in one row, told apart by positions that begin again, or by a mask in blocks.
+
+    A mask of ones is what a tokenizer returns: nothing is padding. It says nothing of borders.
+    """
     import torch
 
     if not _takes(model, "position_ids"):
@@ -83,7 +91,9 @@ def _packing(model, logits, ids, parameters):
     positions = torch.cat([torch.arange(_SHORT), torch.arange(_LONG)])[None]
     packed = torch.cat([ids[0, :_SHORT], ids[1]])[None]
     given = {"position_ids": positions}
-    if parameters.get("mask", "positions") == "blocks":
+    if parameters.get("mask", "positions") == "ones":
+        given["attention_mask"] = torch.ones_like(packed)
+    elif parameters.get("mask", "positions") == "blocks":
         segment = torch.tensor([0] * _SHORT + [1] * _LONG)
         seen = (segment[:, None] == segment[None]) & torch.ones(len(segment), len(segment)).tril().bool()
         mask = torch.zeros(1, 1, len(segment), len(segment))
@@ -92,7 +102,7 @@ def _packing(model, logits, ids, parameters):
         beside = logits(packed, **given)
     except (ValueError, RuntimeError) as error:
         # Until 4.38 a mask had two dimensions, and in some models for much longer.
-        if "attention_mask" not in given:
+        if parameters.get("mask") != "blocks":
             raise
         raise Skip("this release takes no mask in blocks for this model") from error
     alone = logits(ids[1:], position_ids=positions[:, _SHORT:])

@@ -2,9 +2,9 @@
 
 What stands around the optimizer depends on the stage, the type and the class of the optimizer, and so do its defects:
 steps that move nothing, gradients that are divided by a loss scale which never multiplied the loss, gradients that are
-not cleared, micro-batches that are lost. The loop by hand computes in the same type; the control is that loop in
-float64. Where a communication type is asked for, the engine has to survive without it: only then is it the type's
-fault.
+not cleared, micro-batches that are lost, gradients that are divided once more for every output of the model. The loop
+by hand computes in the same type; the control is that loop in float64. Where a communication type is asked for, the
+engine has to survive without it: only then is it the type's fault.
 
 ``plant`` shows the engine the first micro-batch in the place of all but the last.
 """
@@ -16,7 +16,7 @@ _STEPS = 3
 
 
 def measure(parameters, device, seed):
-    """``stage``, ``dtype``, ``optimizer``, ``offload``, ``accumulation``, ``communication_data_type``, ``bucket``."""
+    """``stage``, ``dtype``, ``optimizer``, ``offload``, ``accumulation``, …, as :mod:`engines` takes them."""
     with ranks.group(0, 1, device) as own:
         return _steps(parameters, own, seed)
 

@@ -3,20 +3,16 @@
 The control is the same run with an optimizer of torch, in whose ``step`` gradients are on for the closure.
 """
 
-import contextlib
-import io
-import logging
-import warnings
-
+from .. import lightnings
 from ..skipping import Skip
 
 
 def measure(parameters, device, seed):
-    """``optimizer``: adafactor or adamw of transformers; ``package``: pytorch_lightning, lightning."""
+    """``optimizer``: adafactor or adamw of transformers."""
     import torch
     import transformers
 
-    lightning = _lightning(parameters.get("package", "pytorch_lightning"))
+    lightning = lightnings.package()
     wanted = parameters.get("optimizer", "adafactor")
 
     def theirs(weights):
@@ -47,18 +43,8 @@ def measure(parameters, device, seed):
         before = module.layer.weight.detach().clone()
         data = torch.randn(8, 4, generator=torch.Generator().manual_seed(seed + 1))
         error = ""
-        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-            warnings.simplefilter("ignore")
-            logging.getLogger(lightning.__name__).setLevel(logging.ERROR)
-            trainer = lightning.Trainer(
-                max_steps=2,
-                accelerator="cpu" if device == "cpu" else "auto",
-                devices=1,
-                logger=False,
-                enable_checkpointing=False,
-                enable_progress_bar=False,
-                enable_model_summary=False,
-            )
+        with lightnings.quiet(lightning):
+            trainer = lightnings.trainer(lightning, device, max_steps=2)
             try:
                 trainer.fit(module, torch.utils.data.DataLoader(data, batch_size=4))
             except RuntimeError as caught:
@@ -78,13 +64,3 @@ def measure(parameters, device, seed):
         "control_requires_grad_share": control_share,
         "control_moved": control_moved,
     }
-
-
-def _lightning(package):
-    if package == "lightning":
-        import lightning.pytorch
-
-        return lightning.pytorch
-    import pytorch_lightning
-
-    return pytorch_lightning

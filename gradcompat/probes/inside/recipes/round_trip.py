@@ -1,4 +1,4 @@
-"""Is ``from_pretrained(save_pretrained(model))`` the model? Its weights, ties, buffers, and the dtype of its weights.
+"""Is ``from_pretrained(save_pretrained(model))`` the model? Its weights, ties, buffers, dtype, and its tokenizer.
 
 What a checkpoint does not hold (a buffer that is not persistent) has to be made again by whoever loads it. The dtype is
 that of training: without one given, weights are float32. The control is what no release gets wrong, in the same run.
@@ -9,16 +9,29 @@ import json
 import os
 import tempfile
 
-from .. import models
+from .. import models, words
+from ..comparing import one_line
+
+_MANY_WORDS = 100002  # from 100000 on some releases look closer at a tokenizer
 
 
 def measure(parameters, device, seed):  # noqa: ARG001  # files are loaded into main memory
-    """``what``: weights, tied, buffers, dtype; ``model`` of weights and tied.
+    """``what``: weights, tied, buffers, initialiser (of a model from elsewhere), dtype, from_config, tokenizer;
+    ``model`` of weights and tied; ``writes`` of initialiser: init, data, no_grad.
 
-    With ``plant`` a tensor is lost from the file, the tie from the configuration, the buffer's values from the model.
+    With ``plant`` a tensor is lost from the file, the tie from the configuration, the buffer's values from the model,
+    the weights or the tokenizer from the folder, and another dtype is asked for.
     """
-    what = parameters.get("what", "weights")
-    return {"weights": _weights, "tied": _tied, "buffers": _buffers, "dtype": _dtype}[what](parameters, seed)
+    found = {
+        "weights": _weights,
+        "tied": _tied,
+        "buffers": _buffers,
+        "initialiser": _initialiser,
+        "dtype": _dtype,
+        "from_config": _from_config,
+        "tokenizer": _tokenizer,
+    }
+    return found[parameters.get("what", "weights")](parameters, seed)
 
 
 def _saved(model):
@@ -41,11 +54,12 @@ def _weights(parameters, seed):
     folder = _saved(model)
     if parameters.get("plant"):
         _lose_a_tensor(folder)
-    other = type(model).from_pretrained(folder)
-    return {
-        "same_share": _same_share(model, other),
-        "control_same_share": _same_share(model, models.build(parameters.get("model", "llama"), seed)),
-    }
+    control = _same_share(model, models.build(parameters.get("model", "llama"), seed))
+    try:
+        other = type(model).from_pretrained(folder)
+    except Exception as error:  # whatever it is that stands in the way
+        return {"loaded": 0, "error": one_line(error), "control_same_share": control}
+    return {"loaded": 1, "same_share": _same_share(model, other), "control_same_share": control}
 
 
 def _lose_a_tensor(folder):
@@ -126,6 +140,51 @@ def _buffers(parameters, seed):
     }
 
 
+def _initialiser(parameters, seed):
+    """What was loaded has to stay, however ``_init_weights`` writes what it initialises."""
+    import torch
+    from transformers import PretrainedConfig, PreTrainedModel
+
+    class Config(PretrainedConfig):
+        model_type = "gradcompat_initialiser"
+
+    def classes(writes):
+        class Model(PreTrainedModel):
+            config_class = Config
+
+            def __init__(self, config):
+                super().__init__(config)
+                self.layer = torch.nn.Linear(8, 8)
+                self.post_init()
+
+            def _init_weights(self, module):
+                if not isinstance(module, torch.nn.Linear):
+                    return
+                if writes == "data":
+                    module.weight.data.normal_()
+                elif writes == "no_grad":
+                    with torch.no_grad():
+                        module.weight.normal_()
+                else:
+                    torch.nn.init.normal_(module.weight)
+
+        return Model
+
+    def share(writes, plant=False):
+        torch.manual_seed(seed)
+        made = classes(writes)
+        model = made(Config())
+        with torch.no_grad():
+            model.layer.weight.fill_(0.5)
+        other = made(Config()) if plant else made.from_pretrained(_saved(model))
+        return _same_share(model, other)
+
+    return {
+        "same_share": share(parameters.get("writes", "data"), parameters.get("plant")),
+        "control_same_share": share("init"),
+    }
+
+
 def _dtype(parameters, seed):
     import torch
 
@@ -139,3 +198,59 @@ def _dtype(parameters, seed):
             model.float(), type(model).from_pretrained(folder, torch_dtype=torch.float32)
         ),
     }
+
+
+def _from_config(parameters, seed):
+    """A model that is made from a configuration, whatever dtype that says; the control is one of its own class."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    config = models.build("llama", seed).config
+    config.torch_dtype = torch.bfloat16
+    given = {"torch_dtype": torch.bfloat16} if parameters.get("plant") else {}
+    built = AutoModelForCausalLM.from_config(config, **given)
+    plain = list(type(built)(config).parameters())
+    return {
+        "built_bits": min(8 * weight.element_size() for weight in built.parameters()),
+        "control_same_share": sum(weight.dtype == torch.float32 for weight in plain) / len(plain),
+    }
+
+
+def _tokenizer(parameters, seed):
+    """A tokenizer of many words beside the configuration of its model; the control is one of few words."""
+    from tokenizers import Tokenizer, pre_tokenizers
+    from tokenizers import models as kinds
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+    config = models.build("llama", seed).config
+
+    def again(tokenizer):
+        folder = tempfile.mkdtemp(dir=".")
+        tokenizer.save_pretrained(folder)
+        config.save_pretrained(folder)
+        _as_written_by(folder, "4.50.0")
+        if parameters.get("plant") and len(tokenizer) > words.SIZE:
+            os.remove(os.path.join(folder, "tokenizer.json"))
+        return AutoTokenizer.from_pretrained(folder)
+
+    few = words.tokenizer()
+    text = "w1 w2 w3"
+    control = float(again(few)(text)["input_ids"] == few(text)["input_ids"])
+    special = {"unk_token": "w0"}
+    made = Tokenizer(kinds.WordLevel({"w%d" % number: number for number in range(_MANY_WORDS)}, **special))
+    made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    many = PreTrainedTokenizerFast(tokenizer_object=made, **special)
+    try:
+        other = again(many)
+    except Exception as error:  # whatever it is that stands in the way
+        return {"loaded": 0, "error": one_line(error), "control_same_share": control}
+    same = other(text)["input_ids"] == many(text)["input_ids"]
+    return {"loaded": 1, "same_share": float(same), "control_same_share": control}
+
+
+def _as_written_by(folder, version):
+    path = os.path.join(folder, "config.json")
+    with open(path, encoding="utf-8") as file:
+        config = json.load(file)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({**config, "transformers_version": version}, file)

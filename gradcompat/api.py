@@ -1,0 +1,63 @@
+"""The Python interface: what ``gradcompat check`` does, as a function."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from gradcompat.cli.auditing import Options, asked_for
+from gradcompat.cli.options import ids_of
+from gradcompat.cli.reporting import report_on
+from gradcompat.knowledge.load import load
+from gradcompat.model.environment import SettingValue
+from gradcompat.model.issue import Level
+from gradcompat.model.report import Report
+from gradcompat.vocabulary import setting_of
+
+
+def check(
+    *targets: str | os.PathLike[str],
+    python: str | os.PathLike[str] | None = None,
+    contexts: Sequence[str | os.PathLike[str]] = (),
+    settings: Mapping[str, SettingValue | Sequence[SettingValue]] | None = None,
+    fail_on: Level | None = "error",
+    strict: bool = False,
+    only: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+) -> Report:
+    """Match environments and lockfiles against the known training defects.
+
+    Nothing of what is checked is imported or run, and nothing goes to a network. The options of a pyproject.toml do not
+    count here.
+
+    Args:
+        targets: lockfiles, environments' folders or projects; without one, and without ``python``, the active
+            environment.
+        python: an interpreter, whose environment is checked as well.
+        contexts: training configs, launch scripts or programs that belong to all of the targets.
+        settings: what else is known of the training, by the keys that ``gradcompat explain settings`` lists; it counts
+            more than any file.
+        fail_on: findings at or above this level make :attr:`Report.exit_status` 1; None for none.
+        strict: conditional findings count too.
+        only: ids of records, no others are matched.
+        ignore: ids of records that are not.
+
+    Returns:
+        A report with an audit for each environment. One that could not be read is an audit whose ``kind`` is None; it
+        is never clean.
+
+    Raises:
+        UsageError: if a setting or an id is not known.
+        KnowledgeError: if the knowledge base cannot be loaded.
+    """
+    base = load()
+    options = Options(
+        settings=tuple(setting_of(key, value) for key, value in (settings or {}).items()),
+        only=ids_of(only, base),
+        ignore=ids_of(ignore, base),
+        fail_on=fail_on,
+        strict=strict,
+    )
+    interpreter = None if python is None else os.fspath(python)
+    asked = asked_for([os.fspath(one) for one in targets], interpreter, [os.fspath(one) for one in contexts])
+    return report_on(asked, base, options)

@@ -1,0 +1,144 @@
+"""Where reports go: each in its format to standard output or to a file, which is written whole or not at all."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from gradcompat.errors import UsageError
+from gradcompat.model.report import Report
+from gradcompat.renderers.registry import RENDERERS
+
+_STANDARD = "-"
+_SUMMARY_BYTES = 1_000_000  # GitHub shows no summary of more than 1 MiB
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A format, and the file that it goes to; ``-`` is standard output."""
+
+    form: str
+    file: str
+
+
+def outputs_of(form: str | None, asked: Sequence[str]) -> tuple[Output, ...]:
+    """What ``--format`` and ``--output FORMAT=FILE`` ask for. Text goes to standard output unless something else does.
+
+    Raises:
+        UsageError: if a format is not known, a file cannot be written, or two reports would go to one place.
+    """
+    outputs = [] if form is None else [Output(_known(form, f"--format {form}"), _STANDARD)]
+    for text in asked:
+        name, _, file = text.partition("=")
+        outputs.append(Output(_known(name, f"--output {text}"), file))
+        if not file:
+            raise UsageError(
+                f"`--output {text}` names no file", hint="write --output sarif=report.sarif; `-` is standard output"
+            )
+    if not any(one.file == _STANDARD for one in outputs):
+        outputs.insert(0, Output("text", _STANDARD))
+    places = [one.file if one.file == _STANDARD else os.path.realpath(one.file) for one in outputs]
+    for place in places:
+        if places.count(place) > 1:
+            shown = "standard output" if place == _STANDARD else f"`{outputs[places.index(place)].file}`"
+            raise UsageError(f"two reports would go to {shown}")
+    for one in outputs:
+        # Better now than after minutes of probing.
+        if one.file != _STANDARD and not Path(os.path.realpath(one.file)).parent.is_dir():
+            raise UsageError("cannot be written: there is no such folder", path=one.file)
+    return tuple(outputs)
+
+
+def write(report: Report, outputs: Sequence[Output]) -> None:
+    """Write every report, files first; annotations of GitHub bring the summary of the step with them.
+
+    All texts are on the disk before the first one takes its place.
+
+    Raises:
+        UsageError: if a file cannot be written.
+    """
+    staged: list[tuple[str, Path, str]] = []
+    try:
+        for one in outputs:
+            if one.file != _STANDARD:
+                path, data = Path(os.path.realpath(one.file)), _rendered(report, one.form)
+                try:
+                    if path.exists() and not path.is_file():
+                        path.write_bytes(data)  # a pipe or a device
+                    else:
+                        staged.append((_staged(path, data), path, one.file))
+                except OSError as error:
+                    raise _unwritable(one.file, error) from None
+        for temporary, path, shown in staged:
+            try:
+                os.replace(temporary, path)
+            except OSError as error:
+                raise _unwritable(shown, error) from None
+    finally:
+        for temporary, _, _ in staged:
+            with suppress(OSError):
+                os.unlink(temporary)
+    for one in outputs:
+        if one.file == _STANDARD:
+            import_module(RENDERERS[one.form]).render(report, sys.stdout)
+    if any(one.form == "github" for one in outputs) and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):
+        _append_summary(report, summary)
+
+
+def _known(form: str, said: str) -> str:
+    if form not in RENDERERS:
+        raise UsageError(f"`{said}` is not known", hint=f"known: {', '.join(RENDERERS)}")
+    return form
+
+
+def _rendered(report: Report, form: str) -> bytes:
+    out = io.StringIO()
+    import_module(RENDERERS[form]).render(report, out)
+    return out.getvalue().encode("utf-8", "backslashreplace")
+
+
+def _staged(path: Path, data: bytes) -> str:
+    """A new file beside the place, with the rights that the old one has or that any new file would get."""
+    import tempfile
+
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~_umask()
+    if path.exists() and not os.access(path, os.W_OK):
+        raise PermissionError(None, "it is read-only")
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".gradcompat-", suffix=".tmp")
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+        os.chmod(temporary, mode)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+    return temporary
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _append_summary(report: Report, file: str) -> None:
+    data = _rendered(report, "markdown")
+    if len(data) > _SUMMARY_BYTES:
+        data = data[:_SUMMARY_BYTES].rpartition(b"\n")[0] + b"\n\nThe rest is too long for a summary.\n"
+    try:
+        with open(file, "ab") as summary:
+            summary.write(data)
+    except OSError as error:
+        raise _unwritable(file, error) from None
+
+
+def _unwritable(file: str, error: OSError) -> UsageError:
+    return UsageError(f"cannot be written: {error.strerror or error}", path=file)

@@ -1,0 +1,42 @@
+"""From what was asked for to the report of a check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from gradcompat.cli.auditing import Asked, Options, audit_all, exit_status
+from gradcompat.knowledge.load import KnowledgeBase
+from gradcompat.model.report import Audit, Report
+
+
+def report_on(
+    asked: Asked,
+    base: KnowledgeBase,
+    options: Options,
+    probed: Callable[[list[Audit]], list[Audit]] | None = None,
+) -> Report:
+    """Audit everything that was asked for.
+
+    Args:
+        asked: the environments and training runs.
+        base: the records.
+        options: what counts.
+        probed: adds the verdicts of probes, where they are run.
+    """
+    audits = audit_all(asked, base, options)
+    if probed is not None:
+        audits = probed(audits)
+    beside = [*asked.skipped, *(asked.contexts.skipped if asked.contexts is not None else ())]
+    if beside and audits:
+        # What a folder held beside its environments is told once, with the first of them.
+        audits[0] = replace(audits[0], skipped=(*audits[0].skipped, *beside))
+    return Report(
+        audits=tuple(audits),
+        records=len(base.records),
+        digest=base.digest,
+        date=base.date,
+        exit_status=exit_status(audits, options),
+        fail_on=options.fail_on,
+        strict=options.strict,
+    )

@@ -1,0 +1,50 @@
+"""Workflow commands of GitHub Actions: each finding becomes an annotation of its line.
+
+Only what is affected is one, and what was not checked: GitHub shows ten of a kind for a step, and what is merely
+possible would take their place. The summary of the step has everything.
+"""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from gradcompat.model.environment import Location, Package
+from gradcompat.model.issue import LEVELS
+from gradcompat.model.report import Report
+from gradcompat.renderers.places import Places
+from gradcompat.renderers.results import gap_text, gaps, message, plain, results
+
+_COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
+
+
+def render(report: Report, out: TextIO) -> None:
+    """Write one line for each, the worst first."""
+    places = Places()
+    found = [result for result in results(report, places) if result.counts]
+    found.sort(key=lambda one: -LEVELS.index(one.advised.finding.issue.level))
+    for result in found:
+        issue = result.advised.finding.issue
+        command = _COMMANDS[issue.level] if result.state == "affected" else "notice"
+        where = _where(result.location, result.pin, places)
+        out.write(_line(command, where, f"{issue.id} {plain(issue.summary)}", message(result)))
+    for audit, skipped in gaps(report):
+        where = _where(skipped.location or Location(path=audit.source), None, places)
+        out.write(_line("warning", where, "not checked", gap_text(skipped)))
+
+
+def _where(location: Location, package: Package | None, places: Places) -> dict[str, str | int | None]:
+    start, end = (location.column, None) if package is None else places.columns(package)
+    return {"file": plain(places.shown(location.path)), "line": location.line, "col": start, "endColumn": end}
+
+
+def _line(command: str, where: dict[str, str | int | None], title: str, text: str) -> str:
+    properties = [f"{key}={_property(str(value))}" for key, value in where.items() if value is not None]
+    return f"::{command} {','.join([*properties, f'title={_property(title)}'])}::{_data(text)}\n"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,66 @@
+"""JUnit XML: an environment is a suite, a finding a case that fails, is skipped or passes with a remark.
+
+What makes the exit status 1 fails. What is conditional or was not checked is skipped, and a file that could not be read
+is an error. An environment without any of these is one case that passes.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TextIO
+
+from gradcompat.model.environment import Location
+from gradcompat.model.report import Audit, Report
+from gradcompat.renderers.places import Places
+from gradcompat.renderers.results import Result, by_audit, entries, gap_text, headline, message, plain
+
+_HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
+
+
+def render(report: Report, out: TextIO) -> None:
+    """Write all suites."""
+    out.write(f'{_HEAD}<testsuites name="gradcompat">\n')
+    places = Places()
+    for audit, found in by_audit(report, places):
+        _suite(audit, found, places, out)
+    out.write("</testsuites>\n")
+
+
+def _suite(audit: Audit, found: list[Result], places: Places, out: TextIO) -> None:
+    cases = [_finding(result, places) for result in found]
+    cases += [
+        ("skipped" if audit.kind is not None else "error", gap_text(one), gap_text(one), "")
+        for one in audit.skipped
+        if one.gap
+    ]
+    cases = cases or [("", "no known defect found", "", "")]
+    counts = {kind: sum(1 for case in cases if case[0] == kind) for kind in ("failure", "error", "skipped")}
+    numbers = f'tests="{len(cases)}" failures="{counts["failure"]}" errors="{counts["error"]}"'
+    name = _attribute(places.shown(audit.source))
+    out.write(f'  <testsuite name="{name}" {numbers} skipped="{counts["skipped"]}">\n')
+    for kind, title, short, text in cases:
+        out.write(f'    <testcase classname="{name}" name="{_attribute(title)}"')
+        if not kind:
+            out.write(f"><system-out>{escape(text)}</system-out></testcase>\n" if text else "/>\n")
+        elif kind == "skipped":
+            out.write(f'><skipped message="{_attribute(short)}"/></testcase>\n')
+        else:
+            out.write(f'><{kind} message="{_attribute(short)}">{escape(text)}</{kind}></testcase>\n')
+    out.write("  </testsuite>\n")
+
+
+def _finding(result: Result, places: Places) -> tuple[str, str, str, str]:
+    """What a finding is, its name, and what is said of it in short and at length."""
+    kind = "failure" if result.fails else "skipped" if result.state == "conditional" else ""
+    title = f"{result.advised.finding.issue.id} {entries(result)}"
+    where = Location(path=places.shown(result.location.path), line=result.location.line)
+    return (
+        kind,
+        title,
+        message(result) if kind == "skipped" else headline(result),
+        f"{plain(str(where))}: {message(result)}",
+    )
+
+
+def _attribute(text: str) -> str:
+    return escape(plain(text))

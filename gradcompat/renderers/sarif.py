@@ -1,0 +1,194 @@
+"""SARIF 2.1.0, for code scanning and for editors.
+
+GitHub makes an alert of every result, whatever its ``kind``. So only what is affected is a result. What is merely
+possible, worth knowing or not checked is a notification of the run; under ``--strict`` what is possible is a result of
+the kind ``review``, too. Columns count characters.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TextIO
+
+from gradcompat import __version__
+from gradcompat.model.environment import Location, Package
+from gradcompat.model.issue import Issue
+from gradcompat.model.report import LineEdit, Report
+from gradcompat.renderers.places import Places
+from gradcompat.renderers.results import Result, fix, gap_text, gaps, message, paragraphs, plain, results
+from gradcompat.renderers.text import remedy_text
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_SEVERITY = {"error": "error", "warning": "warning", "note": "recommendation"}
+_DESCRIPTION = 1000  # characters; GitHub takes 1,024
+_RELATED = 20  # places beside the first
+_NOTIFICATIONS = {
+    "not-checked": "Something was not checked that could hide a defect",
+    "conditional": "A known defect is there or not, depending on what was not seen",
+    "informational": "A behaviour that surprises and is no defect",
+}
+
+
+def render(report: Report, out: TextIO) -> None:
+    """Write one run."""
+    places = Places()
+    found = [result for result in results(report, places) if result.state not in ("not_affected", "refuted")]
+    issues = {result.advised.finding.issue.id: result.advised.finding.issue for result in found}
+    index = {identifier: number for number, identifier in enumerate(issues)}
+    notifications = [
+        _gap(skipped.location, gap_text(skipped), audit.source, audit.kind is None, places)
+        for audit, skipped in gaps(report)
+    ]
+    notifications += [_note(result, index, places) for result in found if not result.counts]
+    run = {
+        "tool": {
+            "driver": {
+                "name": "gradcompat",
+                "version": __version__,
+                "rules": [_rule(issue) for issue in issues.values()],
+                "notifications": [
+                    {"id": identifier, "shortDescription": {"text": text}}
+                    for identifier, text in _NOTIFICATIONS.items()
+                ],
+            }
+        },
+        "columnKind": "unicodeCodePoints",
+        "invocations": [
+            {
+                "executionSuccessful": report.exit_status != 2,
+                "exitCode": report.exit_status,
+                "toolExecutionNotifications": notifications,
+            }
+        ],
+        "results": [_result(result, index, places) for result in found if result.counts],
+    }
+    out.write(json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, ensure_ascii=False, indent=1) + "\n")
+
+
+def _rule(issue: Issue) -> dict[str, Any]:
+    summary, details = plain(issue.summary), paragraphs(issue.details)
+    remedies = [paragraphs(remedy_text(remedy)) for remedy in issue.remedies]
+    urls = [plain(reference.url) for reference in issue.references]
+    parts = [details, *(f"Remedy: {text}" for text in remedies), *(f"See {url}" for url in urls)]
+    short = details if len(details) <= _DESCRIPTION else f"{details[: _DESCRIPTION - 1]}…"
+    return {
+        "id": issue.id,
+        "name": "".join(word.capitalize() for word in issue.categories[0].split("-")) if issue.categories else "Defect",
+        "shortDescription": {"text": _text(summary)},
+        "fullDescription": {"text": _text(short or summary)},
+        "help": {"text": _text("\n\n".join(part for part in parts if part) or summary)},
+        **({"helpUri": urls[0]} if urls else {}),
+        "defaultConfiguration": {"level": issue.level},
+        "properties": {
+            "tags": [*map(plain, issue.categories), *(["silent"] if issue.silent else [])],
+            "problem.severity": _SEVERITY[issue.level],
+        },
+    }
+
+
+def _result(result: Result, index: dict[str, int], places: Places) -> dict[str, Any]:
+    issue = result.advised.finding.issue
+    affected = result.state == "affected"
+    data: dict[str, Any] = {
+        "ruleId": issue.id,
+        "ruleIndex": index[issue.id],
+        "kind": "fail" if affected else "review",
+        # "If kind has any value other than fail, level SHALL have the value none."
+        "level": issue.level if affected else "none",
+        "message": {"text": _text(message(result))},
+        "locations": [_place(result.location, result.pin, places)],
+        # GitHub looks at the first alone.
+        "partialFingerprints": {
+            "primaryLocationLineHash": f"{result.fingerprint}:1",
+            "gradcompat/v1": result.fingerprint,
+        },
+        "suppressions": [],
+    }
+    if related := _related(result, places):
+        data["relatedLocations"] = related
+    if result.advised.edits:
+        data["fixes"] = [_fix(result, places)]
+    return data
+
+
+def _related(result: Result, places: Places) -> list[dict[str, Any]]:
+    """The other entries, and what else was seen to hold."""
+    finding = result.advised.finding
+    others: dict[tuple[str, int | None, int | None], tuple[Location, Package | None, str]] = {}
+    for package in finding.packages:
+        key = (package.location.path, package.location.line, package.location.column)
+        others.setdefault(key, (package.location, package, f"{package.name} {package.version or ''}".rstrip()))
+    for reason in finding.because:
+        if reason.location is not None and reason.location.line is not None:
+            key = (reason.location.path, reason.location.line, reason.location.column)
+            others.setdefault(key, (reason.location, None, reason.sentence))
+    others.pop((result.location.path, result.location.line, result.location.column), None)
+    return [
+        {"id": number, **_place(location, package, places), "message": {"text": _text(plain(text))}}
+        for number, (location, package, text) in enumerate(list(others.values())[:_RELATED], start=1)
+    ]
+
+
+def _fix(result: Result, places: Places) -> dict[str, Any]:
+    files: dict[str, list[LineEdit]] = {}
+    for edit in result.advised.edits:
+        files.setdefault(edit.location.path, []).append(edit)
+    return {
+        "description": {"text": _text(fix(result))},
+        "artifactChanges": [
+            {
+                "artifactLocation": _artifact(path, places),
+                "replacements": [
+                    {
+                        "deletedRegion": {
+                            "startLine": edit.location.line,
+                            "startColumn": edit.location.column,
+                            "endColumn": edit.end_column,
+                        },
+                        "insertedContent": {"text": edit.text},
+                    }
+                    for edit in edits
+                ],
+            }
+            for path, edits in files.items()
+        ],
+    }
+
+
+def _note(result: Result, index: dict[str, int], places: Places) -> dict[str, Any]:
+    issue = result.advised.finding.issue
+    return {
+        "descriptor": {"id": result.state},
+        "associatedRule": {"id": issue.id, "index": index[issue.id]},
+        "level": "note",
+        "message": {"text": _text(message(result))},
+        "locations": [_place(result.location, result.pin, places)],
+    }
+
+
+def _gap(location: Location | None, text: str, source: str, nothing: bool, places: Places) -> dict[str, Any]:
+    return {
+        "descriptor": {"id": "not-checked"},
+        "level": "error" if nothing else "warning",
+        "message": {"text": _text(text)},
+        "locations": [_place(location or Location(path=source), None, places)],
+    }
+
+
+def _place(location: Location, package: Package | None, places: Places) -> dict[str, Any]:
+    place: dict[str, Any] = {"artifactLocation": _artifact(location.path, places)}
+    start, end = (location.column, None) if package is None else places.columns(package)
+    region = {"startLine": location.line, "startColumn": start, "endLine": location.line, "endColumn": end}
+    if location.line is not None:
+        place["region"] = {key: value for key, value in region.items() if value is not None}
+    return {"physicalLocation": place}
+
+
+def _artifact(path: str, places: Places) -> dict[str, str]:
+    inside = places.relative(path) is not None
+    return {"uri": places.uri(path), **({"uriBaseId": "%SRCROOT%"} if inside else {})}
+
+
+def _text(text: str) -> str:
+    """A message in which nothing is a placeholder or a link: braces are doubled, as the standard has it."""
+    return text.replace("{", "{{").replace("}", "}}").replace("](", "] (")

@@ -1,0 +1,328 @@
+"""The server of ``gradcompat knowledge serve``: this machine alone, hostile clients, many at once, and its end."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
+from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gradcompat.cli.osv_api import Advisories
+from gradcompat.cli.serve import MAX_BODY, SLOTS, Server, loopback
+from gradcompat.errors import UsageError
+from tests.cli.advised import advisories
+from tests.conftest import Run
+
+QUERY = json.dumps({"package": {"name": "transformers", "ecosystem": "PyPI"}, "version": "4.49.0"}).encode()
+
+
+@contextmanager
+def serving(some: Advisories, host: str = "127.0.0.1", *, seconds: float = 10) -> Iterator[Server]:
+    server = Server((host, 0), some, seconds=seconds)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture(scope="module")
+def some(tmp_path_factory: pytest.TempPathFactory) -> Advisories:
+    return advisories(tmp_path_factory.mktemp("records"))
+
+
+@pytest.fixture
+def server(some: Advisories) -> Iterator[Server]:
+    with serving(some) as one:
+        yield one
+
+
+def address(server: Server) -> tuple[str, int]:
+    host, port = server.server_address[:2]
+    assert isinstance(host, str)
+    return host, port
+
+
+def asked(
+    server: Server, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
+) -> tuple[int, Any]:
+    with closing(HTTPConnection(*address(server), timeout=30)) as client:
+        client.request(method, path, body, headers or {})
+        return read(client.getresponse())
+
+
+def read(response: HTTPResponse) -> tuple[int, Any]:
+    assert response.getheader("Content-Type") == "application/json"
+    return response.status, json.loads(response.read())
+
+
+def said(server: Server, data: bytes, *, seconds: float = 30) -> bytes:
+    """What the server says to these bytes, until it hangs up."""
+    with socket.create_connection(address(server), timeout=seconds) as connection:
+        connection.sendall(data)
+        return b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+def status_of(answer: bytes) -> int:
+    return int(answer.split(b" ", 2)[1])
+
+
+def works(server: Server) -> bool:
+    status, data = asked(server, "POST", "/v1/query", QUERY)
+    return status == 200 and [one["id"] for one in data["vulns"]] == ["x_GC-0002"]
+
+
+def test_the_three_addresses_answer(server: Server) -> None:
+    assert works(server)
+    batch = json.dumps({"queries": [json.loads(QUERY)]}).encode()
+    assert asked(server, "POST", "/v1/querybatch", batch) == (
+        200,
+        {"results": [{"vulns": [{"id": "x_GC-0002", "modified": "2026-11-20T00:00:00Z"}]}]},
+    )
+    status, data = asked(server, "GET", "/v1/vulns/x_GC-0002")
+    assert (status, data["aliases"]) == (200, ["GC-0002"])
+
+
+def test_errors_are_json(server: Server) -> None:
+    assert asked(server, "GET", "/v1/vulns/x") == (404, {"code": 5, "message": "Bug not found."})
+    assert asked(server, "POST", "/v1/query", b"{") == (400, {"code": 3, "message": "The body is not JSON."})
+    assert asked(server, "PUT", "/v1/query", b"{}") == (
+        405,
+        {"code": 12, "message": "The method is not allowed here: use POST."},
+    )
+    assert b"\r\nAllow: GET\r\n" in said(server, b"TRACE /v1/vulns/x HTTP/1.1\r\nHost: localhost\r\n\r\n")
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org", ""])  # noqa: S104 - refused
+def test_other_addresses_are_refused(host: str) -> None:
+    with pytest.raises(UsageError, match="no address of this machine alone"):
+        loopback(host)
+
+
+@pytest.mark.parametrize(
+    ("host", "taken"),
+    [("localhost", "127.0.0.1"), ("127.0.0.1", "127.0.0.1"), ("127.1.2.3", "127.1.2.3"), ("[::1]", "::1")],
+)
+def test_addresses_of_this_machine_are_taken(host: str, taken: str) -> None:
+    assert loopback(host) == taken
+
+
+def test_the_newer_protocol_is_served_too(some: Advisories) -> None:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    with serving(some, "::1") as server:
+        assert re.fullmatch(r"http://\[::1\]:\d+", server.url)
+        assert works(server)
+
+
+@pytest.mark.parametrize("host", ["example.org", "example.org:8573", "127.0.0.1.example.org", "192.0.2.1:80", ""])
+def test_a_page_that_points_its_name_here_is_not_answered(server: Server, host: str) -> None:
+    assert asked(server, "GET", "/v1/vulns/x_GC-0002", headers={"Host": host})[0] == 403
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8573", "127.0.0.1:1", "[::1]", "[::1]:8573"])
+def test_the_names_of_this_machine_are_answered(server: Server, host: str) -> None:
+    assert asked(server, "GET", "/v1/vulns/x_GC-0002", headers={"Host": host})[0] == 200
+
+
+HEAD = b"POST /v1/query HTTP/1.1\r\nHost: localhost\r\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "status"),
+    [
+        (b"\r\n", None),
+        (b"\x00\xff\x00\r\n\r\n", 400),
+        (b"GET\r\n\r\n", 400),
+        (b"GET / HTTP/9.9\r\n\r\n", 505),
+        (b"GET / HTTP/1.one\r\n\r\n", 400),
+        (b"GET /\xff HTTP/1.1\r\n\r\n", 404),
+        (b"BREW /pot HTTP/1.1\r\n\r\n", 404),
+        (b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n", 414),
+        (b"GET / HTTP/1.1\r\n" + b"".join(b"a%d: b\r\n" % one for one in range(200)) + b"\r\n", 431),
+        (b"GET / HTTP/1.1\r\na: " + b"b" * 70_000 + b"\r\n\r\n", 431),
+        (HEAD + b"\r\n", 411),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 411),
+        (HEAD + b"Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n{}", 411),
+        (HEAD + b"Content-Length: x\r\n\r\n", 400),
+        (HEAD + b"Content-Length: -1\r\n\r\n", 400),
+        (HEAD + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", 400),
+        (HEAD + b"Content-Length: %d\r\n\r\n" % (MAX_BODY + 1), 413),
+        (HEAD + b"Content-Length: " + b"9" * 5_000 + b"\r\n\r\n", 413),
+        (HEAD + b"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n" % (MAX_BODY + 1), 413),
+    ],
+)
+def test_malformed_requests_are_survived(server: Server, data: bytes, status: int | None) -> None:
+    answer = said(server, data)
+    if status is None:
+        assert answer == b""
+    else:
+        assert status_of(answer) == status
+        assert json.loads(answer.rpartition(b"\r\n")[2]).keys() == {"code", "message"}
+    assert works(server)
+
+
+def test_a_refused_body_does_not_take_the_answer_away(server: Server) -> None:
+    body = b" " * (4 * MAX_BODY)
+    assert asked(server, "POST", "/v1/query", body) == (
+        413,
+        {"code": 3, "message": f"The body is longer than {MAX_BODY} bytes."},
+    )
+
+
+def test_the_largest_body_is_read(server: Server) -> None:
+    assert asked(server, "POST", "/v1/query", QUERY + b" " * (MAX_BODY - len(QUERY)))[0] == 200
+
+
+def test_a_client_that_goes_is_no_trouble(server: Server, capfd: pytest.CaptureFixture[str]) -> None:
+    for data in (b"", b"POST /v1/", HEAD + b"Content-Length: 100\r\n\r\n{", HEAD + b"Content-Length: 2\r\n\r\n{}"):
+        with socket.create_connection(address(server)) as connection:
+            connection.sendall(data)
+            # Close with a reset, so that the answer meets nobody.
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")
+    assert works(server)
+    assert capfd.readouterr().err == ""
+
+
+def test_a_client_that_dawdles_is_cut_off(some: Advisories) -> None:
+    with serving(some, seconds=0.5) as server:
+        started = time.monotonic()
+        with socket.create_connection(address(server), timeout=30) as connection, suppress(OSError):
+            while time.monotonic() - started < 20:
+                connection.sendall(b"G")  # a byte now and then does not keep it
+                time.sleep(0.05)
+        assert time.monotonic() - started < 20
+        assert works(server)
+
+
+def test_those_who_say_nothing_keep_nobody_out(some: Advisories) -> None:
+    with serving(some, seconds=1) as server:
+        silent = [socket.create_connection(address(server)) for _ in range(SLOTS + 10)]
+        try:
+            assert works(server)
+        finally:
+            for one in silent:
+                one.close()
+
+
+def test_a_thousand_queries_at_once(server: Server) -> None:
+    gate = threading.Barrier(200)
+    batch = json.dumps({"queries": [json.loads(QUERY)] * 50}).encode()
+
+    def ask(number: int) -> int:
+        gate.wait(60)
+        match number % 3:
+            case 0:
+                return asked(server, "POST", "/v1/query", QUERY)[0]
+            case 1:
+                return asked(server, "POST", "/v1/querybatch", batch)[0]
+        return asked(server, "GET", "/v1/vulns/x_GC-0002")[0]
+
+    with ThreadPoolExecutor(200) as pool:
+        assert set(pool.map(ask, range(1000))) == {200}
+
+
+def test_a_thousand_connections_at_once(server: Server) -> None:
+    """All are open before the first one is read."""
+    resource = pytest.importorskip("resource", reason="the number of open files is limited elsewhere")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < 4096:
+        if hard < 4096:
+            pytest.skip(f"this machine allows {hard} open files")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (4096, hard))
+    request = HEAD + b"Content-Length: %d\r\n\r\n" % len(QUERY) + QUERY
+    connections = []
+    try:
+        for _ in range(1000):
+            connections.append(socket.create_connection(address(server), timeout=60))
+        for connection in connections:
+            connection.sendall(request)
+        for connection in connections:
+            assert connection.recv(15) == b"HTTP/1.1 200 OK"
+    finally:
+        for connection in connections:
+            connection.close()
+
+
+@contextmanager
+def command(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The command in a process of its own, and its one line."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gradcompat", "knowledge", "serve", "--port", "0", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        yield process, process.stdout.readline()
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is a signal elsewhere only")
+def test_it_says_where_it_is_and_ends_with_ctrl_c() -> None:
+    with command() as (process, line):
+        found = re.fullmatch(
+            r"http://127\.0\.0\.1:(\d+) answers as osv\.dev does, with the \d+ records? without conditions "
+            r"among \d+ of \d{4}-\d\d-\d\d; Ctrl-C ends it\n",
+            line,
+        )
+        assert found is not None, line
+        place = ("127.0.0.1", int(found[1]))
+        # Nobody is there any more when the answer comes: a signal that would end another command.
+        for _ in range(20):
+            with socket.create_connection(place) as connection:
+                connection.sendall(b"GET /v1/vulns/x_GC-0001 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        with closing(HTTPConnection(*place, timeout=30)) as client:
+            client.request("GET", "/v1/vulns/x_GC-0001")
+            assert read(client.getresponse())[0] == 200
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+        assert (process.returncode, out, err) == (0, "", "")
+
+
+def test_conditional_records_are_counted() -> None:
+    with command("--conditional") as (_, line):
+        assert re.search(r"with the \d\d+ records with or without conditions among", line)
+
+
+def test_a_port_in_use_is_said(run: Run) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        outcome = run("knowledge", "serve", "--port", str(port))
+    assert outcome.status == 2
+    assert outcome.err.startswith(f"error: cannot listen on port {port}: ")
+    assert outcome.err.endswith("hint: `--port 0` takes a free one\n")
+
+
+def test_another_host_is_refused(run: Run) -> None:
+    outcome = run("knowledge", "serve", "--host", "0.0.0.0")  # noqa: S104 - refused
+    assert outcome.status == 2
+    assert outcome.err.startswith("error: `--host 0.0.0.0` is no address of this machine alone\n")
+
+
+def test_records_live_where_the_server_is_started(tmp_path: Path, some: Advisories) -> None:
+    """Two services do not mix their records."""
+    with serving(some) as one, serving(advisories(tmp_path, conditional=True)) as other:
+        assert len(asked(one, "POST", "/v1/query", QUERY)[1]["vulns"]) == 1
+        assert len(asked(other, "POST", "/v1/query", QUERY)[1]["vulns"]) == 2

@@ -1,0 +1,124 @@
+"""Reports to render: one of each kind of finding, and ways to vary it."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from importlib import import_module
+
+from gradcompat.model.environment import Location, Package, Skipped
+from gradcompat.model.finding import Advice, Finding, Reason, Status, Unknown
+from gradcompat.model.issue import Issue, Level, VersionRemedy
+from gradcompat.model.probe import Measurement, Outcome, ProbeResult, ProbeSpec
+from gradcompat.model.report import Advised, Audit, Report
+from gradcompat.renderers.registry import RENDERERS
+from gradcompat.versions import VersionSet
+from tests.building import issue, versions
+
+UPGRADE = VersionRemedy(kind="upgrade", package="transformers", versions=VersionSet.parse(">=4.52.1"))
+
+
+def entry(name: str = "transformers", version: str | None = "4.49.0", line: int = 3, path: str = "uv.lock") -> Package:
+    return Package(name=name, version=version, location=Location(path=path, line=line, column=11))
+
+
+def record(identifier: str = "GC-0001", level: Level = "error", *, informational: bool = False) -> Issue:
+    return issue(
+        (versions("transformers", "<4.52.1"),),
+        identifier=identifier,
+        level=level,
+        remedies=(UPGRADE,),
+        informational=informational,
+    )
+
+
+def advised(
+    about: Issue,
+    *packages: Package,
+    status: Status = "affected",
+    probed: Outcome | None = None,
+) -> Advised:
+    sure = status == "affected"
+    condition = ((Unknown(key="training.packing", sentence="training.packing is true"),),)
+    return Advised(
+        finding=Finding(
+            issue=about,
+            status=status,
+            source="uv.lock",
+            packages=packages or (entry(),),
+            because=(Reason(sentence="training.seed is 1", location=Location(path="train.yaml", line=7, column=2)),)
+            if sure
+            else (),
+            unknown=condition if status == "conditional" else (),
+            terms=(),
+        ),
+        advice=Advice(
+            remedy=UPGRADE,
+            clears=True,
+            current="4.49.0",
+            target="4.52.1",
+            package="transformers",
+            introduces=(),
+        )
+        if sure
+        else None,
+        probed=() if probed is None else (verdict(probed),),
+    )
+
+
+def verdict(outcome: Outcome) -> ProbeResult:
+    measurement = Measurement(
+        spec=ProbeSpec(name="packing_equivalence"),
+        state="measured",
+        packages={"transformers": "4.49.0"},
+        python="3.11.7",
+        seconds=0.5,
+    )
+    return ProbeResult(measurement=measurement, outcome=outcome, reason="both losses are 2.5", issues=("GC-0003",))
+
+
+def audit(*findings: Advised, source: str = "uv.lock", skipped: tuple[Skipped, ...] = ()) -> Audit:
+    return Audit(source=source, kind="uv.lock", packages=2, recognised=1, findings=findings, skipped=skipped)
+
+
+def report(*audits: Audit, exit_status: int = 1) -> Report:
+    return Report(audits=audits, records=4, digest="sha256:0", date="2026-01-02", exit_status=exit_status)
+
+
+GAP = Skipped(what="line 9", reason="`clip==1.0==` is no requirement", location=Location(path="uv.lock", line=9))
+UNREAD = Audit(
+    source="new.lock",
+    kind=None,
+    packages=0,
+    recognised=0,
+    findings=(),
+    skipped=(Skipped(what="new.lock", reason="lockfile version 3 is not supported"),),
+)
+
+
+def everything() -> Report:
+    """Each state once, in two environments, beside a clean one and one that could not be read."""
+    return report(
+        audit(
+            advised(record("GC-0001")),
+            advised(record("GC-0002", "warning"), entry(), entry("torch", None, 5)),
+            advised(record("GC-0003"), status="conditional", probed="not_reproduced"),
+            advised(record("GC-0004"), status="conditional"),
+            advised(record("GC-0005", "note", informational=True)),
+            advised(record("GC-0006"), status="not_affected"),
+            skipped=(GAP, Skipped(what="pyproject.toml", reason="asks for ranges", gap=False)),
+        ),
+        audit(advised(record("GC-0001"), entry(path="b/uv.lock")), source="b/uv.lock"),
+        audit(source="clean.lock"),
+        UNREAD,
+    )
+
+
+def strictly(some: Report) -> Report:
+    return replace(some, strict=True)
+
+
+def rendered(some: Report, form: str) -> str:
+    out = io.StringIO()
+    import_module(RENDERERS[form]).render(some, out)
+    return out.getvalue()
