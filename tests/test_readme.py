@@ -6,6 +6,10 @@ import re
 import shlex
 from pathlib import Path
 
+import pytest
+from typer.testing import CliRunner
+
+from gradcompat.cli.app import app
 from gradcompat.scanners.registry import SCANNERS
 from gradcompat.sources.registry import READERS
 from tests.conftest import ROOT, Run
@@ -26,3 +30,11 @@ def test_every_format_is_named() -> None:
     table = README.split("## What it reads", 1)[1].split("## ", 1)[0]
     kinds = [known.kind for known in (*READERS, *SCANNERS)]
     assert [kind for kind in kinds if f"`{kind}`" not in table] == []
+
+
+@pytest.mark.parametrize(
+    ("recipe", "picture"), [("accumulation_equivalence", "accumulation.svg"), ("gradient_flow", "gradient-flow.svg")]
+)
+def test_pictures_show_what_was_measured(recipe: str, picture: str) -> None:
+    shown = CliRunner().invoke(app, ["knowledge", "matrix", "transformers", recipe, "--format", "svg"]).stdout
+    assert (ROOT / "docs" / picture).read_text("utf-8") == shown
