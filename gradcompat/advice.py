@@ -2,8 +2,8 @@
 
 Nothing else decides whether a remedy is good: one that leaves the finding, or that leads into another issue, is passed
 over for the next. A change of the training code cannot be tried here, and says so. The order is the planner's, so far
-as it can be followed for one finding alone and without looking up what a release requires. A check takes this where it
-makes no plan: over many files, and for what no plan has to cure.
+as it can be followed for one finding alone and without looking up what a release requires. A check takes this for what
+no plan cures, and for what is no defect.
 """
 
 from __future__ import annotations

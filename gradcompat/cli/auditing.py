@@ -21,7 +21,7 @@ from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.matcher import match
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Location, Package, Setting, SettingValue, Skipped
-from gradcompat.model.finding import Advice, Finding
+from gradcompat.model.finding import Advice, Finding, Status
 from gradcompat.model.issue import LEVELS, Issue, Level, SettingTerm, VirtualTerm
 from gradcompat.model.report import Advised, Audit
 from gradcompat.sources.reading import read
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _STATUSES = ("affected", "conditional", "not_affected")
 _OWN_PROJECT = frozenset({"editable", "virtual", "directory", "path"})
-# Below this many files a second process costs more to start than it saves; above it a plan for each takes too long.
+# Below this many files a second process costs more to start than it saves.
 _FILES_FOR_PROCESSES = 16
 _CONTEXT_SUFFIXES = frozenset({".yaml", ".yml", ".json", ".sh", ".bash", ".slurm", ".sbatch", ".sb", ".py", ".ipynb"})
 
@@ -213,9 +213,8 @@ def audit_all(asked: Asked, base: KnowledgeBase, options: Options) -> list[Audit
     tasks = list(zip(asked.sources, runs, strict=True))
     files = sum(isinstance(source, File) for source in asked.sources)
     processors = os.cpu_count() or 1
-    many = files >= _FILES_FOR_PROCESSES
-    if not many or processors == 1:
-        return [audit(source, contexts, base, options, planning=not many) for source, contexts in tasks]
+    if files < _FILES_FOR_PROCESSES or processors == 1:
+        return [audit(source, contexts, base, options) for source, contexts in tasks]
     from concurrent.futures import ProcessPoolExecutor
 
     with ProcessPoolExecutor(processors, initializer=_prepare, initargs=(options,)) as pool:
@@ -238,7 +237,7 @@ def _prepare(options: Options) -> None:
 
 
 def _audit_here(task: tuple[Source, tuple[Context, ...]]) -> Audit:
-    return audit(*task, *_worker, planning=False)
+    return audit(*task, *_worker)
 
 
 def audit(
@@ -246,8 +245,6 @@ def audit(
     contexts: tuple[Context, ...],
     base: KnowledgeBase,
     options: Options,
-    *,
-    planning: bool = True,
 ) -> Audit:
     """Read one source, match it with each training run and advise; what cannot be read is an audit that says so.
 
@@ -256,7 +253,6 @@ def audit(
         contexts: the training runs of it.
         base: the records.
         options: what counts.
-        planning: advise what a plan does; else the nearest change that cures each finding alone.
     """
     try:
         environment = environment_of(source)
@@ -264,7 +260,7 @@ def audit(
         shown = source.shown if not isinstance(source, Environment) else source.source
         return _unread(shown, error)
     path = source.path if isinstance(source, File) else None
-    return _audited(environment, contexts, path, base, options, planning=planning)
+    return _audited(environment, contexts, path, base, options)
 
 
 def environment_of(source: Source) -> Environment:
@@ -315,18 +311,15 @@ def _audited(
     path: Path | None,
     base: KnowledgeBase,
     options: Options,
-    *,
-    planning: bool,
 ) -> Audit:
     found = matched(environment, contexts, base, options)
-    planned = _planned(environment, found, path, base, options) if planning else {}
+    planned = _planned(environment, found, path, base, options)
     advised = tuple(
         Advised(
             finding=finding,
             # Trying the remedies of all that may be takes longer than matching, and only what is needs one.
-            advice=planned.get(finding.issue.id) or _advised(finding, found, base)
-            if finding.status == "affected"
-            else None,
+            advice=planned.get((finding.issue.id, finding.status))
+            or (_advised(finding, found, base) if finding.status == "affected" else None),
         )
         for finding in found.findings
         if options.show_all or finding.status != "not_affected"
@@ -345,11 +338,10 @@ def _audited(
 
 def _planned(
     environment: Environment, found: Matched, path: Path | None, base: KnowledgeBase, options: Options
-) -> dict[str, Advice]:
+) -> dict[tuple[str, Status], Advice]:
     """What a plan does about each finding; nothing where none has to be made."""
-    least = LEVELS.index(options.fail_on or "note")
-    counting = (one for one in found.findings if one.status == "affected" and LEVELS.index(one.issue.level) >= least)
-    if not any(one.issue.remedies for one in counting):
+    statuses = ("affected", "conditional") if options.strict else ("affected",)
+    if not any(one.status in statuses and one.issue.remedies and not one.issue.informational for one in found.findings):
         return {}
     try:
         snapshot = _snapshot()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -10,8 +11,8 @@ from gradcompat.cli.planning import Wishes, plan_of
 from gradcompat.cli.projects import project_of
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.environment import Environment
-from gradcompat.model.finding import Advice, Finding
-from gradcompat.model.issue import CodeRemedy, Issue, SettingRemedy, VersionRemedy
+from gradcompat.model.finding import Advice, Finding, Status
+from gradcompat.model.issue import LEVELS, CodeRemedy, Issue, SettingRemedy, VersionRemedy
 from gradcompat.model.plan import Change, Plan, SettingChange
 from gradcompat.model.release import Catalogue
 from gradcompat.renderers.plan_text import moves_text
@@ -25,8 +26,11 @@ def first_lines(
     base: KnowledgeBase,
     catalogue: Catalogue,
     options: Options,
-) -> dict[str, Advice]:
-    """Id of an issue → what the plan of the environment does about it; nothing for what the plan leaves.
+) -> dict[tuple[str, Status], Advice]:
+    """Id of an issue and status of a finding → what the plan of the environment does; nothing for what the plan leaves.
+
+    What is affected below the level is left by the plan that the user would be given; its line is the one of a plan for
+    all levels.
 
     Args:
         environment: as it was read.
@@ -37,11 +41,29 @@ def first_lines(
         options: what counts.
     """
     project = project_of(environment, path)
-    plan = plan_of(environment, found, project, base, catalogue, options, Wishes(), alternatives=False)
-    if plan is None:
-        return {}
-    advised = {finding.issue.id: _advice(finding, plan) for finding in found.findings if finding.status == "affected"}
-    return {identifier: advice for identifier, advice in advised.items() if advice is not None}
+    lines: dict[tuple[str, Status], Advice] = {}
+    for asked in (options, replace(options, fail_on="note", strict=False)):
+        left = [one for one in found.findings if _key(one) not in lines and _counts(one, asked)]
+        if not any(one.issue.remedies for one in left):
+            continue
+        plan = plan_of(environment, found, project, base, catalogue, asked, Wishes(), alternatives=False)
+        if plan is not None:
+            lines.update((_key(one), advice) for one in left if (advice := _advice(one, plan)) is not None)
+        if asked.fail_on in ("note", None):
+            break
+    return lines
+
+
+def _key(finding: Finding) -> tuple[str, Status]:
+    return finding.issue.id, finding.status
+
+
+def _counts(finding: Finding, options: Options) -> bool:
+    """Is it one that a plan has to cure?"""
+    statuses = ("affected", "conditional") if options.strict else ("affected",)
+    least = LEVELS.index(options.fail_on or "note")
+    issue = finding.issue
+    return finding.status in statuses and not issue.informational and LEVELS.index(issue.level) >= least
 
 
 def _advice(finding: Finding, plan: Plan) -> Advice | None:

@@ -245,7 +245,7 @@ def _finished(
     return Plan(
         source=universe.environment.source,
         complete=not remaining,
-        changes=changes_of(draft.chosen, Judge(universe, draft.judge.runs), cured),
+        changes=changes_of(draft.chosen, draft.judge, cured),
         settings=_joined_settings(draft.settings),
         code=code,
         fixed=fixed,

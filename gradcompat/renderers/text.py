@@ -148,6 +148,8 @@ def _conditional(conditional: list[Advised], columns: int, out: TextIO) -> None:
             issue = advised.finding.issue
             out.write(wrapped(issue.summary, columns, f"    {issue.level} {issue.id}: ", "      ") + "\n")
             out.write(wrapped(_simplest(advised.finding), columns, "      if  ", "          ") + "\n")
+            if advised.advice is not None:
+                out.write(wrapped(advice_text(advised.advice), columns, "      fix ", "          ") + "\n")
             for result in advised.probed:
                 verdict = "refuted here" if advised.refuted else result.outcome.replace("_", " ")
                 text = f"{verdict}: {result.reason} ({result.measurement.spec}; {ran(result)})"
