@@ -114,6 +114,8 @@ def _affected(advised: Advised, columns: int, out: TextIO) -> None:
     out.write(_line("evidence", _evidence(finding), columns))
     _probed(advised, columns, out)
     _fix(advised, columns, out)
+    if issue.probes and not advised.probed:
+        out.write(_line("prove", f"gradcompat probe {issue.id}, in the environment that trains", columns))
     out.write(_line("more", f"gradcompat explain {issue.id}", columns) + "\n")
 
 

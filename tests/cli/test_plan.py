@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 
 from gradcompat.cli.app import app
 from gradcompat.errors import EditError, UsageError
+from tests.cli.indexed import CONFIG, LINUX
 
 REQUIREMENTS = """\
 # what the run needs
@@ -18,19 +19,6 @@ transformers==4.49.0  # pinned in spring
 tokenizers==0.21.0
 accelerate==1.4.0
 """
-CONFIG = """\
-# a LLaVA fine-tune
-model_name_or_path: llava-hf/llava-1.5-7b-hf
-stage: sft
-do_train: true
-finetuning_type: lora
-template: llava
-dataset: mine
-per_device_train_batch_size: 1
-gradient_accumulation_steps: 8  # 8 fit
-output_dir: out
-"""
-LINUX = ("--set", "host.python=3.11", "--set", "host.platform=linux")
 
 
 @pytest.fixture
