@@ -45,6 +45,7 @@ KEYS: dict[str, Key] = {
     "training.manual_optimization": Key("bool", "Lightning's automatic optimization is off"),
     "training.use_liger_kernel": Key("bool", "Liger kernels replace parts of the model"),
     "training.torch_compile": Key("bool", "the model goes through torch.compile"),
+    "training.regional_compilation": Key("bool", "accelerate compiles the repeated blocks of the model one by one"),
     "training.neftune_noise_alpha": Key("float", "noise on the embeddings"),
     "training.packing": Key("bool", "several examples share one sequence"),
     "training.padding_free": Key("bool", "batches are flattened into one sequence without padding"),

@@ -114,6 +114,22 @@ RECIPES = (
         alone=True,
     ),
     Recipe(
+        name="deepspeed_clipping",
+        module="deepspeed_clipping",
+        summary="Whether a DeepSpeed engine clips where its configuration says so, and only there.",
+        parameters={"stage": (2, 0, 1), "limit": ("given", "none"), "plant": (False, True)},
+        expectations=(
+            Expectation("clipped_ratio", 0.98, 1.02, "clipped gradients are {} times as long as the limit"),
+            Expectation("default_ratio", 0.98, 1.02, "where nobody asks for clipping they are {} times as long"),
+        ),
+        controls=(Expectation("control_ratio", 0.98, 1.02, "with clipping off the step is {} times that by hand"),),
+        variants=({"stage": 0}, {"stage": 1}, {"stage": 2}, {"limit": "none"}),
+        seconds=240.0,
+        devices=("cpu", "cuda"),
+        needs=("torch", "deepspeed"),
+        alone=True,
+    ),
+    Recipe(
         name="deepspeed_schedules",
         module="deepspeed_schedules",
         summary="Rates of two parameter groups under one of DeepSpeed's schedulers against those of each group alone.",

@@ -53,11 +53,17 @@ RECIPES = (
         name="part_imports",
         module="part_imports",
         summary="Whether parts of a package can be imported that it does not import itself.",
-        parameters={"module": ("torchtune.training", "torchtune.modules", "torchtune.datasets")},
+        parameters={
+            "module": (
+                "torchtune.training", "torchtune.modules", "torchtune.datasets",
+                "liger_kernel.transformers.monkey_patch",
+            )
+        },
         expectations=(Expectation("imported", 1, 1, "it can be imported: {}"),),
         controls=(Expectation("control_imported", 1, 1, "the package itself can be: {}"),),
         variants=({"module": "torchtune.training"},),
         devices=("cpu",),
+        needs_for={"liger_kernel.transformers.monkey_patch": ("liger_kernel", "transformers", "triton")},
         alone=True,
     ),
 )  # fmt: skip

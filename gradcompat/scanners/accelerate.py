@@ -32,6 +32,7 @@ FEEDS: Feeds = {
     "use_cpu": Feed("host.device", {"true": "cpu"}, only=True),
     "dynamo_backend": _COMPILED,
     "dynamo_config.dynamo_backend": _COMPILED,
+    "dynamo_config.dynamo_use_regional_compilation": Feed("training.regional_compilation"),
     "deepspeed_config.zero_stage": Feed("deepspeed.zero_stage"),
     "deepspeed_config.gradient_accumulation_steps": Feed("training.gradient_accumulation_steps"),
     "deepspeed_config.gradient_clipping": Feed("deepspeed.gradient_clipping"),

@@ -1,21 +1,49 @@
-"""Does ``clip_grad_norm_`` find the norm, and shorten every gradient by the same factor?
+"""Does ``clip_grad_norm_`` find the norm and shorten every gradient by the same factor, and does a trainer clip at all?
 
-Everything is compared with the same arithmetic in float64. Gradients below the limit have to stay as they are, and one
-that is not finite has to show in the norm, or to raise where that is asked for. Sharded gradients are not measured.
+What torch does is compared with the same arithmetic in float64. Gradients below the limit have to stay as they are, and
+one that is not finite has to show in the norm, or to raise where that is asked for. Sharded gradients are not measured.
+
+Of TRL's trainers with loops of their own the gradients are measured that reach the optimizer. The control is the same
+step, repeated, where clipping is off.
 """
 
 import inspect
 import math
 
+from .. import reinforced
 from ..comparing import cosine, distance, flat, norm_ratio, ratio
 from ..skipping import Skip
 
 _LIMIT = 1.0
+_FAR = 1e6  # beyond all gradients here
+_TIMES = 8.0  # the gradients of trainers are so many times as long as their limit
 _EPSILON = 1e-6  # what torch adds to the norm that it divides by
 
 
 def measure(parameters, device, seed):
-    """``norm``, ``foreach``, ``dtype``, ``size``; ``plant``: each gradient is clipped by its own norm."""
+    """``norm``, ``foreach``, ``dtype``, ``size`` of what torch clips; ``through``: torch, rloo, ppo.
+
+    ``plant``: each gradient is clipped by its own norm; in a trainer the limit is out of reach.
+    """
+    through = parameters.get("through", "torch")
+    if through != "torch":
+        return _by_trainer(through, bool(parameters.get("plant")), device, seed)
+    return _by_torch(parameters, device, seed)
+
+
+def _by_trainer(method, plant, device, seed):
+    def longest(limit):
+        return max(reinforced.gradient_norms(method, limit, device, seed))
+
+    norm = longest(_FAR)
+    limit = norm / _TIMES
+    return {
+        "clipped_ratio": ratio(longest(_FAR if plant else limit), limit),
+        "control_norm_ratio": ratio(longest(_FAR), norm),
+    }
+
+
+def _by_torch(parameters, device, seed):
     import torch
 
     dtype = getattr(torch, parameters.get("dtype", "float32"))

@@ -2,9 +2,13 @@
 
 With two ``shapes`` a second call with another batch size is compared as well, for which it is compiled anew, and then
 for shapes that vary. The control is the block against itself in float64.
+
+Through accelerate it is a network of several such blocks, which are compiled one by one as regions, with bfloat16 in
+mixed precision and dropout in front. It is prepared in training and compared in evaluation, where nothing is dropped.
 """
 
 import copy
+import inspect
 import os
 import shutil
 import sys
@@ -14,7 +18,7 @@ from ..skipping import Skip
 
 
 def measure(parameters, device, seed):
-    """``backend``, ``block``, ``shapes``; ``plant``: in what is compiled, the residual loses its gradient."""
+    """``backend``, ``block``, ``shapes``, ``through``; with ``plant`` what is compiled has a wrong gradient."""
     # Compiled code is kept in the folder of this run. torch reads this when it compiles first.
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.abspath("inductor")
     os.environ["TRITON_CACHE_DIR"] = os.path.abspath("triton")
@@ -26,6 +30,8 @@ def measure(parameters, device, seed):
     if backend == "inductor" and device == "cpu" and not _compiler():
         raise Skip("there is no C++ compiler, which inductor needs on a CPU")
     torch.manual_seed(seed)
+    if parameters.get("through") == "accelerate":
+        return _through_accelerate(parameters, backend, device)
     block = _block(parameters.get("block", "attention"))
     inputs = torch.randn(4, 8, 32)
     more = torch.randn(6, 8, 32)
@@ -53,6 +59,65 @@ def measure(parameters, device, seed):
         values["second_output_error"] = distance(found_more[0], expected_more[0])
         values["second_gradient_ratio"] = norm_ratio(found_more[1], expected_more[1])
     return values
+
+
+def _through_accelerate(parameters, backend, device):
+    import torch
+    from accelerate import Accelerator
+    from accelerate.state import AcceleratorState
+    from accelerate.utils import TorchDynamoPlugin
+    from torch._dynamo.utils import counters
+
+    if "use_regional_compilation" not in inspect.signature(TorchDynamoPlugin).parameters:
+        raise Skip("this release of accelerate compiles no regions")
+    block = _block(parameters.get("block", "attention"))
+    network = _network([block, copy.deepcopy(block)]).to(device)  # of one class, or they are no regions
+    inputs = torch.randn(4, 8, 32).to(device)
+    plain, exact = copy.deepcopy(network).eval(), copy.deepcopy(network).eval()
+    with torch.autocast(device.split(":")[0], torch.bfloat16):
+        expected = _run(plain, None, inputs)
+    control = _run(plain, None, inputs)
+    wanted = _run(exact.double(), None, inputs.double())
+    counters.clear()
+    AcceleratorState._reset_state(True)  # another recipe may have left one, which allows no other precision
+    dynamo = TorchDynamoPlugin(backend=backend, use_regional_compilation=True)
+    try:
+        accelerator = Accelerator(cpu=device == "cpu", mixed_precision="bf16", dynamo_plugin=dynamo)
+        prepared = accelerator.prepare_model(network.train())
+        if parameters.get("plant"):
+            prepared.register_forward_hook(lambda _, __, output: output + output.detach())
+        prepared.eval()
+        found = _run(network, prepared, inputs)
+    finally:
+        AcceleratorState._reset_state(True)
+    return {
+        "compiled": counters["frames"]["ok"] > 0,
+        "evaluation_error": distance(found[0], expected[0]),
+        "evaluation_gradient_ratio": norm_ratio(found[1], expected[1]),
+        "evaluation_gradient_cosine": cosine(found[1], expected[1]),
+        "control_output_error": distance(control[0], wanted[0]),
+        "control_gradient_error": distance(control[1], wanted[1]),
+    }
+
+
+def _network(blocks):
+    import torch
+
+    class Network(torch.nn.Module):
+        """Drops some of its inputs itself, as models do whose dropout is a function and no module."""
+
+        def __init__(self):
+            super().__init__()
+            self.blocks = torch.nn.ModuleList(blocks)
+            self.head = torch.nn.Linear(32, 32)
+
+        def forward(self, inputs):
+            inputs = torch.nn.functional.dropout(inputs, 0.5, training=self.training)
+            for block in self.blocks:
+                inputs = block(inputs)
+            return self.head(inputs)
+
+    return Network()
 
 
 def _run(block, compiled, inputs):

@@ -4,14 +4,14 @@ Each is compared with the same operation written out in float64. A token that ha
 say either: what a kernel gives for it is not compared, but it must not spoil the gradients of the others. The control
 is the written-out operation in the type of the kernel, on the same device.
 
-The kernels of flash-attn, xformers and Liger need a GPU; on a CPU they are skipped.
+The kernels of flash-attn and xformers need a GPU; on a CPU they are skipped. Those of Liger stand beside, in
+``liger_kernels``.
 """
 
 import contextlib
-import inspect
 import math
 
-from ..comparing import cosine, distance, flat, norm_ratio
+from ..against_float64 import compared
 from ..skipping import Skip
 
 _TOKENS = 24
@@ -23,45 +23,8 @@ def measure(parameters, device, seed):
     """``kernel``, ``mask``, ``heads``, ``layout``; ``plant`` breaks the kernel as its values say."""
     name = parameters.get("kernel", "sdpa")
     if name in _NORMALISED:
-        return _compared(*_normalisation(name, device, seed))
-    if name.startswith("liger_"):
-        return _compared(*_loss(name, device, seed))
-    return _compared(*_attention(name, parameters, device, seed))
-
-
-def _compared(kernel, reference, tensors, weights, dtype, device):
-    """Run a kernel and its reference on the same tensors.
-
-    ``weights`` are what the outputs are multiplied with before they are summed up, 0 where they do not matter.
-    """
-    import torch
-
-    def run(operation, kind, where):
-        leaves = [one.to(device=where, dtype=kind, copy=True).requires_grad_(needs) for one, needs in tensors]
-        output = operation(*leaves)
-        factor = weights.to(where)
-        # Not a product: a NaN where nothing matters would still count.
-        kept = torch.where(factor == 0, torch.zeros_like(output), output * factor.to(output.dtype))
-        kept.sum().backward()
-        gradients = [one.grad if one.grad is not None else torch.zeros_like(one) for one in leaves if one.requires_grad]
-        return flat([kept]), flat(gradients), leaves, factor
-
-    # The numbers that the kernel gets, rounded to its type, are those that the reference gets.
-    tensors = [(one.to(dtype).double(), needs) for one, needs in tensors]
-    exact, exact_gradients, _, _ = run(reference, torch.float64, "cpu")
-    control, control_gradients, _, _ = run(reference, dtype, device)
-    found, gradients, leaves, factor = run(kernel, dtype, device)
-    with torch.no_grad():
-        output = kernel(*leaves)
-        without = flat([torch.where(factor == 0, torch.zeros_like(output), output * factor.to(output.dtype))])
-    return {
-        "output_error": distance(found, exact),
-        "without_grad_error": distance(without, exact),
-        "gradient_ratio": norm_ratio(gradients, exact_gradients),
-        "gradient_cosine": cosine(gradients, exact_gradients),
-        "control_output_error": distance(control, exact),
-        "control_gradient_cosine": cosine(control_gradients, exact_gradients),
-    }
+        return compared(*_normalisation(name, device, seed))
+    return compared(*_attention(name, parameters, device, seed))
 
 
 def _attention(name, parameters, device, seed):
@@ -246,40 +209,6 @@ def _normalisation(name, device, seed):
         return given / (given.pow(2).mean(-1, keepdim=True) + 1e-5).sqrt() * factor
 
     return short_kernel, short_reference, [(inputs, False), (scale, True)], weights, torch.float32, device
-
-
-def _loss(name, device, seed):
-    """Liger's losses with a result for each token, each of which counts by another factor."""
-    import torch
-
-    _on_gpu(device, "liger_kernel")
-    import liger_kernel.transformers as liger
-
-    generator = torch.Generator().manual_seed(seed)
-    inputs = torch.randn(32, 64, generator=generator)
-    head = torch.randn(128, 64, generator=generator) / 8
-    targets = torch.randint(0, 128, (32,), generator=generator)
-    weights = torch.rand(32, generator=generator) + 0.1
-    fused = name == "liger_fused_linear_cross_entropy"
-    maker = getattr(liger, "LigerFusedLinearCrossEntropyLoss" if fused else "LigerCrossEntropyLoss")
-    if "reduction" not in inspect.signature(maker).parameters:
-        raise Skip("%s of this release takes no `reduction`" % maker.__name__)
-    loss = maker(reduction="none")
-
-    def kernel(given, output):
-        aims = targets.to(given.device)
-        try:
-            return loss(output, given, aims) if fused else loss(given @ output.t(), aims)
-        except ValueError as error:
-            if "reduction" not in str(error):
-                raise
-            raise Skip("%s of this release has no reduction `none`" % maker.__name__) from error
-
-    def reference(given, output):
-        logits = given @ output.t()
-        return torch.nn.functional.cross_entropy(logits, targets.to(given.device), reduction="none")
-
-    return kernel, reference, [(inputs, True), (head, True)], weights, torch.float32, device
 
 
 def _on_gpu(device, package):

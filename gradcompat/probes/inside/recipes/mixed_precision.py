@@ -3,21 +3,83 @@
 An overflow has to skip the step and halve the scale, good steps have to double it, clipping has to see gradients
 without their scale, and a NaN that a mask takes out of the loss, yet not out of the gradients, must not reach the
 weights. The control is the same model in float32 without autocast.
+
+Through the Trainer of transformers the question is whether a run that asks for no mixed precision gets none where an
+earlier one in the same process did ask for it. There the control is the run before it.
 """
 
+import contextlib
 import copy
 import math
+import os
 
+from .. import models, trainers
 from ..comparing import cosine, flat, norm_ratio, ratio
 from ..skipping import Skip
 
 _SCALE = 1024.0
 _RATE = 0.1
 _LIMIT = 0.01  # far below the norm of the gradients, so that clipping always acts
+_VARIABLE = "ACCELERATE_MIXED_PRECISION"
 
 
 def measure(parameters, device, seed):
-    """``dtype``: bfloat16, float16 (with a GradScaler); ``plant`` breaks the loop as its values say."""
+    """``dtype``: bfloat16, float16 (with a GradScaler); ``through``: torch, trainer (bfloat16, then nothing).
+
+    ``plant`` breaks the loop as its values say; ``left_behind`` sets the variable of the launcher.
+    """
+    if parameters.get("through", "torch") == "trainer":
+        with _restored():
+            return _by_trainer(parameters.get("plant") == "left_behind", device, seed)
+    return _by_torch(parameters, device, seed)
+
+
+@contextlib.contextmanager
+def _restored():
+    """Whatever comes after in this process must not compute in what was asked for here."""
+    from accelerate.state import AcceleratorState
+
+    before = os.environ.pop(_VARIABLE, None)
+    try:
+        yield
+    finally:
+        os.environ.pop(_VARIABLE, None)
+        if before is not None:
+            os.environ[_VARIABLE] = before
+        AcceleratorState._reset_state()
+
+
+def _by_trainer(plant, device, seed):
+    import torch
+
+    batch = models.samples("toy_plain", "equal", 4, seed)
+
+    def trained(bf16):
+        """One step of SGD: the bits of what a layer computes, and the gradients."""
+        model = models.build("toy_plain", seed)
+        bits = []
+        model.head.register_forward_hook(lambda *given: bits.append(torch.finfo(given[-1].dtype).bits))
+        before = flat(model.parameters())
+        trainers.train(
+            model, batch, bf16=bf16, max_steps=1, per_device_train_batch_size=4, optim="sgd", learning_rate=_RATE,
+            max_grad_norm=0.0, **trainers.on(device),
+        )  # fmt: skip
+        return min(bits), (before - flat(model.parameters())) / _RATE
+
+    exact = models.build("toy_plain", seed).double()
+    exact(**trainers.collate(batch))["loss"].backward()
+    _, control = trained(False)
+    if trained(True)[0] != 16:
+        raise Skip("the Trainer does not compute in bfloat16 on %s in this release" % device.split(":")[0])
+    if plant:
+        os.environ[_VARIABLE] = "bf16"
+    return {
+        "bits_share": trained(False)[0] / 32,
+        "control_gradient_ratio": norm_ratio(control, flat([weight.grad for weight in exact.parameters()])),
+    }
+
+
+def _by_torch(parameters, device, seed):
     import torch
 
     torch.manual_seed(seed)
