@@ -1,6 +1,6 @@
 """Times `gradcompat check` against yardsticks in one run, and prints ratios of processor time.
 
-    python benchmarks/run.py [--runs 7] [--keep DIR] [--logs]
+    python benchmarks/run.py [--runs 7] [--keep DIR] [--logs | --many]
 
 Needs uv, pip-audit and a package index, and installs some 250 small packages into a scratch environment. Each
 figure is the median of whole processes (user + system time of the process and its children), taken in turn (A B A B …)
@@ -12,6 +12,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
+import re
 import resource
 import shutil
 import statistics
@@ -46,12 +48,16 @@ def main() -> None:
     options.add_argument("--runs", type=int, default=7, help="processes of each command")
     options.add_argument("--keep", type=Path, help="a folder for the lockfile and the environment, to use again")
     options.add_argument("--logs", action="store_true", help="only `diagnose`, which needs no index and no environment")
+    options.add_argument("--many", action="store_true", help="only the 1,000 lockfiles, which need no index either")
     arguments = options.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = arguments.keep or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
-        if arguments.logs:
-            many_logs(folder)
+        if arguments.logs or arguments.many:
+            if arguments.logs:
+                many_logs(folder)
+            if arguments.many:
+                many_lockfiles(folder, max(1, arguments.runs // 2))
             return
         lock = locked(folder)
         environment = installed(folder, lock)
@@ -59,7 +65,7 @@ def main() -> None:
         one_lockfile(lock, arguments.runs)
         one_environment(environment, arguments.runs)
         against_pip_audit(folder, lock, arguments.runs)
-        many_lockfiles(folder)
+        many_lockfiles(folder, max(1, arguments.runs // 2))
         many_logs(folder)
 
 
@@ -115,22 +121,57 @@ def against_pip_audit(folder: Path, lock: Path, runs: int) -> None:
     report(f"check of {len(chosen)} pins / pip-audit", check, other, "reach 0.25; its service answers from here")
 
 
-def many_lockfiles(folder: Path) -> None:
-    """A thousand lockfiles in one command, against parsing them one after another in one process."""
-    source = (HERE.parent / "examples" / "llava-finetune" / "uv.lock").read_text("utf-8")
+def many_lockfiles(folder: Path, runs: int) -> None:
+    """A thousand lockfiles in one command: against parsing them one after another, and all processors against one.
+
+    They lie in nested folders and have between 10 and all entries of a real one. One in ten has the packages that
+    records speak of, and one in a hundred a training config with a finding, as in a repository of many services.
+    """
     many = folder / "many"
-    shutil.rmtree(many, ignore_errors=True)
-    for number in range(1000):
-        project = many / f"project-{number:04}"
-        project.mkdir(parents=True)
-        (project / "uv.lock").write_text(source)
-    paths = [str(path) for path in sorted(many.glob("*/uv.lock"))]
-    check_wall, check = timed(gradcompat("check", str(many), "--format", "json"))
-    parse_wall, parse = timed([sys.executable, "-c", PARSE, *paths])
+    monorepo(many)
+    paths = [str(path) for path in sorted(many.rglob("uv.lock"))]
+    check = gradcompat("check", str(many), "--format", "json")
+    parse = [sys.executable, "-c", PARSE, *paths]
+    rounds = [(timed(check), timed(parse), timed(check, one_processor=True)) for _ in range(runs)]
+    wall, processor = (statistics.median(one[0][which] for one in rounds) for which in (0, 1))
+    parse_wall, parse_processor = (statistics.median(one[1][which] for one in rounds) for which in (0, 1))
+    alone, processor_alone = (statistics.median(one[2][which] for one in rounds) for which in (0, 1))
     print(
-        f"1,000 lockfiles: {check_wall:.2f} ms a file on {os.cpu_count()} processors, parsing alone {parse_wall:.2f}; "
-        f"processor time {check / parse:.2f} times that of parsing, wall time {check_wall / parse_wall:.2f}"
+        f"1,000 lockfiles: {wall:.2f} ms a file on {os.cpu_count()} processors, parsing alone {parse_wall:.2f}; "
+        f"processor time {processor / parse_processor:.2f} times that of parsing, wall time {wall / parse_wall:.2f}; "
+        f"on one processor {alone / wall:.2f} times the wall time and {processor_alone / processor:.2f} times the "
+        "processor time"
     )
+    print(f"the report is the same in {len(rounds) * 2} runs: {same_report(check, runs)}")
+
+
+def monorepo(folder: Path) -> None:
+    """Write the thousand lockfiles, the same in every run."""
+    source = (HERE.parent / "examples" / "llava-finetune" / "uv.lock").read_text("utf-8")
+    config = (HERE.parent / "examples" / "llava-finetune" / "train.yaml").read_text("utf-8")
+    head, *entries = re.split(r"^(?=\[\[package\]\]\n)", source, flags=re.MULTILINE)
+    known = re.compile(r'^name = "(?:torch|transformers|peft|trl|accelerate|deepspeed|datasets|numpy)', re.MULTILINE)
+    others = [entry for entry in entries if not known.search(entry)]
+    chance = random.Random(1)  # noqa: S311  # the same in every run, and no secret
+    shutil.rmtree(folder, ignore_errors=True)
+    for number in range(1000):
+        project = folder / f"team-{number % 17:02}" / f"area-{number % 5}" / f"service-{number:04}"
+        project.mkdir(parents=True)
+        some = entries if number % 10 == 0 else others
+        text = head + "".join(entries if number % 100 == 0 else chance.sample(some, chance.randint(10, len(some))))
+        (project / "uv.lock").write_text(text, "utf-8")
+        if number % 100 == 0:
+            (project / "train.yaml").write_text(config, "utf-8")
+
+
+def same_report(command: list[str], runs: int) -> bool:
+    """Is every byte the same, on all processors and on one?"""
+    reports = {
+        subprocess.run(command, check=False, capture_output=True, cwd="/", preexec_fn=limit).stdout
+        for limit in (None, to_one_processor)
+        for _ in range(runs)
+    }
+    return len(reports) == 1
 
 
 def many_logs(folder: Path, megabytes: int = 200) -> None:
@@ -166,10 +207,18 @@ def alternate(commands: Sequence[list[str]], runs: int) -> list[float]:
     return [statistics.median(taken) for taken in times]
 
 
-def timed(command: list[str]) -> tuple[float, float]:
+def to_one_processor() -> None:
+    """Leave this process one of the processors that it may use; Linux alone can."""
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+
+def timed(command: list[str], *, one_processor: bool = False) -> tuple[float, float]:
     """Wall and processor seconds of one process with its children."""
+    limit = to_one_processor if one_processor else None
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    done = subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd="/")
+    done = subprocess.run(
+        command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd="/", preexec_fn=limit
+    )
     wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
     if b"Traceback" in done.stderr:
         raise SystemExit(f"{' '.join(command[:4])} failed:\n{done.stderr.decode()}")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from datetime import date
 
 from gradcompat.cli.auditing import Options, asked_for
+from gradcompat.cli.knowing import known_records
 from gradcompat.cli.options import ids_of
 from gradcompat.cli.reporting import report_on
-from gradcompat.knowledge.load import load
+from gradcompat.cli.waivers import waivers_at, waiving
 from gradcompat.model.environment import SettingValue
 from gradcompat.model.issue import Level
 from gradcompat.model.report import Report
@@ -24,11 +26,13 @@ def check(
     strict: bool = False,
     only: Sequence[str] = (),
     ignore: Sequence[str] = (),
+    knowledge: Sequence[str | os.PathLike[str]] = (),
+    waivers: str | os.PathLike[str] | None = None,
 ) -> Report:
     """Match environments and lockfiles against the known training defects.
 
-    Nothing of what is checked is imported or run, and nothing goes to a network. The options of a pyproject.toml do not
-    count here.
+    Nothing of what is checked is imported or run, and nothing goes to a network, but for an address in ``knowledge``.
+    The options and waivers of a project's own file do not count here, but for those of ``waivers``.
 
     Args:
         targets: lockfiles, environments' folders or projects; without one, and without ``python``, the active
@@ -41,16 +45,18 @@ def check(
         strict: conditional findings count too.
         only: ids of records, no others are matched.
         ignore: ids of records that are not.
+        knowledge: files, folders or https addresses of records of your own, beside the others.
+        waivers: a ``gradcompat.toml`` or pyproject.toml; what its waivers accept today is in :attr:`Report.suppressed`.
 
     Returns:
         A report with an audit for each environment. One that could not be read is an audit whose ``kind`` is None; it
         is never clean.
 
     Raises:
-        UsageError: if a setting or an id is not known.
+        UsageError: if a setting or an id is not known, or the file of the waivers is wrong.
         KnowledgeError: if the knowledge base cannot be loaded.
     """
-    base = load()
+    base = known_records([os.fspath(one) for one in knowledge], project=False)
     options = Options(
         settings=tuple(setting_of(key, value) for key, value in (settings or {}).items()),
         only=ids_of(only, base),
@@ -60,4 +66,9 @@ def check(
     )
     interpreter = None if python is None else os.fspath(python)
     asked = asked_for([os.fspath(one) for one in targets], interpreter, [os.fspath(one) for one in contexts])
-    return report_on(asked, base, options)
+    judging = []
+    if waivers is not None:
+        shown = [os.fspath(one) for one in targets]
+        options, by_waivers = waiving(waivers_at(os.fspath(waivers)), base, options, date.today(), shown)
+        judging.append(by_waivers)
+    return report_on(asked, base, options, judging=judging)

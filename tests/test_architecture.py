@@ -63,8 +63,11 @@ HEAVY = (
     "yaml",
     "tomlkit",
     "ahocorasick_rs",
+    "cryptography",
+    "filelock",
     "importlib.metadata",
     "packaging.markers",
+    "pathspec",
 )
 
 

@@ -32,11 +32,13 @@ from gradcompat.vocabulary import VIRTUAL_PACKAGES
 if TYPE_CHECKING:
     from gradcompat.cli.contexts import Contexts
     from gradcompat.index.snapshot import Snapshot
+    from gradcompat.model.waiver import Waivers
 
 _STATUSES = ("affected", "conditional", "not_affected")
 _OWN_PROJECT = frozenset({"editable", "virtual", "directory", "path"})
 # Below this many files a second process costs more to start than it saves.
 _FILES_FOR_PROCESSES = 16
+_TOO_LARGE = "check it alone, on a machine with more memory"
 _CONTEXT_SUFFIXES = frozenset({".yaml", ".yml", ".json", ".sh", ".bash", ".slurm", ".sbatch", ".sb", ".py", ".ipynb"})
 
 
@@ -50,6 +52,9 @@ class Options:
     fail_on: Level | None = "error"
     strict: bool = False
     show_all: bool = False
+    waivers: Waivers | None = None
+    versions_of: frozenset[str] = frozenset()  # packages that something but a record asks after
+    advise: bool = True  # say what to do about each finding; an audit to compare with needs none
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +97,7 @@ def asked_for(
     context_files: Sequence[str] = (),
     *,
     active_without_target: bool = True,
+    place: Callable[[str], Path] = Path,
 ) -> Asked:
     """Look at every target: a folder is everything found in it, a training config is a context.
 
@@ -100,15 +106,16 @@ def asked_for(
         python: an interpreter whose environment is meant as well.
         context_files: training configs that belong to all of them.
         active_without_target: where no target is an environment, the active one is meant.
+        place: where what is named lies.
     """
     sources: list[Source] = []
     skipped: list[Skipped] = []
     found: list[Context] = []
-    named, failed = _named_contexts(context_files) if context_files else ([], [])
+    named, failed = _named_contexts(context_files, place) if context_files else ([], [])
     if python is not None:
         sources.append(_guarded(python, lambda: _interpreter(python)))
     for target in dict.fromkeys(targets):
-        path = Path(target)
+        path = place(target)
         if target == "-":
             sources.append(_guarded("-", _standard_input))
         elif path.is_dir():
@@ -142,10 +149,12 @@ def _contexts(named: list[Context], found: list[Context]) -> Contexts | None:
     return Contexts(tuple(named), tuple(found))
 
 
-def _named_contexts(files: Sequence[str]) -> tuple[list[Context], list[tuple[str, SourceError]]]:
+def _named_contexts(
+    files: Sequence[str], place: Callable[[str], Path]
+) -> tuple[list[Context], list[tuple[str, SourceError]]]:
     from gradcompat.cli.contexts import named
 
-    return named(files)
+    return named(files, place)
 
 
 def _context(path: Path, shown: str) -> Context | SourceError | None:
@@ -206,37 +215,67 @@ def _folder(path: Path, target: str) -> tuple[list[Source], list[Skipped], list[
     return [File(file, shown) for file, shown in found.files], list(found.skipped), contexts
 
 
-def audit_all(asked: Asked, base: KnowledgeBase, options: Options) -> list[Audit]:
-    """Audit every source with its training runs, in their order; many files go to all processors."""
-    shown = [source.source if isinstance(source, Environment) else source.shown for source in asked.sources]
+Task = tuple[Source, tuple[Context, ...]]
+
+
+def tasks_of(asked: Asked) -> list[Task]:
+    """Each source with its training runs, in their order."""
+    shown = [_shown(source) for source in asked.sources]
     runs = asked.contexts.of(shown) if asked.contexts is not None else [()] * len(shown)
-    tasks = list(zip(asked.sources, runs, strict=True))
-    files = sum(isinstance(source, File) for source in asked.sources)
-    processors = os.cpu_count() or 1
+    return list(zip(asked.sources, runs, strict=True))
+
+
+def audit_all(asked: Asked, base: KnowledgeBase, options: Options) -> list[Audit]:
+    """Audit everything that was asked for."""
+    return audit_each(tasks_of(asked), base, options)
+
+
+def audit_each(tasks: Sequence[Task], base: KnowledgeBase, options: Options) -> list[Audit]:
+    """Audit every source with its training runs, in their order; many files go to all processors."""
+    files = sum(isinstance(source, File) for source, _ in tasks)
+    processors = _processors()
     if files < _FILES_FOR_PROCESSES or processors == 1:
         return [audit(source, contexts, base, options) for source, contexts in tasks]
-    from concurrent.futures import ProcessPoolExecutor
+    from gradcompat.cli.processes import in_processes
 
-    with ProcessPoolExecutor(processors, initializer=_prepare, initargs=(options,)) as pool:
-        chunk = max(1, min(64, files // (processors * 4)))
-        return list(pool.map(_audit_here, tasks, chunksize=chunk))
+    arguments = (None if base.plain else base, options)
+    return in_processes(_audit_here, tasks, _lost, processors=processors, prepare=_prepare, arguments=arguments)
+
+
+def _processors() -> int:
+    """How many this process may use: a container or a batch system may have left it fewer than there are."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _lost(task: Task) -> Audit:
+    shown = _shown(task[0])
+    return _unread(shown, SourceError("the process that read it was killed", path=shown, hint=_TOO_LARGE))
+
+
+def _shown(source: Source) -> str:
+    return source.source if isinstance(source, Environment) else source.shown
 
 
 _worker: tuple[KnowledgeBase, Options]
 
 
-def _prepare(options: Options) -> None:
-    """Runs once in each process: the knowledge is loaded there, since reading it is cheaper than sending it."""
+def _prepare(base: KnowledgeBase | None, options: Options) -> None:
+    """Runs once in each process: the knowledge is loaded there, since reading it is cheaper than sending it.
+
+    Only what was fetched, or is somebody's own, is sent: every process has to have the very same.
+    """
     import gc
 
     from gradcompat.knowledge.load import load
 
     global _worker  # noqa: PLW0603  # a process pool has no other place for what its tasks share
     gc.disable()
-    _worker = (load(), options)
+    _worker = (load() if base is None else base, options)
 
 
-def _audit_here(task: tuple[Source, tuple[Context, ...]]) -> Audit:
+def _audit_here(task: Task) -> Audit:
     return audit(*task, *_worker)
 
 
@@ -256,11 +295,13 @@ def audit(
     """
     try:
         environment = environment_of(source)
+        path = source.path if isinstance(source, File) else None
+        return _audited(environment, contexts, path, base, options)
     except SourceError as error:
-        shown = source.shown if not isinstance(source, Environment) else source.source
-        return _unread(shown, error)
-    path = source.path if isinstance(source, File) else None
-    return _audited(environment, contexts, path, base, options)
+        return _unread(_shown(source), error)
+    except MemoryError:
+        shown = _shown(source)
+        return _unread(shown, SourceError("needs more memory than there is", path=shown, hint=_TOO_LARGE))
 
 
 def environment_of(source: Source) -> Environment:
@@ -313,13 +354,13 @@ def _audited(
     options: Options,
 ) -> Audit:
     found = matched(environment, contexts, base, options)
-    planned = _planned(environment, found, path, base, options)
+    planned = _planned(environment, found, path, base, options) if options.advise else {}
     advised = tuple(
         Advised(
             finding=finding,
             # Trying the remedies of all that may be takes longer than matching, and only what is needs one.
             advice=planned.get((finding.issue.id, finding.status))
-            or (_advised(finding, found, base) if finding.status == "affected" else None),
+            or (_advised(finding, found, base) if finding.status == "affected" and options.advise else None),
         )
         for finding in found.findings
         if options.show_all or finding.status != "not_affected"
@@ -333,7 +374,18 @@ def _audited(
         skipped=(*environment.skipped, *_missing_versions(environment, base)),
         contexts=tuple(context.source for context in contexts),
         newer=newer(environment, found.issues, base),
+        versions=_versions(environment, options.versions_of, base) if options.versions_of else {},
     )
+
+
+def _versions(
+    environment: Environment, names: frozenset[str], base: KnowledgeBase
+) -> dict[str, tuple[str | None, ...]]:
+    versions: dict[str, tuple[str | None, ...]] = {}
+    for package in environment.packages:
+        if (name := base.names.canonical(package)) in names:
+            versions[name] = tuple(dict.fromkeys((*versions.get(name, ()), package.version)))
+    return versions
 
 
 def _planned(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import date
 from functools import partial
 
 from gradcompat.cli.auditing import asked_for
+from gradcompat.cli.knowing import known_records
 from gradcompat.cli.options import options_of
 from gradcompat.cli.outputs import outputs_of, write
 from gradcompat.cli.reporting import report_on
-from gradcompat.knowledge.load import load
+from gradcompat.cli.setting_aside import Judging
 from gradcompat.renderers.registry import WITH_EDITS
 
 
@@ -26,26 +28,49 @@ def run(
     strict: bool,
     only: Sequence[str],
     ignore: Sequence[str],
+    knowledge: Sequence[str] = (),
     show_all: bool,
     probe: bool = False,
     device: str = "auto",
+    baseline: str | None = None,
+    diff: str | None = None,
+    show_suppressed: bool | None = None,
 ) -> int:
     """Check the targets, write the reports, and return the exit status.
 
     Raises:
-        UsageError: if an option makes no sense, or a report cannot be written.
+        UsageError: if an option makes no sense, a file that it names cannot be used, or a report cannot be written.
         KnowledgeError: if the knowledge base cannot be loaded.
     """
     wanted = outputs_of(form, outputs)
-    base = load()
+    base = known_records(knowledge)
     options = options_of(base, facts=facts, fail_on=fail_on, strict=strict, only=only, ignore=ignore, show_all=show_all)
+    judging: list[Judging] = []
+    if options.waivers is not None:
+        from gradcompat.cli.waivers import waiving
+
+        options, by_waivers = waiving(options.waivers, base, options, date.today(), targets)
+        judging.append(by_waivers)
+    compared = None
+    if baseline is not None:
+        from gradcompat.cli.baseline import judging_by
+
+        judging.append(judging_by(baseline, options))
+    if diff is not None:
+        from gradcompat.cli.differing import comparison
+
+        compared = comparison(diff, targets, python, contexts, facts)
     asked = asked_for(targets, python, contexts)
+    if compared is not None:
+        from gradcompat.cli.differing import diffing
+
+        judging.append(diffing(compared, asked, base, options))
     probing = None
     if probe:
         from gradcompat.cli.probing import probed
 
         probing = partial(probed, targets=targets, python=python, device=device)
-    report = report_on(asked, base, options, probing)
+    report = replace(report_on(asked, base, options, probing, judging), show_suppressed=show_suppressed)
     if any(one.form in WITH_EDITS for one in wanted):
         from gradcompat.cli.pin_edits import with_edits
 

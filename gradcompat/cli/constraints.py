@@ -9,17 +9,18 @@ from packaging.utils import is_normalized_name
 
 from gradcompat.cli.auditing import Options, asked_for, with_facts
 from gradcompat.cli.catalogues import Lookup, catalogue_of
+from gradcompat.cli.knowing import known_records
 from gradcompat.cli.options import options_of
 from gradcompat.cli.planning import Wishes, exit_status, say_unread, work_on
 from gradcompat.cli.targets import target_of
 from gradcompat.errors import ResolutionError, UsageError
-from gradcompat.knowledge.load import KnowledgeBase, load
+from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.environment import Environment
 from gradcompat.model.issue import LEVELS, Issue
 from gradcompat.model.plan import Change, Planned
 from gradcompat.model.release import Catalogue
 from gradcompat.names import normalise
-from gradcompat.planner.exclusions import exclusions
+from gradcompat.planner.exclusions import Exclusion, exclusions
 from gradcompat.planner.good_set import good_set
 from gradcompat.planner.request import Request
 from gradcompat.renderers.constraints import Line, write
@@ -39,6 +40,7 @@ def run(
     strict: bool,
     only: Sequence[str],
     ignore: Sequence[str],
+    knowledge: Sequence[str] = (),
     keep: Sequence[str],
     lookup: Lookup,
 ) -> int:
@@ -54,7 +56,7 @@ def run(
     """
     if sum((bool(targets), bool(wanted), every)) > 1:
         raise UsageError("a target, `--for` and `--all` are three different questions", hint="ask one of them")
-    base = load()
+    base = known_records(knowledge)
     stated = [*facts, *([f"host.python={python_version}"] if python_version is not None else [])]
     options = options_of(base, facts=stated, fail_on=fail_on, strict=strict, only=only, ignore=ignore)
     with catalogue_of(lookup) as catalogue:
@@ -123,10 +125,21 @@ def _all(base: KnowledgeBase, options: Options, catalogue: Catalogue) -> int:
     ]
     found = exclusions(issues, base.names, catalogue)
     lines = [
-        Line(package=one.package, specifier=one.specifier, reasons=tuple(map(_reason, one.issues))) for one in found
+        Line(package=one.package, specifier=one.specifier, reasons=tuple(map(_reason, one.issues)))
+        for one in found
+        if one.specifier is not None
     ]
-    write(_head(base, "releases that are wrong without any condition"), lines, sys.stdout)
-    return 0
+    unnamed = [without_releases(one) for one in found if one.specifier is None]
+    for sentence in unnamed:
+        sys.stderr.write(safe(f"unverified: {sentence}") + "\n")
+    head = [*_head(base, "releases that are wrong without any condition"), *unnamed]
+    write(head, lines, sys.stdout, complete=not unnamed)
+    return 3 if unnamed else 0
+
+
+def without_releases(one: Exclusion) -> str:
+    """Why nothing is written of a package: constraints name single releases, and none is known here."""
+    return f"{one.package}: its releases are not known here, so those in {one.excluded} are not excluded"
 
 
 def _known_good(wanted: Sequence[str], base: KnowledgeBase, options: Options, catalogue: Catalogue) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -52,12 +52,14 @@ def in_folder(path: Path, shown: str) -> list[Context]:
     return [context for context in scanned if isinstance(context, Context)]
 
 
-def named(files: Sequence[str]) -> tuple[list[Context], list[tuple[str, SourceError]]]:
-    """The contexts of files given with ``--context``, and those that could not be read."""
+def named(
+    files: Sequence[str], place: Callable[[str], Path] = Path
+) -> tuple[list[Context], list[tuple[str, SourceError]]]:
+    """The contexts of files given with ``--context``, and those that could not be read; ``place`` is where they lie."""
     contexts: list[Context] = []
     failed: list[tuple[str, SourceError]] = []
     for file in dict.fromkeys(files):
-        path = Path(file)
+        path = place(file)
         if path.is_dir():
             contexts += in_folder(path, file)
             continue

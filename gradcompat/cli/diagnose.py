@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 from gradcompat.cli.app import print_error
 from gradcompat.cli.auditing import with_facts
+from gradcompat.cli.knowing import known_records
 from gradcompat.cli.run_files import by_kind, failure, joined, known_of
 from gradcompat.diagnosis import exports, tensorboard
 from gradcompat.diagnosis.curves import Curves
@@ -21,7 +22,7 @@ from gradcompat.diagnosis.ranking import Evidence, diagnose
 from gradcompat.diagnosis.symptoms import Pattern, patterns_of
 from gradcompat.errors import Malformed, NotFound, SourceError, UsageError
 from gradcompat.formats.document import MAX_BYTES, Document, decode
-from gradcompat.knowledge.load import KnowledgeBase, issue_from, load
+from gradcompat.knowledge.load import KnowledgeBase, issue_from
 from gradcompat.matcher import key_of
 from gradcompat.model.diagnosis import DiagnosisReport, ReadFile, Seen
 from gradcompat.model.environment import Environment, Setting, SettingValue, Skipped
@@ -60,6 +61,7 @@ def run(
     python: str | None,
     contexts: Sequence[str],
     facts: Sequence[str],
+    knowledge: Sequence[str] = (),
     form: str,
 ) -> int:
     """Read the files, explain what they show, and return the exit status.
@@ -71,7 +73,7 @@ def run(
     """
     if form not in _RENDERERS:
         raise UsageError(f"`--format {form}` is not known", hint=f"known: {', '.join(_RENDERERS)}")
-    base = load()
+    base = known_records(knowledge)
     stated = tuple(map(parse_setting, facts))
     sorted_in = by_kind(files)
     known = known_of(sorted_in, target=target, python=python, contexts=contexts)
@@ -111,6 +113,7 @@ def run(
         records=len(base.records),
         date=base.date,
         exit_status=0,
+        sources=base.sources,
     )
     if any(not one.harmless for one in diagnoses):
         result = replace(result, exit_status=1)

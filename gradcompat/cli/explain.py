@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import difflib
 import sys
+from collections.abc import Sequence
 from typing import TextIO
 
+from gradcompat.cli.knowing import known_records
 from gradcompat.errors import UsageError
-from gradcompat.knowledge.load import load
+from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.issue import (
     Issue,
     ModelTerm,
@@ -19,24 +21,33 @@ from gradcompat.model.issue import (
     Term,
     VirtualTerm,
 )
-from gradcompat.phrases import condition
+from gradcompat.model.matrix import Matrix
+from gradcompat.renderers.record import REFERENCES, kind, parts
 from gradcompat.renderers.terminal import width, wrapped
-from gradcompat.renderers.text import remedy_text
 from gradcompat.vocabulary import KEYS, VIRTUAL_PACKAGES
 
 
-def run(identifier: str) -> int:
+def run(identifier: str, form: str = "text", knowledge: Sequence[str] = ()) -> int:
     """Print the record, or what there is to say of the setting.
 
+    Args:
+        identifier: of a record, a setting, or `settings`.
+        form: how to print a record: `text` or `markdown`.
+        knowledge: somebody's own records, beside the others.
+
     Raises:
-        UsageError: if there is no such record or setting.
+        UsageError: if there is no such record, setting or format.
         KnowledgeError: if the knowledge base cannot be loaded.
     """
+    if form not in ("text", "markdown"):
+        raise UsageError(f"`--format {form}` is not known", hint="known: text, markdown")
+    if form == "markdown" and (identifier == "settings" or identifier in KEYS):
+        raise UsageError("`--format markdown` is for records", hint="settings are printed as text")
     if identifier == "settings":
         _settings(sys.stdout)
         return 0
     if identifier in KEYS:
-        _setting(identifier, sys.stdout)
+        _setting(identifier, known_records(knowledge), sys.stdout)
         return 0
     if identifier.partition(".")[0] in {key.partition(".")[0] for key in KEYS}:
         close = difflib.get_close_matches(identifier, KEYS, n=1)
@@ -44,10 +55,17 @@ def run(identifier: str) -> int:
             f"`{identifier}` is no setting that is known here",
             hint=f"did you mean `{close[0]}`?" if close else "`gradcompat explain settings` lists them",
         )
-    issue = load().get(identifier)
+    issue = known_records(knowledge).get(identifier)
     if issue is None:
-        raise UsageError(f"there is no record `{identifier}`", hint="ids look like GC-0002; `check` prints them")
-    _issue(issue, sys.stdout)
+        raise UsageError(
+            f"there is no record `{identifier}`", hint="ids look like GC-0002; --knowledge names records of your own"
+        )
+    if form == "markdown":
+        from gradcompat.renderers import record_markdown
+
+        record_markdown.render(issue, matrices_of(issue), sys.stdout)
+    else:
+        _issue(issue, sys.stdout)
     return 0
 
 
@@ -57,7 +75,7 @@ def _settings(out: TextIO) -> None:
         out.write(wrapped(f"{key.meaning} ({key.type})", columns, f"{name:<42} ", " " * 43) + "\n")
 
 
-def _setting(name: str, out: TextIO) -> None:
+def _setting(name: str, base: KnowledgeBase, out: TextIO) -> None:
     """The key, the tools' keys that feed it, and the records that speak of it."""
     from gradcompat.scanners.page import note, origins
 
@@ -67,7 +85,7 @@ def _setting(name: str, out: TextIO) -> None:
     _section("Read from", origins(name), columns, out)
     if (said := note(name)) is not None:
         out.write("\n" + wrapped(said, columns, "", "") + "\n")
-    issues = load().in_force()
+    issues = base.in_force()
     needed = [issue for issue in issues if any(_is_about(term, name) for one in issue.affected for term in one.terms)]
     changed = [
         issue
@@ -100,41 +118,44 @@ def _is_about(term: Term, name: str) -> bool:
 def _issue(issue: Issue, out: TextIO) -> None:
     columns = width()
     out.write(wrapped(issue.summary, columns, f"{issue.id} ", "  ") + "\n")
-    kind = "informational" if issue.informational else issue.level
-    out.write(f"{kind}, {'silent' if issue.silent else 'loud'}, {', '.join(issue.categories)}\n")
+    out.write(f"{kind(issue)}\n")
     if issue.withdrawn is not None:
         out.write(wrapped(f"withdrawn: {issue.withdrawn}", columns, "", "  ") + "\n")
     out.write("\n" + wrapped(issue.details, columns, "", "") + "\n")
-    out.write("\nAffected when\n")
-    for index, combination in enumerate(issue.affected):
-        text = " and ".join(condition(term, full=True) for term in combination.terms)
-        out.write(wrapped(text, columns, "  or " if index else "  ", "    ") + "\n")
-    _section("Shows as", list(issue.symptoms), columns, out)
-    _section("What to do, in order", [remedy_text(remedy) for remedy in issue.remedies], columns, out)
-    bases = [issue.range_basis, *(f"{one.package} {one.versions}: {one.basis}" for one in issue.bounds)]
-    _section(f"Evidence (ranges: {'; '.join(bases)})", list(issue.evidence), columns, out)
+    shown = parts(issue)
+    for part in shown:
+        if part.title != REFERENCES:
+            _section(part.title, part.lines, columns, out)
     _measured(issue, columns, out)
-    references = [f"{reference.type.lower()}: {reference.url}" for reference in issue.references]
-    _section("References", references, columns, out)
+    for part in shown:
+        if part.title == REFERENCES:
+            _section(part.title, part.lines, columns, out)
 
 
 def _measured(issue: Issue, columns: int, out: TextIO) -> None:
     """The releases that its probes were run in, as a picture."""
     if not issue.probes:
         return
-    from gradcompat.knowledge.matrix import load_rows, matrices
     from gradcompat.renderers import matrix_text
 
-    wanted = {str(probe.spec): probe for probe in issue.probes}
-    rows = [row for row in load_rows() if str(row.measurement.spec) in wanted]
-    for matrix in matrices(rows):
+    for matrix in matrices_of(issue):
         out.write("\nMeasured in ")
         matrix_text.render(matrix, out)
     command = f"gradcompat probe {issue.id}"
     out.write("\n" + wrapped(f"Measure it in your own environment: {command}", columns, "", "  ") + "\n")
 
 
-def _section(title: str, lines: list[str], columns: int, out: TextIO) -> None:
+def matrices_of(issue: Issue) -> tuple[Matrix, ...]:
+    """What its probes measured, of the rows that ship with the package."""
+    if not issue.probes:
+        return ()
+    from gradcompat.knowledge.matrix import load_rows, matrices
+
+    wanted = {str(probe.spec) for probe in issue.probes}
+    return matrices([row for row in load_rows() if str(row.measurement.spec) in wanted])
+
+
+def _section(title: str, lines: Sequence[str], columns: int, out: TextIO) -> None:
     if lines:
         out.write(f"\n{title}\n")
         for line in lines:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from gradcompat.cli.constraints import without_releases
+from gradcompat.cli.knowing import known_records
 from gradcompat.errors import UsageError
 from gradcompat.index.snapshot import Snapshot
-from gradcompat.knowledge.load import KnowledgeBase, issue_from, load
+from gradcompat.knowledge.load import KnowledgeBase, issue_from
 from gradcompat.knowledge.osv import advisory
 from gradcompat.model.issue import Issue
 from gradcompat.phrases import counted
@@ -27,12 +29,16 @@ _WITHOUT = "releases that are wrong whatever the training does"
 _WITH_TRANSFORMERS = ("huggingface-hub", "safetensors", "tokenizers", "accelerate", "peft", "trl")
 
 
-def run(form: str, output: str) -> int:
+def run(form: str, output: str, knowledge: Sequence[str] = ()) -> int:
     """Write the export.
 
     Args:
         form: `osv`, `renovate` or `dependabot`.
         output: a file, for OSV a folder, or `-`.
+        knowledge: somebody's own records, beside the others.
+
+    Returns:
+        0, or 3 if something had to be left out.
 
     Raises:
         UsageError: if the format is not known, or nothing can be written there.
@@ -40,7 +46,7 @@ def run(form: str, output: str) -> int:
         IndexUnavailable: if the snapshot of releases cannot be read, or records exclude all releases of a package.
     """
     writers: dict[str, Callable[[KnowledgeBase], str]] = {"renovate": _renovate, "dependabot": _dependabot}
-    base = load()
+    base = known_records(knowledge)
     if form == "osv":
         return _osv(base, output)
     if form not in writers:
@@ -50,7 +56,10 @@ def run(form: str, output: str) -> int:
         sys.stdout.write(text)
     else:
         _save(Path(output), text)
-    return 0
+    unnamed = [one for one in _excluded(base) if one.specifier is None] if form == "renovate" else []
+    for one in unnamed:
+        sys.stderr.write(f"left out: {without_releases(one)}\n")
+    return 3 if unnamed else 0
 
 
 def _osv(base: KnowledgeBase, output: str) -> int:
@@ -83,6 +92,7 @@ def _renovate(base: KnowledgeBase) -> str:
     lines = [
         Line(package=one.package, specifier=one.specifier, reasons=tuple(map(_reason, one.issues)))
         for one in _excluded(base)
+        if one.specifier is not None
     ]
     head = [
         f"gradcompat: training packages that move together, and no {_WITHOUT}, by the knowledge of {base.date}",

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from gradcompat.cli.auditing import File, asked_for
 from gradcompat.cli.catalogues import Lookup, catalogue_of, hashes_of
+from gradcompat.cli.knowing import known_records
 from gradcompat.cli.options import options_of
 from gradcompat.cli.planning import Wishes, Work, exit_status, head_of, say_unread, work_on
 from gradcompat.edit import settings as setting_editor
@@ -24,7 +25,6 @@ from gradcompat.edit.setting_values import SettingEdit
 from gradcompat.edit.writing import FileEdit, diff, edited, write
 from gradcompat.errors import EditError, SourceError
 from gradcompat.formats.document import read_document
-from gradcompat.knowledge.load import load
 from gradcompat.model.environment import Setting
 from gradcompat.model.plan import Change, Plan, SettingChange
 from gradcompat.model.release import Catalogue
@@ -78,6 +78,7 @@ def run(
     strict: bool,
     only: Sequence[str],
     ignore: Sequence[str],
+    knowledge: Sequence[str] = (),
     keep: Sequence[str],
     prereleases: bool,
     dry_run: bool,
@@ -94,7 +95,7 @@ def run(
         UsageError: if an option makes no sense.
         EditError: if a file cannot be written; then none is.
     """
-    base = load()
+    base = known_records(knowledge)
     options = options_of(base, facts=facts, fail_on=fail_on, strict=strict, only=only, ignore=ignore)
     asked = asked_for(targets, python, contexts)
     writing = _Writing()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,6 +14,7 @@ from gradcompat.formats.document import read_document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Skipped
 from gradcompat.phrases import counted, value_text
+from gradcompat.renderers.json_output import json_output
 from gradcompat.renderers.terminal import safe, skipped_text
 from gradcompat.sources.reading import read
 from gradcompat.vocabulary import parse_setting
@@ -57,7 +57,7 @@ def run(targets: Sequence[str], *, python: str | None, contexts: Sequence[str], 
         shown_all = [_data(environment) for environment in environments]
         # One target is one object; a folder with several is a list under one key.
         data: Any = shown_all[0] if len(shown_all) == 1 else {"environments": shown_all}
-        sys.stdout.write(json.dumps(data, ensure_ascii=False, indent=1) + "\n")
+        sys.stdout.write(json_output(data))
     else:
         for environment in environments:
             _text(environment, sys.stdout)

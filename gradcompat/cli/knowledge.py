@@ -8,17 +8,21 @@ from datetime import date
 from importlib import import_module
 from pathlib import Path
 
+from gradcompat.cli.app import ISSUES
 from gradcompat.cli.catalogues import Lookup, catalogue_of
+from gradcompat.cli.knowing import current
+from gradcompat.cli.own_records import files_of, with_file
 from gradcompat.errors import IndexUnavailable, InvalidIssue, UsageError
 from gradcompat.index.snapshot import SHIPPED, Snapshot
 from gradcompat.index.snapshot_writing import names_for_snapshot, write_snapshot
 from gradcompat.knowledge import matrix
 from gradcompat.knowledge.compile import compile_records, dumps
-from gradcompat.knowledge.lint import lint, unproved_bounds
-from gradcompat.knowledge.load import COMPILED, load
+from gradcompat.knowledge.lint import is_own, lint, unproved_bounds
+from gradcompat.knowledge.load import COMPILED, KnowledgeBase, load
 from gradcompat.knowledge.measured import FOLDER, read_rows
+from gradcompat.knowledge.private import is_compiled
 from gradcompat.knowledge.ranges import ranges, verdicts_of
-from gradcompat.knowledge.records import read
+from gradcompat.knowledge.records import Authored, Problem, read, read_text
 from gradcompat.model.issue import IssueProbe
 from gradcompat.model.probe import Row
 from gradcompat.names import normalise
@@ -34,11 +38,12 @@ _MATRICES = {
 }
 
 
-def run_lint(path: str) -> int:
+def run_lint(path: str | None, own: Sequence[str] = ()) -> int:
     """Print every problem, bounds that say that they were measured and that no rows prove among them.
 
     Args:
         path: the file of records; the rows stand in the folder `measured` beside it.
+        own: files and folders of somebody's own records, which are linted beside those that ship.
 
     Returns:
         1 if there is a problem.
@@ -46,26 +51,61 @@ def run_lint(path: str) -> int:
     Raises:
         KnowledgeError: if the records or the rows cannot be read.
     """
-    authored = read(Path(path))
-    rows = read_rows(Path(path).parent / FOLDER)
-    problems = (*lint(authored, rows), *unproved_bounds(authored, rows))
+    named = [path] if path is not None or not own else []
+    status = 0
+    for one in named:
+        authored = read(Path(one or ISSUES))
+        status = max(status, _tell(authored, current({}) if is_own(authored) else None))
+    if own:
+        status = max(status, _lint_own(own))
+    return status
+
+
+def _tell(authored: Authored, shipped: KnowledgeBase | None) -> int:
+    """Print the problems of a file, and how many there are."""
+    rows, problems = _problems(authored, shipped)
     for problem in problems:
-        sys.stdout.write(f"{problem}\n")
+        sys.stdout.write(f"{safe(str(problem))}\n")
     found = counted(len(problems), "problem") if problems else "no problems"
     sys.stdout.write(f"{counted(len(authored.records), 'record')}, {counted(len(rows), 'measurement')}, {found}\n")
     return 1 if problems else 0
 
 
-def run_compile(path: str) -> int:
-    """Write the compiled knowledge into the package.
+def _problems(authored: Authored, shipped: KnowledgeBase | None) -> tuple[tuple[Row, ...], tuple[Problem, ...]]:
+    """The rows beside a file, and its problems; those that ship count for somebody's own records, too."""
+    beside = read_rows(Path(authored.path).parent / FOLDER)
+    rows = beside if shipped is None else (*matrix.load_rows(), *beside)
+    return beside, (*lint(authored, rows, shipped), *unproved_bounds(authored, rows))
+
+
+def _lint_own(places: Sequence[str]) -> int:
+    """Each file for itself, beside those that ship and those that were named before it."""
+    base, status = current({}), 0
+    for place in dict.fromkeys(places):
+        for file in files_of(place):
+            if is_compiled(file.name):
+                base = with_file(base, file)  # has nothing but its records, and no lines: it is right, or an error
+                sys.stdout.write(f"{safe(file.name)}: {counted(base.sources[-1].records, 'record')}, no problems\n")
+                continue
+            authored = read_text(file.text, file.name)
+            wrong = _tell(authored, base)
+            status = max(status, wrong)
+            if not wrong:
+                base = with_file(base, file)
+    return status
+
+
+def run_compile(path: str, output: str | None = None) -> int:
+    """Write the compiled knowledge into the package, or somebody's own into a file.
 
     Raises:
         KnowledgeError: if the file cannot be read or a record is wrong.
-        UsageError: if the package cannot be written to.
+        UsageError: if it cannot be written, or what ships would go to a file.
     """
     authored = read(Path(path))
-    rows = read_rows(Path(path).parent / FOLDER)
-    problems = (*lint(authored, rows), *unproved_bounds(authored, rows))
+    if output is not None:
+        return _compile_own(authored, output)
+    rows, problems = _problems(authored, None)
     if problems:
         raise InvalidIssue(
             counted(len(problems), "problem"), path=path, hint=f"`gradcompat knowledge lint {path}` lists them"
@@ -80,6 +120,24 @@ def run_compile(path: str) -> int:
             raise UsageError(f"cannot be written: {error.strerror}", path=str(file)) from None
     records, measured = counted(len(authored.records), "record"), counted(len(rows), "measurement")
     sys.stdout.write(f"{records} and {measured} written\n")
+    return 0
+
+
+def _compile_own(authored: Authored, output: str) -> int:
+    if not output.lower().endswith(".json"):
+        raise UsageError("compiled records stand in a file that ends with .json", path=output)
+    if not is_own(authored):
+        hint = "without --output they go into the package"
+        raise UsageError("these are no records of your own", path=authored.path, hint=hint)
+    _, problems = _problems(authored, current({}))
+    if problems:
+        hint = f"`gradcompat knowledge lint --knowledge {authored.path}` lists them"
+        raise InvalidIssue(counted(len(problems), "problem"), path=authored.path, hint=hint)
+    try:
+        Path(output).write_text(dumps(compile_records(authored)), "utf-8", newline="\n")
+    except OSError as error:
+        raise UsageError(f"cannot be written: {error.strerror}", path=output) from None
+    sys.stdout.write(f"{counted(len(authored.records), 'record')} written to {output}\n")
     return 0
 
 

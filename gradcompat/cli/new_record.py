@@ -17,7 +17,8 @@ from gradcompat.errors import IndexUnavailable, KnowledgeError, UsageError
 from gradcompat.index.snapshot import Snapshot
 from gradcompat.knowledge.drafting import combination, condition, package_term, problems, reference, remedy
 from gradcompat.knowledge.example_making import examples
-from gradcompat.knowledge.lint import lint
+from gradcompat.knowledge.lint import is_own, lint
+from gradcompat.knowledge.load import load
 from gradcompat.knowledge.measured import FOLDER, read_rows
 from gradcompat.knowledge.record_yaml import appended, ids_in
 from gradcompat.knowledge.records import read
@@ -72,7 +73,10 @@ def run(path: str, given: Given) -> int:
     """
     before = _read(path)
     text = before.decode("utf-8")
-    families = {other: name for name, facts in read(Path(path)).packages.items() for other in facts.also}
+    authored = read(Path(path))
+    families = {other: name for name, facts in authored.packages.items() for other in facts.also}
+    if is_own(authored):
+        families = {**families, **load().names.families}
     record = _asked(given, ids_in(text), families)
     record["examples"] = examples(record["affected"][0], _releases())
     if wrong := problems(record):
@@ -104,7 +108,9 @@ def _asked(given: Given, taken: Sequence[str], families: Mapping[str, str]) -> d
     """
     questions = _Questions()
     ask = questions.ask
-    following = f"GC-{max((int(one[3:]) for one in taken), default=0) + 1:04d}"
+    prefix = taken[-1].partition("-")[0] if taken else "GC"
+    numbers = (int(one.partition("-")[2]) for one in taken if one.startswith(f"{prefix}-"))
+    following = f"{prefix}-{max(numbers, default=0) + 1:04d}"
 
     def free(text: str) -> str:
         if text < following:
@@ -328,7 +334,7 @@ def _left(path: str, record: Mapping[str, Any]) -> int:
     lines = {f"horizon: has no line for {name}:" for name in packages}
     found = [
         problem
-        for problem in lint(authored, read_rows(Path(path).parent / FOLDER))
+        for problem in lint(authored, read_rows(Path(path).parent / FOLDER), load() if is_own(authored) else None)
         if problem.record == record["id"] or any(problem.message.startswith(line) for line in lines)
     ]
     for problem in found:
@@ -338,7 +344,8 @@ def _left(path: str, record: Mapping[str, Any]) -> int:
         todo.append("`measured` needs `probes`, and rows of `gradcompat knowledge measure` on both sides of each bound")
     if record["range_basis"] == "reported":
         todo.append("`reported` is no error: read the releases, or measure them, and say so in `range_basis`")
-    todo.append(f"`gradcompat knowledge compile {path}`" if path != ISSUES else "`gradcompat knowledge compile`")
+    if not is_own(authored):
+        todo.append(f"`gradcompat knowledge compile {path}`" if path != ISSUES else "`gradcompat knowledge compile`")
     said = counted(len(found), "problem") if found else "no problems"
     sys.stdout.write(wrapped(f"{said}; left to do: {'; '.join(todo)}", width(), "", "") + "\n")
     return 1 if found else 0

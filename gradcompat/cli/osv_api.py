@@ -19,17 +19,19 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from gradcompat.knowledge.load import KnowledgeBase, issue_from
-from gradcompat.knowledge.osv import ECOSYSTEM, PREFIX, advisory, plain_ranges, possible_ranges, with_conditions, within
+from gradcompat.knowledge.osv import ECOSYSTEM, PREFIX, advisory, plain_ranges, possible_ranges, with_conditions
 from gradcompat.model.release import Catalogue
 from gradcompat.names import normalise
 from gradcompat.sources.purl import parse_purl
-from gradcompat.versions import VersionSet
+from gradcompat.truth import Truth
+from gradcompat.versions import VersionSet, locate
 
 QUERY, BATCH, RECORD = "/v1/query", "/v1/querybatch", "/v1/vulns/"
 
-# As osv.dev: a page of one query, and of all queries of a batch together.
+# As osv.dev: a page of one query, and of all queries of a batch together, and how many of these there may be.
 PAGE = 1_000
 BATCH_PAGE = 3_000
+MAX_QUERIES = 1_000
 
 # What osv.dev has in `code`, from gRPC, by the status of the answer; an internal error where it is not listed.
 _CODES = {400: 3, 403: 7, 404: 5, 405: 12, 408: 4, 411: 3, 413: 3, 414: 3, 431: 3}
@@ -130,6 +132,8 @@ class Advisories:
             return []
         if not isinstance(queries, list):
             raise _Invalid("Invalid query.")
+        if len(queries) > MAX_QUERIES:
+            raise _Invalid("Too many queries.")
         left, results = self._batch_page, []
         for asked in [_asked(query, self._families) for query in queries]:
             result = self._one(asked, min(self._page, left), whole=False)
@@ -139,11 +143,12 @@ class Advisories:
 
     def _one(self, asked: _Asked, page: int, *, whole: bool) -> dict[str, Any]:
         """A page of what answers one query: advisories, or their ids; nothing at all where nothing does."""
-        found = [
-            self._records[identifier]
-            for identifier, versions in self._ranges.get(asked.name or "", ())
-            if asked.version is None or within(asked.version, versions)
-        ]
+        ranges = self._ranges.get(asked.name or "", [])
+        if asked.version is not None and ranges:
+            # Looked at once: whoever asks may send a version of a million characters.
+            window = locate(asked.version)
+            ranges = [one for one in ranges if window is not None and one[1].truth(window) is Truth.YES]
+        found = [self._records[identifier] for identifier, _ in ranges]
         if asked.start > len(found):
             raise _Invalid("Invalid page token.")
         shown = found[asked.start : asked.start + page]

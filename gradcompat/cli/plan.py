@@ -8,10 +8,10 @@ from importlib import import_module
 
 from gradcompat.cli.auditing import asked_for
 from gradcompat.cli.catalogues import Lookup, catalogue_of
+from gradcompat.cli.knowing import known_records
 from gradcompat.cli.options import options_of
 from gradcompat.cli.planning import Wishes, exit_status, work_on
 from gradcompat.errors import UsageError
-from gradcompat.knowledge.load import load
 from gradcompat.model.plan import PlanReport
 
 _FORMATS = {
@@ -31,6 +31,7 @@ def run(
     strict: bool,
     only: Sequence[str],
     ignore: Sequence[str],
+    knowledge: Sequence[str] = (),
     keep: Sequence[str],
     prereleases: bool,
     lookup: Lookup,
@@ -48,7 +49,7 @@ def run(
     """
     if form not in _FORMATS:
         raise UsageError(f"`--format {form}` is not known", hint=f"known: {', '.join(_FORMATS)}")
-    base = load()
+    base = known_records(knowledge)
     options = options_of(base, facts=facts, fail_on=fail_on, strict=strict, only=only, ignore=ignore)
     asked = asked_for(targets, python, contexts)
     with catalogue_of(lookup) as catalogue:

@@ -13,8 +13,10 @@ from pathlib import Path
 
 from gradcompat.cli.auditing import Options, asked_for, environment_of, matched
 from gradcompat.cli.interpreters import interpreter_of
-from gradcompat.errors import UsageError
-from gradcompat.knowledge.load import KnowledgeBase, load
+from gradcompat.cli.knowing import known_records
+from gradcompat.cli.options import NO_SUCH_ID
+from gradcompat.errors import ProbeUnavailable, UsageError
+from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.issue import Issue
 from gradcompat.model.probe import Measurement, ProbeResult, ProbeSpec
 from gradcompat.probes.runner import Interpreter, Job
@@ -38,6 +40,7 @@ def run(
     seconds: float | None,
     record: str | None,
     facts: Sequence[str],
+    knowledge: Sequence[str] = (),
     form: str,
 ) -> int:
     """Run probes and print their verdicts.
@@ -53,7 +56,7 @@ def run(
         raise UsageError(f"`--format {form}` is not known", hint=f"known: {', '.join(_FORMATS)}")
     if not _DEVICE.fullmatch(device):
         raise UsageError(f"`--device {device}` is not known", hint="known: auto, cpu, cuda, cuda:N, mps, xpu, xpu:N")
-    base = load()
+    base = known_records(knowledge)
     wanted = _wanted(identifiers, base) if identifiers else _every(base) if every else _applying(python, facts, base)
     probes = of_issues(wanted)
     # The terminal's Ctrl-C does not reach the other interpreter, which has a process group of its own: it is ended
@@ -73,7 +76,7 @@ def _wanted(identifiers: Sequence[str], base: KnowledgeBase) -> list[Issue]:
     for identifier in dict.fromkeys(one.upper() for one in identifiers):
         issue = base.get(identifier)
         if issue is None:
-            raise UsageError(f"there is no record `{identifier}`", hint="ids look like GC-0002")
+            raise UsageError(f"there is no record `{identifier}`", hint=NO_SUCH_ID)
         if not issue.probes:
             raise UsageError(f"`{identifier}` has no probe", hint=f"`gradcompat explain {identifier}` has its evidence")
         issues.append(issue)
@@ -111,6 +114,8 @@ def measured(
 ) -> list[ProbeResult]:
     """Run each probe once; its verdict for each issue that it shows."""
     jobs = []
+    unknown = {name: reason for name, (spec, _) in probes.items() if (reason := _missing(spec)) is not None}
+    asked, probes = probes, {name: one for name, one in probes.items() if name not in unknown}
     for spec, _ in probes.values():
         recipe = recipe_of(spec)
         parameters = dict(spec.parameters)
@@ -139,7 +144,15 @@ def measured(
             sys.stderr.flush()
 
     measurements = run_jobs(jobs, interpreter, tell)
-    results = []
+    results = [
+        ProbeResult(
+            measurement=Measurement(spec=asked[name][0], state="skipped", reason=reason, seed=seed),
+            outcome="skipped",
+            reason=reason,
+            issues=tuple(issue.id for issue in asked[name][1]),
+        )
+        for name, reason in unknown.items()
+    ]
     for measurement, (spec, issues) in zip(measurements, probes.values(), strict=True):
         for quantities, speaking in _by_quantities(spec, issues).items():
             outcome, reason = judge(recipe_of(spec), measurement, quantities)
@@ -154,6 +167,15 @@ def measured(
                 )
             )
     return results
+
+
+def _missing(spec: ProbeSpec) -> str | None:
+    """Why this gradcompat cannot measure it: records that were fetched may name recipes of a newer one."""
+    try:
+        recipe_of(spec)
+    except ProbeUnavailable as error:
+        return f"{error.message} in this gradcompat: recipes come with a newer one"
+    return None
 
 
 def _by_quantities(spec: ProbeSpec, issues: Sequence[Issue]) -> dict[tuple[str, ...], list[Issue]]:

@@ -14,7 +14,7 @@ import signal
 import socket
 import socketserver
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,10 +22,10 @@ from threading import BoundedSemaphore
 from time import monotonic
 from typing import Any
 
+from gradcompat.cli.knowing import known_records
 from gradcompat.cli.osv_api import Advisories, Answer, refusal
 from gradcompat.errors import UsageError
 from gradcompat.index.snapshot import Snapshot
-from gradcompat.knowledge.load import load
 from gradcompat.phrases import counted
 from gradcompat.renderers.terminal import safe
 
@@ -37,7 +37,7 @@ _DRAINED = 8 * MAX_BODY
 _DRAIN_SECONDS = 2.0
 
 
-def run(host: str, port: int, *, conditional: bool) -> int:
+def run(host: str, port: int, *, conditional: bool, knowledge: Sequence[str] = ()) -> int:
     """Answer until Ctrl-C.
 
     Raises:
@@ -46,7 +46,7 @@ def run(host: str, port: int, *, conditional: bool) -> int:
         IndexUnavailable: if the snapshot of releases cannot be read.
     """
     address = loopback(host)
-    base = load()
+    base = known_records(knowledge)
     advisories = Advisories(base, Snapshot(), conditional=conditional)
     try:
         server = Server((address, port), advisories)

@@ -6,7 +6,7 @@ and a user has to be told so; nothing else follows from it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.environment import Environment
@@ -18,15 +18,32 @@ from gradcompat.versions import parse_version
 def newer(environment: Environment, issues: Iterable[Issue], base: KnowledgeBase) -> tuple[Newer, ...]:
     """The packages whose version lies beyond their horizon, each version once, in the order of the environment.
 
+    Somebody's own records have horizons of their own; of these only what they assume is told.
+
     Args:
         environment: what is looked at.
         issues: all that speak of a package of it.
         base: where horizons and names of packages are known.
     """
+    every = tuple(issues)
+    found = _beyond(environment, [one for one in every if one.id not in base.own_horizons], base, base.horizon)
+    by_horizon: dict[int, list[Issue]] = {}
+    for issue in every:
+        if issue.id in base.own_horizons:
+            by_horizon.setdefault(id(base.own_horizons[issue.id]), []).append(issue)
+    for own in by_horizon.values():
+        about = _beyond(environment, own, base, base.own_horizons[own[0].id])
+        found += tuple(one for one in about if one.assumed)
+    return found
+
+
+def _beyond(
+    environment: Environment, issues: Iterable[Issue], base: KnowledgeBase, horizons: Mapping[str, Sequence[str]]
+) -> tuple[Newer, ...]:
     beyond: dict[tuple[str, str], tuple[str, str]] = {}
     for package in environment.packages:
         name = base.names.canonical(package)
-        horizon = base.horizon.get(name)
+        horizon = horizons.get(name)
         version = None if package.version is None else parse_version(package.version)
         if horizon is None or version is None:
             continue
@@ -48,7 +65,7 @@ def newer(environment: Environment, issues: Iterable[Issue], base: KnowledgeBase
             name=shown,
             version=version,
             horizon=last,
-            date=base.horizon[name][1],
+            date=horizons[name][1],
             assumed=tuple(dict.fromkeys(identifier for identifier, names in stands if name in names)),
         )
         for (shown, version), (name, last) in beyond.items()

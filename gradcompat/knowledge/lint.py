@@ -15,10 +15,10 @@ from packaging.version import Version
 from gradcompat.knowledge.compile import compile_record, compile_records
 from gradcompat.knowledge.evidence import contradictions, explained, unproved
 from gradcompat.knowledge.examples import environment_from
-from gradcompat.knowledge.load import KnowledgeBase, issue_from, knowledge_from
+from gradcompat.knowledge.load import KnowledgeBase, issue_from, joined, knowledge_from
 from gradcompat.knowledge.looked_at import spoken_of
 from gradcompat.knowledge.records import Authored, Problem
-from gradcompat.knowledge.schema import Record, VersionRemedy
+from gradcompat.knowledge.schema import SHIPPED_PREFIX, Record, VersionRemedy
 from gradcompat.matcher import Names, match
 from gradcompat.model.environment import Environment, Location
 from gradcompat.model.issue import Issue, PackageTerm
@@ -27,16 +27,36 @@ from gradcompat.names import normalise
 from gradcompat.versions import VersionSet, parse_version
 
 
-def lint(authored: Authored, rows: Iterable[Row] = ()) -> tuple[Problem, ...]:
+def is_own(authored: Authored) -> bool:
+    """Are these somebody's own records, and not those of gradcompat?"""
+    return any(not record.id.startswith(SHIPPED_PREFIX) for record in authored.records)
+
+
+def lint(authored: Authored, rows: Iterable[Row] = (), shipped: KnowledgeBase | None = None) -> tuple[Problem, ...]:
     """Every problem of the records, in the order of the file.
 
     Args:
         authored: the records.
         rows: what was measured; no record may say otherwise.
+        shipped: for somebody's own records, those that they stand beside.
     """
     base = knowledge_from(compile_records(authored), authored.path)
     issues = {record.id: issue_from(compile_record(record)) for record in authored.records}
-    problems = [*authored.problems, *_horizons(authored, base.names)]
+    problems = list(authored.problems)
+    if shipped is None:
+        problems += [
+            authored.problem(record.id, "the ids of gradcompat's own records begin with GC-")
+            for record in authored.records
+            if not record.id.startswith(SHIPPED_PREFIX)
+        ]
+    else:
+        wrong = own_problems(authored, shipped)
+        problems += wrong
+        if wrong:
+            return _in_order(problems)
+        base = joined(shipped, base, base.sources[0])
+        issues = {**{issue.id: issue for issue in shipped.in_force()}, **issues}
+    problems += _horizons(authored, base.names, own=shipped is not None)
     measured = _by_package(rows, base.names)
     ranges = explained(issues[record.id] for record in authored.records if record.withdrawn is None)
     for record in authored.records:
@@ -54,6 +74,28 @@ def lint(authored: Authored, rows: Iterable[Row] = ()) -> tuple[Problem, ...]:
     return _in_order(problems)
 
 
+def own_problems(authored: Authored, shipped: KnowledgeBase) -> tuple[Problem, ...]:
+    """What of somebody's own file would change what the shipped records say, or be taken for one of them."""
+    problems = [
+        authored.problem(record.id, "ids with GC- are those of gradcompat: take a prefix of your own, like ACME-0001")
+        for record in authored.records
+        if record.id.startswith(SHIPPED_PREFIX)
+    ]
+    taken = {record["id"] for record in shipped.records}
+    problems += [
+        authored.problem(record.id, "the id is taken by another file of records")
+        for record in authored.records
+        if record.id in taken and not record.id.startswith(SHIPPED_PREFIX)
+    ]
+    families, conda = shipped.names.families, shipped.names.conda
+    known = {*shipped.by_package, *families, *families.values(), *conda, *conda.values()}
+    for name, facts in authored.packages.items():
+        if (facts.also or facts.conda) and (clash := sorted({name, *facts.also, *facts.conda} & known)):
+            message = f"packages: {name}: the names of {clash[0]} are said by the records of gradcompat alone"
+            problems.append(Problem(authored.path, None, None, message))
+    return _in_order(problems)
+
+
 def unproved_bounds(authored: Authored, rows: Iterable[Row]) -> tuple[Problem, ...]:
     """Every bound of a record that says ``measured`` and that no rows prove, in the order of the file."""
     names = knowledge_from(compile_records(authored), authored.path).names
@@ -66,12 +108,13 @@ def unproved_bounds(authored: Authored, rows: Iterable[Row]) -> tuple[Problem, .
     )
 
 
-def _horizons(authored: Authored, names: Names) -> Iterator[Problem]:
+def _horizons(authored: Authored, names: Names, *, own: bool) -> Iterator[Problem]:
     """Each package has one, so that `check` can tell when nobody has looked at a version."""
     for name in sorted(spoken_of(authored) - authored.horizon.keys()):
         # Another name of a package is a problem of its record.
         if name not in names.families:
-            message = f"horizon: has no line for {name}: `gradcompat knowledge horizon --update` writes it"
+            command = f"--records {authored.path} --looked-at {name}==…" if own else "--update"
+            message = f"horizon: has no line for {name}: `gradcompat knowledge horizon {command}` writes it"
             yield Problem(authored.path, None, None, message)
     for name in sorted(authored.horizon):
         if name != normalise(name):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,13 @@ from gradcompat.model.issue import (
     VersionRemedy,
     VirtualTerm,
 )
+from gradcompat.model.knowledge_source import KnowledgeSource
 from gradcompat.model.probe import ProbeSpec
 from gradcompat.versions import VersionSet
 
 FORMAT = 1
 COMPILED = Path(__file__).parent / "compiled.json"
+SHIPPED_NAME = "gradcompat"
 _NEEDED = frozenset({"date", "digest", "families", "conda", "yanked", "horizon", "by_package", "issues"})
 
 
@@ -44,7 +47,9 @@ _NEEDED = frozenset({"date", "digest", "families", "conda", "yanked", "horizon",
 class KnowledgeBase:
     """What is known, with the records still as the JSON has them; :meth:`about` builds those that matter.
 
-    ``horizon`` is the newest release of each package that was looked at, and the day of it.
+    ``horizon`` is the newest release of each package that was looked at, and the day of it; ``own_horizons`` has, by
+    the id of a record of somebody's own, the same of the file that it stands in. ``sources`` are the files that records
+    come from, the one that ``date`` is of first.
     """
 
     date: str
@@ -54,7 +59,14 @@ class KnowledgeBase:
     horizon: Mapping[str, Sequence[str]]
     by_package: Mapping[str, Sequence[int]]
     records: Sequence[Mapping[str, Any]]
+    own_horizons: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    sources: tuple[KnowledgeSource, ...] = ()
     _built: dict[int, Issue] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def plain(self) -> bool:
+        """Is it what ships with the package, and nothing else?"""
+        return len(self.sources) == 1 and self.sources[0].kind == "shipped"
 
     def about(self, environments: Iterable[Environment]) -> tuple[Issue, ...]:
         """The issues that speak of a package of these environments, in the order of their ids."""
@@ -110,14 +122,52 @@ def knowledge_from(data: Mapping[str, Any], path: str) -> KnowledgeBase:
         raise KnowledgeError(f"format {found} is not supported", path=path, hint="install gradcompat again")
     if missing := _NEEDED - data.keys():
         raise KnowledgeError(f"lacks {', '.join(sorted(missing))}", path=path, hint="install gradcompat again")
+    source = KnowledgeSource(
+        kind="shipped", name=SHIPPED_NAME, records=len(data["issues"]), digest=data["digest"], date=data["date"]
+    )
     return KnowledgeBase(
         date=data["date"],
         digest=data["digest"],
+        sources=(source,),
         names=Names(families=data["families"], conda=data["conda"]),
         yanked=data["yanked"],
         horizon=data["horizon"],
         by_package=data["by_package"],
         records=data["issues"],
+    )
+
+
+def joined(base: KnowledgeBase, own: KnowledgeBase, source: KnowledgeSource) -> KnowledgeBase:
+    """A knowledge base with somebody's own records behind the others.
+
+    What the first says of packages applies to both; what the second says of them is added, and replaces nothing.
+
+    Raises:
+        KnowledgeError: if an id is taken.
+    """
+    taken = {record["id"] for record in base.records}
+    for record in own.records:
+        if record["id"] in taken:
+            raise KnowledgeError(f"the id {record['id']} is taken by another file of records", path=source.name)
+    names = Names(families={**own.names.families, **base.names.families}, conda={**own.names.conda, **base.names.conda})
+    by_package = dict(base.by_package)
+    for name, positions in own.by_package.items():
+        canonical = names.families.get(name, name)
+        behind = [position + len(base.records) for position in positions]
+        by_package[canonical] = sorted({*by_package.get(canonical, ()), *behind})
+    yanked = dict(base.yanked)
+    for name, versions in own.yanked.items():
+        yanked[name] = [*dict.fromkeys((*yanked.get(name, ()), *versions))]
+    return replace(
+        base,
+        digest="sha256:" + hashlib.sha256(f"{base.digest} {own.digest}".encode()).hexdigest()[:16],
+        names=names,
+        yanked=yanked,
+        by_package=by_package,
+        records=[*base.records, *own.records],
+        own_horizons={**base.own_horizons, **{record["id"]: own.horizon for record in own.records}},
+        sources=(*base.sources, source),
+        _built={},
     )
 
 

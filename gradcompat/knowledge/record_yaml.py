@@ -12,11 +12,12 @@ from gradcompat.errors import KnowledgeError
 from gradcompat.formats.yaml_nodes import Mapping as MappingNode
 from gradcompat.formats.yaml_nodes import Scalar, parse
 from gradcompat.knowledge.records import plain
+from gradcompat.knowledge.schema import ID
 
 _WIDTH = 120
 _FLOW_WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.*/+-]*")
 _BLOCK_WORDS = re.compile(r"[A-Za-z](?!.*(?:: | #|:$))[^\t\n]*")
-_RECORD = re.compile(r"^( *)- id: *(GC-\d{4})\b", re.MULTILINE)
+_RECORD = re.compile(rf"^( *)- id: *({ID})\b", re.MULTILINE)
 _FOLDED = ("details",)
 
 

@@ -12,6 +12,8 @@ from gradcompat.errors import KnowledgeError, Malformed
 from gradcompat.formats.yaml_nodes import Mapping, Node, Scalar, Sequence, parse
 from gradcompat.knowledge.schema import Horizon, Knowledge, PackageFacts, Record
 
+MAX_NODES = 1_000_000  # a short file could ask for billions
+
 Plain = None | bool | int | float | str | list[Any] | dict[str, Any]
 
 
@@ -58,6 +60,15 @@ def read(path: Path) -> Authored:
         raise KnowledgeError(f"cannot be read: {error.strerror}", path=shown) from None
     except UnicodeDecodeError:
         raise KnowledgeError("is not UTF-8 text", path=shown) from None
+    return read_text(text, shown)
+
+
+def read_text(text: str, shown: str) -> Authored:
+    """Read the text of a file of records, which messages call as shown.
+
+    Raises:
+        KnowledgeError: as :func:`read`.
+    """
     try:
         documents = parse(text, shown)
     except Malformed as error:
@@ -65,6 +76,8 @@ def read(path: Path) -> Authored:
     if len(documents) != 1 or not isinstance(documents[0], Mapping):
         raise KnowledgeError("is not one mapping with `date`, `packages` and `issues`", path=shown)
     top = documents[0]
+    if _expanded(top) > MAX_NODES:
+        raise KnowledgeError("holds more through its aliases than any file needs", path=shown)
     problems = [Problem(shown, key.line, None, f"the key `{key.text}` stands twice") for key in _duplicates(top)]
     issues = top.entries.get("issues")
     nodes = issues.items if isinstance(issues, Sequence) else []
@@ -96,12 +109,27 @@ def read(path: Path) -> Authored:
 
 
 def plain(node: Node) -> Plain:
-    """The node as lists, dictionaries and values. Only for trusted text: aliases are expanded."""
+    """The node as lists, dictionaries and values. Aliases are expanded: :func:`read_text` counts before."""
     if isinstance(node, Scalar):
         return node.value
     if isinstance(node, Mapping):
         return {key: plain(value) for key, value in node.entries.items()}
     return [plain(item) for item in node.items]
+
+
+def _expanded(top: Node) -> int:
+    """How many nodes there are when every alias is the whole of what it names; each node is counted once for that."""
+    counts: dict[int, int] = {}
+
+    def count(node: Node) -> int:
+        if isinstance(node, Scalar):
+            return 1
+        if id(node) not in counts:
+            inside = node.entries.values() if isinstance(node, Mapping) else node.items
+            counts[id(node)] = 1 + sum(map(count, inside))
+        return counts[id(node)]
+
+    return count(top)
 
 
 def _duplicates(node: Node) -> list[Scalar]:

@@ -25,6 +25,10 @@ from gradcompat.recipes.table import recipe_of
 from gradcompat.versions import ALL, VersionSet, parse_version
 from gradcompat.vocabulary import KEYS, VIRTUAL_PACKAGES
 
+# `GC` is the prefix of what ships with gradcompat; somebody's own records have another one.
+ID = r"[A-Z][A-Z0-9]+-[0-9]{4}"
+SHIPPED_PREFIX = "GC-"
+
 # ``">1"`` and ``"!=fp32"`` as the value of a setting.
 COMPARISON = re.compile(r"\s*(>=|<=|!=|>|<)\s*(.+?)\s*")
 
@@ -294,9 +298,9 @@ class Bound(_Strict):
 
 
 class Record(_Strict):
-    """One issue as it stands in ``knowledge/issues.yaml``."""
+    """One issue as it stands in ``knowledge/issues.yaml``, or in somebody's own file, where ids have another prefix."""
 
-    id: Annotated[str, StringConstraints(pattern=r"^GC-\d{4}$")]
+    id: Annotated[str, StringConstraints(pattern=rf"^{ID}$")]
     summary: Annotated[Text, StringConstraints(max_length=160)]
     details: Text
     level: Level

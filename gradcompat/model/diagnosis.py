@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gradcompat.model.environment import Location, Skipped
+from gradcompat.model.knowledge_source import KnowledgeSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +94,7 @@ class DiagnosisReport:
         records: how many records were searched for.
         date: their date.
         exit_status: that of the command.
+        sources: the files that the records come from; ``date`` is of the first.
     """
 
     files: tuple[ReadFile, ...]
@@ -105,3 +107,4 @@ class DiagnosisReport:
     records: int
     date: str
     exit_status: int
+    sources: tuple[KnowledgeSource, ...] = ()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
 
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.model.finding import Advice, Finding
 from gradcompat.model.issue import LEVELS, Level
+from gradcompat.model.knowledge_source import KnowledgeSource
 from gradcompat.model.probe import Outcome, ProbeResult
 
 _STRONGEST: tuple[Outcome, ...] = ("reproduced", "inconclusive", "skipped", "not_reproduced")
@@ -22,6 +25,41 @@ class LineEdit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Suppression:
+    """Why a finding does not count.
+
+    Attributes:
+        kind: ``waiver``: somebody accepted it; ``baseline``: an earlier report has it; ``diff``: it is there in the
+            revision that this one is compared with, too.
+        reason: in words.
+        location: where that is said.
+        until: the day or the condition that ends it, in words; None if nothing does.
+    """
+
+    kind: Literal["waiver", "baseline", "diff"]
+    reason: str
+    location: Location
+    until: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remark:
+    """Something to say of the waivers or the baseline that a report was made with, and of no finding.
+
+    Attributes:
+        kind: ``unused-waiver``, ``expired-waiver``, ….
+        level: how it is shown; an ``error`` makes the exit status 1.
+        text: one sentence without full stop.
+        location: where the waiver stands.
+    """
+
+    kind: str
+    level: Level
+    text: str
+    location: Location
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Advised:
     """A finding with the smallest change known to clear it, and what its probes showed.
 
@@ -30,12 +68,14 @@ class Advised:
         advice: the change, if it is affected and there is one.
         probed: the verdicts of its probes, if they were run.
         edits: the advice as edits of the file that was checked, where they were asked for and it can be edited.
+        suppressed: why it does not count; None if it does.
     """
 
     finding: Finding
     advice: Advice | None
     probed: tuple[ProbeResult, ...] = ()
     edits: tuple[LineEdit, ...] = ()
+    suppressed: Suppression | None = None
 
     @property
     def verdict(self) -> Outcome | None:
@@ -81,10 +121,12 @@ class Audit:
     Attributes:
         packages: how many entries were read.
         recognised: how many of them some record speaks of.
-        findings: in order of their level, then of their id.
+        findings: what counts, in order of their level, then of their id.
+        suppressed: what was found and does not count, each with why, in the same order.
         skipped: what was not read, and packages whose version is missing.
         contexts: the training runs that it was checked with.
         newer: packages that are newer than what was looked at.
+        versions: of the packages that waivers ask after, by the name that records have; None for an entry without one.
         hint: for a file that could not be read, what to do about it.
     """
 
@@ -97,6 +139,8 @@ class Audit:
     hint: str | None = None
     contexts: tuple[str, ...] = ()
     newer: tuple[Newer, ...] = ()
+    suppressed: tuple[Advised, ...] = ()
+    versions: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
@@ -111,6 +155,9 @@ class Report:
     Attributes:
         fail_on: the lowest level that makes the exit status 1; None if none does.
         strict: a conditional finding counts as one.
+        remarks: about waivers and baselines that need somebody's attention.
+        show_suppressed: what does not count is listed, too; where False, not even by formats that do it by themselves.
+        sources: the files that the records come from; ``date`` is of the first.
     """
 
     audits: tuple[Audit, ...]
@@ -126,9 +173,19 @@ class Report:
 
     fail_on: Level | None = "error"
     strict: bool = False
+    remarks: tuple[Remark, ...] = ()
+    sources: tuple[KnowledgeSource, ...] = ()
+    show_suppressed: bool | None = None
+
+    @property
+    def suppressed(self) -> tuple[Advised, ...]:
+        """What was found in all environments and does not count, in their order."""
+        return tuple(one for audit in self.audits for one in audit.suppressed)
 
     def counts(self, advised: Advised) -> bool:
         """Is it found, and not only possible, refuted or worth knowing?"""
+        if advised.suppressed is not None:
+            return False
         status = advised.finding.status
         if status == "affected":
             return not advised.finding.issue.informational
@@ -138,5 +195,7 @@ class Report:
         """Does it make the exit status 1?"""
         statuses = ("affected", "conditional") if self.strict else ("affected",)
         if self.fail_on is None or advised.refuted or advised.finding.status not in statuses:
+            return False
+        if advised.suppressed is not None:
             return False
         return LEVELS.index(advised.finding.issue.level) >= LEVELS.index(self.fail_on)

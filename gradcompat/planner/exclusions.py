@@ -18,13 +18,14 @@ class Exclusion:
 
     Attributes:
         package: its name in an index.
-        specifier: what is left, as a specifier of PEP 440: ``>=0.18.3,!=0.19.0``.
+        specifier: what is left, as a specifier of PEP 440: ``>=0.18.3,!=0.19.0``; None where that would name releases
+            that nobody knows here.
         excluded: the rest.
         issues: the records that take it away.
     """
 
     package: str
-    specifier: str
+    specifier: str | None
     excluded: VersionSet
     issues: tuple[Issue, ...]
 
@@ -41,7 +42,7 @@ def exclusions(issues: Iterable[Issue], names: Names, catalogue: Catalogue) -> t
         catalogue: where the releases between two good ranges are looked up.
 
     Raises:
-        IndexUnavailable: if they could not be.
+        IndexUnavailable: if no release of a package is left.
     """
     bad: dict[str, list[tuple[VersionSet, Issue]]] = {}
     for issue in issues:
@@ -55,12 +56,12 @@ def exclusions(issues: Iterable[Issue], names: Names, catalogue: Catalogue) -> t
         speaking = tuple({issue.id: issue for _, issue in bad[name]}.values())
         for listed in sorted({name, *(other for other, canonical in names.families.items() if canonical == name)}):
             specifier = _specifier(~whole, listed, catalogue)
-            if specifier:
+            if specifier or (specifier is None and listed == name):
                 found.append(Exclusion(package=listed, specifier=specifier, excluded=whole, issues=speaking))
     return tuple(found)
 
 
-def _specifier(good: VersionSet, name: str, catalogue: Catalogue) -> str:
+def _specifier(good: VersionSet, name: str, catalogue: Catalogue) -> str | None:
     """What is left in one conjunction: the outer bounds, and each release that lies in a hole."""
     if not good:
         raise IndexUnavailable(f"no release of {name} is left", hint="a record excludes all of them")
@@ -73,7 +74,13 @@ def _specifier(good: VersionSet, name: str, catalogue: Catalogue) -> str:
             clauses.append(f"!={start[0]}")
             continue
         inside = VersionSet(((start, end),))
-        clauses += [f"!={release.version}" for release in catalogue.releases(name) if release.version in inside]
+        try:
+            releases = catalogue.releases(name)
+        except IndexUnavailable:
+            releases = ()
+        if not releases:
+            return None
+        clauses += [f"!={release.version}" for release in releases if release.version in inside]
     return ",".join(clauses)
 
 

@@ -12,6 +12,7 @@ RECIPES = (
         parameters={
             "optimizer": ("adamw", "sgd", "adafactor"),
             "frozen": ("nothing", "embeddings", "all_but_head"),
+            "adapter": ("none", "alone", "reference"),
             "dtype": ("float32", "bfloat16"),
             "rate": (1e-2, 2e-5),
             "plant": ("nothing", "stale_optimizer", "detached", "zero_rate"),
@@ -31,7 +32,13 @@ RECIPES = (
             {"optimizer": "adamw", "rate": 2e-5},
             {"optimizer": "adamw", "dtype": "bfloat16"},
             {"optimizer": "adamw", "dtype": "bfloat16", "rate": 2e-5},
+            {"optimizer": "adamw", "adapter": "alone"},
+            {"optimizer": "adamw", "adapter": "reference"},
         ),
+        needs_for={
+            "alone": ("transformers", "accelerate", "peft"),
+            "reference": ("transformers", "accelerate", "peft"),
+        },
     ),
     Recipe(
         name="clipping",
@@ -80,6 +87,7 @@ RECIPES = (
         parameters={
             "optimizer": (
                 "adamw", "adam", "sgd", "adagrad", "rmsprop", "lion_32bit", "lion_8bit", "adamw_32bit", "adamw_8bit",
+                "stable_adamw",
             ),
             "implementation": ("default", "for_loop", "foreach", "fused", "capturable"),
             "layout": ("contiguous", "transposed", "mixed"),
@@ -125,12 +133,16 @@ RECIPES = (
             {"optimizer": "lion_8bit", "variant": "weight_decay"},
             {"optimizer": "adamw_32bit", "variant": "weight_decay"},
             {"optimizer": "adamw_8bit", "variant": "weight_decay"},
+            {"optimizer": "stable_adamw"},
+            {"optimizer": "stable_adamw", "implementation": "for_loop"},
+            {"optimizer": "stable_adamw", "variant": "weight_decay"},
         ),
         needs_for={
             "lion_32bit": ("bitsandbytes",),
             "lion_8bit": ("bitsandbytes",),
             "adamw_32bit": ("bitsandbytes",),
             "adamw_8bit": ("bitsandbytes",),
+            "stable_adamw": ("pytorch_optimizer",),
         },
     ),
     Recipe(

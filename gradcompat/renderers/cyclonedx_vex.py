@@ -1,6 +1,7 @@
 """CycloneDX 1.6 VEX: environments as components, in them the packages of the findings, and an analysis of each finding.
 
-What was not checked is a property of the document, since VEX has no statement for it.
+What is suppressed is exploitable still: who accepts a defect has it. What was not checked is a property of the
+document, since VEX has no statement for it.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from gradcompat import __version__
 from gradcompat.model.environment import Package
 from gradcompat.model.issue import VersionRemedy
 from gradcompat.model.report import Audit, Report
+from gradcompat.renderers.json_output import json_output
 from gradcompat.renderers.places import Places
 from gradcompat.renderers.results import Result, by_audit, gap_text, gaps, measured, paragraphs, plain
-from gradcompat.renderers.vex import STATUSES, action, environment_purl, explanation, purl, timestamp
+from gradcompat.renderers.sources_text import sources_text
+from gradcompat.renderers.vex import STATUSES, accepted, action, environment_purl, explanation, purl, timestamp
 
 _STATES = {"affected": "exploitable", "not_affected": "not_affected", "under_investigation": "in_triage"}
 _VERSIONS = {"affected": "affected", "not_affected": "unaffected", "under_investigation": "unknown"}
@@ -28,7 +31,7 @@ def render(report: Report, out: TextIO) -> None:
     places = Places()
     audits = [
         (audit, number, [result for result in found if result.state in STATUSES])
-        for number, (audit, found) in enumerate(by_audit(report, places), start=1)
+        for number, (audit, found) in enumerate(by_audit(report, places, suppressed=True), start=1)
     ]
     data: dict[str, Any] = {
         "bomFormat": "CycloneDX",
@@ -38,12 +41,12 @@ def render(report: Report, out: TextIO) -> None:
             "timestamp": timestamp(),
             "tools": {"components": [{"type": "application", "name": "gradcompat", "version": __version__}]},
             "properties": [
-                {"name": "gradcompat:records", "value": f"{report.records} of {report.date}"},
+                {"name": "gradcompat:records", "value": _records(report)},
                 *({"name": "gradcompat:not-checked", "value": gap_text(skipped)} for _, skipped in gaps(report)),
             ],
         },
         "components": [_environment(audit, number, found, places) for audit, number, found in audits],
-        "vulnerabilities": [_vulnerability(result, number) for _, number, found in audits for result in found],
+        "vulnerabilities": [_vulnerability(result, number, places) for _, number, found in audits for result in found],
     }
     digest = hashlib.sha256(json.dumps(data, sort_keys=True).encode()).digest()
     data = {
@@ -52,7 +55,13 @@ def render(report: Report, out: TextIO) -> None:
         "serialNumber": uuid.UUID(bytes=digest[:16], version=4).urn,
         **data,
     }
-    out.write(json.dumps(data, ensure_ascii=False, indent=1) + "\n")
+    out.write(json_output(data))
+
+
+def _records(report: Report) -> str:
+    if len(report.sources) > 1:
+        return sources_text(report.records, report.date, report.sources)
+    return f"{report.records} of {report.date}"
 
 
 def _environment(audit: Audit, number: int, found: Sequence[Result], places: Places) -> dict[str, Any]:
@@ -72,18 +81,21 @@ def _package(package: Package, reference: str) -> dict[str, Any]:
     return {"type": "library", "bom-ref": reference, "name": plain(package.name), **version, "purl": purl(package)}
 
 
-def _vulnerability(result: Result, number: int) -> dict[str, Any]:
+def _vulnerability(result: Result, number: int, places: Places) -> dict[str, Any]:
     issue = result.advised.finding.issue
     status = STATUSES[result.state]
     showed = measured(result) if result.state != "refuted" else ""
     detail = "; measured here: ".join(text for text in (explanation(result), showed) if text)
+    detail = "; ".join(text for text in (detail, accepted(result, places)) if text)
     analysis: dict[str, Any] = {"state": _STATES[status], **({"detail": detail} if detail else {})}
     if result.state == "refuted":
         # The recipe brings the conditions along, so that what it does not see is not in the code.
         analysis["justification"] = "code_not_present"
-    advice = result.advised.advice
-    if advice is not None:
-        analysis["response"] = ["update" if isinstance(advice.remedy, VersionRemedy) else "workaround_available"]
+    responses = ["will_not_fix"] if _for_good(result) else []
+    if (advice := result.advised.advice) is not None:
+        responses.append("update" if isinstance(advice.remedy, VersionRemedy) else "workaround_available")
+    if responses:
+        analysis["response"] = responses
     data: dict[str, Any] = {
         "bom-ref": f"{issue.id}-{result.fingerprint}",
         "id": issue.id,
@@ -97,6 +109,12 @@ def _vulnerability(result: Result, number: int) -> dict[str, Any]:
     if status == "affected":
         data["recommendation"] = action(result)
     return data
+
+
+def _for_good(result: Result) -> bool:
+    """Was it accepted without an end?"""
+    said = result.advised.suppressed
+    return said is not None and said.kind == "waiver" and said.until is None
 
 
 def _affects(result: Result, number: int, status: str) -> list[dict[str, Any]]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import asdict
 from typing import Any, TextIO
 
 from gradcompat.model.diagnosis import DiagnosisReport, Seen
 from gradcompat.model.environment import Location
+from gradcompat.renderers.json_output import json_output
 
 SCHEMA_VERSION = 1
 
@@ -15,7 +16,11 @@ def render(report: DiagnosisReport, out: TextIO) -> None:
     """Write the report as one JSON object."""
     data = {
         "schema_version": SCHEMA_VERSION,
-        "knowledge": {"records": report.records, "date": report.date},
+        "knowledge": {
+            "records": report.records,
+            "date": report.date,
+            "sources": [asdict(source) for source in report.sources],
+        },
         "files": [
             {"path": file.path, "kind": file.kind, "lines": file.lines, "steps": file.steps} for file in report.files
         ],
@@ -41,7 +46,7 @@ def render(report: DiagnosisReport, out: TextIO) -> None:
         ],
         "exit_status": report.exit_status,
     }
-    out.write(json.dumps(data, ensure_ascii=False, indent=1) + "\n")
+    out.write(json_output(data))
 
 
 def _seen(seen: Seen) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import TextIO
 
 from gradcompat.model.diagnosis import Diagnosis, DiagnosisReport, ReadFile, Seen
 from gradcompat.phrases import counted
+from gradcompat.renderers.sources_text import sources_text
 from gradcompat.renderers.terminal import safe, skipped_text, width, wrapped
 
 _LABEL = 8
@@ -101,4 +102,4 @@ def _summary(report: DiagnosisReport, serious: int) -> str:
     gaps = sum(1 for skipped in report.skipped if skipped.gap)
     if gaps:
         found += f", {gaps} not read"
-    return f"{found} ({counted(report.records, 'record')} of {report.date})"
+    return f"{found} ({sources_text(report.records, report.date, report.sources)})"

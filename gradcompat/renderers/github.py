@@ -1,7 +1,8 @@
 """Workflow commands of GitHub Actions: each finding becomes an annotation of its line.
 
 Only what is affected is one, and what was not checked: GitHub shows ten of a kind for a step, and what is merely
-possible would take their place. The summary of the step has everything.
+possible would take their place. The summary of the step has everything. What is suppressed is none; a waiver that does
+nothing any more is one, in the file where it stands.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from gradcompat.model.environment import Location, Package
 from gradcompat.model.issue import LEVELS
 from gradcompat.model.report import Report
 from gradcompat.renderers.places import Places
-from gradcompat.renderers.results import gap_text, gaps, message, plain, results
+from gradcompat.renderers.results import gap_text, gaps, message, plain, remarks, results
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
@@ -27,6 +28,10 @@ def render(report: Report, out: TextIO) -> None:
         command = _COMMANDS[issue.level] if result.state == "affected" else "notice"
         where = _where(result.location, result.pin, places)
         out.write(_line(command, where, f"{issue.id} {plain(issue.summary)}", message(result)))
+    for remark, location in remarks(report, places):
+        command = _COMMANDS[remark.level]
+        where, title = _where(location, None, places), plain(remark.kind.replace("-", " "))
+        out.write(_line(command, where, title, plain(remark.text)))
     for audit, skipped in gaps(report):
         where = _where(skipped.location or Location(path=audit.source), None, places)
         out.write(_line("warning", where, "not checked", gap_text(skipped)))

@@ -1,16 +1,17 @@
 """A code quality report of GitLab: what is affected, each on its line.
 
-GitLab needs a line; of a finding about a whole file it is the first.
+GitLab needs a line; of a finding about a whole file it is the first. What is suppressed is not in it, and a waiver that
+does nothing any more is.
 """
 
 from __future__ import annotations
 
-import json
 from typing import TextIO
 
 from gradcompat.model.report import Report
+from gradcompat.renderers.json_output import json_output
 from gradcompat.renderers.places import Places
-from gradcompat.renderers.results import message, plain, results
+from gradcompat.renderers.results import mark, message, plain, remarks, results
 
 _SEVERITIES = {"error": "critical", "warning": "major", "note": "info"}
 
@@ -32,4 +33,15 @@ def render(report: Report, out: TextIO) -> None:
         for result in results(report, places)
         if result.counts
     ]
-    out.write(json.dumps(data, ensure_ascii=False, indent=1) + "\n")
+    data += [
+        {
+            "description": plain(remark.text),
+            "check_name": remark.kind,
+            "fingerprint": mark(remark.kind, remark.text, location.path),
+            "severity": _SEVERITIES[remark.level],
+            "location": {"path": plain(location.path), "lines": {"begin": location.line or 1}},
+        }
+        for remark, location in remarks(report, places)
+        if remark.level != "note"
+    ]
+    out.write(json_output(data))

@@ -9,6 +9,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 from typing import TextIO
 
@@ -26,15 +27,20 @@ from gradcompat.renderers.results import (
     paragraphs,
     plain,
     reason,
+    remarks,
     summary,
+    suppression,
 )
+from gradcompat.renderers.suppressed_text import remark_text
 
+_SUPPRESSED = "suppressed"
 _STATES = {
     "affected": "affected",
     "conditional": "conditional",
     "refuted": "measured, and not there",
     "informational": "worth knowing",
     "not_affected": "does not apply",
+    _SUPPRESSED: "suppressed",
 }
 
 _STYLE = """
@@ -65,6 +71,7 @@ article > p { margin: .3rem 0; }
 _SCRIPT = """
 const form = document.querySelector("form"), shown = document.querySelector("output");
 const all = [...document.querySelectorAll("article")];
+const usual = all.filter(one => one.dataset.state !== "suppressed").length;
 const texts = all.map(one => one.textContent.toLowerCase());
 function filter() {
   const words = form.text.value.toLowerCase().split(/\\s+/).filter(Boolean);
@@ -76,7 +83,7 @@ function filter() {
     count += !one.hidden;
   });
   for (const part of document.querySelectorAll("section"))
-    part.hidden = count < all.length && !part.querySelector(":scope > ul, article:not([hidden])");
+    part.hidden = count < usual && !part.querySelector(":scope > ul, article:not([hidden])");
   shown.textContent = `${count} of ${all.length} shown`;
 }
 form.addEventListener("input", filter);
@@ -89,7 +96,7 @@ filter();
 def render(report: Report, out: TextIO) -> None:
     """Write the page."""
     places = Places()
-    audits = by_audit(report, places)
+    audits = by_audit(report, places, suppressed=report.show_suppressed is not False)
     everything = [result for _, found in audits for result in found]
     policy = (
         f"default-src 'none'; style-src '{_digest(_STYLE)}'; script-src '{_digest(_SCRIPT)}'; "
@@ -101,26 +108,40 @@ def render(report: Report, out: TextIO) -> None:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="referrer" content="no-referrer">\n'
         f"<title>gradcompat: {escape(summary(report))}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
-        f"<h1>gradcompat</h1>\n<p>{escape(summary(report))}</p>\n{_form(everything)}<main>\n"
+        f"<h1>gradcompat</h1>\n<p>{escape(summary(report))}</p>\n{_remarks(report, places)}{_form(everything)}<main>\n"
     )
     for audit, found in audits:
         _audit(audit, found, places, out)
     out.write(f"</main>\n<p>Made by gradcompat {__version__}.</p>\n<script>{_SCRIPT}</script>\n</body>\n</html>\n")
 
 
+def _remarks(report: Report, places: Places) -> str:
+    lines = [
+        f"<li>{_text(remark_text(replace(remark, location=location)))}</li>\n"
+        for remark, location in remarks(report, places)
+    ]
+    return f'<ul class="gaps">\n{"".join(lines)}</ul>\n' if lines else ""
+
+
 def _form(found: Sequence[Result]) -> str:
-    """Hidden until the script shows it: without one it would do nothing."""
+    """Hidden until the script shows it: without one it would do nothing. What is suppressed is off at first."""
     levels = {result.advised.finding.issue.level for result in found}
-    states = {result.state for result in found}
+    states = {_state(result) for result in found}
     boxes: list[tuple[str, str]] = [(level, level) for level in reversed(LEVELS) if level in levels]
     boxes += [(state, word) for state, word in _STATES.items() if state in states]
     labels = "".join(
-        f'<label><input type="checkbox" name="{name}" checked> {escape(word)}</label>\n' for name, word in boxes
+        f'<label><input type="checkbox" name="{name}"{"" if name == _SUPPRESSED else " checked"}> {escape(word)}'
+        "</label>\n"
+        for name, word in boxes
     )
     return (
         '<form hidden>\n<input type="search" name="text" placeholder="Filter" aria-label="Filter">\n'
         f'{labels}<output aria-live="polite"></output>\n</form>\n'
     )
+
+
+def _state(result: Result) -> str:
+    return result.state if result.advised.suppressed is None else _SUPPRESSED
 
 
 def _audit(audit: Audit, found: Sequence[Result], places: Places, out: TextIO) -> None:
@@ -130,22 +151,29 @@ def _audit(audit: Audit, found: Sequence[Result], places: Places, out: TextIO) -
         out.write('<ul class="gaps">\n' + "".join(f"<li>{escape(gap)}</li>\n" for gap in gaps) + "</ul>\n")
     for result in found:
         out.write(_article(result, places))
-    if not found and not gaps:
-        out.write('<p class="clean">No known defect found.</p>\n')
+    if not audit.findings and not gaps:
+        other = "other " if audit.suppressed else ""
+        out.write(f'<p class="clean">No {other}known defect found.</p>\n')
     out.write("</section>\n")
 
 
 def _article(result: Result, places: Places) -> str:
     issue = result.advised.finding.issue
     line = "" if result.location.line is None else f":{result.location.line}"
+    aside = "" if result.advised.suppressed is None else "suppressed, "
     silent = ", silent" if issue.silent else ""
     where = f"{places.shown(result.location.path)}{line} {entries(result)}"
-    sentences = [reason(result), fix(result), "" if result.state == "refuted" else measured(result)]
+    sentences = [
+        suppression(result, places),
+        reason(result),
+        fix(result),
+        "" if result.state == "refuted" else measured(result),
+    ]
     links = "".join(f"<li>{_link(reference.url)}</li>" for reference in issue.references)
     return (
-        f'<article data-level="{issue.level}" data-state="{result.state}">\n'
+        f'<article data-level="{issue.level}" data-state="{_state(result)}">\n'
         f"<h3>{_text(issue.summary)}</h3>\n"
-        f'<p class="tag">{issue.level}, {_STATES[result.state]}{silent}: {_text(issue.id)}</p>\n'
+        f'<p class="tag">{issue.level}, {aside}{_STATES[result.state]}{silent}: {_text(issue.id)}</p>\n'
         f"<p><code>{_text(where)}</code></p>\n"
         + "".join(f"<p>{escape(f'{text[:1].upper()}{text[1:]}')}</p>\n" for text in sentences if text)
         + f'<details><summary>More</summary><p class="details">{escape(paragraphs(issue.details))}</p>'

@@ -2,27 +2,47 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import asdict
 from typing import Any, TextIO
 
 from gradcompat.model.finding import Advice
 from gradcompat.model.issue import CodeRemedy, InstallRemedy, Remedy, SettingRemedy, VersionRemedy
-from gradcompat.model.report import Advised, Audit, Report
+from gradcompat.model.report import Advised, Audit, Report, Suppression
+from gradcompat.renderers.json_output import json_output
+from gradcompat.renderers.places import Places
 from gradcompat.renderers.probe_json import result_data
+from gradcompat.renderers.results import results
 
 SCHEMA_VERSION = 1
 
 
 def render(report: Report, out: TextIO) -> None:
     """Write the report as one JSON object."""
+    found = results(report, Places(), suppressed=True)
     data = {
         "schema_version": SCHEMA_VERSION,
-        "knowledge": {"records": report.records, "digest": report.digest, "date": report.date},
+        "knowledge": {
+            "records": report.records,
+            "digest": report.digest,
+            "date": report.date,
+            "updated": next((one.updated for one in report.sources if one.updated is not None), None),
+            "sources": [asdict(source) for source in report.sources],
+        },
         "environments": [_environment(audit) for audit in report.audits],
-        "findings": [_finding(advised) for audit in report.audits for advised in audit.findings],
+        "findings": [_finding(result.advised, result.fingerprint) for result in found],
+        "remarks": [
+            {
+                "kind": remark.kind,
+                "level": remark.level,
+                "text": remark.text,
+                "path": remark.location.path,
+                "line": remark.location.line,
+            }
+            for remark in report.remarks
+        ],
         "exit_status": report.exit_status,
     }
-    out.write(json.dumps(data, ensure_ascii=False, indent=1) + "\n")
+    out.write(json_output(data))
 
 
 def _environment(audit: Audit) -> dict[str, Any]:
@@ -54,7 +74,7 @@ def _environment(audit: Audit) -> dict[str, Any]:
     }
 
 
-def _finding(advised: Advised) -> dict[str, Any]:
+def _finding(advised: Advised, fingerprint: str) -> dict[str, Any]:
     finding, issue = advised.finding, advised.finding.issue
     return {
         "id": issue.id,
@@ -92,10 +112,21 @@ def _finding(advised: Advised) -> dict[str, Any]:
         "unknown": list(dict.fromkeys(unknown.key for group in finding.unknown for unknown in group)),
         "conditions": [[unknown.sentence for unknown in group] for group in finding.unknown],
         "probe": _probe(advised),
-        "suppressed": None,
+        "suppressed": None if advised.suppressed is None else _suppressed(advised.suppressed),
+        "fingerprint": fingerprint,
         "references": [{"type": reference.type, "url": reference.url} for reference in issue.references],
         "remedies": [_remedy(remedy) for remedy in issue.remedies],
         "advice": None if advised.advice is None else _advice(advised.advice),
+    }
+
+
+def _suppressed(suppression: Suppression) -> dict[str, Any]:
+    return {
+        "kind": suppression.kind,
+        "reason": suppression.reason,
+        "path": suppression.location.path,
+        "line": suppression.location.line,
+        "until": suppression.until,
     }
 
 

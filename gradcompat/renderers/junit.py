@@ -1,7 +1,8 @@
 """JUnit XML: an environment is a suite, a finding a case that fails, is skipped or passes with a remark.
 
 What makes the exit status 1 fails. What is conditional or was not checked is skipped, and a file that could not be read
-is an error. An environment without any of these is one case that passes.
+is an error. An environment without any of these is one case that passes. What is suppressed is skipped. A waiver that
+does nothing any more is a case of its own, which fails where the project says so.
 """
 
 from __future__ import annotations
@@ -10,9 +11,19 @@ from html import escape
 from typing import TextIO
 
 from gradcompat.model.environment import Location
-from gradcompat.model.report import Audit, Report
+from gradcompat.model.report import Audit, Remark, Report
 from gradcompat.renderers.places import Places
-from gradcompat.renderers.results import Result, by_audit, entries, gap_text, headline, message, plain
+from gradcompat.renderers.results import (
+    Result,
+    by_audit,
+    entries,
+    gap_text,
+    headline,
+    message,
+    plain,
+    remarks,
+    suppression,
+)
 
 _HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
@@ -21,8 +32,10 @@ def render(report: Report, out: TextIO) -> None:
     """Write all suites."""
     out.write(f'{_HEAD}<testsuites name="gradcompat">\n')
     places = Places()
-    for audit, found in by_audit(report, places):
+    for audit, found in by_audit(report, places, suppressed=report.show_suppressed is not False):
         _suite(audit, found, places, out)
+    for remark, location in remarks(report, places):
+        _remark(remark, location, out)
     out.write("</testsuites>\n")
 
 
@@ -49,8 +62,20 @@ def _suite(audit: Audit, found: list[Result], places: Places, out: TextIO) -> No
     out.write("  </testsuite>\n")
 
 
+def _remark(remark: Remark, location: Location, out: TextIO) -> None:
+    name, title = _attribute(location.path), _attribute(remark.kind.replace("-", " "))
+    text = escape(plain(f"{location}: {remark.text}"))
+    wrong = remark.level == "error"
+    out.write(f'  <testsuite name="{name}" tests="1" failures="{int(wrong)}" errors="0" skipped="0">\n')
+    out.write(f'    <testcase classname="{name}" name="{title}">')
+    out.write(f'<failure message="{text}"/>' if wrong else f"<system-out>{text}</system-out>")
+    out.write("</testcase>\n  </testsuite>\n")
+
+
 def _finding(result: Result, places: Places) -> tuple[str, str, str, str]:
     """What a finding is, its name, and what is said of it in short and at length."""
+    if said := suppression(result, places):
+        return "skipped", f"{result.advised.finding.issue.id} {entries(result)}", f"suppressed: {said}", ""
     kind = "failure" if result.fails else "skipped" if result.state == "conditional" else ""
     title = f"{result.advised.finding.issue.id} {entries(result)}"
     where = Location(path=places.shown(result.location.path), line=result.location.line)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TextIO
 
 from gradcompat.model.report import Audit, Report
@@ -17,11 +18,17 @@ from gradcompat.renderers.results import (
     measured,
     plain,
     reason,
+    remarks,
     summary,
+    suppression,
 )
+from gradcompat.renderers.suppressed_text import remark_text
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~&@:-])")
-_MENTION = re.compile(r"(?<=[@#])(?=\w)")  # a forge links @name and #1 even behind a backslash
+# A forge links @name, #1, GH-1 and www.… even behind a backslash.
+_MENTION = re.compile(r"(?<=[@#])(?=\w)|(?<=\bGH)(?=-\d)|(?<=\bwww)(?=\.)", re.IGNORECASE)
+_ITEM = re.compile(r"^(\d+)\.")
+_URL = re.compile(r"https?://(?:(?![()<>|\\])[!-~])+")
 _TITLES = {
     "conditional": "Depends on what was not seen",
     "refuted": "Measured, and not there",
@@ -33,19 +40,24 @@ _TITLES = {
 def render(report: Report, out: TextIO) -> None:
     """Write a table of what is affected, and below it folded lists of the rest, for each environment."""
     places = Places()
-    out.write(f"**gradcompat**: {_escaped(summary(report))}\n\n")
+    out.write(f"**gradcompat**: {escaped(summary(report))}\n\n")
     clean: list[str] = []
-    for audit, found in by_audit(report, places):
+    for remark, location in remarks(report, places):
+        out.write(f"- {escaped(remark_text(replace(remark, location=location)))}\n")
+    out.write("\n" if report.remarks else "")
+    for audit, found in by_audit(report, places, suppressed=report.show_suppressed is True):
         if found or not audit.complete:
             _audit(audit, found, places, out)
-        else:
-            clean.append(_escaped(places.shown(audit.source)))
+        elif not audit.suppressed:
+            clean.append(escaped(places.shown(audit.source)))
     if clean:
         _folded("Nothing found in", clean, out)
 
 
 def _audit(audit: Audit, found: Sequence[Result], places: Places, out: TextIO) -> None:
-    out.write(f"### {_escaped(places.shown(audit.source))}\n\n")
+    out.write(f"### {escaped(places.shown(audit.source))}\n\n")
+    aside = [result for result in found if result.advised.suppressed is not None]
+    found = [result for result in found if result.advised.suppressed is None]
     affected = [result for result in found if result.state == "affected"]
     if affected:
         out.write("| | Defect | Where | Change |\n|---|---|---|---|\n")
@@ -54,24 +66,32 @@ def _audit(audit: Audit, found: Sequence[Result], places: Places, out: TextIO) -
             showed = measured(result)
             cells = (
                 issue.level,
-                f"{_linked(result)} {_escaped(issue.summary)}",
-                f"{_escaped(_where(result, places))}: {_escaped(reason(result))}",
-                f"{_escaped(fix(result).removeprefix('fix: '))}{'<br>' if showed else ''}{_escaped(showed)}",
+                f"{_linked(result)} {escaped(issue.summary)}",
+                f"{escaped(_where(result, places))}: {escaped(reason(result))}",
+                f"{escaped(fix(result).removeprefix('fix: '))}{'<br>' if showed else ''}{escaped(showed)}",
             )
             out.write(f"| {' | '.join(cells)} |\n")
         out.write("\n")
-    gaps = [_escaped(gap_text(skipped)) for skipped in audit.skipped if skipped.gap]
+    gaps = [escaped(gap_text(skipped)) for skipped in audit.skipped if skipped.gap]
     if gaps:
         out.write("".join(f"- {gap}\n" for gap in gaps) + "\n")
     for state, title in _TITLES.items():
         lines = [
-            f"{result.advised.finding.issue.level} {_linked(result)} {_escaped(result.advised.finding.issue.summary)} "
-            f"({_escaped(_where(result, places))}): {_escaped(reason(result))}".removesuffix(": ")
+            f"{result.advised.finding.issue.level} {_linked(result)} {escaped(result.advised.finding.issue.summary)} "
+            f"({escaped(_where(result, places))}): {escaped(reason(result))}".removesuffix(": ")
             for result in found
             if result.state == state
         ]
         if lines:
             _folded(f"{title}: {len(lines)}", lines, out)
+    if aside:
+        _folded(f"Suppressed: {len(aside)}", [_suppressed(result, places) for result in aside], out)
+
+
+def _suppressed(result: Result, places: Places) -> str:
+    issue = result.advised.finding.issue
+    where, why = escaped(_where(result, places)), escaped(suppression(result, places))
+    return f"{issue.level} {_linked(result)} {escaped(issue.summary)} ({where}): {why}"
 
 
 def _folded(title: str, lines: Iterable[str], out: TextIO) -> None:
@@ -81,9 +101,7 @@ def _folded(title: str, lines: Iterable[str], out: TextIO) -> None:
 
 def _linked(result: Result) -> str:
     issue = result.advised.finding.issue
-    url = next((one.url for one in issue.references if one.type in ("FIX", "REPORT")), None)
-    fits = url is not None and re.fullmatch(r"https?://[^\s()<>|\\]+", url) is not None
-    return f"[{_escaped(issue.id)}]({url})" if fits else _escaped(issue.id)
+    return linked(issue.id, next((one.url for one in issue.references if one.type in ("FIX", "REPORT")), None))
 
 
 def _where(result: Result, places: Places) -> str:
@@ -92,5 +110,13 @@ def _where(result: Result, places: Places) -> str:
     return plain(f"{path}{line} {entries(result)}")
 
 
-def _escaped(text: str) -> str:
-    return _MARKUP.sub(r"\\\1", _MENTION.sub("\u200b", plain(text)))
+def escaped(text: str) -> str:
+    """The text as Markdown that shows it: no markup, link, mention or reference."""
+    shown = _MARKUP.sub(r"\\\1", _MENTION.sub("\u200b", plain(text)))
+    return _ITEM.sub(r"\1\\.", shown.strip())  # blanks at the start would make it code in a list
+
+
+def linked(text: str, url: str | None) -> str:
+    """The text as a link, if the address is one that cannot end the link or begin a script."""
+    fits = url is not None and _URL.fullmatch(url) is not None and plain(url) == url
+    return f"[{escaped(text)}]({url})" if fits else escaped(text)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, TextIO
 
 from gradcompat.model.environment import Location
 from gradcompat.model.plan import Alternative, Change, CodeChange, Plan, Planned, PlanReport, SettingChange, Verified
+from gradcompat.renderers.json_output import json_output
 
 SCHEMA_VERSION = 1
 
@@ -17,7 +17,7 @@ def render(report: PlanReport, out: TextIO) -> None:
     data: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "level": report.level}
     data |= plans[0] if len(plans) == 1 else {"plans": plans}
     data["exit_status"] = report.exit_status
-    out.write(json.dumps(data, ensure_ascii=False, indent=1) + "\n")
+    out.write(json_output(data))
 
 
 def _planned(planned: Planned) -> dict[str, Any]:

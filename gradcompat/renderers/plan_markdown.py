@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from typing import TextIO
 
 from gradcompat.model.plan import Alternative, Plan, Planned, PlanReport
+from gradcompat.renderers.markdown import escaped, linked
 from gradcompat.renderers.plan_text import change_text, cures_first, setting_text, summary
-from gradcompat.renderers.terminal import safe
-
-_MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~&@-])")
 
 
 def render(report: PlanReport, out: TextIO) -> None:
     """Write all plans."""
     for planned in report.planned:
-        out.write(f"## {_escaped(planned.source)}\n\n")
+        out.write(f"## {escaped(planned.source)}\n\n")
         if planned.plan is None:
             reason = "Could not be read." if planned.kind is None else f"Nothing at level {report.level} has to change."
             out.write(f"{reason}\n\n")
@@ -23,7 +20,7 @@ def render(report: PlanReport, out: TextIO) -> None:
             _plan(planned, planned.plan, out)
         for skipped in planned.skipped:
             place = skipped.location if skipped.location is not None else skipped.what
-            out.write(f"- not read: {_escaped(f'{place}: {skipped.what}: {skipped.reason}')}\n")
+            out.write(f"- not read: {escaped(f'{place}: {skipped.what}: {skipped.reason}')}\n")
         out.write("\n" if planned.skipped else "")
 
 
@@ -35,19 +32,19 @@ def _plan(planned: Planned, plan: Plan, out: TextIO) -> None:
         out.write("| Change | Cures | Because |\n|---|---|---|\n")
         for text, cures, because in rows:
             linked = ", ".join(_linked(identifier, planned) for identifier in cures)
-            out.write(f"| {_escaped(text)} | {linked} | {_escaped(because)} |\n")
+            out.write(f"| {escaped(text)} | {linked} | {escaped(because)} |\n")
         out.write("\n")
     if plan.core:
         out.write("Nothing clears everything, because:\n\n")
-        out.write("".join(f"- {_escaped(sentence)}\n" for sentence in plan.core) + "\n")
+        out.write("".join(f"- {escaped(sentence)}\n" for sentence in plan.core) + "\n")
     for label, ids in (("Leaves", plan.remaining), ("Brings", plan.introduced)):
         if ids:
             out.write(f"{label}: {', '.join(_linked(identifier, planned) for identifier in ids)}\n\n")
     if plan.verified.unverified:
         out.write("Not verified:\n\n")
-        out.write("".join(f"- {_escaped(sentence)}\n" for sentence in plan.verified.unverified) + "\n")
+        out.write("".join(f"- {escaped(sentence)}\n" for sentence in plan.verified.unverified) + "\n")
     if plan.verified.notes:
-        out.write("".join(f"- {_escaped(sentence)}\n" for sentence in plan.verified.notes) + "\n")
+        out.write("".join(f"- {escaped(sentence)}\n" for sentence in plan.verified.notes) + "\n")
     if plan.alternatives:
         out.write("<details><summary>Other ways</summary>\n\n")
         out.write("".join(f"- {_alternative(alternative)}\n" for alternative in plan.alternatives))
@@ -55,16 +52,10 @@ def _plan(planned: Planned, plan: Plan, out: TextIO) -> None:
 
 
 def _alternative(alternative: Alternative) -> str:
-    text = _escaped(summary(alternative)) + (f" ({_escaped(alternative.cost)})" if alternative.cost else "")
-    return text + "".join(f"; blocked: {_escaped(sentence)}" for sentence in alternative.blocked)
+    text = escaped(summary(alternative)) + (f" ({escaped(alternative.cost)})" if alternative.cost else "")
+    return text + "".join(f"; blocked: {escaped(sentence)}" for sentence in alternative.blocked)
 
 
 def _linked(identifier: str, planned: Planned) -> str:
-    summary_text = _escaped(planned.summaries.get(identifier, ""))
-    url = planned.references.get(identifier)
-    name = f"[{identifier}]({url})" if url is not None else identifier
-    return f"{name} {summary_text}".rstrip()
-
-
-def _escaped(text: str) -> str:
-    return _MARKUP.sub(r"\\\1", safe(text))
+    summary_text = escaped(planned.summaries.get(identifier, ""))
+    return f"{linked(identifier, planned.references.get(identifier))} {summary_text}".rstrip()

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any, TextIO
 
 from gradcompat.model.probe import ProbeResult
+from gradcompat.renderers.json_output import json_output
 
 SCHEMA_VERSION = 1
 
 
 def render(results: Sequence[ProbeResult], exit_status: int, out: TextIO) -> None:
     """Write all results as one JSON object."""
-    out.write(json.dumps(data(results, exit_status), ensure_ascii=False, indent=1) + "\n")
+    out.write(json_output(data(results, exit_status)))
 
 
 def data(results: Sequence[ProbeResult], exit_status: int) -> dict[str, Any]:

@@ -8,16 +8,18 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from gradcompat.model.environment import Location, Package, Skipped
 from gradcompat.model.issue import LEVELS, VersionRemedy
-from gradcompat.model.report import Advised, Audit, Report
+from gradcompat.model.report import Advised, Audit, Remark, Report
 from gradcompat.phrases import counted, entry_text, joined
 from gradcompat.renderers.places import Places
 from gradcompat.renderers.probe_text import ran
+from gradcompat.renderers.sources_text import sources_text
+from gradcompat.renderers.suppressed_text import suppression_text
 from gradcompat.renderers.terminal import safe
 from gradcompat.renderers.text import advice_text
 
@@ -51,16 +53,12 @@ class Result:
     fingerprint: str
 
 
-def results(report: Report, places: Places) -> Iterator[Result]:
-    """Every finding, in the order of the report."""
-    seen: Counter[str] = Counter()
+def results(report: Report, places: Places, *, suppressed: bool = False) -> Iterator[Result]:
+    """Every finding, in the order of the report; what does not count comes behind the others of its audit, if asked."""
+    marks = fingerprints(report.audits, places)
     for audit in report.audits:
-        for advised in audit.findings:
+        for advised in (*audit.findings, *(audit.suppressed if suppressed else ())):
             pin = _pin(advised)
-            location = Location(path=audit.source) if pin is None else pin.location
-            names = sorted({package.name for package in advised.finding.packages})
-            key = "\0".join((advised.finding.issue.id, *names, places.shown(location.path)))
-            seen[key] += 1  # a lockfile may hold a name many times
             yield Result(
                 audit=audit,
                 advised=advised,
@@ -68,17 +66,63 @@ def results(report: Report, places: Places) -> Iterator[Result]:
                 counts=report.counts(advised),
                 fails=report.fails(advised),
                 pin=pin,
-                location=location,
-                fingerprint=_hash(f"{key}\0{seen[key]}"),
+                location=_location(audit, pin),
+                fingerprint=marks[id(advised)],
             )
 
 
-def by_audit(report: Report, places: Places) -> list[tuple[Audit, list[Result]]]:
+def by_audit(report: Report, places: Places, *, suppressed: bool = False) -> list[tuple[Audit, list[Result]]]:
     """The findings of each audit."""
     found: dict[int, list[Result]] = {id(audit): [] for audit in report.audits}
-    for result in results(report, places):
+    for result in results(report, places, suppressed=suppressed):
         found[id(result.audit)].append(result)
     return [(audit, found[id(audit)]) for audit in report.audits]
+
+
+def fingerprints(audits: Sequence[Audit], places: Places) -> dict[int, str]:
+    """The ``id()`` of each finding, suppressed or not, → its fingerprint.
+
+    It stays the same while lines and versions move, and whatever else of the report is suppressed: a lockfile may hold
+    a name many times, and its entries are counted as they stand in the file.
+    """
+    marks: dict[int, str] = {}
+    seen: Counter[str] = Counter()
+    for audit in audits:
+        for advised in sorted((*audit.findings, *audit.suppressed), key=_order):
+            names = sorted({package.name for package in advised.finding.packages})
+            # Not the file of a pin: which one it is hangs on the advice, and that of a distribution has its version.
+            key = "\0".join((advised.finding.issue.id, *names, places.shown(audit.source)))
+            seen[key] += 1
+            marks[id(advised)] = mark(key, str(seen[key]))
+    return marks
+
+
+def _order(advised: Advised) -> tuple[Any, ...]:
+    """Where a finding stands among those of its environment: by its record, then by its entries."""
+    entries = [
+        (one.location.path, one.location.line or 0, one.location.column or 0, one.version or "", one.forks)
+        for one in advised.finding.packages
+    ]
+    return advised.finding.issue.id, entries
+
+
+def _location(audit: Audit, pin: Package | None) -> Location:
+    return Location(path=audit.source) if pin is None else pin.location
+
+
+def suppression(result: Result, places: Places) -> str:
+    """Why a finding does not count, and where that is said; empty if it does."""
+    said = result.advised.suppressed
+    return "" if said is None else plain(suppression_text(replace(said, location=_seen(said.location, places))))
+
+
+def remarks(report: Report, places: Places) -> Iterator[tuple[Remark, Location]]:
+    """What there is to say of the waivers or the baseline, and where that stands in the repository."""
+    return ((remark, _seen(remark.location, places)) for remark in report.remarks)
+
+
+def _seen(location: Location, places: Places) -> Location:
+    return replace(location, path=places.shown(location.path))
 
 
 def gaps(report: Report) -> Iterator[tuple[Audit, Skipped]]:
@@ -159,10 +203,12 @@ def summary(report: Report) -> str:
     parts = [counted(levels[level], level) for level in reversed(LEVELS) if levels[level]]
     conditional = sum(1 for one in found if _state(one) == "conditional")
     unchecked = sum(1 for _ in gaps(report))
-    parts = parts or ["no known defect found" if any(audit.packages for audit in report.audits) else "nothing checked"]
+    none = "no other known defect found" if report.suppressed else "no known defect found"
+    parts = parts or [none if any(audit.packages for audit in report.audits) else "nothing checked"]
     parts += [f"{conditional} conditional"] if conditional else []
     parts += [f"{unchecked} not checked"] if unchecked else []
-    return f"{', '.join(parts)} ({counted(report.records, 'record')} of {report.date})"
+    parts += [f"{len(report.suppressed):,} suppressed"] if report.suppressed else []
+    return f"{', '.join(parts)} ({sources_text(report.records, report.date, report.sources)})"
 
 
 def paragraphs(text: str) -> str:
@@ -185,5 +231,7 @@ def _pin(advised: Advised) -> Package | None:
     return next((one for one in packages if one.name == moved), next(iter(packages), None))
 
 
-def _hash(text: str) -> str:
+def mark(*parts: str) -> str:
+    """The same for the same parts, today and tomorrow."""
+    text = "\0".join(parts)
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:32]

@@ -3,19 +3,21 @@
 GitHub makes an alert of every result, whatever its ``kind``. So only what is affected is a result. What is merely
 possible, worth knowing or not checked is a notification of the run; under ``--strict`` what is possible is a result of
 the kind ``review``, too. Columns count characters.
+
+What is suppressed is a result with a ``suppressions``; GitHub does not look at that, and needs a file without.
 """
 
 from __future__ import annotations
 
-import json
 from typing import Any, TextIO
 
 from gradcompat import __version__
 from gradcompat.model.environment import Location, Package
 from gradcompat.model.issue import Issue
 from gradcompat.model.report import LineEdit, Report
+from gradcompat.renderers.json_output import json_output
 from gradcompat.renderers.places import Places
-from gradcompat.renderers.results import Result, fix, gap_text, gaps, message, paragraphs, plain, results
+from gradcompat.renderers.results import Result, fix, gap_text, gaps, message, paragraphs, plain, results, suppression
 from gradcompat.renderers.text import remedy_text
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -32,14 +34,15 @@ _NOTIFICATIONS = {
 def render(report: Report, out: TextIO) -> None:
     """Write one run."""
     places = Places()
-    found = [result for result in results(report, places) if result.state not in ("not_affected", "refuted")]
+    every = results(report, places, suppressed=report.show_suppressed is not False)
+    found = [result for result in every if result.state not in ("not_affected", "refuted")]
     issues = {result.advised.finding.issue.id: result.advised.finding.issue for result in found}
     index = {identifier: number for number, identifier in enumerate(issues)}
     notifications = [
         _gap(skipped.location, gap_text(skipped), audit.source, audit.kind is None, places)
         for audit, skipped in gaps(report)
     ]
-    notifications += [_note(result, index, places) for result in found if not result.counts]
+    notifications += [_note(result, index, places) for result in found if not _is_result(result, report)]
     run = {
         "tool": {
             "driver": {
@@ -48,7 +51,7 @@ def render(report: Report, out: TextIO) -> None:
                 "rules": [_rule(issue) for issue in issues.values()],
                 "notifications": [
                     {"id": identifier, "shortDescription": {"text": text}}
-                    for identifier, text in _NOTIFICATIONS.items()
+                    for identifier, text in {**_NOTIFICATIONS, **_remarked(report)}.items()
                 ],
             }
         },
@@ -58,11 +61,12 @@ def render(report: Report, out: TextIO) -> None:
                 "executionSuccessful": report.exit_status != 2,
                 "exitCode": report.exit_status,
                 "toolExecutionNotifications": notifications,
+                **_configuration(report, places),
             }
         ],
-        "results": [_result(result, index, places) for result in found if result.counts],
+        "results": [_result(result, index, places) for result in found if _is_result(result, report)],
     }
-    out.write(json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, ensure_ascii=False, indent=1) + "\n")
+    out.write(json_output({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}))
 
 
 def _rule(issue: Issue) -> dict[str, Any]:
@@ -102,13 +106,52 @@ def _result(result: Result, index: dict[str, int], places: Places) -> dict[str, 
             "primaryLocationLineHash": f"{result.fingerprint}:1",
             "gradcompat/v1": result.fingerprint,
         },
-        "suppressions": [],
+        "suppressions": _suppressions(result, places),
     }
     if related := _related(result, places):
         data["relatedLocations"] = related
     if result.advised.edits:
         data["fixes"] = [_fix(result, places)]
     return data
+
+
+def _is_result(result: Result, report: Report) -> bool:
+    """What is merely possible is one where it counts, suppressed or not."""
+    return result.state == "affected" or (report.strict and result.state == "conditional")
+
+
+def _suppressions(result: Result, places: Places) -> list[dict[str, Any]]:
+    said = result.advised.suppressed
+    if said is None:
+        return []
+    return [
+        {
+            "kind": "external",
+            "status": "accepted",
+            "justification": plain(said.reason),
+            "location": _place(said.location, None, places),
+            "properties": {"kind": said.kind, **({} if said.until is None else {"until": plain(said.until)})},
+        }
+    ]
+
+
+def _remarked(report: Report) -> dict[str, str]:
+    """The kinds of remarks that are there, each with what it means."""
+    return {remark.kind: f"About what is suppressed: {remark.kind.replace('-', ' ')}" for remark in report.remarks}
+
+
+def _configuration(report: Report, places: Places) -> dict[str, Any]:
+    """What there is to say of the waivers or the baseline."""
+    notifications = [
+        {
+            "descriptor": {"id": remark.kind},
+            "level": remark.level,
+            "message": {"text": _text(plain(remark.text))},
+            "locations": [_place(remark.location, None, places)],
+        }
+        for remark in report.remarks
+    ]
+    return {"toolConfigurationNotifications": notifications} if notifications else {}
 
 
 def _related(result: Result, places: Places) -> list[dict[str, Any]]:
@@ -161,7 +204,7 @@ def _note(result: Result, index: dict[str, int], places: Places) -> dict[str, An
         "descriptor": {"id": result.state},
         "associatedRule": {"id": issue.id, "index": index[issue.id]},
         "level": "note",
-        "message": {"text": _text(message(result))},
+        "message": {"text": _text(" ".join(filter(None, (message(result), suppression(result, places)))))},
         "locations": [_place(result.location, result.pin, places)],
     }
 

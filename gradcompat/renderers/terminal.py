@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 
 from gradcompat.model.environment import Skipped
 
 _MAX_WIDTH = 110
 _MIN_WIDTH = 50
+# `##[…]`, `##vso[…]`, `##teamcity[…]` anywhere in a line, and `::` at its start, behind blanks, too: a long line may be
+# wrapped before any word. https://github.com/actions/runner/blob/main/src/Runner.Common/ActionCommand.cs
+_COMMAND = re.compile(r"##(?=\w*\[)|(?<!\S)::+")
 
 
 def safe(text: str) -> str:
-    r"""The text without anything that a terminal would obey: escapes, control and right-to-left marks are spelled out.
+    r"""The text without anything that a terminal or the log of a CI job would obey.
 
-    >>> safe("a\x1b[31mb")
-    'a\\x1b[31mb'
+    Escapes, control and right-to-left marks are spelled out, and what begins a command of a runner is taken apart.
+
+    >>> safe("a\x1b[31mb ##[error]c")
+    'a\\x1b[31mb # #[error]c'
     """
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
+    if not text.isprintable():
+        text = "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
+    return _COMMAND.sub(lambda match: " ".join(match[0]), text) if "::" in text or "##" in text else text
 
 
 def width() -> int:

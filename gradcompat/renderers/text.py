@@ -11,12 +11,16 @@ from gradcompat.model.issue import LEVELS, CodeRemedy, InstallRemedy, Remedy, Se
 from gradcompat.model.report import Advised, Audit, Newer, Report
 from gradcompat.phrases import counted, entry_text, joined, move_text, value_text, versions_text
 from gradcompat.renderers.probe_text import ran
+from gradcompat.renderers.sources_text import sources_text
+from gradcompat.renderers.suppressed_text import counts_text, remark_text, suppression_text
 from gradcompat.renderers.terminal import safe, skipped_text, width, wrapped
 
 _LABEL = 9
 _MOST = 8  # places of one finding that are shown
 _NEWER = 3  # packages that are newer than the knowledge, and named
-_BASIS = {
+_MANY = 16  # environments, from which on each is told in fewer words
+_FEW = 3  # names of many that are shown
+BASIS = {
     "measured": "measured by running releases",
     "tags": "read in the tagged sources",
     "wheels": "read in the released files",
@@ -28,34 +32,77 @@ _BASIS = {
 def render(report: Report, out: TextIO) -> None:
     """Write the whole report."""
     columns = width()
-    quiet = [audit for audit in report.audits if _nothing_to_say(audit)]
+    listing = report.show_suppressed is True
+    many = len(report.audits) >= _MANY
+    quiet = [audit for audit in report.audits if _nothing_to_say(audit, listing=listing, notes=not many)]
+    told = set(map(id, quiet)) if len(report.audits) > 1 else set()
     for audit in report.audits:
-        if len(report.audits) == 1 or not _nothing_to_say(audit):
-            _audit(audit, columns, out)
-    if len(report.audits) > 1 and quiet:
-        out.write(f"nothing found in {_names([audit.source for audit in quiet])}\n\n")
+        if id(audit) not in told:
+            _audit(audit, columns, out, listing=listing, many=many)
+    if many:
+        _many(report, quiet, columns, out)
+    elif len(report.audits) > 1:
+        clean = [audit.source for audit in quiet if not audit.suppressed]
+        others = [audit.source for audit in quiet if audit.suppressed]
+        out.write(f"nothing found in {_names(clean)}\n\n" if clean else "")
+        out.write(f"nothing but what is suppressed found in {_names(others)}\n\n" if others else "")
     if any(_asks_for_change(advised) for audit in report.audits for advised in audit.findings):
         text = "gradcompat plan with the same targets shows the whole change, and what was verified of it"
         out.write(wrapped(text, columns, "", "") + "\n\n")
     if assumed := [newer for audit in report.audits for newer in audit.newer if newer.assumed]:
         out.write(wrapped(_assumption(assumed), columns, "", "") + "\n\n")
+    _beside(report, columns, out)
     out.write(_summary(report) + "\n")
+
+
+def _many(report: Report, quiet: list[Audit], columns: int, out: TextIO) -> None:
+    """What is said once of many environments: those without findings, their notes, and what would decide most."""
+    for text, some in (
+        ("nothing found in", [audit.source for audit in quiet if not audit.suppressed]),
+        ("nothing but what is suppressed found in", [audit.source for audit in quiet if audit.suppressed]),
+    ):
+        if some:
+            line = f"{text} {counted(len(some), 'environment')}: {_names(some, _FEW)}"
+            out.write(wrapped(line, columns, "", "  ") + "\n\n")
+    reasons: dict[str, list[str]] = {}
+    for audit in quiet:
+        for skipped in audit.skipped:
+            reasons.setdefault(skipped.reason, []).append(_subject(skipped, ""))
+    for reason, subjects in reasons.items():
+        out.write(wrapped(f"{safe(reason)}: {_names(subjects, _FEW)}", columns, "note: ", "  ") + "\n")
+    if reasons:
+        out.write("\n")
+    conditional = [one.finding for one in report.findings if one.finding.status == "conditional"]
+    if conditional:
+        out.write(f"a check of fewer than {_MANY} environments shows the condition of each finding\n\n")
+    _questions(conditional, columns, out)
+
+
+def _beside(report: Report, columns: int, out: TextIO) -> None:
+    """What was found and does not count, and which waivers do nothing any more."""
+    lines = [wrapped(remark_text(remark), columns, "", "  ") for remark in report.remarks]
+    if counts := counts_text(report.suppressed):
+        lines.append(counts if report.show_suppressed else f"{counts}; --show-suppressed lists them")
+    if lines:
+        out.write("\n".join(lines) + "\n\n")
 
 
 def _asks_for_change(advised: Advised) -> bool:
     return advised.finding.status == "affected" and not advised.finding.issue.informational
 
 
-def _nothing_to_say(audit: Audit) -> bool:
-    return audit.kind is not None and not audit.findings and not audit.skipped
+def _nothing_to_say(audit: Audit, *, listing: bool, notes: bool) -> bool:
+    shown = audit.suppressed if listing else ()
+    skipped = any(notes or one.gap for one in audit.skipped)
+    return audit.kind is not None and not audit.findings and not skipped and not shown
 
 
-def _names(names: list[str]) -> str:
-    shown = ", ".join(safe(name) for name in names[:8])
-    return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"
+def _names(names: list[str], most: int = 8) -> str:
+    shown = ", ".join(safe(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
 
 
-def _audit(audit: Audit, columns: int, out: TextIO) -> None:
+def _audit(audit: Audit, columns: int, out: TextIO, *, listing: bool, many: bool) -> None:
     if audit.kind is None:
         for skipped in audit.skipped:
             place = skipped.location if skipped.location is not None else skipped.what
@@ -69,7 +116,9 @@ def _audit(audit: Audit, columns: int, out: TextIO) -> None:
         if _asks_for_change(advised):
             _affected(advised, columns, out)
     conditional = [advised for advised in audit.findings if advised.finding.status == "conditional"]
-    if conditional:
+    if conditional and many:
+        out.write(wrapped(_conditional_briefly(conditional), columns, "  ", "    ") + "\n\n")
+    elif conditional:
         out.write("Depends on what was not seen:\n\n")
         here = [advised for advised in conditional if not _needs_another_package(advised.finding)]
         _conditional([advised for advised in here if advised.finding.issue.level != "note"], columns, out)
@@ -86,7 +135,9 @@ def _audit(audit: Audit, columns: int, out: TextIO) -> None:
         for finding in others:
             out.write(wrapped(finding.issue.summary, columns, f"  {finding.issue.id} ", " " * 10) + "\n")
         out.write("\n")
-    _skipped(audit, columns, out)
+    if listing:
+        _suppressed(audit.suppressed, columns, out)
+    _skipped(audit, columns, out, many=many)
 
 
 def _head(audit: Audit) -> str:
@@ -138,6 +189,13 @@ def _informational(findings: list[Finding], columns: int, out: TextIO) -> None:
         out.write("\n")
 
 
+def _conditional_briefly(conditional: list[Advised]) -> str:
+    levels = Counter(advised.finding.issue.level for advised in conditional)
+    counts = tuple(counted(levels[level], level) for level in reversed(LEVELS) if levels[level])
+    ids = list(dict.fromkeys(advised.finding.issue.id for advised in conditional))
+    return f"{joined(counts, 'and')} depending on what was not seen: {_names(ids)}"
+
+
 def _conditional(conditional: list[Advised], columns: int, out: TextIO) -> None:
     """Under the packages that they are about, and in fewer words: `explain` has the rest, and --set the remedy."""
     groups: dict[tuple[str, ...], list[Advised]] = {}
@@ -157,6 +215,21 @@ def _conditional(conditional: list[Advised], columns: int, out: TextIO) -> None:
                 text = f"{verdict}: {result.reason} ({result.measurement.spec}; {ran(result)})"
                 out.write(wrapped(text, columns, "      probe  ", "          ") + "\n")
         out.write("\n")
+
+
+def _suppressed(suppressed: tuple[Advised, ...], columns: int, out: TextIO) -> None:
+    """What was found, and why it does not count."""
+    if suppressed:
+        out.write("Suppressed:\n\n")
+    for advised in suppressed:
+        finding, issue, said = advised.finding, advised.finding.issue, advised.suppressed
+        maybe = "" if finding.status == "affected" else "perhaps: "
+        out.write(wrapped(f"{maybe}{issue.summary}", columns, f"  {issue.level} {issue.id}: ", "    ") + "\n")
+        places = _places(finding)
+        more = f"; and {len(places) - 3} more" if len(places) > 3 else ""
+        out.write(wrapped("; ".join(places[:3]) + more, columns, "    at  ", "        ") + "\n")
+        if said is not None:
+            out.write(wrapped(suppression_text(said), columns, "    by  ", "        ") + "\n\n")
 
 
 def _needs_another_package(finding: Finding) -> bool:
@@ -184,8 +257,8 @@ def _simplest(finding: Finding) -> str:
     return text if len(alternatives) == 1 else f"{text}, or in {counted(len(alternatives) - 1, 'other case')}"
 
 
-def _skipped(audit: Audit, columns: int, out: TextIO) -> None:
-    """What was not read, gaps first; those with one reason in one paragraph."""
+def _skipped(audit: Audit, columns: int, out: TextIO, *, many: bool) -> None:
+    """What was not read, gaps first; those with one reason in one paragraph. Of many only notes are left out."""
     reasons: dict[tuple[bool, str], list[Skipped]] = {}
     for skipped in sorted(audit.skipped, key=lambda one: not one.gap):
         reasons.setdefault((skipped.gap, skipped.reason), []).append(skipped)
@@ -194,8 +267,9 @@ def _skipped(audit: Audit, columns: int, out: TextIO) -> None:
             out.write(wrapped(skipped_text(group[0]), columns, "  ", "    ") + "\n")
         else:
             label = "not checked" if gap else "note"
-            subjects = ", ".join(_subject(skipped, audit.source) for skipped in group)
-            out.write(wrapped(f"{reason}: {subjects}", columns, f"  {label}: ", "    ") + "\n")
+            subjects = [_subject(skipped, audit.source) for skipped in group]
+            named = _names(subjects, _FEW) if many and not gap else ", ".join(subjects)
+            out.write(wrapped(f"{reason}: {named}", columns, f"  {label}: ", "    ") + "\n")
     if reasons:
         out.write("\n")
 
@@ -249,7 +323,7 @@ def _because(finding: Finding) -> str:
 def _evidence(finding: Finding) -> str:
     references = [reference for reference in finding.issue.references if reference.type in ("FIX", "REPORT")]
     url = (references or list(finding.issue.references))[0].url
-    return f"{_BASIS[finding.issue.range_basis]}; {url}"
+    return f"{BASIS[finding.issue.range_basis]}; {url}"
 
 
 def _fix(advised: Advised, columns: int, out: TextIO) -> None:
@@ -326,9 +400,12 @@ def _summary(report: Report) -> str:
     levels = Counter(finding.issue.level for finding in found if finding.status == "affected")
     unseen = sum(1 for finding in found if finding.status == "conditional")
     gaps = sum(1 for audit in report.audits for skipped in audit.skipped if skipped.gap)
-    parts = [counted(levels[level], level) for level in reversed(LEVELS) if levels[level]] or ["no known defect found"]
+    parts = [counted(levels[level], level) for level in reversed(LEVELS) if levels[level]]
+    parts = parts or ["no other known defect found" if report.suppressed else "no known defect found"]
     if unseen:
         parts.append(f"{unseen} depending on what was not seen")
     if gaps:
         parts.append(f"{gaps} not checked")
-    return f"{', '.join(parts)} ({counted(report.records, 'record')} of {report.date})"
+    if len(report.audits) >= _MANY:
+        parts[-1] += f", in {counted(len(report.audits), 'environment')}"
+    return f"{', '.join(parts)} ({sources_text(report.records, report.date, report.sources)})"

@@ -8,7 +8,8 @@ from typing import Literal
 from urllib.parse import quote
 
 from gradcompat.model.environment import Package
-from gradcompat.renderers.results import Result, State, fix, plain, reason
+from gradcompat.renderers.places import Places
+from gradcompat.renderers.results import Result, State, fix, plain, reason, suppression
 from gradcompat.renderers.text import remedy_text
 
 Status = Literal["affected", "not_affected", "under_investigation"]
@@ -48,6 +49,14 @@ def action(result: Result) -> str:
         return said
     remedies = [remedy_text(remedy) for remedy in result.advised.finding.issue.remedies]
     return plain("; or ".join(remedies)) or "no remedy is known"
+
+
+def accepted(result: Result, places: Places) -> str:
+    """Who has said that it may stay as it is, or where it is known from; empty for what counts."""
+    said = result.advised.suppressed
+    if said is None:
+        return ""
+    return f"{'accepted' if said.kind == 'waiver' else 'not new'} ({suppression(result, places)})"
 
 
 def explanation(result: Result) -> str:

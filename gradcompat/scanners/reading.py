@@ -60,10 +60,14 @@ def find(folder: Path, shown: str) -> list[tuple[Path, str]]:
     for here, names in walking.files(folder, lambda _: None):
         for name in names:
             path = here / name
-            largest = _LARGEST.get(path.suffix.lower(), _LARGEST_ELSE)
-            if name.lower().endswith(endings) and path.is_file() and path.stat().st_size <= largest:
+            if name.lower().endswith(endings) and path.is_file() and path.stat().st_size <= largest(name):
                 found.append((path, walking.label(path, folder, shown)))
     return found
+
+
+def largest(name: str) -> int:
+    """The most bytes that a file of that name may have to be scanned where a folder is searched."""
+    return _LARGEST.get(PurePath(name).suffix.lower(), _LARGEST_ELSE)
 
 
 def scan_if_any(path: Path, shown: str) -> Context | SourceError | None:

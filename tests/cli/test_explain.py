@@ -28,7 +28,9 @@ def test_a_record_is_shown_in_full(run: Run, identifier: str) -> None:
 def test_an_unknown_record_is_a_usage_error(run: Run) -> None:
     outcome = run("explain", "GC-9999")
     assert outcome.status == 2
-    assert outcome.err == ("error: there is no record `GC-9999`\n\nhint: ids look like GC-0002; `check` prints them\n")
+    assert outcome.err == (
+        "error: there is no record `GC-9999`\n\nhint: ids look like GC-0002; --knowledge names records of your own\n"
+    )
 
 
 def test_settings_lists_the_whole_vocabulary(run: Run) -> None:

@@ -17,12 +17,16 @@ from contextlib import closing, contextmanager, suppress
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from gradcompat.cli.osv_api import Advisories
 from gradcompat.cli.serve import MAX_BODY, SLOTS, Server, loopback
 from gradcompat.errors import UsageError
+from gradcompat.versions import locate
 from tests.cli.advised import advisories
 from tests.conftest import Run
 
@@ -164,6 +168,10 @@ HEAD = b"POST /v1/query HTTP/1.1\r\nHost: localhost\r\n"
         (HEAD + b"Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n{}", 411),
         (HEAD + b"Content-Length: x\r\n\r\n", 400),
         (HEAD + b"Content-Length: -1\r\n\r\n", 400),
+        (HEAD + b"Content-Length: \xb2\r\n\r\n", 400),
+        (HEAD + b"Content-Length: +2\r\n\r\n{}", 400),
+        (HEAD + b"Content-Length: 2\r\n\r\n\xff\xfe", 400),
+        (HEAD + b"Content-Length: 5000\r\n\r\n" + b"[" * 5000, 400),
         (HEAD + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", 400),
         (HEAD + b"Content-Length: %d\r\n\r\n" % (MAX_BODY + 1), 413),
         (HEAD + b"Content-Length: " + b"9" * 5_000 + b"\r\n\r\n", 413),
@@ -178,6 +186,102 @@ def test_malformed_requests_are_survived(server: Server, data: bytes, status: in
         assert status_of(answer) == status
         assert json.loads(answer.rpartition(b"\r\n")[2]).keys() == {"code", "message"}
     assert works(server)
+
+
+FIRST = [
+    *(b"POST /v1/query HTTP/1.1", b"POST /v1/querybatch HTTP/1.1", b"HEAD /v1/vulns/x HTTP/1.1", b"GET / HTTP/1.1"),
+    *(b"GET /v1/vulns/x_GC-0002 HTTP/1.0", b"GET http://[::1/ HTTP/1.1", b"PRI * HTTP/2.0", b"POST /v1/query"),
+    *(b"GET /v1/vulns/%ff%00%2e%2e HTTP/1.1", b"OPTIONS * HTTP/1.1", b"CONNECT a:1 HTTP/1.1", b"\x16\x03\x01", b""),
+]
+HEADERS = [
+    *(b"Content-Length: 0", b"Content-Length: 5", b"Content-Length: +5", b"Content-Length: 5, 5", b"Content-Length:"),
+    *(b"Content-Length: 99999999999999999999", b"Content-Length: \xb2", b"content-length:\t1", b"Content-Length: 0x5"),
+    *(b"Content-Length: -5", b"Content-Length: 5_0", b"Transfer-Encoding: chunked", b"Transfer-Encoding: gzip"),
+    *(b"Host: localhost", b"Host: example.org", b"Host: [::1", b"Host: \xff", b"Host:", b"Host: 127.0.0.1:x"),
+    *(b"Connection: keep-alive", b"Expect: 100-continue", b"Expect: 200", b"Upgrade: websocket", b" folded", b":"),
+    *(b"a: " + b"b" * 5000, b"no colon", b"\x00: \x00", b"GET /v1/vulns/x_GC-0002 HTTP/1.1"),
+]
+BODIES = [
+    *(
+        b"",
+        b"{}",
+        b'{"queries": [{}]}',
+        b'{"package": 1}',
+        b"\xff\xfe",
+        b"[" * 2000,
+        b"5\r\n{}   \r\n0\r\n\r\n",
+        b"ffffffffff",
+    ),
+    *(b'{"page_token": "////"}', b'{"page_token": -1}', b'{"version": "1", "package": {"purl": "pkg:pypi/"}}', QUERY),
+    b"GET /v1/vulns/x_GC-0002 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+]
+REQUESTS = st.builds(
+    lambda first, headers, body, end: end.join([first, *headers, b"", body]),
+    st.one_of(st.sampled_from(FIRST), st.just(FIRST[0]), st.binary(max_size=20)),
+    st.lists(st.one_of(st.sampled_from(HEADERS), st.binary(max_size=20)), max_size=3),
+    st.one_of(st.sampled_from(BODIES), st.binary(max_size=30)),
+    st.sampled_from([b"\r\n", b"\r\n", b"\r\n", b"\n", b"\r", b"\x00"]),
+)
+
+
+@given(data=REQUESTS)
+@settings(deadline=None, max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_bytes_are_survived(server: Server, capfd: pytest.CaptureFixture[str], data: bytes) -> None:
+    with socket.create_connection(address(server), timeout=30) as connection:
+        connection.sendall(data)
+        connection.shutdown(socket.SHUT_WR)
+        answer = b"".join(iter(lambda: connection.recv(65536), b""))
+    answer = answer.removeprefix(b"HTTP/1.1 100 Continue\r\n\r\n")
+    if answer:
+        head, _, body = answer.partition(b"\r\n\r\n")
+        assert status_of(head) < 500 or status_of(head) == 505, data
+        assert answer.count(b"HTTP/1.1 ") == 1  # nothing that comes behind is another request
+        length = re.search(rb"\r\nContent-Length: (\d+)", head)
+        assert length is not None
+        assert len(body) in (int(length[1]), 0)
+        assert body == b"" or isinstance(json.loads(body), dict)
+    assert capfd.readouterr().err == ""
+
+
+WORDS = st.one_of(
+    st.text(max_size=8),
+    st.sampled_from(["4.49.0", "pkg:pypi/transformers@4.49.0", "MQ==", "LTE=", "9" * 5000, "\ud800", ""]),
+    st.sampled_from([None, 1, -1, 1.5, float("nan"), True, [], [1], {}, {"name": 1}]),
+)
+PACKAGES = st.fixed_dictionaries(
+    {"name": st.one_of(st.just("transformers"), WORDS), "ecosystem": st.one_of(st.just("PyPI"), WORDS)},
+    optional={"purl": WORDS},
+)
+ONE = st.fixed_dictionaries(
+    {"package": st.one_of(PACKAGES, PACKAGES, WORDS)}, optional={"version": WORDS, "commit": WORDS, "page_token": WORDS}
+)
+QUERIES = st.one_of(ONE, ONE, WORDS)
+
+
+@given(data=QUERIES, target=st.sampled_from(["/v1/query", "/v1/querybatch"]), queries=st.booleans())
+@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_query_has_an_answer(some: Advisories, data: object, target: str, queries: bool) -> None:
+    body = json.dumps({"queries": [data]} if queries else data).encode()
+    answer = some.answer("POST", target, body)
+    assert answer.status in (200, 400)
+    json.dumps(answer.data)
+
+
+def test_a_batch_is_bounded(server: Server) -> None:
+    def batch(number: int) -> bytes:
+        return json.dumps({"queries": [json.loads(QUERY)] * number}).encode()
+
+    assert asked(server, "POST", "/v1/querybatch", batch(1_000))[0] == 200
+    assert asked(server, "POST", "/v1/querybatch", batch(1_001)) == (400, {"code": 3, "message": "Too many queries."})
+
+
+def test_a_long_version_is_read_once(some: Advisories) -> None:
+    """It takes no longer where many records speak of the package."""
+    version = "1.0+" + "a." * 200_000 + "a"
+    body = json.dumps({"package": {"name": "transformers", "ecosystem": "PyPI"}, "version": version}).encode()
+    with mock.patch("gradcompat.cli.osv_api.locate", wraps=locate) as looked:
+        assert some.answer("POST", "/v1/query", body).status == 200
+    assert looked.call_count == 1
 
 
 def test_a_refused_body_does_not_take_the_answer_away(server: Server) -> None:

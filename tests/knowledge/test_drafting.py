@@ -270,4 +270,4 @@ def test_a_file_that_none_can_be_put_into(text: str) -> None:
 
 
 def test_what_the_schema_has_against_the_whole() -> None:
-    assert problems({**NEW, "id": "GC-2"}) == ["id: String should match pattern '^GC-\\d{4}$'"]
+    assert problems({**NEW, "id": "GC-2"}) == ["id: String should match pattern '^[A-Z][A-Z0-9]+-[0-9]{4}$'"]

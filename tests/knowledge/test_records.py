@@ -30,7 +30,7 @@ def test_a_record_that_is_right(tmp_path: Path) -> None:
         (("silent: true", "silent: 1"), "silent: Input should be a valid boolean"),
         (("silent: true", "quiet: true\n    silent: true"), "quiet: Extra inputs are not permitted"),
         (("    details: The Trainer does not divide.\n", ""), "details: Field required"),
-        (("id: GC-0001", "id: GC-1"), "id: String should match pattern '^GC-\\d{4}$'"),
+        (("id: GC-0001", "id: GC-1"), "id: String should match pattern '^[A-Z][A-Z0-9]+-[0-9]{4}$'"),
         (("micro-batches\n", "micro-batches.\n"), "record: the summary is one sentence without its period"),
         (
             ("range_basis: tags", "range_basis: reported"),

@@ -10,7 +10,7 @@ from gradcompat.model.environment import Location, Package, Skipped
 from gradcompat.model.finding import Advice, Finding, Reason, Status, Unknown
 from gradcompat.model.issue import Issue, Level, VersionRemedy
 from gradcompat.model.probe import Measurement, Outcome, ProbeResult, ProbeSpec
-from gradcompat.model.report import Advised, Audit, Report
+from gradcompat.model.report import Advised, Audit, Remark, Report, Suppression
 from gradcompat.renderers.registry import RENDERERS
 from gradcompat.versions import VersionSet
 from tests.building import issue, versions
@@ -112,6 +112,42 @@ def everything() -> Report:
         audit(source="clean.lock"),
         UNREAD,
     )
+
+
+WAIVER = Suppression(
+    kind="waiver",
+    reason="one step of accumulation only",
+    location=Location(path="gradcompat.toml", line=4, column=1),
+    until="2026-06-30",
+)
+FOR_GOOD = replace(WAIVER, until=None, location=Location(path="gradcompat.toml", line=9))
+KNOWN = Suppression(kind="baseline", reason="the baseline has it", location=Location(path="old.json"))
+UNUSED = Remark(
+    kind="unused-waiver",
+    level="warning",
+    text="unused waiver of GC-0009: nothing that was found here needs it",
+    location=Location(path="gradcompat.toml", line=14),
+)
+
+
+def suppressed(one: Advised, why: Suppression = WAIVER) -> Advised:
+    return replace(one, suppressed=why)
+
+
+def partly_suppressed() -> Report:
+    """Some of it counts, some does not; in one environment nothing does. One waiver does nothing any more."""
+    first = replace(
+        audit(advised(record("GC-0001"))),
+        suppressed=(
+            suppressed(advised(record("GC-0001"), entry(line=4))),
+            suppressed(advised(record("GC-0002", "warning")), FOR_GOOD),
+            suppressed(advised(record("GC-0004"), status="conditional"), KNOWN),
+        ),
+    )
+    second = replace(
+        audit(source="b/uv.lock"), suppressed=(suppressed(advised(record("GC-0003"), entry(path="b/uv.lock")), KNOWN),)
+    )
+    return replace(report(first, second, audit(source="clean.lock")), remarks=(UNUSED,))
 
 
 def strictly(some: Report) -> Report:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gradcompat.model.report import Report
-from tests.renderers.reports import advised, audit, entry, everything, record, rendered, report
+from tests.renderers.reports import advised, audit, entry, everything, partly_suppressed, record, rendered, report
 
 
 def document(some: Report) -> dict[str, Any]:
@@ -29,6 +29,7 @@ def problem(text: str) -> object:
     "some",
     [
         everything(),
+        partly_suppressed(),
         report(exit_status=0),
         report(audit(advised(record(), entry("a/b@c\u202e", "1 2\x1b")), source="a b\\c:\n")),
     ],

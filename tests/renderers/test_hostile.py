@@ -6,6 +6,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
@@ -14,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gradcompat.model.environment import Location, Skipped
-from gradcompat.model.report import Report
+from gradcompat.model.report import Remark, Report, Suppression
 from gradcompat.renderers.registry import RENDERERS
 from tests.renderers.reports import advised, audit, entry, record, rendered, report
 
@@ -47,7 +48,12 @@ def hostile(name: str, version: str, path: str) -> Report:
         advised(record("GC-0003"), entry(name, None, path=path), status="conditional"),
     ]
     gap = Skipped(what=name, reason=version, location=Location(path=path, line=3))
-    return report(audit(*found, source=path, skipped=(gap,)))
+    where = Location(path=path, line=4)
+    why = Suppression(kind="waiver", reason=name, location=where, until=version)
+    aside = replace(advised(record("GC-0004"), entry(name, version, path=path)), suppressed=why)
+    some = replace(audit(*found, source=path, skipped=(gap,)), suppressed=(aside,))
+    remark = Remark(kind="unused-waiver", level="warning", text=f"unused waiver of {name}", location=where)
+    return replace(report(some), remarks=(remark,), show_suppressed=True)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -89,7 +95,7 @@ def _html(text: str) -> None:
 
 def _github(text: str) -> None:
     lines = text.splitlines()
-    assert len(lines) == 2
+    assert len(lines) == 3
     for line in lines:
         head, data = line[2:].split("::", 1)
         assert [part.split("=")[0] for part in head.partition(" ")[2].split(",")] in (
@@ -108,14 +114,17 @@ def _markdown(text: str) -> None:
 
 
 def _junit(text: str) -> None:
-    (suite,) = ElementTree.fromstring(text)  # noqa: S314  # our own text
-    assert [case.tag for case in suite] == ["testcase"] * 4
+    suite, remark = ElementTree.fromstring(text)  # noqa: S314  # our own text
+    assert [case.tag for case in suite] == ["testcase"] * 5
+    assert [case.tag for case in remark] == ["testcase"]
 
 
 def _sarif(text: str) -> None:
     (run,) = json.loads(text)["runs"]
-    (result,) = run["results"]
+    result, aside = run["results"]
     assert "](" not in result["message"]["text"]
+    assert "](" not in run["invocations"][0]["toolConfigurationNotifications"][0]["message"]["text"]
+    assert len(aside["suppressions"]) == 1
     uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
     assert uri.isascii()
     assert not set(uri) & set(' "<>\\^`{|}')

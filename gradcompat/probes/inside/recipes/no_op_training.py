@@ -3,9 +3,14 @@
 An update may be there and still be lost: in bfloat16 a small one is rounded away, an optimizer that was made before the
 model was copied holds weights that nobody uses, a loss may stand on a detached output. The control is the gradient in
 float64: it reaches every trainable tensor.
+
+With an adapter the rest of the model is frozen, and its embeddings hand on a gradient all the same, as checkpointing
+asks for. Whoever freezes the adapter then gets no error. ``reference`` loads a second adapter beside the one that the
+optimizer has, as evaluation against an older one does.
 """
 
 import copy
+import tempfile
 
 from ..comparing import flat
 from ..skipping import Skip
@@ -14,20 +19,29 @@ _VISIBLE = 1e-6  # a gradient below that is none that a step has to show
 
 
 def measure(parameters, device, seed):
-    """``optimizer``, ``frozen``, ``dtype``, ``rate``; ``plant`` breaks the run on purpose, as its values say."""
+    """``optimizer``, ``frozen`` or ``adapter``, ``dtype``, ``rate``; ``plant`` breaks the run as its values say."""
     import torch
 
     torch.manual_seed(seed)
     dtype = getattr(torch, parameters.get("dtype", "float32"))
     frozen = parameters.get("frozen", "nothing")
     plant = parameters.get("plant", "nothing")
-    model = _model().to(device=device, dtype=dtype)
-    _freeze(model, frozen)
+    adapter = parameters.get("adapter", "none")
+    model = _model()
+    if adapter == "none":
+        _freeze(model, frozen)
+    else:
+        model = _adapted(model)
+    model = model.to(device=device, dtype=dtype)
     ids = torch.randint(0, 16, (8,), generator=torch.Generator().manual_seed(seed + 1)).to(device)
     gradients = _reference(model, ids)
 
     trained = copy.deepcopy(model) if plant == "stale_optimizer" else model
     optimizer = _optimizer(parameters, [weight for weight in trained.parameters() if weight.requires_grad], plant)
+    if adapter == "reference":
+        folder = tempfile.mkdtemp(dir=".")
+        model.save_pretrained(folder)
+        model.load_adapter(folder, adapter_name="reference")
     before = {name: weight.detach().clone() for name, weight in model.named_parameters()}
     error = ""
     try:
@@ -47,7 +61,7 @@ def measure(parameters, device, seed):
         "error": error,
         "control_share": len(reached) / len(gradients),
     }
-    if frozen != "nothing":
+    if frozen != "nothing" or adapter != "none":
         values["frozen_moved"] = sum(bool(moved[name].any()) for name in moved if name not in gradients)
     return values
 
@@ -77,6 +91,14 @@ def _freeze(model, frozen):
             weight.requires_grad_(not name.startswith("embedding"))
         elif frozen == "all_but_head":
             weight.requires_grad_(name.startswith("head"))
+
+
+def _adapted(model):
+    from peft import LoraConfig, get_peft_model
+
+    model.embedding.register_forward_hook(lambda *given: given[-1].requires_grad_())
+    # Zeros, as an adapter starts with, would leave half of it without a gradient at the first step.
+    return get_peft_model(model, LoraConfig(r=4, target_modules=["middle"], init_lora_weights=False))
 
 
 def _loss(model, ids, detached=False):

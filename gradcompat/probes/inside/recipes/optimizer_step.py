@@ -6,6 +6,9 @@ state that is loaded after the model went to another memory format, may lie othe
 The implementations for speed (fused, foreach, capturable, eight bits) are other code than the plain loop, and what one
 of them forgets shows in the weights alone. The gradients are given, so that no model and no loss are in the way. The
 control is plain SGD with the same gradients. Sparse gradients are not measured.
+
+``stable_adamw`` is the one of pytorch-optimizer: AdamW that divides its rate, tensor by tensor, by how much the
+gradient exceeds what its second moment expects.
 """
 
 import inspect
@@ -73,6 +76,8 @@ def _laid(tensor, layout):
 def _made(name, variant, parameters, weights):
     if name in _OF_TORCH:
         return _of_torch(name, variant, parameters, weights)
+    if name == "stable_adamw":
+        return _of_pytorch_optimizer(variant, parameters, weights)
     import bitsandbytes
 
     if parameters.get("implementation", "default") != "default":
@@ -127,6 +132,25 @@ def _of_torch(name, variant, parameters, weights):
     return _OnCopies(optimizer, weights) if plant == "on_copies" else optimizer
 
 
+def _of_pytorch_optimizer(variant, parameters, weights):
+    import pytorch_optimizer
+
+    maker = getattr(pytorch_optimizer, "StableAdamW", None)
+    if maker is None:
+        raise Skip("this release of pytorch-optimizer has no StableAdamW")
+    if variant not in ("plain", "weight_decay"):
+        raise Skip("stable_adamw has no variant `%s`" % variant)
+    options = {"lr": _RATE, "weight_decay": _decay(variant)}
+    implementation = parameters.get("implementation", "default")
+    if implementation not in ("default", "for_loop", "foreach"):
+        raise Skip("stable_adamw has no implementation `%s`" % implementation)
+    if implementation != "default":
+        if "foreach" not in inspect.signature(maker).parameters:
+            raise Skip("this release of pytorch-optimizer has one implementation of StableAdamW")
+        options["foreach"] = implementation == "foreach"
+    return maker(weights, **options)
+
+
 class _OnCopies:
     """Wrong on purpose, as kernels were that asked for contiguous memory: the step lands in a copy of such weights."""
 
@@ -175,6 +199,20 @@ def _adamw(start, gradients, variant):
     return _adam(start, gradients, variant, coupled=False)
 
 
+def _stable_adamw(start, gradients, variant):
+    weight = start.double()
+    mean = square = 0.0 * weight
+    for number, step in enumerate(gradients, 1):
+        gradient = step.double()
+        keep, keep_square = [beta * (1 - beta ** (number - 1)) / (1 - beta**number) for beta in (0.9, 0.99)]
+        mean = keep * mean + (1 - keep) * gradient
+        square = keep_square * square + (1 - keep_square) * gradient**2
+        excess = (gradient**2 / square.clamp(min=1e-16)).mean().sqrt()
+        rate = _RATE / max(1.0, float(excess))
+        weight = weight * (1 - rate * _decay(variant)) - rate * mean / (square.sqrt() + 1e-8)
+    return weight - start.double()
+
+
 def _adagrad(start, gradients, variant):
     weight = start.double()
     total = 0.0 * weight
@@ -220,6 +258,7 @@ def _decay(variant):
 
 _REFERENCES = {
     "sgd": _sgd, "adam": _adam, "adamw": _adamw, "adagrad": _adagrad, "rmsprop": _rmsprop, "lion": _lion,
+    "stable_adamw": _stable_adamw,
 }  # fmt: skip
 _OF_TORCH = {"sgd": "SGD", "adam": "Adam", "adamw": "AdamW", "adagrad": "Adagrad", "rmsprop": "RMSprop"}
 _OF_BITSANDBYTES = {
@@ -228,4 +267,4 @@ _OF_BITSANDBYTES = {
     "adamw_32bit": "AdamW32bit",
     "adamw_8bit": "AdamW8bit",
 }
-_KINDS = {**{name: name for name in _OF_TORCH}, **{name: name.split("_")[0] for name in _OF_BITSANDBYTES}}
+_KINDS = {**{name: name for name in _REFERENCES}, **{name: name.split("_")[0] for name in _OF_BITSANDBYTES}}

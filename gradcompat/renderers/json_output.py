@@ -1,0 +1,27 @@
+"""JSON as it is written for people and programs alike: readable, and harmless in a terminal or the log of a CI job."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+# As characters, a terminal or an editor obeys them; as escapes of JSON they are the same string. The second alternative
+# is the sign that begins a command of a CI runner anywhere in a line.
+_OBEYED = re.compile(r"[^\n -~]|(?<=#)#")
+
+
+def json_output(data: Any) -> str:
+    r"""The data as text with a line end; letters of all languages stay as they are.
+
+    >>> json_output({"name": "Gr\u00f6\u00dfe \u202e ##[error]"})
+    '{\n "name": "Gr\u00f6\u00dfe \\u202e #\\u0023[error]"\n}\n'
+    """
+    return _OBEYED.sub(_spelled, json.dumps(data, ensure_ascii=False, indent=1)) + "\n"
+
+
+def _spelled(match: re.Match[str]) -> str:
+    char = match[0]
+    if char == "#":
+        return "\\u0023"
+    return char if char.isprintable() else json.dumps(char)[1:-1]

@@ -1,0 +1,45 @@
+"""A record in parts, each a title and its sentences: what every way to show a record is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gradcompat.model.issue import Issue
+from gradcompat.phrases import condition
+from gradcompat.renderers.text import BASIS, remedy_text
+
+REFERENCES = "References"  # what was measured stands before them
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A title and what stands below it, a sentence or a clause each."""
+
+    title: str
+    lines: tuple[str, ...]
+
+
+def kind(issue: Issue) -> str:
+    """``error, silent, loss-scale``."""
+    level = "informational" if issue.informational else issue.level
+    return f"{level}, {'silent' if issue.silent else 'loud'}, {', '.join(issue.categories)}"
+
+
+def known(issue: Issue) -> str:
+    """How its ranges are known: ``measured by running releases; torch <2.5.0: stated in release notes``."""
+    bounds = (f"{one.package} {one.versions}: {BASIS[one.basis]}" for one in issue.bounds)
+    return "; ".join((BASIS[issue.range_basis], *bounds))
+
+
+def parts(issue: Issue) -> tuple[Part, ...]:
+    """Everything but its summary, its details and what was measured; a part that has nothing to say is left out."""
+    combinations = [" and ".join(condition(term, full=True) for term in one.terms) for one in issue.affected]
+    bases = [issue.range_basis, *(f"{one.package} {one.versions}: {one.basis}" for one in issue.bounds)]
+    found = (
+        Part("Affected when", (combinations[0], *(f"or {one}" for one in combinations[1:]))),
+        Part("Shows as", issue.symptoms),
+        Part("What to do, in order", tuple(map(remedy_text, issue.remedies))),
+        Part(f"Evidence (ranges: {'; '.join(bases)})", issue.evidence),
+        Part(REFERENCES, tuple(f"{one.type.lower()}: {one.url}" for one in issue.references)),
+    )
+    return tuple(part for part in found if part.lines)

@@ -1,0 +1,218 @@
+"""The JSON of the commands is what the schemas say: no key more, and every key of a schema is met somewhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gradcompat
+from gradcompat.model.environment import Location
+from gradcompat.model.finding import Advice
+from gradcompat.model.issue import SettingRemedy
+from gradcompat.model.knowledge_source import KnowledgeSource
+from gradcompat.model.probe import Measurement, ProbeResult, ProbeSpec
+from gradcompat.model.report import Remark, Suppression
+from gradcompat.renderers import probe_json
+from tests.conftest import ROOT, Run
+from tests.renderers.reports import advised, audit, everything, record, rendered, report
+
+jsonschema = pytest.importorskip("jsonschema", reason="needs jsonschema, of the extra `dev`")
+
+FOLDER = Path(gradcompat.__file__).parent / "schemas"
+SCHEMAS: dict[str, dict[str, Any]] = {
+    path.stem: json.loads(path.read_bytes()) for path in sorted(FOLDER.glob("*.json"))
+}
+
+FILES = {
+    "requirements.txt": "torch==2.5.1\ntransformers==4.49.0\ntokenizers==0.15.2\ntrl>=0.15\nprivate @ file:///nowhere\n",
+    "newer.txt": "torch==2.5.1\ntransformers==99.0.0\n",
+    "old.txt": "transformers==4.49.0\naccelerate==0.20.0\n",
+    "train.yaml": (ROOT / "examples/llava-finetune/train.yaml").read_text("utf-8"),
+    "train.log": """\
+transformers==4.49.0
+gradient_accumulation_steps=8
+{'loss': 0.0, 'grad_norm': nan, 'learning_rate': 2e-05, 'epoch': 0.1}
+{'loss': 0.0, 'grad_norm': nan, 'learning_rate': 2e-05, 'epoch': 0.2}
+ImportError: cannot import name 'load_metric' from 'datasets'
+Traceback (most recent call last):
+  File "train.py", line 1, in <module>
+RuntimeError: something that nobody knows
+""",
+    "ruled-out.txt": "datasets==2.10.0\n",
+    "empty.log": "",
+    "marked.txt": "-r nowhere.txt\ntransformers==4.49.0 ; python_version >= '3.9'\n",
+    "apart.txt": "torch==2.5.1\ntorchvision==0.19.1\ntransformers==4.49.0\ntokenizers==0.15.2\n",
+    "inspect.json": json.dumps(
+        {
+            "version": "1",
+            "pip_version": "25.0",
+            "installed": [
+                {"metadata": {"metadata_version": "2.1", "name": "transformers", "version": "4.49.0"}},
+            ],
+            "environment": {
+                "implementation_name": "cpython",
+                "python_full_version": "3.11.9",
+                "python_version": "3.11",
+                "sys_platform": "linux",
+            },
+        }
+    ),
+    "project/pyproject.toml": (ROOT / "examples/llava-finetune/pyproject.toml").read_text("utf-8"),
+    "project/uv.lock": (ROOT / "examples/llava-finetune/uv.lock").read_text("utf-8"),
+    "project/train.yaml": (ROOT / "examples/llava-finetune/train.yaml").read_text("utf-8"),
+}
+
+# What is run; the first word says of which schema the output is.
+RUNS = (
+    "check requirements.txt --context train.yaml",
+    "check requirements.txt --context train.yaml --all --strict",
+    "check newer.txt missing.lock",
+    "check .",
+    "check marked.txt --context train.yaml",
+    "inspect marked.txt",
+    "inspect inspect.json",
+    "inspect requirements.txt",
+    "inspect newer.txt train.yaml --set host.cuda=12.4",
+    "plan requirements.txt --context train.yaml --offline",
+    "plan newer.txt old.txt --offline",
+    "plan old.txt --context train.yaml --offline --keep transformers",
+    "plan project marked.txt --offline --fail-on warning",
+    "plan apart.txt --offline --strict",
+    "plan requirements.txt --context train.yaml --offline --keep transformers --fail-on warning",
+    "probe GC-0004",
+    "diagnose train.log ruled-out.txt",
+    "diagnose train.log requirements.txt train.yaml",
+    "diagnose train.log empty.log",
+)
+
+# No run without torch shows a verdict or a waiver, so a report that is made by hand does.
+_WAIVED = replace(
+    advised(record()),
+    suppressed=Suppression(
+        kind="waiver", reason="measured", location=Location(path="gradcompat.toml", line=3), until="2027-01-01"
+    ),
+)
+_FETCHED = KnowledgeSource(
+    kind="update",
+    name="https://knowledge.example/1",
+    records=1,
+    digest="0",
+    date="2026-11-20",
+    updated="2026-11-21T10:00:00Z",
+    age=1,
+    expires="2027-01-01T00:00:00Z",
+)
+_REMARK = Remark(kind="unused-waiver", level="warning", text="nothing", location=Location(path="a.toml", line=1))
+_MEASURED = ProbeResult(
+    measurement=Measurement(
+        spec=ProbeSpec(name="accumulation_equivalence", parameters={"model": "llava"}),
+        state="measured",
+        values={"ratio": 4.0, "steps": 2, "seen": True, "norm": "nan", "none": None},
+        packages={"torch": "2.13.0"},
+        python="3.11.7",
+        output="a line",
+    ),
+    outcome="reproduced",
+    reason="the loss is 4 times as large",
+    issues=("GC-0001",),
+    references=("https://example.org/1",),
+)
+_SETTING = replace(
+    advised(record()),
+    probed=(_MEASURED,),
+    advice=Advice(
+        remedy=SettingRemedy(key="training.gradient_accumulation_steps", value=1),
+        clears=True,
+        target=None,
+        introduces=("GC-0002",),
+        location=Location(path="train.yaml", line=3),
+        line="gradient_accumulation_steps: 1",
+    ),
+)
+MADE = {
+    "check": (
+        rendered(everything(), "json"),
+        rendered(report(audit(_SETTING)), "json"),
+        rendered(
+            replace(report(replace(audit(), suppressed=(_WAIVED,))), sources=(_FETCHED,), remarks=(_REMARK,)), "json"
+        ),
+    ),
+    "probe": (json.dumps(probe_json.data([_MEASURED], 1)),),
+}
+
+# Keys that none of these outputs has anything for; each is of the type of another key of its object.
+UNSEEN = {
+    "check": {"package.forks"},
+    "diagnose": {
+        *(".ruled_out", "ruled_out.issue", "ruled_out.sentence", "ruled_out.title", "skipped.line"),
+        *("source.age", "source.expires", "source.updated"),
+    },
+    "inspect": {"package.forks"},
+    "plan": {"change.because", "plan.introduced", "plan.tolerated", "verified.notes"},
+}
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_a_schema_is_one(name: str) -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMAS[name])
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_what_is_printed_is_of_the_schema_and_the_schema_of_it(run: Run, tmp_path: Path, name: str) -> None:
+    for file, text in FILES.items():
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_text(text, "utf-8")
+    schema = SCHEMAS[name]
+    validator = jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker())
+    printed = [run(*command.split(), "--format", "json").out for command in RUNS if command.split()[0] == name]
+    met: set[str] = set()
+    for text in (*printed, *MADE.get(name, ())):
+        data = json.loads(text)
+        assert [f"{error.json_path}: {error.message}" for error in validator.iter_errors(data)] == []
+        for key, named in keys(schema, data, schema):
+            assert named, f"the schema does not name {key}"
+            met.add(key)
+    assert {key for key, _ in all_keys(schema)} - met == UNSEEN.get(name, set())
+
+
+def keys(schema: dict[str, Any], data: Any, root: dict[str, Any]) -> Iterator[tuple[str, bool]]:
+    """The description of each key that has a value; and of each key that the schema does not name, the key itself."""
+    shapes = list(branches(schema, data, root))
+    named = {key: one for shape in shapes for key, one in shape.get("properties", {}).items()}
+    if isinstance(data, list):
+        for one in data:
+            yield from keys(next(shape["items"] for shape in shapes if "items" in shape), one, root)
+    elif isinstance(data, dict) and named:
+        for key, value in data.items():
+            if key not in named:
+                yield key, False
+            elif value not in (None, [], {}, ""):
+                yield path_of(named[key], root), True
+                yield from keys(named[key], value, root)
+
+
+def branches(schema: dict[str, Any], data: Any, root: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The schema, and those of its alternatives that the data are of, without references."""
+    if "$ref" in schema:
+        yield from branches(root["$defs"][schema["$ref"].rpartition("/")[2]], data, root)
+        return
+    yield schema
+    for one in (*schema.get("oneOf", ()), *schema.get("anyOf", ())):
+        if jsonschema.Draft202012Validator({**one, "$defs": root["$defs"]}).is_valid(data):
+            yield from branches(one, data, root)
+
+
+def path_of(wanted: dict[str, Any], root: dict[str, Any]) -> str:
+    """``finding.id``: the object of the schema, and its key."""
+    return next(path for path, one in all_keys(root) if one is wanted)
+
+
+def all_keys(root: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, one in (("", root), *root.get("$defs", {}).items(), *(("", one) for one in root.get("oneOf", ()))):
+        for key, described in one.get("properties", {}).items():
+            yield f"{name}.{key}", described
