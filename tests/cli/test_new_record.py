@@ -58,8 +58,8 @@ def test_all_from_options(run: Run, tmp_path: Path) -> None:
     outcome = run("knowledge", "new", str(path), *OPTIONS)
     assert (outcome.status, " ".join(outcome.out.split())) == (
         0,
-        f"GC-0002 is written behind the last record of {path} no problems; left to do: look at the examples, which were "
-        f"made from bounds and conditions; `gradcompat knowledge compile {path}`",
+        f"GC-0002 is written behind the last record of {path} no problems; left to do: look at the examples, which "
+        f"were made from bounds and conditions; `gradcompat knowledge compile {path}`",
     )
     new = checked(path, before)
     assert (new.id, new.level, new.silent, new.symptoms) == ("GC-0002", "error", True, [])
