@@ -11,6 +11,8 @@ anything. A comment in the line before a block says what is special about it; pa
 * ``network``, ``probe``: run under these markers of pytest alone
 * ``as FILE``: the block is this file
 * ``files FOLDER``, ``file PATH FILE``: these of the repository lie in the working folder from here on
+* ``there PROGRAM=N``: the program runs a command on another machine; here one takes its place that leaves N words out
+  and runs the rest
 * ``in PATH WORD …``: that file of the repository runs or checks it; it has these words, or names the page
 
 There is no other block: :func:`blocks` raises for what nothing would look at.
@@ -27,7 +29,7 @@ from typing import Literal
 from markdown_it import MarkdownIt
 
 SHELL = ("sh", "bash", "shell", "console", "shell-session", "zsh")
-KEYS = ("status", "network", "probe", "as", "files", "file", "in")
+KEYS = ("status", "network", "probe", "as", "files", "file", "there", "in")
 
 Role = Literal["commands", "python", "file", "output", "elsewhere"]
 

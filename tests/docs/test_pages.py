@@ -76,6 +76,11 @@ def prepare(block: Block, folder: Path) -> None:
     if "file" in block.marks:
         source, name = block.marks["file"]
         shutil.copy(ROOT / source, folder / name)
+    for program, left_out in (one.split("=") for one in block.marks.get("there", ())):
+        stand_in = folder / "bin" / program
+        stand_in.parent.mkdir(exist_ok=True)
+        stand_in.write_text(f'#!/bin/sh\nshift {left_out}\nexec "$@"\n')
+        stand_in.chmod(0o755)
 
 
 def run(block: Block, page: str, folder: Path, available: frozenset[str]) -> str:
@@ -122,7 +127,7 @@ def environment(folder: Path, available: frozenset[str]) -> dict[str, str]:
         kept["PIP_NO_INDEX"] = "1"
     return {
         **kept,
-        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+        "PATH": os.pathsep.join([str(folder / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]),
         "COLUMNS": "100",
         "PYTHONIOENCODING": "utf-8",
         "GRADCOMPAT_CACHE": str(folder / ".cache"),
