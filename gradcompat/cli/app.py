@@ -197,6 +197,14 @@ def check(
             help="An earlier report (--output json=FILE): what it has does not count again.",
         ),
     ] = None,
+    diff: Annotated[
+        str | None,
+        typer.Option(
+            "--diff",
+            metavar="BASE",
+            help="A git revision: only what has come since this branch left it counts. Nothing is checked out.",
+        ),
+    ] = None,
     show_suppressed: Annotated[
         bool | None,
         typer.Option(
@@ -204,14 +212,6 @@ def check(
             show_default=False,
             help="List what is waived or was there before; or leave it out of SARIF, JUnit and HTML, too, as an upload "
             "to GitHub needs it.",
-        ),
-    ] = None,
-    diff: Annotated[
-        str | None,
-        typer.Option(
-            "--diff",
-            metavar="BASE",
-            help="A git revision: only what has come since this branch left it counts. Nothing is checked out.",
         ),
     ] = None,
 ) -> None:
