@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -38,5 +37,9 @@ def stored_path(folder: Path, project_url: str | None) -> Path:
 
     What a project asks for is kept apart: a strange project that is checked once must not say what all others know.
     """
-    name = _USER if project_url is None else hashlib.sha256(project_url.encode("utf-8", "replace")).hexdigest()[:16]
+    name = _USER
+    if project_url is not None:
+        import hashlib  # loads OpenSSL, which a check without such a project does not need
+
+        name = hashlib.sha256(project_url.encode("utf-8", "replace")).hexdigest()[:16]
     return folder / "knowledge" / f"{name}.signed"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -145,6 +144,8 @@ def joined(base: KnowledgeBase, own: KnowledgeBase, source: KnowledgeSource) -> 
     Raises:
         KnowledgeError: if an id is taken.
     """
+    import hashlib  # loads OpenSSL, which a check without records of somebody's own does not need
+
     taken = {record["id"] for record in base.records}
     for record in own.records:
         if record["id"] in taken:
