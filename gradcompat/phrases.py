@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from gradcompat.model.environment import Package, Setting, SettingValue
 from gradcompat.model.issue import (
+    CodeRemedy,
+    InstallRemedy,
     ModelTerm,
     PackageAbsentTerm,
     PackageTerm,
     PlatformTerm,
     PythonTerm,
+    Remedy,
+    SettingRemedy,
     SettingTerm,
     SymbolTerm,
     Term,
+    VersionRemedy,
     VirtualTerm,
 )
 from gradcompat.versions import ALL, VersionSet
@@ -110,3 +115,15 @@ def condition(term: Term, *, full: bool = False) -> str:
 def versions_text(versions: VersionSet) -> str:
     """A set of versions with "or" between its parts."""
     return str(versions).replace(" || ", " or ")
+
+
+def remedy_text(remedy: Remedy, *, with_note: bool = True) -> str:
+    """A remedy as the record has it, in one clause."""
+    match remedy:
+        case VersionRemedy(kind=kind, package=package, versions=versions, note=note):
+            text = f"{kind} {package} to {versions_text(versions)}"
+        case SettingRemedy(key=key, value=value, note=note):
+            text = f"set {key} to {value_text(value)}"
+        case CodeRemedy(text=text) | InstallRemedy(text=text):
+            note = None
+    return f"{text} ({note})" if note and with_note else text

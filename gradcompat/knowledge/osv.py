@@ -34,7 +34,7 @@ from gradcompat.model.issue import (
     VirtualTerm,
 )
 from gradcompat.model.release import Catalogue, Release
-from gradcompat.phrases import condition, value_text, versions_text
+from gradcompat.phrases import condition, remedy_text
 from gradcompat.truth import Truth
 from gradcompat.versions import BELOW, VersionSet, any_of, locate
 
@@ -182,7 +182,7 @@ def _details(issue: Issue) -> str:
         parts.append("Nothing is raised: the run goes on, wrong.")
     parts.append(_bullets("Affected when", [_combination_text(one) for one in issue.affected]))
     if issue.remedies:
-        parts.append(_bullets("What to do, in order", [_remedy_text(one) for one in issue.remedies]))
+        parts.append(_bullets("What to do, in order", [remedy_text(one) for one in issue.remedies]))
     return "\n\n".join(parts)
 
 
@@ -210,7 +210,7 @@ def _specific(issue: Issue, base: KnowledgeBase) -> dict[str, Any]:
         "combinations": [
             {"text": _combination_text(one), "terms": [_term(term) for term in one.terms]} for one in issue.affected
         ],
-        "remedies": [{"text": _remedy_text(one), **_remedy(one)} for one in issue.remedies],
+        "remedies": [{"text": remedy_text(one), **_remedy(one)} for one in issue.remedies],
         "range_basis": issue.range_basis,
         "bounds": [{"package": one.package, "bound": str(one.versions), "basis": one.basis} for one in issue.bounds],
         # Up to where releases were looked at: of newer ones, a range without end is an assumption.
@@ -255,14 +255,3 @@ def _remedy(remedy: Remedy) -> dict[str, Any]:
             return {"kind": "code"}
         case InstallRemedy():
             return {"kind": "install"}
-
-
-def _remedy_text(remedy: Remedy) -> str:
-    match remedy:
-        case VersionRemedy(kind=kind, package=package, versions=versions, note=note):
-            text = f"{kind} {package} to {versions_text(versions)}"
-        case SettingRemedy(key=key, value=value, note=note):
-            text = f"set {key} to {value_text(value)}"
-        case CodeRemedy(text=text) | InstallRemedy(text=text):
-            note = None
-    return f"{text} ({note})" if note else text

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gradcompat.model.issue import Issue
-from gradcompat.phrases import condition
-from gradcompat.renderers.text import BASIS, remedy_text
+from gradcompat.phrases import condition, remedy_text
+from gradcompat.renderers.text import BASIS
 
 REFERENCES = "References"  # what was measured stands before them
 

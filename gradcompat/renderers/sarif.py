@@ -15,10 +15,10 @@ from gradcompat import __version__
 from gradcompat.model.environment import Location, Package
 from gradcompat.model.issue import Issue
 from gradcompat.model.report import LineEdit, Report
+from gradcompat.phrases import remedy_text
 from gradcompat.renderers.json_output import json_output
 from gradcompat.renderers.places import Places
 from gradcompat.renderers.results import Result, fix, gap_text, gaps, message, paragraphs, plain, results, suppression
-from gradcompat.renderers.text import remedy_text
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _SEVERITY = {"error": "error", "warning": "warning", "note": "recommendation"}

@@ -7,9 +7,9 @@ from typing import TextIO
 
 from gradcompat.model.environment import Location, Package, Skipped
 from gradcompat.model.finding import Advice, Finding
-from gradcompat.model.issue import LEVELS, CodeRemedy, InstallRemedy, Remedy, SettingRemedy, VersionRemedy
+from gradcompat.model.issue import LEVELS, CodeRemedy, InstallRemedy, VersionRemedy
 from gradcompat.model.report import Advised, Audit, Newer, Report
-from gradcompat.phrases import counted, entry_text, joined, move_text, value_text, versions_text
+from gradcompat.phrases import counted, entry_text, joined, move_text, remedy_text
 from gradcompat.renderers.probe_text import ran
 from gradcompat.renderers.sources_text import sources_text
 from gradcompat.renderers.suppressed_text import counts_text, remark_text, suppression_text
@@ -350,18 +350,6 @@ def advice_text(advice: Advice) -> str:
     if advice.introduces:
         return f"{text}; that brings {', '.join(advice.introduces)} instead"
     return text
-
-
-def remedy_text(remedy: Remedy, *, with_note: bool = True) -> str:
-    """A remedy as the record has it, in one clause."""
-    match remedy:
-        case VersionRemedy(kind=kind, package=package, versions=versions, note=note):
-            text = f"{kind} {package} to {versions_text(versions)}"
-        case SettingRemedy(key=key, value=value, note=note):
-            text = f"set {key} to {value_text(value)}"
-        case CodeRemedy(text=text) | InstallRemedy(text=text):
-            note = None
-    return f"{text} ({note})" if note and with_note else text
 
 
 def _questions(findings: list[Finding], columns: int, out: TextIO) -> None:

@@ -8,9 +8,9 @@ from typing import Literal
 from urllib.parse import quote
 
 from gradcompat.model.environment import Package
+from gradcompat.phrases import remedy_text
 from gradcompat.renderers.places import Places
 from gradcompat.renderers.results import Result, State, fix, plain, reason, suppression
-from gradcompat.renderers.text import remedy_text
 
 Status = Literal["affected", "not_affected", "under_investigation"]
 
