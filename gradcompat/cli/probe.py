@@ -121,18 +121,8 @@ def measured(
         parameters = dict(spec.parameters)
         if processes is not None and "processes" in recipe.parameters:
             parameters["processes"] = processes
-        jobs.append(
-            Job(
-                spec=ProbeSpec(name=spec.name, parameters=parameters),
-                recipe=recipe.module,
-                device=device,
-                devices=recipe.devices,
-                seed=seed,
-                seconds=seconds if seconds is not None else recipe.seconds,
-                environment=recipe.environment,
-                alone=recipe.alone,
-            )
-        )
+        asked_for = ProbeSpec(name=spec.name, parameters=parameters)
+        jobs.append(Job.of(asked_for, recipe, device=device, seed=seed, seconds=seconds))
     count = 0
 
     def tell(measurement: Measurement) -> None:

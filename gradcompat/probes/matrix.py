@@ -233,20 +233,7 @@ def measured(task: Task) -> tuple[Row, ...]:
         layers = tuple(layer(task.base, laid, Path(task.cache), task.origin) for laid in task.layers)
     except NoLayer as error:
         return _skipped(task, error.message)
-    jobs = [
-        Job(
-            spec=spec,
-            recipe=recipe.module,
-            device=task.device,
-            devices=recipe.devices,
-            seed=task.seed,
-            seconds=recipe.seconds,
-            environment=recipe.environment,
-            alone=recipe.alone,
-        )
-        for spec in task.specs
-        for recipe in [recipe_of(spec)]
-    ]
+    jobs = [Job.of(spec, recipe_of(spec), device=task.device, seed=task.seed) for spec in task.specs]
     interpreter = Interpreter(path=task.base.interpreter, layers=layers, bytecode=True)
     found = run(jobs, interpreter)
     return tuple(_row(task, one) for one in found if not _hangs_on_the_day(task, one))

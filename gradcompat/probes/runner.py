@@ -25,6 +25,7 @@ from typing import Any
 
 from gradcompat.errors import ProbeUnavailable
 from gradcompat.model.probe import Measurement, ProbeSpec
+from gradcompat.recipes.recipe import Recipe
 
 _WORKER = Path(__file__).parent / "inside" / "worker.py"
 _POLL_SECONDS = 0.02
@@ -93,6 +94,22 @@ class Job:
     seconds: float = 120.0
     environment: Mapping[str, str] | None = None
     alone: bool = False
+
+    @classmethod
+    def of(
+        cls, spec: ProbeSpec, recipe: Recipe, *, device: str = "cpu", seed: int = 0, seconds: float | None = None
+    ) -> Job:
+        """The job that the recipe of a probe describes; it may take its own time where ``seconds`` is None."""
+        return cls(
+            spec=spec,
+            recipe=recipe.module,
+            device=device,
+            devices=recipe.devices,
+            seed=seed,
+            seconds=recipe.seconds if seconds is None else seconds,
+            environment=recipe.environment,
+            alone=recipe.alone,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,6 @@ before its own; without the package of a recipe its cases are skipped.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,17 +13,11 @@ import pytest
 from packaging.specifiers import SpecifierSet
 
 from gradcompat.model.probe import Measurement, ParameterValue, ProbeSpec
-from gradcompat.probes.runner import Interpreter, Job, run
 from gradcompat.recipes.judging import judge, wrong_values
 from gradcompat.recipes.table import recipe_of
+from tests.probes.really import LAYERS, NEEDS_TORCH, ran
 
-INTERPRETER = os.environ.get("GRADCOMPAT_PROBE_PYTHON", "")
-LAYERS = tuple(Path(folder) for folder in os.environ.get("GRADCOMPAT_PROBE_LAYERS", "").split(os.pathsep) if folder)
-
-pytestmark = [
-    pytest.mark.probe,
-    pytest.mark.skipif(not INTERPRETER, reason="GRADCOMPAT_PROBE_PYTHON names no interpreter with torch"),
-]
+pytestmark = NEEDS_TORCH
 
 EVERYWHERE = ">=0"
 # What is run, the value that shows the defect, the package that has it, and the releases in which it has to show.
@@ -42,20 +35,9 @@ CASES: tuple[tuple[str, Mapping[str, ParameterValue], str, str, str], ...] = (
 SPECS = tuple(ProbeSpec(name=name, parameters=parameters) for name, parameters, _, _, _ in CASES)
 
 
-def _measured(specs: tuple[ProbeSpec, ...], *first: Path) -> Mapping[str, Measurement]:
-    """All of them, in one process as far as it lives."""
-    jobs = [
-        Job(spec=spec, recipe=recipe.module, devices=recipe.devices, seconds=recipe.seconds, alone=recipe.alone)
-        for spec in specs
-        for recipe in [recipe_of(spec)]
-    ]
-    found = run(jobs, Interpreter(path=Path(INTERPRETER), layers=(*first, *LAYERS)))
-    return {str(one.spec): one for one in found}
-
-
 @pytest.fixture(scope="module")
 def measured() -> Mapping[str, Measurement]:
-    return _measured(SPECS)
+    return ran(SPECS)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +66,7 @@ def test_bitsandbytes_that_needs_a_gpu_is_skipped(tmp_path: Path) -> None:
     folder = tmp_path / "bitsandbytes-0.45.5.dist-info"
     folder.mkdir()
     (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: bitsandbytes\nVersion: 0.45.5\n", "utf-8")
-    measurement = _measured((spec,), tmp_path)[str(spec)]
+    measurement = ran((spec,), (tmp_path, *LAYERS))[str(spec)]
     if not SpecifierSet("<5").contains(measurement.packages.get("transformers", "5"), prereleases=True):
         pytest.skip("it was written for a transformers that takes this release of bitsandbytes")
     assert (measurement.state, measurement.reason) == (

@@ -6,24 +6,17 @@ Which releases those are, is up to whoever runs it: ``GRADCOMPAT_PROBE_PYTHON`` 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 from packaging.specifiers import SpecifierSet
 
 from gradcompat.model.probe import Measurement, ParameterValue, ProbeSpec
-from gradcompat.probes.runner import Interpreter, Job, run
 from gradcompat.recipes.judging import judge
 from gradcompat.recipes.table import recipe_of
+from tests.probes.really import NEEDS_TORCH, ran
 
-INTERPRETER = os.environ.get("GRADCOMPAT_PROBE_PYTHON", "")
-
-pytestmark = [
-    pytest.mark.probe,
-    pytest.mark.skipif(not INTERPRETER, reason="GRADCOMPAT_PROBE_PYTHON names no interpreter with torch"),
-]
+pytestmark = NEEDS_TORCH
 
 EVERYWHERE = ""
 NOWHERE = "<0"
@@ -50,13 +43,7 @@ SPECS = tuple(ProbeSpec(name=name, parameters=parameters) for name, parameters, 
 @pytest.fixture(scope="module")
 def measured() -> Mapping[str, Measurement]:
     """All of them in one process."""
-    layers = tuple(Path(folder) for folder in os.environ.get("GRADCOMPAT_PROBE_LAYERS", "").split(os.pathsep) if folder)
-    jobs = []
-    for spec in SPECS:
-        recipe = recipe_of(spec)
-        jobs.append(Job(spec=spec, recipe=recipe.module, devices=recipe.devices, seconds=recipe.seconds))
-    found = run(jobs, Interpreter(path=Path(INTERPRETER), layers=layers))
-    return {str(one.spec): one for one in found}
+    return ran(SPECS)
 
 
 @pytest.mark.parametrize(

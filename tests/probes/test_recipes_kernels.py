@@ -6,7 +6,6 @@ Which releases those are, is up to whoever runs it: ``GRADCOMPAT_PROBE_PYTHON`` 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,17 +13,11 @@ import pytest
 from packaging.specifiers import SpecifierSet
 
 from gradcompat.model.probe import Measurement, ParameterValue, ProbeSpec
-from gradcompat.probes.runner import Interpreter, Job, run
 from gradcompat.recipes.judging import judge, wrong_values
 from gradcompat.recipes.table import recipe_of
+from tests.probes.really import LAYERS, NEEDS_TORCH, ran
 
-INTERPRETER = os.environ.get("GRADCOMPAT_PROBE_PYTHON", "")
-LAYERS = tuple(Path(folder) for folder in os.environ.get("GRADCOMPAT_PROBE_LAYERS", "").split(os.pathsep) if folder)
-
-pytestmark = [
-    pytest.mark.probe,
-    pytest.mark.skipif(not INTERPRETER, reason="GRADCOMPAT_PROBE_PYTHON names no interpreter with torch"),
-]
+pytestmark = NEEDS_TORCH
 
 EVERYWHERE: Mapping[str, str] = {}
 NOWHERE = {"torch": "<0"}
@@ -62,28 +55,10 @@ CASES: tuple[tuple[str, Mapping[str, ParameterValue], Mapping[str, str]], ...] =
 SPECS = tuple(ProbeSpec(name=name, parameters=parameters) for name, parameters, _ in CASES)
 
 
-def ran(specs: tuple[ProbeSpec, ...], layers: tuple[Path, ...]) -> Mapping[str, Measurement]:
-    jobs = []
-    for spec in specs:
-        recipe = recipe_of(spec)
-        jobs.append(
-            Job(
-                spec=spec,
-                recipe=recipe.module,
-                devices=recipe.devices,
-                seconds=recipe.seconds,
-                environment=recipe.environment,
-                alone=recipe.alone,
-            )
-        )
-    found = run(jobs, Interpreter(path=Path(INTERPRETER), layers=layers))
-    return {str(one.spec): one for one in found}
-
-
 @pytest.fixture(scope="module")
 def measured() -> Mapping[str, Measurement]:
     """All of them, in one process as far as each leaves it as it was."""
-    return ran(SPECS, LAYERS)
+    return ran(SPECS)
 
 
 @pytest.mark.parametrize(

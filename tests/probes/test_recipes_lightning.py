@@ -6,7 +6,6 @@ Which releases those are, is up to whoever runs it: ``GRADCOMPAT_PROBE_PYTHON`` 
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,12 +15,10 @@ from packaging.version import Version
 
 from gradcompat.model.probe import Measurement, ParameterValue, ProbeSpec
 from gradcompat.probes.inside import lightnings
-from gradcompat.probes.runner import Interpreter, Job, run
 from gradcompat.recipes.judging import judge
 from gradcompat.recipes.table import recipe_of
 from gradcompat.versions import VersionSet
-
-INTERPRETER = os.environ.get("GRADCOMPAT_PROBE_PYTHON", "")
+from tests.probes.really import SKIPPED_WITHOUT, ran
 
 EVERYWHERE = "*"
 
@@ -49,17 +46,11 @@ SPECS = tuple(ProbeSpec(name=name, parameters=parameters) for name, parameters, 
 @pytest.fixture(scope="module")
 def measured() -> Mapping[str, Measurement]:
     """All of them in one process."""
-    layers = tuple(Path(folder) for folder in os.environ.get("GRADCOMPAT_PROBE_LAYERS", "").split(os.pathsep) if folder)
-    jobs = []
-    for spec in SPECS:
-        recipe = recipe_of(spec)
-        jobs.append(Job(spec=spec, recipe=recipe.module, devices=recipe.devices, seconds=recipe.seconds))
-    found = run(jobs, Interpreter(path=Path(INTERPRETER), layers=layers))
-    return {str(one.spec): one for one in found}
+    return ran(SPECS)
 
 
 @pytest.mark.probe
-@pytest.mark.skipif(not INTERPRETER, reason="GRADCOMPAT_PROBE_PYTHON names no interpreter with torch")
+@SKIPPED_WITHOUT
 @pytest.mark.parametrize(
     ("spec", "where"), [(spec, where) for spec, (_, _, where) in zip(SPECS, CASES, strict=True)], ids=str
 )

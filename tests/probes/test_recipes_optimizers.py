@@ -6,25 +6,18 @@ before its own; one of them has pytorch-optimizer, which does not tell its versi
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from importlib.metadata import distributions
-from pathlib import Path
 
 import pytest
 from packaging.specifiers import SpecifierSet
 
 from gradcompat.model.probe import ParameterValue, ProbeSpec
-from gradcompat.probes.runner import Interpreter, Job, run
 from gradcompat.recipes.judging import judge, wrong_values
 from gradcompat.recipes.table import recipe_of
+from tests.probes.really import LAYERS, NEEDS_TORCH, ran
 
-INTERPRETER = os.environ.get("GRADCOMPAT_PROBE_PYTHON", "")
-
-pytestmark = [
-    pytest.mark.probe,
-    pytest.mark.skipif(not INTERPRETER, reason="GRADCOMPAT_PROBE_PYTHON names no interpreter with torch"),
-]
+pytestmark = NEEDS_TORCH
 
 FIRST_WITH_FOREACH = ">=3.10.0,<3.11.0"
 NOWHERE = "<0"
@@ -41,14 +34,13 @@ NOWHERE = "<0"
     ids=["default", "decay", "foreach", "for_loop"],
 )
 def test_stable_adamw_loses_its_first_steps_in_3_10_alone(parameters: Mapping[str, ParameterValue], where: str) -> None:
-    layers = [folder for folder in os.environ.get("GRADCOMPAT_PROBE_LAYERS", "").split(os.pathsep) if folder]
-    versions = [one.version for one in distributions(name="pytorch-optimizer", path=layers)] if layers else []
+    folders = list(map(str, LAYERS))
+    versions = [one.version for one in distributions(name="pytorch-optimizer", path=folders)] if folders else []
     if not versions:
         pytest.skip("no folder of GRADCOMPAT_PROBE_LAYERS has pytorch-optimizer")
     spec = ProbeSpec(name="optimizer_step", parameters={"optimizer": "stable_adamw", **parameters})
     recipe = recipe_of(spec)
-    job = Job(spec=spec, recipe=recipe.module, devices=recipe.devices, seconds=recipe.seconds)
-    (measurement,) = run([job], Interpreter(path=Path(INTERPRETER), layers=tuple(map(Path, layers))))
+    (measurement,) = ran((spec,)).values()
     outcome, reason = judge(recipe, measurement)
     if outcome == "skipped":
         pytest.skip(reason)

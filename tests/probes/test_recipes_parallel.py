@@ -19,6 +19,7 @@ from gradcompat.model.probe import Measurement, Outcome, ParameterValue, ProbeSp
 from gradcompat.probes.runner import Interpreter, Job, run
 from gradcompat.recipes.judging import judge, wrong_values
 from gradcompat.recipes.table import recipe_of
+from tests.probes.really import ran
 
 Parameters = Mapping[str, ParameterValue]
 
@@ -81,13 +82,10 @@ OF_RELEASES: tuple[tuple[str, Parameters, str, tuple[str, ...]], ...] = (
 
 def measured(name: str, parameters: Parameters) -> tuple[Measurement, Outcome, str]:
     spec = ProbeSpec(name=name, parameters=parameters)
-    recipe = recipe_of(spec)
-    job = Job(spec=spec, recipe=recipe.module, devices=recipe.devices, seconds=recipe.seconds, alone=recipe.alone)
-    layers = tuple(Path(folder) for folder in os.environ.get("GRADCOMPAT_PROBE_LAYERS", "").split(os.pathsep) if folder)
-    (measurement,) = run([job], Interpreter(path=Path(os.environ["GRADCOMPAT_PROBE_PYTHON"]), layers=layers))
+    (measurement,) = ran((spec,)).values()
     if measurement.state == "skipped":
         pytest.skip(measurement.reason)
-    return measurement, *judge(recipe, measurement)
+    return measurement, *judge(recipe_of(spec), measurement)
 
 
 @pytest.mark.probe

@@ -115,19 +115,8 @@ def measured() -> Mapping[str, Measurement]:
 
 
 def _run(wanted: list[tuple[str, Parameters]], *layers: Path) -> tuple[Measurement, ...]:
-    jobs = []
-    for name, parameters in wanted:
-        spec = ProbeSpec(name=name, parameters=parameters)
-        recipe = recipe_of(spec)
-        jobs.append(
-            Job(
-                spec=spec,
-                recipe=recipe.module,
-                seconds=recipe.seconds,
-                environment=recipe.environment,
-                alone=recipe.alone,
-            )
-        )
+    specs = [ProbeSpec(name=name, parameters=parameters) for name, parameters in wanted]
+    jobs = [Job.of(spec, recipe_of(spec)) for spec in specs]
     return run(jobs, Interpreter(path=Path(os.environ["GRADCOMPAT_PROBE_PYTHON"]), layers=layers))
 
 
