@@ -47,9 +47,9 @@ def catalogue_of(lookup: Lookup) -> Iterator[Catalogue]:
     if lookup.offline:
         yield Snapshot()
         return
-    from gradcompat.index.cache import cache_folder
     from gradcompat.index.client import PackageIndex
     from gradcompat.index.configuration import Arguments, configuration
+    from gradcompat.user_folders import cache_folder
 
     arguments = Arguments(
         index_url=lookup.index_url,

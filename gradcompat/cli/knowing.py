@@ -13,8 +13,9 @@ from typing import Any
 
 from gradcompat.cli.configuration import configuration
 from gradcompat.errors import KnowledgeError, UsageError
-from gradcompat.knowledge.folder import data_folder, stored_path
+from gradcompat.knowledge.folder import stored_path
 from gradcompat.knowledge.load import KnowledgeBase, load
+from gradcompat.user_folders import data_folder
 
 UPDATE_URL, UPDATE_KEY = "GRADCOMPAT_UPDATE_URL", "GRADCOMPAT_UPDATE_KEY"
 

@@ -305,7 +305,7 @@ def _held(name: str, beside: Sequence[str], catalogue: Catalogue) -> tuple[Relea
 
 
 def _default_cache() -> Path:
-    from gradcompat.index.cache import cache_folder
+    from gradcompat.user_folders import cache_folder
 
     found = cache_folder(os.environ, sys.platform)
     if found is None:

@@ -15,8 +15,9 @@ from typing import Any
 from gradcompat import __version__
 from gradcompat.cli.knowing import say
 from gradcompat.errors import IndexUnavailable, KnowledgeError, UsageError
-from gradcompat.index.cache import Cache, cache_folder
+from gradcompat.index.cache import Cache
 from gradcompat.knowledge.load import KnowledgeBase, joined, knowledge_from
+from gradcompat.user_folders import cache_folder
 
 MAX_FILE = 8 * 2**20
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")

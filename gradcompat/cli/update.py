@@ -19,7 +19,7 @@ from gradcompat.index.location import named
 from gradcompat.index.transport import Transport
 from gradcompat.knowledge.decompile import checked
 from gradcompat.knowledge.envelope import MAX_BYTES, Envelope, PublicKey, loads, public_key
-from gradcompat.knowledge.folder import data_folder, stored_path
+from gradcompat.knowledge.folder import stored_path
 from gradcompat.knowledge.installing import check_newer, check_times, install
 from gradcompat.knowledge.lint import own_problems
 from gradcompat.knowledge.load import KnowledgeBase, joined, knowledge_from, load
@@ -28,6 +28,7 @@ from gradcompat.knowledge.signing import verified
 from gradcompat.knowledge.stored import Stored, read_stored
 from gradcompat.phrases import counted
 from gradcompat.renderers.terminal import safe
+from gradcompat.user_folders import data_folder
 
 LIMITS = Limits(attempts=3)
 

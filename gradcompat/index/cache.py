@@ -23,29 +23,6 @@ _FORM = "index-1"
 _LARGEST = 64 * 1024 * 1024
 
 
-def cache_folder(environ: Mapping[str, str], platform: str) -> Path | None:
-    """Where this user's cache is; None where the environment does not say.
-
-    GRADCOMPAT_CACHE, if it is set; else what the platform has for that.
-
-    Args:
-        environ: variables of the environment.
-        platform: as ``sys.platform`` has it.
-    """
-    if environ.get("GRADCOMPAT_CACHE"):
-        return Path(environ["GRADCOMPAT_CACHE"])
-    if platform == "win32":
-        local, home = environ.get("LOCALAPPDATA"), environ.get("USERPROFILE")
-        folder = Path(local) if local else Path(home, "AppData", "Local") if home else None
-        return folder / "gradcompat" / "Cache" if folder is not None else None
-    stated, home = environ.get("XDG_CACHE_HOME", ""), environ.get("HOME")
-    if platform == "darwin":
-        return Path(home, "Library", "Caches", "gradcompat") if home else None
-    if os.path.isabs(stated):  # a relative one is to be ignored, says the specification
-        return Path(stated, "gradcompat")
-    return Path(home, ".cache", "gradcompat") if home else None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """What the cache has of one address.

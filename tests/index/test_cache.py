@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gradcompat.index.cache import Cache, cache_folder
+from gradcompat.index.cache import Cache
+from gradcompat.user_folders import cache_folder
 
 
 @pytest.mark.parametrize(

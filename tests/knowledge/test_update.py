@@ -17,10 +17,11 @@ from gradcompat import __version__
 from gradcompat.errors import KnowledgeError, UsageError
 from gradcompat.knowledge import stored
 from gradcompat.knowledge.envelope import PAYLOAD_TYPE, Envelope, PublicKey, Signature, loads, public_key, signed_bytes
-from gradcompat.knowledge.folder import data_folder, stored_path
+from gradcompat.knowledge.folder import stored_path
 from gradcompat.knowledge.payload import payload_bytes, read_payload, serial_at, serial_of
 from gradcompat.knowledge.signing import public_of, signed, verified
 from gradcompat.knowledge.stored import Stored, read_stored
+from gradcompat.user_folders import data_folder
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 PUBLIC = public_of(KEY)
