@@ -136,11 +136,7 @@ def gap_text(skipped: Skipped) -> str:
 
 
 def plain(text: str) -> str:
-    """The text without anything that a terminal or the log of a CI job would obey.
-
-    Runners obey ``##[…]``, ``##vso[…]`` and ``##teamcity[…]`` anywhere in a line, and ``::`` only at its start, where
-    no format has a name.
-    """
+    """The text as :func:`safe` has it, and no ``##`` at all: a format may put a bracket behind it."""
     return _COMMAND.sub("# ", safe(text))
 
 
