@@ -182,7 +182,7 @@ def counting(self):
     print(self.requests, "requests", file=sys.stderr)
     close(self)
 PackageIndex.close = counting
-from gradcompat.cli.app import main
+from gradcompat.cli.main import main
 sys.argv[0] = "gradcompat"
 main()
 """

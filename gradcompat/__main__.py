@@ -1,5 +1,5 @@
 """``python -m gradcompat``."""
 
-from gradcompat.cli.app import main
+from gradcompat.cli.main import main
 
 main()

@@ -6,11 +6,11 @@ import os
 from collections.abc import Mapping, Sequence
 from datetime import date
 
-from gradcompat.cli.auditing import Options, asked_for
-from gradcompat.cli.knowing import known_records
-from gradcompat.cli.options import ids_of
-from gradcompat.cli.reporting import report_on
-from gradcompat.cli.waivers import waivers_at, waiving
+from gradcompat.audit.auditor import Options, asked_for
+from gradcompat.database.open import known_records
+from gradcompat.cli.audit_options import ids_of
+from gradcompat.audit.report import report_on
+from gradcompat.suppression.waivers import waivers_at, waiving
 from gradcompat.model.environment import SettingValue
 from gradcompat.model.issue import Level
 from gradcompat.model.report import Report

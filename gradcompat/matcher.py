@@ -30,7 +30,7 @@ from gradcompat.model.issue import (
     VirtualTerm,
 )
 from gradcompat.names import normalise
-from gradcompat.phrases import condition, entry_text, joined, value_text, versions_text
+from gradcompat.messages import condition, entry_text, joined, value_text, versions_text
 from gradcompat.truth import Truth
 from gradcompat.versions import ALL, VersionSet, locate
 

@@ -189,7 +189,7 @@ source = { registry = "https://example.org/simple" }
 CHECK = """\
 import sys
 
-from gradcompat.cli.app import main
+from gradcompat.cli.main import main
 
 sys.argv = ["gradcompat", "check", "uv.lock", "--format", {form!r}]
 status = "returned"

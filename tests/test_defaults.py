@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from gradcompat.cli.auditing import Options, matched
+from gradcompat.audit.auditor import Options, matched
 from gradcompat.defaults import DEFAULTS, Default, defaults_of
 from gradcompat.knowledge.load import load
 from gradcompat.model.context import Context, Unset
 from gradcompat.model.environment import Environment, Location, Package, Setting, SettingValue
-from gradcompat.scanners.feeding import convert
+from gradcompat.scanners.key_mapping import convert
 from gradcompat.versions import VersionSet
 from gradcompat.vocabulary import KEYS
 from tests.building import environment, package

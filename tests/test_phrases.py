@@ -14,7 +14,7 @@ from gradcompat.model.issue import (
     Term,
     VirtualTerm,
 )
-from gradcompat.phrases import condition, entry_text, joined, value_text, versions_text
+from gradcompat.messages import condition, entry_text, joined, value_text, versions_text
 from gradcompat.versions import ALL, VersionSet
 from tests.building import compares, equals, package, versions
 

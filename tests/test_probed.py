@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 
-from gradcompat.cli.auditing import Options, exit_status
+from gradcompat.audit.auditor import Options, exit_status
 from gradcompat.knowledge.load import load
 from gradcompat.model.finding import Finding
 from gradcompat.model.probe import Measurement, Outcome, ProbeResult, ProbeSpec

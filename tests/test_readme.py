@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from gradcompat.cli.app import app
+from gradcompat.cli.main import app
 from gradcompat.scanners.registry import SCANNERS
 from gradcompat.sources.registry import READERS
 from tests.conftest import ROOT, Run

@@ -19,7 +19,7 @@ from gradcompat.knowledge.schema import Record
 from gradcompat.matcher import match
 from gradcompat.model.environment import Environment, Location, Package, Setting
 from gradcompat.model.issue import Issue, VersionRemedy
-from gradcompat.phrases import entry_text
+from gradcompat.messages import entry_text
 from tests.building import NAMES
 
 SCENARIOS = sorted((Path(__file__).parent / "scenarios").glob("*.toml"))

@@ -7,8 +7,8 @@ from typing import Any
 
 import typer.main
 
-from gradcompat.cli.app import app
-from gradcompat.cli.help import Command, Group, Section
+from gradcompat.cli.main import app
+from gradcompat.cli.manual import Command, Group, Section
 from gradcompat.renderers.record_markdown import prose
 
 
@@ -20,7 +20,7 @@ def commands() -> Iterator[tuple[Command | Group, typer.Context]]:
 
 def _below(command: Any, context: typer.Context) -> Iterator[tuple[Command | Group, typer.Context]]:
     if not isinstance(command, (Command, Group)):
-        raise TypeError(f"`{context.command_path}` is not of gradcompat.cli.help")
+        raise TypeError(f"`{context.command_path}` is not of gradcompat.cli.manual")
     yield command, context
     if isinstance(command, Group):
         for name, one in command.commands.items():

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Literal
 
-from gradcompat.cli.knowing import say
+from gradcompat.database.open import say
 from gradcompat.errors import KnowledgeError
 from gradcompat.knowledge.envelope import public_key
 from gradcompat.knowledge.load import KnowledgeBase, joined, knowledge_from

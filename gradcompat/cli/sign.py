@@ -13,13 +13,13 @@ from pathlib import Path
 from packaging.version import InvalidVersion, Version
 
 from gradcompat import __version__
-from gradcompat.cli.own_records import compiled_places
+from gradcompat.database.private import compiled_places
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.envelope import MAX_BYTES
 from gradcompat.knowledge.load import COMPILED, load
 from gradcompat.knowledge.payload import LARGEST_SERIAL, moment_text, payload_bytes, serial_at, serial_of
 from gradcompat.knowledge.signing import new_private_key, private_key, public_of, signed
-from gradcompat.phrases import counted
+from gradcompat.messages import counted
 
 
 def run_key(path: str, *, new: bool) -> int:

@@ -10,8 +10,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from gradcompat.cli.configuration import configuration
-from gradcompat.cli.knowing import UPDATE_KEY, UPDATE_URL
+from gradcompat.config.schema import configuration
+from gradcompat.database.open import UPDATE_KEY, UPDATE_URL
 from gradcompat.errors import KnowledgeError, UsageError
 from gradcompat.index.credentials import Credentials
 from gradcompat.index.limits import Limits
@@ -26,7 +26,7 @@ from gradcompat.knowledge.load import KnowledgeBase, joined, knowledge_from, loa
 from gradcompat.knowledge.payload import Payload, moment_text, read_payload
 from gradcompat.knowledge.signing import verified
 from gradcompat.knowledge.stored import Stored, read_stored
-from gradcompat.phrases import counted
+from gradcompat.messages import counted
 from gradcompat.renderers.terminal import safe
 from gradcompat.user_folders import data_folder
 

@@ -18,7 +18,7 @@ from gradcompat.model.diagnosis import Diagnosis, Observation, RuledOut, Seen
 from gradcompat.model.environment import Environment, Location, SettingValue
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import CodeRemedy, InstallRemedy, Issue, PackageTerm, SettingRemedy, VersionRemedy
-from gradcompat.phrases import entry_text, joined, value_text, versions_text
+from gradcompat.messages import entry_text, joined, value_text, versions_text
 from gradcompat.truth import Truth
 from gradcompat.versions import ALL, locate
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from packaging.version import Version
 
 from gradcompat.errors import IndexUnavailable
-from gradcompat.index.answers import Answers
+from gradcompat.index.memo_cache import Answers
 from gradcompat.index.cache import Cache, Entry
 from gradcompat.index.credentials import Credential
 from gradcompat.index.filenames import first_word

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from gradcompat.index.moments import moment
+from gradcompat.index.timestamps import moment
 from gradcompat.index.settings import Origin, Places, Settings, StatedIndex, index_url, read_settings
 
 _SECTIONS = ("global", "install")

@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from gradcompat.index.moments import moment
+from gradcompat.index.timestamps import moment
 from gradcompat.index.settings import Origin, Places, Settings, StatedIndex, Strategy, index_url
 from gradcompat.index.uv_files import Table, find_files
 from gradcompat.names import normalise

@@ -34,7 +34,7 @@ from gradcompat.model.issue import (
     VirtualTerm,
 )
 from gradcompat.model.release import Catalogue, Release
-from gradcompat.phrases import condition, remedy_text
+from gradcompat.messages import condition, remedy_text
 from gradcompat.truth import Truth
 from gradcompat.versions import BELOW, VersionSet, any_of, locate
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from gradcompat.model.issue import Issue, PackageTerm
 from gradcompat.model.plan import Change, ChangeKind
-from gradcompat.phrases import condition, counted, joined
+from gradcompat.messages import condition, counted, joined
 from gradcompat.planner.cost import rebuilt, versions
 from gradcompat.planner.families import RELEASED_WITH_TORCH, new_interface, relatives
 from gradcompat.planner.judging import Assignment, Judge

@@ -18,7 +18,7 @@ from gradcompat.matcher import Names
 from gradcompat.model.environment import Environment
 from gradcompat.model.issue import Issue
 from gradcompat.model.release import Catalogue
-from gradcompat.phrases import joined
+from gradcompat.messages import joined
 from gradcompat.planner.families import RELEASED_WITH_TORCH
 from gradcompat.planner.judging import Judge
 from gradcompat.planner.request import Request

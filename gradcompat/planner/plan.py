@@ -15,9 +15,9 @@ from gradcompat.model.finding import Finding
 from gradcompat.model.issue import Issue
 from gradcompat.model.plan import Alternative, CodeChange, Plan, SettingChange, Verified
 from gradcompat.model.release import Catalogue
-from gradcompat.phrases import counted
+from gradcompat.messages import counted
 from gradcompat.planner.alternatives import alternatives
-from gradcompat.planner.core import core, partial
+from gradcompat.planner.conflict_core import core, partial
 from gradcompat.planner.cost import in_words, versions
 from gradcompat.planner.explain import (
     changes_of,

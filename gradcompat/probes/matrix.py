@@ -22,8 +22,8 @@ from pathlib import Path
 
 from gradcompat.model.probe import Cell, Measurement, ProbeSpec, Row
 from gradcompat.model.release import Catalogue, Release
-from gradcompat.probes.companions import companions, fits
-from gradcompat.probes.layers import CONFIGURED, Base, Laid, NoLayer, Origin, layer
+from gradcompat.probes.dependency_selection import companions, fits
+from gradcompat.probes.overlay_environments import CONFIGURED, Base, Laid, NoLayer, Origin, layer
 from gradcompat.probes.runner import Interpreter, Job, run
 from gradcompat.recipes.recipe import Recipe
 from gradcompat.recipes.table import needed, recipe_of

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TextIO
 
 from gradcompat.model.plan import Alternative, Change, CodeChange, Plan, Planned, PlanReport, SettingChange
-from gradcompat.phrases import counted, move_text, value_text
+from gradcompat.messages import counted, move_text, value_text
 from gradcompat.renderers.terminal import safe, skipped_text, width, wrapped
 
 _LABEL = 10

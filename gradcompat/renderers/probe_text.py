@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from gradcompat.model.probe import ProbeResult
-from gradcompat.phrases import counted
+from gradcompat.messages import counted
 from gradcompat.renderers.terminal import width, wrapped
 
 _SIGNS = {"reproduced": "x", "not_reproduced": "o", "inconclusive": "?", "skipped": "-"}

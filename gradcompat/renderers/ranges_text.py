@@ -6,7 +6,7 @@ from typing import TextIO
 
 from gradcompat.model.issue import IssueProbe
 from gradcompat.model.ranges import Ranges
-from gradcompat.phrases import counted
+from gradcompat.messages import counted
 from gradcompat.renderers.terminal import width, wrapped
 
 

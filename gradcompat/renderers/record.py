@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gradcompat.model.issue import Issue
-from gradcompat.phrases import condition, remedy_text
+from gradcompat.messages import condition, remedy_text
 from gradcompat.renderers.text import BASIS
 
 REFERENCES = "References"  # what was measured stands before them

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from gradcompat.model.environment import Location, Package, Skipped
 from gradcompat.model.issue import LEVELS, VersionRemedy
 from gradcompat.model.report import Advised, Audit, Remark, Report
-from gradcompat.phrases import counted, entry_text, joined
+from gradcompat.messages import counted, entry_text, joined
 from gradcompat.renderers.places import Places
 from gradcompat.renderers.probe_text import ran
 from gradcompat.renderers.sources_text import sources_text

@@ -15,7 +15,7 @@ from gradcompat import __version__
 from gradcompat.model.environment import Location, Package
 from gradcompat.model.issue import Issue
 from gradcompat.model.report import LineEdit, Report
-from gradcompat.phrases import remedy_text
+from gradcompat.messages import remedy_text
 from gradcompat.renderers.json_output import json_output
 from gradcompat.renderers.places import Places
 from gradcompat.renderers.results import Result, fix, gap_text, gaps, message, paragraphs, plain, results, suppression

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradcompat.model.knowledge_source import KnowledgeSource
-from gradcompat.phrases import counted, joined
+from gradcompat.messages import counted, joined
 from gradcompat.renderers.terminal import safe
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gradcompat.model.knowledge_state import KnowledgeState, PackageState
-from gradcompat.phrases import counted
+from gradcompat.messages import counted
 
 
 @dataclass(frozen=True, slots=True)

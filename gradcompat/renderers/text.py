@@ -9,7 +9,7 @@ from gradcompat.model.environment import Location, Package, Skipped
 from gradcompat.model.finding import Advice, Finding
 from gradcompat.model.issue import LEVELS, CodeRemedy, InstallRemedy, VersionRemedy
 from gradcompat.model.report import Advised, Audit, Newer, Report
-from gradcompat.phrases import counted, entry_text, joined, move_text, remedy_text
+from gradcompat.messages import counted, entry_text, joined, move_text, remedy_text
 from gradcompat.renderers.probe_text import ran
 from gradcompat.renderers.sources_text import sources_text
 from gradcompat.renderers.suppressed_text import counts_text, remark_text, suppression_text

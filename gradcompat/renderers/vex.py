@@ -8,7 +8,7 @@ from typing import Literal
 from urllib.parse import quote
 
 from gradcompat.model.environment import Package
-from gradcompat.phrases import remedy_text
+from gradcompat.messages import remedy_text
 from gradcompat.renderers.places import Places
 from gradcompat.renderers.results import Result, State, fix, plain, reason, suppression
 

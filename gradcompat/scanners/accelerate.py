@@ -11,7 +11,7 @@ from gradcompat.model.context import Context
 from gradcompat.model.environment import SettingValue
 from gradcompat.scanners import training_arguments
 from gradcompat.scanners.configs import read_config
-from gradcompat.scanners.feeding import Feed, Feeds
+from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.scanners.nested import stated
 
 # `NO` without quotes is YAML's false.

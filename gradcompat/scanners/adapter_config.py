@@ -10,7 +10,7 @@ from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Setting
 from gradcompat.scanners.configs import read_config, run_of
-from gradcompat.scanners.feeding import Feed, Feeds
+from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.scanners.nested import stated
 
 _METHODS = (

@@ -11,7 +11,7 @@ from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners import training_arguments
 from gradcompat.scanners.configs import read_config, run_of, settings_of
-from gradcompat.scanners.feeding import Feed, Feeds
+from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.scanners.training_arguments import ATTENTION, FSDP_CONFIG, OPTIMIZER
 
 _LIGER = Feed("training.use_liger_kernel", {"true": True}, only=True)

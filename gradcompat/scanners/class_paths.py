@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradcompat.scanners.feeding import Feed
+from gradcompat.scanners.key_mapping import Feed
 
 _OPTIMIZERS = {
     ("torch", "torch.optim"): (

@@ -11,7 +11,7 @@ from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.scanners.code_calls import Known, known
 from gradcompat.scanners.code_names import UNKNOWN, Names, Scope
 from gradcompat.scanners.code_walk import text
-from gradcompat.scanners.feeding import fed
+from gradcompat.scanners.key_mapping import fed
 from gradcompat.scanners.training_arguments import expanded, settled
 
 # Where a node stands in the file.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from gradcompat.model.environment import SettingValue
 from gradcompat.scanners import deepspeed, lightning_cli, training_arguments
-from gradcompat.scanners.feeding import Feed, Feeds
+from gradcompat.scanners.key_mapping import Feed, Feeds
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from gradcompat.scanners import code_calls
 from gradcompat.scanners.code_arguments import Argument, Place
 from gradcompat.scanners.code_assignments import EMBEDDINGS, assigned, defined, frozen_in_loop, special_tokens
 from gradcompat.scanners.code_calls import KNOWN_METHODS, KNOWN_OF_TYPE, OPTIMIZER_ARGUMENTS, known
-from gradcompat.scanners.code_conclusions import HOOKS, conclude
+from gradcompat.scanners.program_inference import HOOKS, conclude
 from gradcompat.scanners.code_findings import Called, Findings
 from gradcompat.scanners.code_models import is_model, loaded, makes_model, named
 from gradcompat.scanners.code_names import UNKNOWN, Imported, Names, Scope

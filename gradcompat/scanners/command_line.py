@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from gradcompat.formats.shell import HOLE
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.scanners import axolotl, lightning_cli, llamafactory, ms_swift, torchtune, training_arguments
-from gradcompat.scanners.feeding import Feed, Feeds, fed
+from gradcompat.scanners.key_mapping import Feed, Feeds, fed
 from gradcompat.scanners.launchers import Argument, Launch, is_lightning
 from gradcompat.scanners.model_names import architecture_of
 from gradcompat.scanners.training_arguments import expanded, settled

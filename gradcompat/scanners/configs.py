@@ -14,7 +14,7 @@ from gradcompat.formats import json_text, yaml_nodes
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting, Skipped
-from gradcompat.scanners.feeding import Feeds, fed
+from gradcompat.scanners.key_mapping import Feeds, fed
 from gradcompat.scanners.model_names import architecture_of
 from gradcompat.scanners.training_arguments import expanded, settled
 

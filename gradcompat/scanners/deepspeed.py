@@ -14,7 +14,7 @@ from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.scanners.configs import Config, Entry, read_config
-from gradcompat.scanners.feeding import Feed, Feeds
+from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.scanners.nested import stated
 
 # The engine builds these from its own kernels. Where others come from depends on offloading and on what is installed.

@@ -14,7 +14,7 @@ from gradcompat.model.context import Context
 from gradcompat.model.environment import SettingValue
 from gradcompat.scanners.class_paths import OPTIMIZER
 from gradcompat.scanners.configs import Config, read_config, run_of
-from gradcompat.scanners.feeding import Feed, Feeds
+from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.scanners.nested import stated
 
 _PRECISIONS: dict[str, SettingValue | None] = {

@@ -9,7 +9,7 @@ from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
 from gradcompat.scanners import training_arguments
 from gradcompat.scanners.configs import Config, read_config, run_of, settings_of
-from gradcompat.scanners.feeding import Feed, Feeds
+from gradcompat.scanners.key_mapping import Feed, Feeds
 
 FEEDS: Feeds = {
     **training_arguments.FEEDS,

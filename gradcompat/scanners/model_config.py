@@ -6,7 +6,7 @@ from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
 from gradcompat.scanners.configs import read_config
-from gradcompat.scanners.feeding import Feed, Feeds
+from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.scanners.nested import stated
 
 _DTYPE = Feed("model.torch_dtype")

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from gradcompat.model.environment import Setting, Skipped
 from gradcompat.scanners.configs import Config
-from gradcompat.scanners.feeding import Feeds, fed
+from gradcompat.scanners.key_mapping import Feeds, fed
 from gradcompat.scanners.training_arguments import settled
 
 _LONGEST = 1000  # characters of a value that somebody typed

@@ -17,7 +17,7 @@ from gradcompat.formats.json_text import Places, parse
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.scanners import code_syntax, python_code
-from gradcompat.scanners.feeding import Feeds
+from gradcompat.scanners.key_mapping import Feeds
 
 FEEDS: Feeds = python_code.FEEDS
 

@@ -21,7 +21,7 @@ from gradcompat.scanners.code_facts import read
 from gradcompat.scanners.code_names import Names
 from gradcompat.scanners.code_syntax import parse
 from gradcompat.scanners.code_unset import unset
-from gradcompat.scanners.feeding import Feed, Feeds
+from gradcompat.scanners.key_mapping import Feed, Feeds
 
 FEEDS: Feeds = {
     **code_calls.feeds(),

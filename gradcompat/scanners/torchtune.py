@@ -9,7 +9,7 @@ from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
 from gradcompat.scanners.class_paths import OPTIMIZER
 from gradcompat.scanners.configs import Entry, read_config, run_of
-from gradcompat.scanners.feeding import Feed, Feeds
+from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.scanners.nested import stated
 
 _ADAPTERS = ("lora", "qlora", "dora", "qdora")

@@ -9,7 +9,7 @@ from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
 from gradcompat.scanners.configs import read_config, settings_of
-from gradcompat.scanners.feeding import Feed, Feeds
+from gradcompat.scanners.key_mapping import Feed, Feeds
 
 FEEDS: Feeds = {"num_train_epochs": Feed("training.num_train_epochs")}
 

@@ -12,7 +12,7 @@ from typing import Any
 from gradcompat.errors import Malformed
 from gradcompat.formats import json_text
 from gradcompat.model.environment import Setting, SettingValue
-from gradcompat.scanners.feeding import Feed, Feeds
+from gradcompat.scanners.key_mapping import Feed, Feeds
 
 # In the words of transformers' OptimizerNames; a name that is not here says nothing about where it comes from.
 _LIBRARIES = {

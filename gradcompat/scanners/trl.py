@@ -8,7 +8,7 @@ from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners import training_arguments
 from gradcompat.scanners.configs import read_config, run_of, settings_of
-from gradcompat.scanners.feeding import Feeds
+from gradcompat.scanners.key_mapping import Feeds
 
 FEEDS: Feeds = training_arguments.FEEDS
 

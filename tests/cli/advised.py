@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gradcompat.cli.osv_api import Advisories
+from gradcompat.database.osv_api import Advisories
 from gradcompat.knowledge.compile import compile_records
 from gradcompat.knowledge.load import KnowledgeBase, knowledge_from
 from gradcompat.knowledge.records import read

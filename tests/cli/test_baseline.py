@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradcompat.cli.auditing import Options
-from gradcompat.cli.baseline import judging_by
+from gradcompat.audit.auditor import Options
+from gradcompat.suppression.baseline import judging_by
 from gradcompat.errors import UsageError
 from tests.cli.test_diff import ACCUMULATION, CONFIG, HEAD, LOCK, lock, told
 from tests.conftest import Outcome, Run

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gradcompat.cli.settings_in_log import settings_of
+from gradcompat.audit.logged_settings import settings_of
 from gradcompat.diagnosis.excerpts import Excerpt
 from tests.conftest import Run
 

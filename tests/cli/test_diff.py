@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from gradcompat.cli.earlier_files import Earlier, Wanted, lay_out
-from gradcompat.cli.revision import Commit
-from gradcompat.cli.revision import Repository as Read
+from gradcompat.suppression.revision_tree import Earlier, Wanted, lay_out
+from gradcompat.suppression.git import Commit
+from gradcompat.suppression.git import Repository as Read
 from gradcompat.errors import UsageError
 from tests.cli.repositories import ENVIRONMENT, Repository, repository
 from tests.conftest import Outcome, Run

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from gradcompat.cli.explain import _is_about
-from gradcompat.cli.explain import run as explain
+from gradcompat.cli.commands.explain import _is_about
+from gradcompat.cli.commands.explain import run as explain
 from gradcompat.knowledge.load import load
 from gradcompat.model.issue import ModelTerm, PackageTerm, PlatformTerm, PythonTerm, SymbolTerm, VirtualTerm
 from gradcompat.versions import ALL

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gradcompat.cli import fix
+from gradcompat.cli.commands import fix
 from gradcompat.edit.writing import FileEdit, write
 from gradcompat.errors import EditError
 from tests.cli.indexed import CONFIG, REQUIREMENTS, invoke, serve, wheel_name

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from gradcompat.cli.measure import specs_of
+from gradcompat.cli.commands.knowledge.measure import specs_of
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.load import load
 from gradcompat.knowledge.measured import read_rows
@@ -38,7 +38,7 @@ BY_NAME["toy"] = Recipe(
 )
 
 if __name__ == "__main__":
-    from gradcompat.cli.app import main
+    from gradcompat.cli.main import main
 
     main()
 """

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gradcompat.cli.osv_api import Advisories
+from gradcompat.database.osv_api import Advisories
 from tests.cli.advised import advisories
 
 TRANSFORMERS = {"name": "transformers", "ecosystem": "PyPI"}

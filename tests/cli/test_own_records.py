@@ -197,7 +197,7 @@ def test_many_files_in_many_processes(here: Path, run: Run) -> None:
 
 AGAIN = """\
 import sys
-from gradcompat.cli.app import main
+from gradcompat.cli.main import main
 sys.argv = ["gradcompat", "check", "requirements.txt", "--knowledge", "acme.yaml"]
 try:
     main()

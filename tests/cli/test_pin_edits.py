@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gradcompat.cli.pin_edits import with_edits
+from gradcompat.audit.pin_edits import with_edits
 from gradcompat.model.environment import Location, Package
 from gradcompat.model.finding import Advice, Finding
 from gradcompat.model.issue import VersionRemedy

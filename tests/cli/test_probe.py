@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from gradcompat.cli.app import app
+from gradcompat.cli.main import app
 from gradcompat.errors import ProbeUnavailable, UsageError
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the interpreter is a shell script")

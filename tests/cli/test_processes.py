@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from gradcompat.cli import auditing
-from gradcompat.cli.auditing import File, Options, audit_each
-from gradcompat.cli.processes import in_processes
+from gradcompat.audit import auditor as auditing
+from gradcompat.audit.auditor import File, Options, audit_each
+from gradcompat.audit.worker_pool import in_processes
 from gradcompat.errors import Malformed
 from gradcompat.knowledge.load import load
 from tests.cli.test_diff import CONFIG, HEAD, LOCK, lock

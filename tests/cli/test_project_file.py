@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gradcompat.cli.configuration import configuration
+from gradcompat.config.schema import configuration
 from gradcompat.errors import UsageError
 from tests.cli.waived import FACTS, LOCK, project, waiver
 from tests.conftest import Run

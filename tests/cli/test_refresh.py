@@ -37,7 +37,7 @@ BY_NAME["toy"] = Recipe(
 load.load.__defaults__ = (Path("compiled.json"),)
 
 if __name__ == "__main__":
-    from gradcompat.cli.app import main
+    from gradcompat.cli.main import main
 
     main()
 """

@@ -23,8 +23,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gradcompat.cli.osv_api import Advisories
-from gradcompat.cli.serve import MAX_BODY, SLOTS, Server, loopback
+from gradcompat.database.osv_api import Advisories
+from gradcompat.cli.commands.knowledge.serve import MAX_BODY, SLOTS, Server, loopback
 from gradcompat.errors import UsageError
 from gradcompat.versions import locate
 from tests.cli.advised import advisories
@@ -279,7 +279,7 @@ def test_a_long_version_is_read_once(some: Advisories) -> None:
     """It takes no longer where many records speak of the package."""
     version = "1.0+" + "a." * 200_000 + "a"
     body = json.dumps({"package": {"name": "transformers", "ecosystem": "PyPI"}, "version": version}).encode()
-    with mock.patch("gradcompat.cli.osv_api.locate", wraps=locate) as looked:
+    with mock.patch("gradcompat.database.osv_api.locate", wraps=locate) as looked:
         assert some.answer("POST", "/v1/query", body).status == 200
     assert looked.call_count == 1
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from gradcompat.cli.setting_aside import Judge, set_aside
+from gradcompat.suppression.apply import Judge, set_aside
 from gradcompat.model.report import Suppression
 from tests.renderers.reports import FOR_GOOD, KNOWN, WAIVER, advised, audit, entry, record
 

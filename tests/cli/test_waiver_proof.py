@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gradcompat.cli.waiver_proof import read_proof
+from gradcompat.suppression.waiver_evidence import read_proof
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.load import load
 from tests.cli.waived import FACTS, ID, project, waiver

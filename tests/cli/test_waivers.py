@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import gradcompat
-from gradcompat.cli.auditing import File, Options, audit
-from gradcompat.cli.reporting import report_on
-from gradcompat.cli.setting_aside import set_aside
-from gradcompat.cli.waivers import waivers_at, waiving
+from gradcompat.audit.auditor import File, Options, audit
+from gradcompat.audit.report import report_on
+from gradcompat.suppression.apply import set_aside
+from gradcompat.suppression.waivers import waivers_at, waiving
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.load import KnowledgeBase, load
 from gradcompat.model.report import Audit, Remark
@@ -297,7 +297,7 @@ def test_the_stage_asks_the_judges_in_order_and_leaves_the_rest(base: KnowledgeB
         asked.append("other")
         return judging(audits)
 
-    from gradcompat.cli.auditing import Asked
+    from gradcompat.audit.auditor import Asked
 
     sources: list[Any] = [File(Path("uv.lock"), "uv.lock")]
     report = report_on(Asked(sources, None, []), base, given, judging=[judging, other])

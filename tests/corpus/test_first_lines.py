@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gradcompat.cli.auditing import Asked, File, Options, audit
-from gradcompat.cli.planning import Wishes, work_on
+from gradcompat.audit.auditor import Asked, File, Options, audit
+from gradcompat.audit.planning import Wishes, work_on
 from gradcompat.index.snapshot import Snapshot
 from gradcompat.knowledge.load import load
 from gradcompat.renderers.plan_text import change_text, summary

@@ -11,8 +11,8 @@ import pytest
 from typer import Context
 from typer.testing import CliRunner
 
-from gradcompat.cli.app import app
-from gradcompat.cli.help import Command, Section, first_sentence, parted
+from gradcompat.cli.main import app
+from gradcompat.cli.manual import Command, Section, first_sentence, parted
 from tests.conftest import ROOT
 from tests.docs.blocks import blocks
 from tests.docs.test_pages import UNDERSTOOD, shell

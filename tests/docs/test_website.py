@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from gradcompat.cli.configuration import _KEYS
+from gradcompat.config.schema import _KEYS
 from gradcompat.knowledge.load import load
 from gradcompat.recipes.table import BY_NAME
 from tests.conftest import ROOT

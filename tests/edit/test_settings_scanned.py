@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gradcompat.cli.contexts import in_folder
+from gradcompat.audit.runs import in_folder
 from gradcompat.edit.settings import edit
 from gradcompat.model.environment import Setting
-from gradcompat.scanners.joining import join
+from gradcompat.scanners.run_assembly import join
 from gradcompat.scanners.reading import scan
 from tests.edit.changing import change, literal, other, outcome
 from tests.scanners.scanned import FIXTURES, fixture

@@ -17,7 +17,7 @@ from gradcompat.errors import UsageError
 from gradcompat.index.configuration import Arguments, Configuration, RequirementsLine, configuration
 from gradcompat.index.credentials import Credential
 from gradcompat.index.location import IndexLocation
-from gradcompat.index.moments import moment
+from gradcompat.index.timestamps import moment
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
 DEFAULT = f"index `{PYPI_SIMPLE_ENDPOINT}`, which is the default"

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from gradcompat.cli.app import knowledge
+from gradcompat.cli.main import knowledge
 from gradcompat.knowledge.lint import lint
 from gradcompat.knowledge.records import read
 from gradcompat.knowledge.schema import Record

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gradcompat.cli.knowledge_report import _RENDERERS
+from gradcompat.cli.commands.knowledge.report import _RENDERERS
 from gradcompat.knowledge.records import read
 from gradcompat.knowledge.state import state_of
 from gradcompat.model.knowledge_state import KnowledgeState, PackageState, Unchecked

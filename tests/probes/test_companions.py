@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from gradcompat.model.release import Release
-from gradcompat.probes.companions import Companions, companions, fits
+from gradcompat.probes.dependency_selection import Companions, companions, fits
 from tests.probes.toys import BASE, Table, release
 
 PYTHON = "".join(BASE.python.split(".")[:2])

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from gradcompat.errors import ProbeUnavailable
-from gradcompat.probes.layers import Laid, LayerFailed, Laying, NoLayer, Origin, describe, layer
+from gradcompat.probes.overlay_environments import Laid, LayerFailed, Laying, NoLayer, Origin, describe, layer
 from tests.index.serving import Reply, Server, anchor, serving
 from tests.probes.toys import BASE, Table, laid, release, source, wheel
 

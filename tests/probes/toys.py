@@ -13,7 +13,7 @@ from packaging.version import Version
 from gradcompat.errors import IndexUnavailable
 from gradcompat.model.probe import ProbeSpec
 from gradcompat.model.release import Release
-from gradcompat.probes.layers import Base
+from gradcompat.probes.overlay_environments import Base
 from gradcompat.recipes.recipe import Expectation, Recipe
 
 TOY_RECIPE = Recipe(

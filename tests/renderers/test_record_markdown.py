@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from gradcompat.cli.explain import matrices_of
+from gradcompat.cli.commands.explain import matrices_of
 from gradcompat.knowledge.load import issue_from, load
 from gradcompat.model.issue import Issue
 from gradcompat.renderers.record import parts

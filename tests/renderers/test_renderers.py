@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gradcompat.cli.auditing import Asked, Options, Source, Unreadable, audit_all, exit_status
+from gradcompat.audit.auditor import Asked, Options, Source, Unreadable, audit_all, exit_status
 from gradcompat.errors import UnsupportedFormatVersion
 from gradcompat.knowledge.compile import compile_records
 from gradcompat.knowledge.load import KnowledgeBase, knowledge_from

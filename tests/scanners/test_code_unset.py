@@ -12,7 +12,7 @@ from gradcompat.formats.document import Document
 from gradcompat.model.context import Context, Unset
 from gradcompat.model.environment import Location
 from gradcompat.scanners import notebook_code
-from gradcompat.scanners.joining import join
+from gradcompat.scanners.run_assembly import join
 from gradcompat.scanners.python_code import scan
 
 TRAINER = """\

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradcompat.cli.contexts import in_folder
+from gradcompat.audit.runs import in_folder
 from gradcompat.errors import Malformed, SourceError
 from gradcompat.formats import yaml_nodes
 from gradcompat.formats.document import Document, read_document
@@ -21,7 +21,7 @@ from gradcompat.model.environment import Location, SettingValue
 from gradcompat.scanners import hydra
 from gradcompat.scanners.hydra_composition import Folder, beside, compose
 from gradcompat.scanners.hydra_defaults import File, header_of
-from gradcompat.scanners.joining import join
+from gradcompat.scanners.run_assembly import join
 from gradcompat.scanners.reading import scan
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "hydra"

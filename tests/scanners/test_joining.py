@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gradcompat.cli.contexts import Contexts
+from gradcompat.audit.runs import Contexts
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting, SettingValue
-from gradcompat.scanners.joining import join
+from gradcompat.scanners.run_assembly import join
 
 
 def context(

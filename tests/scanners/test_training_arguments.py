@@ -8,7 +8,7 @@ import pytest
 
 from gradcompat.model.environment import Location, Setting, SettingValue
 from gradcompat.scanners import axolotl, llamafactory, ms_swift, trainer_state, training_args, training_arguments, trl
-from gradcompat.scanners.feeding import Feed, convert, fed
+from gradcompat.scanners.key_mapping import Feed, convert, fed
 from gradcompat.scanners.training_arguments import FEEDS, expanded, settled
 from gradcompat.vocabulary import KEYS
 

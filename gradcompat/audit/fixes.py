@@ -1,0 +1,115 @@
+"""What a check says to do about a finding: the line of the plan, made with the snapshot that ships with the package."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from gradcompat.audit.auditor import Matched, Options
+from gradcompat.audit.planning import Wishes, plan_of
+from gradcompat.audit.project_files import project_of
+from gradcompat.knowledge.load import KnowledgeBase
+from gradcompat.model.environment import Environment
+from gradcompat.model.finding import Advice, Finding, Status
+from gradcompat.model.issue import LEVELS, CodeRemedy, Issue, SettingRemedy, VersionRemedy
+from gradcompat.model.plan import Change, Plan, SettingChange
+from gradcompat.model.release import Catalogue
+from gradcompat.renderers.plan_text import moves_text
+from gradcompat.versions import VersionSet
+
+
+def first_lines(
+    environment: Environment,
+    found: Matched,
+    path: Path | None,
+    base: KnowledgeBase,
+    catalogue: Catalogue,
+    options: Options,
+) -> dict[tuple[str, Status], Advice]:
+    """Id of an issue and status of a finding → what the plan of the environment does; nothing for what the plan leaves.
+
+    What is affected below the level is left by the plan that the user would be given; its line is the one of a plan for
+    all levels.
+
+    Args:
+        environment: as it was read.
+        found: the runs and findings.
+        path: its file, beside which a project may say what it asks for.
+        base: the records.
+        catalogue: where releases are looked up; a check asks no network.
+        options: what counts.
+    """
+    project = project_of(environment, path)
+    lines: dict[tuple[str, Status], Advice] = {}
+    for asked in (options, replace(options, fail_on="note", strict=False)):
+        left = [one for one in found.findings if _key(one) not in lines and _counts(one, asked)]
+        if not any(one.issue.remedies for one in left):
+            continue
+        plan = plan_of(environment, found, project, base, catalogue, asked, Wishes(), alternatives=False)
+        if plan is not None:
+            lines.update((_key(one), advice) for one in left if (advice := _advice(one, plan)) is not None)
+        if asked.fail_on in ("note", None):
+            break
+    return lines
+
+
+def _key(finding: Finding) -> tuple[str, Status]:
+    return finding.issue.id, finding.status
+
+
+def _counts(finding: Finding, options: Options) -> bool:
+    """Is it one that a plan has to cure?"""
+    statuses = ("affected", "conditional") if options.strict else ("affected",)
+    least = LEVELS.index(options.fail_on or "note")
+    issue = finding.issue
+    return finding.status in statuses and not issue.informational and LEVELS.index(issue.level) >= least
+
+
+def _advice(finding: Finding, plan: Plan) -> Advice | None:
+    """The first thing in the plan that cures it, and what goes with that."""
+    issue = finding.issue
+    changes = [one for one in plan.changes if issue.id in one.cures]
+    if changes:
+        first = changes[0]
+        following = [one for one in plan.changes if not one.cures]
+        return Advice(
+            remedy=_version_remedy(first, issue),
+            clears=True,
+            current=first.version_from,
+            target=first.version_to,
+            package=first.package,
+            introduces=plan.introduced,
+            beside=tuple(moves_text([*changes, *following])[1:]),
+        )
+    setting = next((one for one in plan.settings if issue.id in one.cures), None)
+    if setting is not None:
+        return Advice(
+            remedy=_setting_remedy(setting, issue),
+            clears=True,
+            target=None,
+            introduces=plan.introduced,
+            location=setting.location,
+            line=setting.line,
+        )
+    code = next((one for one in plan.code if issue.id in one.cures), None)
+    return None if code is None else Advice(remedy=CodeRemedy(text=code.text), clears=False, target=None, introduces=())
+
+
+def _version_remedy(change: Change, issue: Issue) -> VersionRemedy:
+    """The record's own remedy where it advises the release."""
+    only = VersionSet.parse(f"=={change.version_to}")
+    remedies = (one for one in issue.remedies if isinstance(one, VersionRemedy) and one.kind == change.kind)
+    kind: Literal["upgrade", "downgrade"] = "downgrade" if change.kind == "downgrade" else "upgrade"
+    return next(
+        (one for one in remedies if only & one.versions),
+        VersionRemedy(kind=kind, package=change.package, versions=only),
+    )
+
+
+def _setting_remedy(change: SettingChange, issue: Issue) -> SettingRemedy:
+    return next(
+        one
+        for one in issue.remedies
+        if isinstance(one, SettingRemedy) and (one.key, one.value) == (change.key, change.value)
+    )

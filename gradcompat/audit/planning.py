@@ -1,0 +1,212 @@
+"""From targets to plans: reads each environment, matches it, and looks for the smallest change of each."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gradcompat.audit.auditor import (
+    Asked,
+    File,
+    Matched,
+    Options,
+    Source,
+    environment_of,
+    matched,
+    with_facts,
+)
+from gradcompat.audit.project_files import Project, project_of
+from gradcompat.planner.host_target import target_of
+from gradcompat.errors import SourceError
+from gradcompat.knowledge.load import KnowledgeBase
+from gradcompat.model.context import Context
+from gradcompat.model.environment import Environment, Location, Skipped
+from gradcompat.model.issue import Issue
+from gradcompat.model.plan import Alternative, Plan, Planned
+from gradcompat.model.release import Catalogue
+from gradcompat.names import normalise
+from gradcompat.planner.plan import plan
+from gradcompat.planner.request import Request
+from gradcompat.renderers.terminal import safe, skipped_text
+from gradcompat.sources.requires_dist import requires_dist
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What the user says of a plan beside the options of ``check``."""
+
+    keep: frozenset[str] = frozenset()
+    prereleases: bool = False
+
+    @classmethod
+    def of(cls, keep: Sequence[str], *, prereleases: bool) -> Wishes:
+        """From the command line."""
+        return cls(keep=frozenset(map(normalise, keep)), prereleases=prereleases)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """One environment with everything that ``plan`` and ``fix`` need of it.
+
+    Attributes:
+        source: as it was asked for.
+        environment: None if it could not be read; then ``planned`` says why.
+        found: the runs and findings.
+        project: what is asked for directly, and where.
+        planned: the plan, or why there is none.
+    """
+
+    source: Source
+    environment: Environment | None
+    found: Matched | None
+    project: Project
+    planned: Planned
+
+    @property
+    def incomplete(self) -> bool:
+        """Could something of it not be read? Then nothing is said of what was not found."""
+        return self.environment is None or bool(self.planned.skipped)
+
+    @property
+    def left(self) -> bool:
+        """Does its plan leave findings?"""
+        return self.planned.plan is not None and not self.planned.plan.complete
+
+
+def work_on(
+    asked: Asked, base: KnowledgeBase, catalogue: Catalogue, options: Options, wishes: Wishes
+) -> tuple[Work, ...]:
+    """Plan each environment that was asked for."""
+    shown = [source.source if isinstance(source, Environment) else source.shown for source in asked.sources]
+    runs = asked.contexts.of(shown) if asked.contexts is not None else [()] * len(shown)
+    return tuple(
+        _one(source, contexts, base, catalogue, options, wishes)
+        for source, contexts in zip(asked.sources, runs, strict=True)
+    )
+
+
+def exit_status(done: Sequence[Work], *, left: bool) -> int:
+    """What the plans of one run come to: 2 if nothing could be read, 3 if something could not be read or verified.
+
+    Args:
+        done: every environment that was asked for.
+        left: something is still to be done by the user; then 1, and else 0.
+    """
+    if done and all(work.environment is None for work in done):
+        return 2
+    plans = [work.planned.plan for work in done if work.planned.plan is not None]
+    if any(work.incomplete for work in done) or any(one.verified.unverified for one in plans):
+        return 3
+    return int(left)
+
+
+def say_unread(done: Sequence[Work]) -> None:
+    """On standard error, a line for everything that could not be read."""
+    for work in done:
+        for skipped in work.planned.skipped:
+            sys.stderr.write(safe(skipped_text(skipped)) + "\n")
+
+
+def _one(
+    source: Source,
+    contexts: tuple[Context, ...],
+    base: KnowledgeBase,
+    catalogue: Catalogue,
+    options: Options,
+    wishes: Wishes,
+) -> Work:
+    try:
+        environment = environment_of(source)
+    except SourceError as error:
+        shown = source.source if isinstance(source, Environment) else source.shown
+        location = None if error.path is None else Location(path=error.path, line=error.line)
+        skipped = (Skipped(what=shown, reason=error.message, location=location),)
+        nothing = Planned(source=shown, kind=None, summaries={}, references={}, plan=None, skipped=skipped)
+        return Work(source=source, environment=None, found=None, project=Project(), planned=nothing)
+    found = matched(environment, contexts, base, options)
+    project = project_of(environment, source.path if isinstance(source, File) else None)
+    made = plan_of(environment, found, project, base, catalogue, options, wishes)
+    named = _named(made, base)
+    planned = Planned(
+        source=environment.source,
+        kind=environment.kind,
+        summaries={issue.id: issue.summary for issue in named},
+        references={issue.id: issue.references[0].url for issue in named},
+        plan=made,
+        command=_command(environment, source, project, made),
+        asked_in=project.files[0].shown if project.files and project.lockfile else None,
+        skipped=tuple(skipped for skipped in environment.skipped if skipped.gap),
+    )
+    return Work(source=source, environment=environment, found=found, project=project, planned=planned)
+
+
+def plan_of(
+    environment: Environment,
+    found: Matched,
+    project: Project,
+    base: KnowledgeBase,
+    catalogue: Catalogue,
+    options: Options,
+    wishes: Wishes,
+    *,
+    alternatives: bool = True,
+) -> Plan | None:
+    """The plan of one environment; None where nothing has to change."""
+    stated = with_facts(environment, options.settings)
+    request = Request(
+        target=target_of(stated),
+        level=options.fail_on or "note",
+        conditional=options.strict,
+        direct=project.direct,
+        keep=wishes.keep,
+        prereleases=wishes.prereleases,
+        yanked=base.yanked,
+        known=requires_dist(environment) if environment.kind == "installed" else {},
+    )
+    wanted = [one for one in found.findings if one.status == "affected" or options.strict]
+    if not any(request.counts(one.issue) and one.status != "not_affected" for one in wanted):
+        return None
+    # A plan may lead to packages that the environment does not have, so that every record counts.
+    runs = tuple(replace(run, packages=environment.packages) for run in found.runs.values())
+    return plan(
+        stated, wanted, base.in_force(), base.names, catalogue, request, runs=runs, with_alternatives=alternatives
+    )
+
+
+def _command(environment: Environment, source: Source, project: Project, made: Plan | None) -> tuple[str, ...]:
+    """What makes the tool of a lockfile write it anew with the plan."""
+    if made is None or not made.changes or not project.lockfile or not isinstance(source, File):
+        return ()
+    from gradcompat.edit.lock_commands import command
+    from gradcompat.edit.pins import PinEdit
+
+    pins = [
+        PinEdit(package=one.package, version_from=one.version_from, version_to=one.version_to, kind=one.kind)
+        for one in made.changes
+    ]
+    return command(environment.kind, source.path, pins, text=head_of(source.path, environment.kind)) or ()
+
+
+def head_of(path: Path, kind: str) -> str:
+    """The text of a file of which only its head says how it was made; nothing of any other."""
+    if kind not in ("requirements", "pylock.toml"):
+        return ""
+    try:
+        return path.read_text("utf-8", errors="replace")
+    except OSError:
+        return ""  # it has been read before; who edits it will say what became of it
+
+
+def _named(made: Plan | None, base: KnowledgeBase) -> tuple[Issue, ...]:
+    """The issues that a plan names."""
+    if made is None:
+        return ()
+    ids = {*made.fixed, *made.introduced, *made.remaining, *made.tolerated}
+    ways: tuple[Plan | Alternative, ...] = (made, *made.alternatives)
+    for way in ways:
+        ids.update(way.fixed, way.remaining)
+        for changes in (way.changes, way.settings, way.code):
+            ids.update(one for change in changes for one in change.cures)
+    return tuple(issue for one in sorted(ids) if (issue := base.get(one)) is not None)

@@ -1,0 +1,53 @@
+"""From what was asked for to the report of a check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from gradcompat.audit.auditor import Asked, Options, audit_all, exit_status
+from gradcompat.suppression.apply import Judging, set_aside
+from gradcompat.knowledge.load import KnowledgeBase
+from gradcompat.model.report import Audit, Report
+
+
+def report_on(
+    asked: Asked,
+    base: KnowledgeBase,
+    options: Options,
+    probed: Callable[[list[Audit]], list[Audit]] | None = None,
+    judging: Sequence[Judging] = (),
+) -> Report:
+    """Audit everything that was asked for.
+
+    Args:
+        asked: the environments and training runs.
+        base: the records.
+        options: what counts.
+        probed: adds the verdicts of probes, where they are run.
+        judging: what says of the findings that they do not count, the first first.
+    """
+    audits = audit_all(asked, base, options)
+    if probed is not None:
+        audits = probed(audits)
+    beside = [*asked.skipped, *(asked.contexts.skipped if asked.contexts is not None else ())]
+    if beside and audits:
+        # What a folder held beside its environments is told once, with the first of them.
+        audits[0] = replace(audits[0], skipped=(*audits[0].skipped, *beside))
+    judgements = [judge(audits) for judge in judging]
+    remarks = tuple(remark for one in judgements for remark in one.remarks)
+    audits = set_aside(audits, [one.judge for one in judgements])
+    status = exit_status(audits, options)
+    if status != 2 and any(remark.level == "error" for remark in remarks):
+        status = 1
+    return Report(
+        audits=tuple(audits),
+        records=len(base.records),
+        digest=base.digest,
+        date=base.date,
+        sources=base.sources,
+        exit_status=status,
+        fail_on=options.fail_on,
+        strict=options.strict,
+        remarks=remarks,
+    )

@@ -1,0 +1,213 @@
+"""What is known of a run beside its logs: the environment and the training configs that are named with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePath
+
+from gradcompat.errors import SourceError, UsageError
+from gradcompat.formats.document import read_document
+from gradcompat.knowledge.load import KnowledgeBase
+from gradcompat.model.context import Context
+from gradcompat.model.diagnosis import ReadFile
+from gradcompat.model.environment import Environment, Location, Package, Setting, Skipped
+from gradcompat.messages import value_text
+from gradcompat.scanners.registry import SCANNERS
+from gradcompat.sources.installed import is_environment, read_folder, read_interpreter
+from gradcompat.sources.reading import read
+from gradcompat.sources.registry import by_name
+
+# A log may be as large as a disk: only what has the name of a config is opened to see whether it is one.
+_SUFFIXES = frozenset(PurePath(name).suffix for scanner in SCANNERS for name in scanner.names)
+_PROGRAMS = (".py", ".ipynb")  # which may install something, and are looked at for what they train
+
+
+@dataclass(slots=True)
+class Files:
+    """The files of one run, by what they are.
+
+    Attributes:
+        logs: whatever shows what the run did; a name alone tells nothing of them.
+        environments: lockfiles, requirements and environments, by their names.
+        contexts: training configs, launch scripts and programs, by what is in them.
+        failed: what was recognised as such and could not be read.
+    """
+
+    logs: list[str] = field(default_factory=list)
+    environments: list[str] = field(default_factory=list)
+    contexts: list[str] = field(default_factory=list)
+    failed: list[SourceError] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the files beside the logs say of the run.
+
+    Attributes:
+        environment: what it ran with, if that was named; without settings.
+        settings: what its configs say, and what the environment's file does.
+        files: what was read.
+        skipped: what in them was not.
+    """
+
+    environment: Environment | None
+    settings: tuple[Setting, ...]
+    files: tuple[ReadFile, ...]
+    skipped: tuple[Skipped, ...]
+
+
+def by_kind(files: Sequence[str]) -> Files:
+    """Tell logs, environments and training configs apart."""
+    sorted_in = Files()
+    for file in dict.fromkeys(files):
+        path = Path(file)
+        if file != "-" and _is_environment(path):
+            sorted_in.environments.append(file)
+            continue
+        context = _context(path, file) if path.suffix.lower() in _SUFFIXES and path.is_file() else None
+        if isinstance(context, SourceError):
+            sorted_in.failed.append(context)
+        elif context is not None:
+            sorted_in.contexts.append(file)
+        else:
+            sorted_in.logs.append(file)
+    return sorted_in
+
+
+def _is_environment(path: Path) -> bool:
+    if path.is_dir():
+        return is_environment(path)
+    return path.suffix.lower() not in _PROGRAMS and by_name(path.name) is not None and path.is_file()
+
+
+def _context(path: Path, file: str) -> Context | SourceError | None:
+    from gradcompat.scanners.reading import scan_if_any
+
+    found = scan_if_any(path, file)
+    # The state of a Trainer is the curve of a run, and hardly says how it was configured.
+    return None if isinstance(found, Context) and found.kind == "hf-trainer-state" else found
+
+
+def known_of(files: Files, *, target: str | None, python: str | None, contexts: Sequence[str]) -> Known:
+    """Read the environment and the configs.
+
+    Args:
+        files: what was given without an option.
+        target: what was given with ``--environment``.
+        python: an interpreter, whose environment is meant.
+        contexts: what was given with ``--context``.
+
+    Raises:
+        UsageError: if more than one environment is named.
+        SourceError: if the environment cannot be read.
+    """
+    asked = [f"--environment {target}"] * (target is not None) + [f"--python {python}"] * (python is not None)
+    asked += files.environments
+    if len(asked) > 1:
+        raise UsageError(
+            f"`{asked[0]}` and `{asked[1]}` are two environments", hint="a run has one: name the one it ran with"
+        )
+    environment: Environment | None = None
+    if python is not None:
+        environment = read_interpreter(python, python)
+    elif asked:
+        environment = _environment_of(target if target is not None else files.environments[0])
+    read_files = (
+        []
+        if environment is None
+        else [ReadFile(path=asked[0].split(" ", 1)[-1], kind="environment", lines=None, steps=0)]
+    )
+    settings = [] if environment is None else list(environment.settings)
+    skipped: list[Skipped] = []
+    if contexts or files.contexts:
+        said, notes, scanned = _of_contexts([*contexts, *files.contexts])
+        # What a config says counts more than what stands in an environment's file.
+        settings = [*said, *(one for one in settings if one.key not in {setting.key for setting in said})]
+        skipped += notes
+        read_files += scanned
+    if environment is not None:
+        environment = replace(environment, settings=())
+    return Known(environment, tuple(settings), tuple(read_files), tuple(skipped))
+
+
+def _environment_of(target: str) -> Environment:
+    path = Path(target)
+    if path.is_dir():
+        if is_environment(path):
+            return read_folder(path, target)
+        raise UsageError(
+            f"`--environment {target}` is a folder that is no environment", hint="name the lockfile or `pip list` in it"
+        )
+    return read(read_document(path, target))
+
+
+def _of_contexts(files: Sequence[str]) -> tuple[list[Setting], list[Skipped], list[ReadFile]]:
+    from gradcompat.audit.runs import Contexts, named
+    from gradcompat.scanners.run_assembly import join
+
+    contexts, failed = named(files)
+    notes = [*Contexts(tuple(contexts)).skipped, *(failure(error) for _, error in failed)]
+    runs = join(contexts, together=True)
+    if len(runs) > 1:
+        names = ", ".join(dict.fromkeys(run.source for run in runs))
+        reason = "describe several runs: where they do not agree, nothing is known"
+        notes.append(Skipped(what=names, reason=reason, gap=False))
+    settings = list(dict.fromkeys(setting for run in runs for setting in run.settings))
+    return settings, notes, [ReadFile(path=one.source, kind="training config", lines=None, steps=0) for one in contexts]
+
+
+def failure(error: SourceError) -> Skipped:
+    """What could not be read, as a gap."""
+    path = error.path or "-"
+    return Skipped(what=path, reason=error.message, location=Location(path=path, line=error.line))
+
+
+def joined(known: Known, found: Sequence[Environment], base: KnowledgeBase) -> tuple[Environment, list[Skipped]]:
+    """One environment of what the logs say and of what is named beside them; the logs know better what ran."""
+    notes = [one for environment in found for one in environment.skipped]
+    packages = [package for environment in found for package in environment.packages]
+    logged = list(dict.fromkeys(setting for environment in found for setting in environment.settings))
+    settings = (*logged, *_beside(logged, known.settings, notes))
+    virtual = _virtual(found)
+    named = known.environment
+    if named is None:
+        first = found[0] if found else Environment(source="", kind="log", packages=(), closed=False)
+        return replace(first, packages=tuple(packages), settings=settings, virtual=virtual, skipped=()), notes
+    stated = {base.names.canonical(package): package for package in packages}
+    for package in named.packages:
+        seen = stated.get(base.names.canonical(package))
+        if seen is not None and package.version not in (None, seen.version) and not _same(package, seen):
+            reason = f"is {package.version} there, and {seen.version} in {seen.location}, which counts"
+            notes.append(Skipped(what=package.name, reason=reason, gap=False, location=package.location))
+    kept = tuple(package for package in named.packages if base.names.canonical(package) not in stated)
+    return replace(named, packages=(*packages, *kept), settings=settings, virtual={**named.virtual, **virtual}), notes
+
+
+def _virtual(found: Sequence[Environment]) -> dict[str, str]:
+    """What the logs say of the host, where they say the same."""
+    stated: dict[str, set[str]] = {}
+    for environment in found:
+        for key, value in environment.virtual.items():
+            stated.setdefault(key, set()).add(value)
+    return {key: value for key, (value, *others) in stated.items() if not others}
+
+
+def _beside(logged: Sequence[Setting], settings: Sequence[Setting], notes: list[Skipped]) -> list[Setting]:
+    """The settings of which the logs say nothing; where they say something else, that is noted."""
+    stated: dict[str, Setting] = {}
+    for setting in logged:
+        stated.setdefault(setting.key, setting)
+    for setting in settings:
+        seen = stated.get(setting.key)
+        if seen is not None and seen.value is not None and setting.value not in (None, seen.value):
+            there, here = value_text(setting.value), value_text(seen.value)
+            reason = f"is {there} there, and {here} in {seen.location}, which counts"
+            notes.append(Skipped(what=setting.key, reason=reason, gap=False, location=setting.location))
+    known = {key for key, setting in stated.items() if setting.value is not None}
+    return [setting for setting in settings if setting.key not in known]
+
+
+def _same(one: Package, other: Package) -> bool:
+    """The same release: a report leaves a local label out, a lockfile does not."""
+    return (one.version or "").partition("+")[0] == (other.version or "").partition("+")[0]

@@ -1,0 +1,169 @@
+"""``gradcompat constraints``: a file for ``pip install -c`` and ``uv --constraint``, every line with its reason."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+
+from packaging.utils import is_normalized_name
+
+from gradcompat.audit.auditor import Options, asked_for, with_facts
+from gradcompat.index.catalog import Lookup, catalogue_of
+from gradcompat.database.open import known_records
+from gradcompat.cli.audit_options import options_of
+from gradcompat.audit.planning import Wishes, exit_status, say_unread, work_on
+from gradcompat.planner.host_target import target_of
+from gradcompat.errors import ResolutionError, UsageError
+from gradcompat.knowledge.load import KnowledgeBase
+from gradcompat.model.environment import Environment
+from gradcompat.model.issue import LEVELS, Issue
+from gradcompat.model.plan import Change, Planned
+from gradcompat.model.release import Catalogue
+from gradcompat.names import normalise
+from gradcompat.planner.exclusions import Exclusion, exclusions
+from gradcompat.planner.good_set import good_set
+from gradcompat.planner.request import Request
+from gradcompat.renderers.constraints import Line, write
+from gradcompat.renderers.terminal import safe, skipped_text
+
+
+def run(
+    targets: Sequence[str],
+    *,
+    wanted: Sequence[str],
+    every: bool,
+    python: str | None,
+    python_version: str | None,
+    contexts: Sequence[str],
+    facts: Sequence[str],
+    fail_on: str | None,
+    strict: bool,
+    only: Sequence[str],
+    ignore: Sequence[str],
+    knowledge: Sequence[str] = (),
+    keep: Sequence[str],
+    lookup: Lookup,
+) -> int:
+    """Write the constraints.
+
+    Returns:
+        0 if they are complete, 1 if findings remain that no constraint clears, 2 if nothing could be read, 3 if
+        something could not be verified.
+
+    Raises:
+        UsageError: if an option makes no sense.
+        ResolutionError: if no known-good set exists, or an index did not answer.
+    """
+    if sum((bool(targets), bool(wanted), every)) > 1:
+        raise UsageError("a target, `--for` and `--all` are three different questions", hint="ask one of them")
+    base = known_records(knowledge)
+    stated = [*facts, *([f"host.python={python_version}"] if python_version is not None else [])]
+    options = options_of(base, facts=stated, fail_on=fail_on, strict=strict, only=only, ignore=ignore)
+    with catalogue_of(lookup) as catalogue:
+        if every:
+            return _all(base, options, catalogue)
+        if wanted:
+            return _known_good(wanted, base, options, catalogue)
+        asked = asked_for(targets, python, contexts)
+        done = work_on(asked, base, catalogue, options, Wishes.of(keep, prereleases=False))
+    say_unread(done)
+    if any(work.environment is not None for work in done):
+        lines = _of_plans([work.planned for work in done], base)
+        # A file of constraints is read again long after what was said here is gone.
+        unread = [skipped_text(skipped) for work in done for skipped in work.planned.skipped]
+        write([*_head(base, "what makes these environments right"), *unread], lines, sys.stdout, complete=not unread)
+    return exit_status(done, left=any(work.left for work in done))
+
+
+def _head(base: KnowledgeBase, what: str) -> list[str]:
+    return [
+        f"gradcompat: {what}, by the knowledge of {base.date}",
+        "use: pip install -c FILE …, uv … --constraint FILE",
+    ]
+
+
+def _of_plans(plans: Iterable[Planned], base: KnowledgeBase) -> list[Line]:
+    lines: dict[str, Line] = {}
+    for planned in plans:
+        if planned.plan is None:
+            continue
+        for change in planned.plan.changes:
+            line = _of_change(change, planned, base)
+            if lines.setdefault(change.package, line).specifier != line.specifier:
+                hint = "write constraints for each of them alone"
+                raise UsageError(f"the targets need different versions of `{change.package}`", hint=hint)
+        for sentence in planned.plan.verified.unverified:
+            sys.stderr.write(safe(f"unverified: {sentence}") + "\n")
+        for remaining in planned.plan.remaining:
+            sys.stderr.write(safe(f"remains: {remaining} {planned.summaries.get(remaining, '')}") + "\n")
+    return [lines[name] for name in sorted(lines)]
+
+
+def _of_change(change: Change, planned: Planned, base: KnowledgeBase) -> Line:
+    was = f"was {change.version_from} in {planned.source}" if change.version_from is not None else planned.source
+    issues = tuple(issue for one in change.cures if (issue := base.get(one)) is not None)
+    return Line(
+        package=change.package,
+        specifier=f"=={change.version_to}",
+        reasons=(*map(_reason, issues), *change.because, was),
+    )
+
+
+def _reason(issue: Issue) -> str:
+    return f"{issue.id}: {issue.summary}; {issue.references[0].url}"
+
+
+def _all(base: KnowledgeBase, options: Options, catalogue: Catalogue) -> int:
+    least = LEVELS.index(options.fail_on or "note")
+    issues = [
+        issue
+        for issue in base.in_force()
+        if not issue.informational
+        and LEVELS.index(issue.level) >= least
+        and (not options.only or issue.id in options.only)
+        and issue.id not in options.ignore
+    ]
+    found = exclusions(issues, base.names, catalogue)
+    lines = [
+        Line(package=one.package, specifier=one.specifier, reasons=tuple(map(_reason, one.issues)))
+        for one in found
+        if one.specifier is not None
+    ]
+    unnamed = [without_releases(one) for one in found if one.specifier is None]
+    for sentence in unnamed:
+        sys.stderr.write(safe(f"unverified: {sentence}") + "\n")
+    head = [*_head(base, "releases that are wrong without any condition"), *unnamed]
+    write(head, lines, sys.stdout, complete=not unnamed)
+    return 3 if unnamed else 0
+
+
+def without_releases(one: Exclusion) -> str:
+    """Why nothing is written of a package: constraints name single releases, and none is known here."""
+    return f"{one.package}: its releases are not known here, so those in {one.excluded} are not excluded"
+
+
+def _known_good(wanted: Sequence[str], base: KnowledgeBase, options: Options, catalogue: Catalogue) -> int:
+    names = tuple(dict.fromkeys(normalise(name) for one in wanted for name in one.split(",") if name.strip()))
+    if not names:
+        raise UsageError("`--for` names no package", hint="write `--for transformers,peft`")
+    for name in names:
+        if not is_normalized_name(name):
+            hint = "names only, joined by commas; which versions is what gradcompat finds out"
+            raise UsageError(f"`{name}` is no name of a package", hint=hint)
+    empty = with_facts(Environment(source="--for", kind="wish", packages=(), closed=False), options.settings)
+    request = Request(
+        target=target_of(empty),
+        level=options.fail_on or "note",
+        conditional=options.strict,
+        yanked=base.yanked,
+    )
+    found = good_set(names, empty, base.in_force(), base.names, catalogue, request)
+    lines = [
+        Line(package=chosen.package, specifier=f"=={chosen.version}", reasons=chosen.reasons) for chosen in found.chosen
+    ]
+    for sentence in found.unverified:
+        sys.stderr.write(safe(f"unverified: {sentence}") + "\n")
+    if not lines:
+        raise ResolutionError("no set of releases is known to be good", hint="; ".join(found.core) or None)
+    write(_head(base, f"a known-good set for {', '.join(names)} ({found.target})"), lines, sys.stdout)
+    return 3 if found.unverified else 0

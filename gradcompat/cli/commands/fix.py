@@ -1,0 +1,283 @@
+"""``gradcompat fix``: writes a plan into the files of the project, or shows what it would write."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gradcompat.audit.auditor import File, asked_for
+from gradcompat.index.catalog import Lookup, catalogue_of, hashes_of
+from gradcompat.database.open import known_records
+from gradcompat.cli.audit_options import options_of
+from gradcompat.audit.planning import Wishes, Work, exit_status, head_of, say_unread, work_on
+from gradcompat.edit import settings as setting_editor
+from gradcompat.edit.lock_commands import caveat, folder
+from gradcompat.edit.lock_commands import run as run_tool
+from gradcompat.edit.pins import NOT_NAMED, PinEdit
+from gradcompat.edit.registry import edit_text
+from gradcompat.edit.setting_values import SettingEdit
+from gradcompat.edit.writing import FileEdit, diff, edited, write
+from gradcompat.errors import EditError, SourceError
+from gradcompat.formats.document import read_document
+from gradcompat.model.environment import Setting
+from gradcompat.model.plan import Change, Plan, SettingChange
+from gradcompat.model.release import Catalogue
+from gradcompat.renderers.plan_text import change_text, setting_text
+from gradcompat.renderers.terminal import safe
+from gradcompat.scanners.reading import scan
+from gradcompat.sources.reading import read
+
+_LOCK_SECONDS = 1200.0
+
+
+@dataclass(slots=True)
+class _Writing:
+    """What is going to be written, and what has to be done by hand.
+
+    Attributes:
+        files: by path; a file that several plans change holds the changes of all.
+        done: what the edits do, each a sentence.
+        by_hand: what no editor does, each a sentence.
+        notes: what is worth knowing.
+        commands: the tools' commands for lockfiles, with the folders to run them in.
+    """
+
+    files: dict[Path, FileEdit] = field(default_factory=dict)
+    done: list[str] = field(default_factory=list)
+    by_hand: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    commands: dict[tuple[tuple[str, ...], Path], None] = field(default_factory=dict)
+
+    def edit(self, path: Path, shown: str, change: Callable[[str], str]) -> None:
+        """Change a file on top of what other plans have changed in it."""
+        known = self.files.get(path)
+        if known is None:
+            try:
+                before = path.read_bytes()
+            except OSError as error:
+                raise EditError(f"cannot be read: {error.strerror}", path=shown) from None
+            self.files[path] = edited(path, shown, before, change)
+        else:
+            later = edited(path, shown, known.after, change)
+            self.files[path] = FileEdit(path=path, shown=shown, before=known.before, after=later.after)
+
+
+def run(
+    targets: Sequence[str],
+    *,
+    python: str | None,
+    contexts: Sequence[str],
+    facts: Sequence[str],
+    fail_on: str | None,
+    strict: bool,
+    only: Sequence[str],
+    ignore: Sequence[str],
+    knowledge: Sequence[str] = (),
+    keep: Sequence[str],
+    prereleases: bool,
+    dry_run: bool,
+    lock: bool,
+    lookup: Lookup,
+) -> int:
+    """Write the plan of each target, or print it as a unified diff.
+
+    Returns:
+        0 if everything that had to change is written (or would be), 1 if findings remain or something has to be done
+        by hand, 2 if nothing could be read, 3 if something could not be verified.
+
+    Raises:
+        UsageError: if an option makes no sense.
+        EditError: if a file cannot be written; then none is.
+    """
+    base = known_records(knowledge)
+    options = options_of(base, facts=facts, fail_on=fail_on, strict=strict, only=only, ignore=ignore)
+    asked = asked_for(targets, python, contexts)
+    writing = _Writing()
+    with catalogue_of(lookup) as catalogue:
+        done = work_on(asked, base, catalogue, options, Wishes.of(keep, prereleases=prereleases))
+        for work in done:
+            if work.planned.plan is not None:
+                _collect(work, work.planned.plan, writing, catalogue)
+    say_unread(done)
+    changed = [edit for edit in writing.files.values() if edit.before != edit.after]
+    if dry_run:
+        _show("".join(map(diff, changed)))
+    else:
+        with _undisturbed():
+            write(changed)
+    _tell(writing, changed, dry_run=dry_run, everything=not any(work.incomplete for work in done))
+    if lock and not dry_run:
+        for arguments, where in writing.commands:
+            run_tool(arguments, where, _LOCK_SECONDS)
+            sys.stderr.write(f"done: {shlex.join(arguments)}\n")
+    return exit_status(done, left=bool(writing.by_hand) or any(work.left for work in done))
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Ctrl-C waits for these few moments: between two files it would leave half of a plan."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _show(text: str) -> None:
+    """A patch as it is into a file or a pipe; on a terminal without what that would obey."""
+    if sys.stdout.isatty():
+        text = "".join(f"{safe(line)}\n" for line in text.replace("\t", "    ").split("\n")[:-1])
+    sys.stdout.write(text)
+
+
+def _collect(work: Work, plan: Plan, writing: _Writing, catalogue: Catalogue) -> None:
+    if plan.changes:
+        _pins(work, plan, writing, catalogue)
+    for setting in plan.settings:
+        _setting(setting, work, writing)
+    writing.by_hand += [f"in your code: {one.text}" for one in plan.code]
+    writing.notes += [f"{work.planned.source}: {sentence}" for sentence in plan.verified.unverified]
+    writing.notes += [f"{work.planned.source}: {sentence}" for sentence in plan.verified.notes]
+
+
+def _pins(work: Work, plan: Plan, writing: _Writing, catalogue: Catalogue) -> None:
+    """Move the pins in the files that ask, and find the command for the lockfile."""
+    left = {change.package: change_text(change) for change in plan.changes}
+    refused: dict[str, list[str]] = {}
+    pins = [_pin(change, catalogue, hashed=_hashed(work)) for change in plan.changes]
+    for file in work.project.files:
+        if file.path.suffix not in (".toml", ".txt", ".in", ".yml", ".yaml"):
+            continue
+        kind = _kind_of(file)
+        outcome: list[str] = []
+
+        def change(text: str, kind: str = kind, file: File = file, outcome: list[str] = outcome) -> str:
+            result = edit_text(kind, file.path, file.shown, text, pins)
+            outcome.extend(result.settled)
+            for package, reason in result.not_edited:
+                if reason != NOT_NAMED:
+                    refused.setdefault(package, []).append(f"{file.shown} {reason}")
+            writing.notes += [f"{file.shown}: {note}" for note in result.notes]
+            return result.text
+
+        writing.edit(file.path, file.shown, change)
+        for package in outcome:
+            if package in left:
+                writing.done.append(f"{file.shown}: {left.pop(package)}")
+    if work.environment is None:
+        return
+    path = work.source.path if isinstance(work.source, File) else None
+    if path is not None and work.planned.command:
+        where = folder(path, text=head_of(path, work.environment.kind))
+        writing.commands[work.planned.command, where] = None
+        said = caveat(work.environment.kind)
+        writing.notes += [said] if said is not None else []
+        # What the project does not ask for in words, the lockfile alone holds.
+        left = {package: text for package, text in left.items() if package in refused}
+    if left and path is None:
+        wanted = " ".join(f"{change.package}=={change.version_to}" for change in plan.changes)
+        writing.by_hand.append(f"in {work.planned.source}: pip install {wanted}")
+    else:
+        nobody = ["no file that can be edited asks for it"]
+        writing.by_hand += [f"{text}: {'; '.join(refused.get(package, nobody))}" for package, text in left.items()]
+
+
+def _kind_of(file: File) -> str:
+    try:
+        return read(read_document(file.path, file.shown)).kind
+    except SourceError as error:
+        raise EditError(error.message, path=error.path, hint=error.hint) from None
+
+
+def _hashed(work: Work) -> bool:
+    """Does the file pin with hashes, so that a moved pin needs the new ones?"""
+    if work.environment is None or work.environment.kind != "requirements" or not isinstance(work.source, File):
+        return False
+    try:
+        return b"--hash=" in work.source.path.read_bytes()
+    except OSError:
+        return False
+
+
+def _pin(change: Change, catalogue: Catalogue, *, hashed: bool) -> PinEdit:
+    return PinEdit(
+        package=change.package,
+        version_from=change.version_from,
+        version_to=change.version_to,
+        kind=change.kind,
+        direct=change.direct,
+        hashes=hashes_of(catalogue, change.package, change.version_to) if hashed else (),
+    )
+
+
+def _setting(change: SettingChange, work: Work, writing: _Writing) -> None:
+    """Change the one place where a setting stands."""
+    stated = _stated(change, work)
+    if change.location is None or stated is None:
+        writing.by_hand.append(f"{setting_text(change)}: it stands in no one place that can be edited")
+        return
+    path, shown = Path(change.location.path), change.location.path
+    edit = SettingEdit(
+        key=change.key, old=stated.value, new=change.value, location=stated.location, spelling=stated.spelling
+    )
+    before = writing.files.get(path)
+    try:
+        writing.edit(path, shown, lambda text: setting_editor.edit(text, shown, [edit]))
+        _check(writing.files[path], change)
+    except EditError as error:
+        # What other changes have made of this file stays.
+        if before is None:
+            writing.files.pop(path, None)
+        else:
+            writing.files[path] = before
+        writing.by_hand.append(f"{setting_text(change)}: {error}" + (f" ({error.hint})" if error.hint else ""))
+        return
+    writing.done.append(f"{shown}: {setting_text(change)}")
+
+
+def _stated(change: SettingChange, work: Work) -> Setting | None:
+    runs = work.found.runs.values() if work.found is not None else ()
+    for run in runs:
+        for setting in run.settings:
+            if setting.key == change.key and setting.location == change.location:
+                return setting
+    return None
+
+
+def _check(edit: FileEdit, change: SettingChange) -> None:
+    """Scan the new text: it has to say what it should."""
+    from gradcompat.formats.document import Document, decode
+
+    try:
+        context = scan(Document(edit.shown, decode(edit.after, edit.shown)))
+    except SourceError as error:
+        raise EditError(f"could not be read after the change ({error.message})", path=edit.shown) from None
+    if not any(setting.key == change.key and setting.value == change.value for setting in context.settings):
+        raise EditError("does not say so after the change", path=edit.shown)
+
+
+def _tell(writing: _Writing, changed: Sequence[FileEdit], *, dry_run: bool, everything: bool) -> None:
+    """What was done goes to standard error, so that a diff can be piped; that nothing is to be done, if it is sure."""
+    out = sys.stderr
+    if changed:
+        out.write(f"{'would change' if dry_run else 'changed'}: {', '.join(safe(edit.shown) for edit in changed)}\n")
+    for sentence in dict.fromkeys(writing.done):
+        out.write(f"  {safe(sentence)}\n")
+    for arguments, where in writing.commands:
+        inside = "" if where.resolve() == Path.cwd() else f" (in {safe(str(where))})"
+        out.write(f"then run: {safe(shlex.join(arguments))}{inside}\n")
+    for sentence in dict.fromkeys(writing.by_hand):
+        out.write(f"by hand: {safe(sentence)}\n")
+    for sentence in dict.fromkeys(writing.notes):
+        out.write(f"note: {safe(sentence)}\n")
+    if everything and not (changed or writing.commands or writing.by_hand):
+        out.write("nothing has to change\n")

@@ -1,0 +1,153 @@
+"""``gradcompat inspect``: the environment as it was read."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, TextIO
+
+from gradcompat.cli.main import print_error
+from gradcompat.audit.auditor import File, Unreadable, asked_for, with_facts
+from gradcompat.errors import SourceError, UsageError
+from gradcompat.formats.document import read_document
+from gradcompat.model.context import Context
+from gradcompat.model.environment import Environment, Skipped
+from gradcompat.messages import counted, value_text
+from gradcompat.renderers.json_output import json_output
+from gradcompat.renderers.terminal import safe, skipped_text
+from gradcompat.sources.reading import read
+from gradcompat.vocabulary import parse_setting
+
+
+def run(targets: Sequence[str], *, python: str | None, contexts: Sequence[str], facts: Sequence[str], form: str) -> int:
+    """Print each environment that the targets name; what cannot be read is an error line, and the rest is shown.
+
+    Returns:
+        0, 2 if nothing could be read, 3 if something could not.
+
+    Raises:
+        UsageError: if the format or a stated fact is not known.
+    """
+    if form not in ("text", "json"):
+        raise UsageError(f"`--format {form}` is not known", hint="known: text, json")
+    stated = tuple(map(parse_setting, facts))
+    asked = asked_for(targets, python, contexts, active_without_target=not targets)
+    passed = asked.skipped
+    environments: list[Environment] = []
+    failed = 0
+    for source in asked.sources:
+        try:
+            match source:
+                case Environment():
+                    environments.append(source)
+                case Unreadable(error=error):
+                    raise error
+                case File(path=path, shown=shown):
+                    environments.append(read(read_document(path, shown)))
+        except SourceError as error:
+            print_error(error)
+            failed += 1
+    runs = () if asked.contexts is None else (*asked.contexts.named, *asked.contexts.found)
+    environments = [with_facts(environment, stated) for environment in environments]
+    environments += [_as_environment(context) for context in runs]
+    if not environments:
+        return 2
+    if form == "json":
+        shown_all = [_data(environment) for environment in environments]
+        # One target is one object; a folder with several is a list under one key.
+        data: Any = shown_all[0] if len(shown_all) == 1 else {"environments": shown_all}
+        sys.stdout.write(json_output(data))
+    else:
+        for environment in environments:
+            _text(environment, sys.stdout)
+        for skipped in passed:
+            sys.stdout.write(f"  {safe(skipped_text(skipped))}\n")
+    gaps = any(skipped.gap for one in environments for skipped in one.skipped)
+    return 3 if failed or gaps or any(skipped.gap for skipped in passed) else 0
+
+
+def _as_environment(context: Context) -> Environment:
+    """A training config in the shape that is shown: settings, and no packages."""
+    return Environment(
+        source=context.source,
+        kind=context.kind,
+        packages=(),
+        closed=False,
+        settings=context.settings,
+        skipped=tuple(replace(skipped, gap=False) for skipped in context.skipped),
+    )
+
+
+def _data(environment: Environment) -> dict[str, Any]:
+    return {
+        "source": environment.source,
+        "kind": environment.kind,
+        "closed": environment.closed,
+        "python": environment.python,
+        "platform": environment.platform,
+        "virtual": dict(environment.virtual),
+        "packages": [
+            {
+                "name": package.name,
+                "version": package.version,
+                "specifier": package.specifier,
+                "source": package.source,
+                "marker": package.marker,
+                "forks": list(package.forks),
+                "path": package.location.path,
+                "line": package.location.line,
+                "column": package.location.column,
+            }
+            for package in environment.packages
+        ],
+        "settings": [
+            {
+                "key": setting.key,
+                "value": list(setting.value) if isinstance(setting.value, tuple) else setting.value,
+                "path": setting.location.path,
+                "line": setting.location.line,
+            }
+            for setting in environment.settings
+        ],
+        "skipped": [_skipped(skipped) for skipped in environment.skipped],
+    }
+
+
+def _skipped(skipped: Skipped) -> dict[str, Any]:
+    return {
+        "what": skipped.what,
+        "reason": skipped.reason,
+        "gap": skipped.gap,
+        "path": None if skipped.location is None else skipped.location.path,
+        "line": None if skipped.location is None else skipped.location.line,
+    }
+
+
+def _text(environment: Environment, out: TextIO) -> None:
+    facts = [environment.kind]
+    facts += [counted(len(environment.packages), "package")] if environment.packages or environment.closed else []
+    facts += [counted(len(environment.settings), "setting")] if environment.settings else []
+    facts += [f"Python {environment.python}"] if environment.python else []
+    facts += [environment.platform] if environment.platform else []
+    facts += [f"{name} {value}" for name, value in environment.virtual.items()]
+    if environment.packages and not environment.closed:
+        facts.append("may hold more than is listed")
+    out.write(safe(f"{environment.source}: {', '.join(facts)}") + "\n")
+    width = max((len(package.name) for package in environment.packages), default=0)
+    for package in environment.packages:
+        version = package.version or package.specifier or "?"
+        detail = "" if package.source == "registry" else f"  [{package.source}]"
+        detail += f"  ; {package.marker}" if package.marker else ""
+        detail += f"  ({', '.join(package.forks)})" if package.forks else ""
+        place = package.location
+        where = f"line {place.line}" if place.path == environment.source and place.line is not None else str(place)
+        out.write(safe(f"  {package.name:<{width}}  {version}  {where}{detail}") + "\n")
+    for setting in environment.settings:
+        value = "set, and not literal" if setting.value is None else value_text(setting.value)
+        place = setting.location
+        here = f"line {place.line}" if place.path == environment.source else str(place)
+        where = "" if place.line is None else f"  {here}"
+        out.write(safe(f"  {setting.key} = {value}{where}") + "\n")
+    for skipped in environment.skipped:
+        out.write(f"  {safe(skipped_text(skipped))}\n")

@@ -1,0 +1,1 @@
+"""`gradcompat knowledge`: commands for those who write records."""

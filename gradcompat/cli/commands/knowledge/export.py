@@ -1,0 +1,136 @@
+"""``gradcompat knowledge export``: the records in the words of other tools."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from gradcompat.cli.commands.constraints import without_releases
+from gradcompat.database.open import known_records
+from gradcompat.errors import UsageError
+from gradcompat.index.snapshot import Snapshot
+from gradcompat.knowledge.load import KnowledgeBase, issue_from
+from gradcompat.knowledge.osv import advisory
+from gradcompat.model.issue import Issue
+from gradcompat.messages import counted
+from gradcompat.planner.exclusions import Exclusion, exclusions
+from gradcompat.planner.families import BUILT_AGAINST_TORCH, RELEASED_WITH_TORCH, SAME_VERSION
+from gradcompat.renderers import dependabot, renovate
+from gradcompat.renderers.constraints import Line
+
+_STANDARD = "-"
+_WITHOUT = "releases that are wrong whatever the training does"
+
+# transformers asks for a narrow range of the first three; the rest is released against its newest version, and records
+# speak of defects of one beside the other. Moved one by one, either the resolver refuses or such a pair is installed.
+_WITH_TRANSFORMERS = ("huggingface-hub", "safetensors", "tokenizers", "accelerate", "peft", "trl")
+
+
+def run(form: str, output: str, knowledge: Sequence[str] = ()) -> int:
+    """Write the export.
+
+    Args:
+        form: `osv`, `renovate` or `dependabot`.
+        output: a file, for OSV a folder, or `-`.
+        knowledge: somebody's own records, beside the others.
+
+    Returns:
+        0, or 3 if something had to be left out.
+
+    Raises:
+        UsageError: if the format is not known, or nothing can be written there.
+        KnowledgeError: if the knowledge base cannot be loaded.
+        IndexUnavailable: if the snapshot of releases cannot be read, or records exclude all releases of a package.
+    """
+    writers: dict[str, Callable[[KnowledgeBase], str]] = {"renovate": _renovate, "dependabot": _dependabot}
+    base = known_records(knowledge)
+    if form == "osv":
+        return _osv(base, output)
+    if form not in writers:
+        raise UsageError(f"`--format {form}` is not known", hint="known: osv, renovate, dependabot")
+    text = writers[form](base)
+    if output == _STANDARD:
+        sys.stdout.write(text)
+    else:
+        _save(Path(output), text)
+    unnamed = [one for one in _excluded(base) if one.specifier is None] if form == "renovate" else []
+    for one in unnamed:
+        sys.stderr.write(f"left out: {without_releases(one)}\n")
+    return 3 if unnamed else 0
+
+
+def _osv(base: KnowledgeBase, output: str) -> int:
+    """A file for each record, or all of them as one list."""
+    catalogue = Snapshot()
+    advisories = [advisory(issue_from(record), base, catalogue) for record in base.records]
+    if output == _STANDARD:
+        sys.stdout.write(json.dumps(advisories, indent=1) + "\n")
+        return 0
+    folder = Path(output)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"is no folder and cannot be made one: {error.strerror}", path=output) from None
+    for one in advisories:
+        _save(folder / f"{one['id']}.json", json.dumps(one, indent=1) + "\n")
+    plain = sum(bool(one["affected"]) for one in advisories)
+    sys.stdout.write(
+        f"{counted(len(advisories), 'record')} written to {output}, {plain} of which claim a range without conditions\n"
+    )
+    return 0
+
+
+def _renovate(base: KnowledgeBase) -> str:
+    groups = {
+        "torch": ["torch", *sorted(RELEASED_WITH_TORCH | BUILT_AGAINST_TORCH)],
+        "transformers": ["transformers", *_WITH_TRANSFORMERS],
+        **{min(family): sorted(family) for family in SAME_VERSION},
+    }
+    lines = [
+        Line(package=one.package, specifier=one.specifier, reasons=tuple(map(_reason, one.issues)))
+        for one in _excluded(base)
+        if one.specifier is not None
+    ]
+    head = [
+        f"gradcompat: training packages that move together, and no {_WITHOUT}, by the knowledge of {base.date}",
+        "Most defects hang on settings, models or pairs of packages, which no preset can say: gradcompat check does.",
+    ]
+    out = io.StringIO()
+    renovate.write(head, groups, lines, out)
+    return out.getvalue()
+
+
+def _dependabot(base: KnowledgeBase) -> str:
+    entries = [
+        dependabot.Ignored(
+            package=one.package,
+            ranges=tuple(str(one.excluded).split(" || ")),
+            reasons=tuple(map(_reason, one.issues)),
+        )
+        for one in _excluded(base)
+    ]
+    head = [
+        f"gradcompat: {_WITHOUT}, by the knowledge of {base.date}",
+        "use: in .github/dependabot.yml, below an entry of `updates` for pip or uv",
+    ]
+    out = io.StringIO()
+    dependabot.write(head, entries, out)
+    return out.getvalue()
+
+
+def _excluded(base: KnowledgeBase) -> tuple[Exclusion, ...]:
+    return exclusions((issue for issue in base.in_force() if not issue.informational), base.names, Snapshot())
+
+
+def _reason(issue: Issue) -> str:
+    return f"{issue.id}: {issue.summary}; {issue.references[0].url}"
+
+
+def _save(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, "utf-8", newline="\n")
+    except OSError as error:
+        raise UsageError(f"cannot be written: {error.strerror or error}", path=str(path)) from None

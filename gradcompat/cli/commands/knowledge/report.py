@@ -1,0 +1,42 @@
+"""``gradcompat knowledge report``: the state of the records."""
+
+from __future__ import annotations
+
+import sys
+from datetime import date
+from importlib import import_module
+from pathlib import Path
+
+from gradcompat.errors import InvalidIssue, UsageError
+from gradcompat.knowledge.measured import FOLDER, read_rows
+from gradcompat.knowledge.records import read
+from gradcompat.knowledge.state import state_of
+from gradcompat.messages import counted
+
+_RENDERERS = {
+    "text": "gradcompat.renderers.state_text",
+    "markdown": "gradcompat.renderers.state_markdown",
+    "json": "gradcompat.renderers.state_json",
+}
+
+
+def run(path: str, form: str) -> int:
+    """Print how many records there are, how they are known, and what nobody has checked.
+
+    Args:
+        path: the file of records; the rows stand in the folder `measured` beside it.
+        form: the format.
+
+    Raises:
+        UsageError: if there is no such format.
+        KnowledgeError: if the records or the rows cannot be read, or a record is not of the schema.
+    """
+    if form not in _RENDERERS:
+        raise UsageError(f"`--format {form}` is not known", hint=f"known: {', '.join(_RENDERERS)}")
+    authored = read(Path(path))
+    if authored.problems:
+        hint = f"`gradcompat knowledge lint {path}` lists them"
+        raise InvalidIssue(counted(len(authored.problems), "problem"), path=path, hint=hint)
+    state = state_of(authored, read_rows(Path(path).parent / FOLDER), date.today())
+    import_module(_RENDERERS[form]).render(state, sys.stdout)
+    return 0

@@ -1,0 +1,1 @@
+"""The options that a project keeps in gradcompat.toml or pyproject.toml."""

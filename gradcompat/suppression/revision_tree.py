@@ -1,0 +1,224 @@
+"""The files of a revision that could be read for an audit, laid out in a folder as they lie in the work tree."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from gradcompat.suppression.git import Commit, Entry, Repository
+from gradcompat.errors import UsageError
+from gradcompat.formats.document import MAX_BYTES
+from gradcompat.scanners.reading import largest
+from gradcompat.scanners.registry import SCANNERS
+from gradcompat.sources.registry import by_name
+
+# What requirements, Dockerfiles and configs name beside what a folder is searched for.
+_BESIDE = frozenset({"", ".txt", ".in", ".pip", ".lock", ".toml", ".cfg"})
+_BESIDE_BYTES = 1024 * 1024
+_LINK_BYTES = 4096
+_LINKS = 40  # in one path, as on Linux
+_POINTER = b"version https://git-lfs.github.com/spec/v1\n"
+_ENDINGS = tuple({name.rpartition("*")[2] for scanner in SCANNERS for name in scanner.names})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is looked at, as paths from the top of the repository.
+
+    Attributes:
+        files: named one by one.
+        folders: searched; ``""`` is the top.
+        beside: whatever a named file may refer to is wanted too.
+    """
+
+    files: frozenset[str]
+    folders: tuple[str, ...]
+    beside: bool
+
+    def searched(self, path: str) -> bool:
+        """Does it lie in one of the folders?"""
+        return any(not folder or path == folder or path.startswith(f"{folder}/") for folder in self.folders)
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """The files of a revision, under the names that they have now.
+
+    Attributes:
+        top: the folder that stands for the top of the repository.
+        paths: what the revision holds.
+        unread: path → why it could not be laid out; a path with a slash at the end is all of a folder.
+    """
+
+    top: Path
+    paths: frozenset[str]
+    unread: Mapping[str, str]
+
+    def why_unread(self, path: str) -> str | None:
+        """Why a file of the revision is not there; None if it is, or if there is none."""
+        folders = (f"{parent}/" for parent in PurePosixPath(path).parents)
+        return next((self.unread[one] for one in (path, *folders) if one in self.unread), None)
+
+
+@dataclass(slots=True)
+class _Layout:
+    """What comes where, before anything is written."""
+
+    entries: dict[str, tuple[Repository, Entry]] = field(default_factory=dict)
+    unread: dict[str, str] = field(default_factory=dict)
+    links: dict[str, str] = field(default_factory=dict)  # path → target, as it is written
+
+
+def lay_out(repository: Repository, commit: Commit, wanted: Wanted, folder: Path) -> Earlier:
+    """Write what an audit could read into an empty folder.
+
+    A file that was moved since lies under its new name, and under its old one as well, by which others may name it.
+
+    Raises:
+        UsageError: if git cannot read the revision.
+    """
+    layout = _Layout()
+    for owner, entry in _entries(repository, commit.id, "", wanted, layout.unread):
+        if _is_harmless(entry.path):
+            layout.entries[entry.path] = owner, entry
+        else:
+            layout.unread[entry.path] = "its name is none that a file can safely have"
+    moved = repository.renames(commit.id)
+    layout.entries.update({new: layout.entries[old] for old, new in moved.items() if old in layout.entries})
+    _read_links(layout)
+    contents: dict[Repository, dict[str, list[tuple[str, int]]]] = {}
+    linked: list[tuple[str, str]] = []
+    for path, (_, entry) in layout.entries.items():
+        limit = _limit(path, wanted)
+        if limit is None or entry.type == "module":
+            continue
+        target = _resolved(path, layout) if entry.type == "link" else path
+        if target is None:
+            layout.unread[path] = "it is a link that leads out of the repository"
+        elif target in layout.entries and layout.entries[target][1].type == "file":
+            owner, content = layout.entries[target]
+            contents.setdefault(owner, {}).setdefault(content.id, []).append((path, limit))
+        elif any(one.startswith(f"{target}/") for one in layout.entries):
+            linked.append((path, target))
+    for owner, places in contents.items():
+        _write(owner, places, folder, layout.unread)
+    for path, target in linked:
+        _link(folder, path, target)
+    return Earlier(folder, frozenset(layout.entries), layout.unread)
+
+
+def _entries(
+    repository: Repository, commit: str, prefix: str, wanted: Wanted, unread: dict[str, str]
+) -> Iterator[tuple[Repository, Entry]]:
+    """The entries of a commit, and of its submodules where those are checked out."""
+    for entry in repository.entries(commit):
+        path = prefix + entry.path
+        yield repository, Entry(path, entry.type, entry.id)
+        inside = (one for one in wanted.files if one.startswith(f"{path}/"))
+        if entry.type != "module" or not (wanted.searched(path) or any(inside)) or not _is_harmless(path):
+            continue
+        inner = Repository(repository.top / entry.path, inner=True)
+        try:
+            if not (inner.top / ".git").exists():
+                raise UsageError("it is not checked out")
+            yield from _entries(inner, entry.id, f"{path}/", wanted, unread)
+        except UsageError:
+            unread[f"{path}/"] = f"it lies in the submodule {path}, whose commit of then is not here"
+
+
+def _is_harmless(path: str) -> bool:
+    """Git refuses most of these itself; a tree that was made by hand may hold anything."""
+    if not path.isprintable() or (os.name == "nt" and any(sign in path for sign in '\\:*?"<>|')):
+        return False
+    return not any(part in ("", ".", "..") or part.casefold() == ".git" for part in path.split("/"))
+
+
+def _limit(path: str, wanted: Wanted) -> int | None:
+    """The size up to which a file is of use; None if it is of none."""
+    if path in wanted.files:
+        return MAX_BYTES
+    if not wanted.beside and not wanted.folders:
+        return None
+    name = path.rpartition("/")[2]
+    lower = name.lower()
+    if wanted.searched(path):
+        if (reader := by_name(name)) is not None and reader.kind != "script":
+            return MAX_BYTES
+        if lower.endswith(_ENDINGS):
+            return largest(name)
+    suffix = PurePosixPath(lower).suffix
+    # A named file may lie anywhere, and so may what it names.
+    if suffix in _BESIDE or lower.endswith("config.json") or (wanted.beside and lower.endswith(_ENDINGS)):
+        return max(_BESIDE_BYTES, largest(name) if lower.endswith(_ENDINGS) else 0)
+    return None
+
+
+def _read_links(layout: _Layout) -> None:
+    by_owner: dict[Repository, dict[str, list[str]]] = {}
+    for path, (owner, entry) in layout.entries.items():
+        if entry.type == "link":
+            by_owner.setdefault(owner, {}).setdefault(entry.id, []).append(path)
+    for owner, links in by_owner.items():
+        sizes = owner.sizes(list(links))
+        for identifier, data in owner.contents([one for one in links if sizes.get(one, _LINK_BYTES) < _LINK_BYTES]):
+            layout.links.update(dict.fromkeys(links[identifier], os.fsdecode(data)))
+
+
+def _resolved(path: str, layout: _Layout) -> str | None:
+    """Where a link leads to, by the links of the revision; None if that is not inside of it."""
+    todo, done, followed = path.split("/")[::-1], list[str](), 0
+    while todo:
+        part = todo.pop()
+        if part == "..":
+            if not done:
+                return None
+            done.pop()
+        elif part not in ("", "."):
+            done.append(part)
+            target = layout.links.get("/".join(done))
+            if target is not None:
+                followed += 1
+                if followed > _LINKS or not target or target.startswith("/") or (os.name == "nt" and ":" in target):
+                    return None
+                done.pop()
+                todo += target.split("/")[::-1]
+    found = "/".join(done)
+    return found if found and _is_harmless(found) else None
+
+
+def _write(
+    owner: Repository, places: Mapping[str, list[tuple[str, int]]], folder: Path, unread: dict[str, str]
+) -> None:
+    sizes = owner.sizes(list(places))
+    fitting: dict[str, list[str]] = {}
+    for identifier, here in places.items():
+        for path, limit in here:
+            if sizes.get(identifier, 0) <= limit:
+                fitting.setdefault(identifier, []).append(path)
+            else:
+                unread[path] = f"it has more than {limit // 1024} KiB there"
+    for identifier, data in owner.contents(list(fitting)):
+        for path in fitting[identifier]:
+            if data.startswith(_POINTER):
+                unread[path] = "there it is kept in Git LFS, of which git has a pointer only"
+                continue
+            place = folder / path
+            try:
+                place.parent.mkdir(parents=True, exist_ok=True)
+                with place.open("xb") as file:
+                    file.write(data)
+            except OSError as error:
+                unread[path] = f"it cannot be laid out: {error.strerror}"
+
+
+def _link(folder: Path, path: str, target: str) -> None:
+    """A link to a folder of the revision. Where it cannot be made, what lies behind it is not found, and said to be."""
+    place = folder / path
+    try:
+        (folder / target).mkdir(parents=True, exist_ok=True)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.symlink_to(folder / target, target_is_directory=True)
+    except OSError:
+        return
