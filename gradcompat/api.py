@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 
 from gradcompat.audit.auditor import Options, asked_for
-from gradcompat.database.open import known_records
-from gradcompat.cli.audit_options import ids_of
 from gradcompat.audit.report import report_on
-from gradcompat.suppression.waivers import waivers_at, waiving
+from gradcompat.cli.audit_options import ids_of
+from gradcompat.database.open import known_records
 from gradcompat.model.environment import SettingValue
 from gradcompat.model.issue import Level
 from gradcompat.model.report import Report
+from gradcompat.suppression.waivers import waivers_at, waiving
 from gradcompat.vocabulary import setting_of
 
 

@@ -14,6 +14,7 @@ from itertools import product
 from math import prod
 
 from gradcompat.forks import Conflicts, covered, together
+from gradcompat.messages import condition, entry_text, joined, value_text, versions_text
 from gradcompat.model.environment import Environment, Location, Package, Setting, SettingValue
 from gradcompat.model.finding import Finding, Reason, Unknown
 from gradcompat.model.issue import (
@@ -30,7 +31,6 @@ from gradcompat.model.issue import (
     VirtualTerm,
 )
 from gradcompat.names import normalise
-from gradcompat.messages import condition, entry_text, joined, value_text, versions_text
 from gradcompat.truth import Truth
 from gradcompat.versions import ALL, VersionSet, locate
 

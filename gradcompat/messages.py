@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 from gradcompat.model.environment import Package, Setting, SettingValue
 from gradcompat.model.issue import (
     CodeRemedy,
@@ -21,6 +24,10 @@ from gradcompat.model.issue import (
 )
 from gradcompat.versions import ALL, VersionSet
 
+if TYPE_CHECKING:
+    from gradcompat.model.plan import Change
+
+_MOST_BESIDE = 3  # packages that only go with the cure
 _COMPARISONS = {">": "is more than", ">=": "is at least", "<": "is less than", "<=": "is at most", "!=": "is not"}
 _VIRTUAL = {
     "__cuda": "CUDA",
@@ -63,6 +70,21 @@ def move_text(kind: str, package: str, version_from: str | None, version_to: str
     if version_from is None:
         return f"take {package} {version_to}"
     return f"{kind} {package} {version_from} to {version_to}"
+
+
+def change_text(change: Change) -> str:
+    """``upgrade transformers 4.49.0 to 4.52.1``; the way that it goes is in the first word."""
+    return move_text(change.kind, change.package, change.version_from, change.version_to)
+
+
+def moves_text(changes: Iterable[Change]) -> list[str]:
+    """Which packages move, those that cure something first; many that only go with them are counted in the end."""
+    changes = list(changes)
+    curing = [change_text(change) for change in changes if change.cures]
+    others = [change_text(change) for change in changes if not change.cures]
+    if curing and len(others) > _MOST_BESIDE:
+        return [*curing, f"and {len(others)} packages that go with it"]
+    return [*curing, *others]
 
 
 def joined(words: tuple[str, ...], last: str = "or") -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gradcompat.messages import condition, entry_text, joined, value_text, versions_text
 from gradcompat.model.environment import Package, SettingValue
 from gradcompat.model.issue import (
     ModelTerm,
@@ -14,7 +15,6 @@ from gradcompat.model.issue import (
     Term,
     VirtualTerm,
 )
-from gradcompat.messages import condition, entry_text, joined, value_text, versions_text
 from gradcompat.versions import ALL, VersionSet
 from tests.building import compares, equals, package, versions
 

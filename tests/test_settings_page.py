@@ -9,8 +9,8 @@ from importlib import import_module
 import pytest
 
 from gradcompat.scanners.key_mapping import Feed
-from gradcompat.scanners.settings_reference import COMMAND, fed_by, note, origins, page
 from gradcompat.scanners.registry import SCANNERS, Scanner
+from gradcompat.scanners.settings_reference import COMMAND, fed_by, note, origins, page
 from gradcompat.vocabulary import KEYS
 from tests.conftest import ROOT
 

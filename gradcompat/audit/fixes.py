@@ -15,7 +15,6 @@ from gradcompat.model.finding import Advice, Finding, Status
 from gradcompat.model.issue import LEVELS, CodeRemedy, Issue, SettingRemedy, VersionRemedy
 from gradcompat.model.plan import Change, Plan, SettingChange
 from gradcompat.model.release import Catalogue
-from gradcompat.renderers.plan_text import moves_text
 from gradcompat.versions import VersionSet
 
 
@@ -80,7 +79,7 @@ def _advice(finding: Finding, plan: Plan) -> Advice | None:
             target=first.version_to,
             package=first.package,
             introduces=plan.introduced,
-            beside=tuple(moves_text([*changes, *following])[1:]),
+            changes=(*changes, *following),
         )
     setting = next((one for one in plan.settings if issue.id in one.cures), None)
     if setting is not None:

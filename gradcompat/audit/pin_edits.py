@@ -29,7 +29,7 @@ def _edits(advised: Advised, kind: str) -> tuple[LineEdit, ...]:
     advice = advised.advice
     if advice is None or not isinstance(advice.remedy, VersionRemedy) or advice.target is None:
         return ()
-    if not advice.clears or advice.introduces or advice.beside:
+    if not advice.clears or advice.introduces or len(advice.changes) > 1:
         return ()
     name = advice.package or advice.remedy.package
     pins = [package for package in advised.finding.packages if package.name == name]

@@ -18,7 +18,6 @@ from gradcompat.audit.auditor import (
     with_facts,
 )
 from gradcompat.audit.project_files import Project, project_of
-from gradcompat.planner.host_target import target_of
 from gradcompat.errors import SourceError
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.context import Context
@@ -27,6 +26,7 @@ from gradcompat.model.issue import Issue
 from gradcompat.model.plan import Alternative, Plan, Planned
 from gradcompat.model.release import Catalogue
 from gradcompat.names import normalise
+from gradcompat.planner.host_target import target_of
 from gradcompat.planner.plan import plan
 from gradcompat.planner.request import Request
 from gradcompat.renderers.terminal import safe, skipped_text

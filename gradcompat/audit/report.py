@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from gradcompat.audit.auditor import Asked, Options, audit_all, exit_status
-from gradcompat.suppression.apply import Judging, set_aside
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.report import Audit, Report
+from gradcompat.suppression.apply import Judging, set_aside
 
 
 def report_on(

@@ -9,10 +9,10 @@ from pathlib import Path, PurePath
 from gradcompat.errors import SourceError, UsageError
 from gradcompat.formats.document import read_document
 from gradcompat.knowledge.load import KnowledgeBase
+from gradcompat.messages import value_text
 from gradcompat.model.context import Context
 from gradcompat.model.diagnosis import ReadFile
 from gradcompat.model.environment import Environment, Location, Package, Setting, Skipped
-from gradcompat.messages import value_text
 from gradcompat.scanners.registry import SCANNERS
 from gradcompat.sources.installed import is_environment, read_folder, read_interpreter
 from gradcompat.sources.reading import read

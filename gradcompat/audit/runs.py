@@ -10,8 +10,8 @@ from gradcompat.errors import SourceError
 from gradcompat.formats.document import read_document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Skipped
-from gradcompat.scanners.run_assembly import join
 from gradcompat.scanners.reading import find, scan, scan_if_any
+from gradcompat.scanners.run_assembly import join
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from gradcompat.probes.interpreters import interpreter_of
 from gradcompat.cli.commands.probe import measured, of_issues
 from gradcompat.errors import UsageError
 from gradcompat.model.probe import ProbeResult
 from gradcompat.model.report import Advised, Audit
+from gradcompat.probes.interpreters import interpreter_of
 from gradcompat.probes.runner import Interpreter
 
 

@@ -309,8 +309,8 @@ def plan(
       gradcompat plan uv.lock --context train.yaml
       gradcompat plan requirements.txt --offline --format json
     """
-    from gradcompat.index.catalog import Lookup
     from gradcompat.cli.commands.plan import run
+    from gradcompat.index.catalog import Lookup
 
     raise typer.Exit(
         run(
@@ -371,8 +371,8 @@ def fix(
       gradcompat fix . --dry-run
       gradcompat fix uv.lock --context train.yaml --lock
     """
-    from gradcompat.index.catalog import Lookup
     from gradcompat.cli.commands.fix import run
+    from gradcompat.index.catalog import Lookup
 
     raise typer.Exit(
         run(
@@ -498,8 +498,8 @@ def constraints(
       gradcompat constraints --for transformers,peft,trl --python-version 3.11
       gradcompat constraints --all
     """
-    from gradcompat.index.catalog import Lookup
     from gradcompat.cli.commands.constraints import run
+    from gradcompat.index.catalog import Lookup
 
     raise typer.Exit(
         run(
@@ -912,8 +912,8 @@ def knowledge_measure(
     Examples:
       gradcompat knowledge measure transformers GC-0004 --python base/bin/python
     """
-    from gradcompat.index.catalog import Lookup
     from gradcompat.cli.commands.knowledge.measure import run
+    from gradcompat.index.catalog import Lookup
 
     raise typer.Exit(
         run(
@@ -1059,8 +1059,8 @@ def knowledge_horizon(
       gradcompat knowledge horizon
       gradcompat knowledge horizon --looked-at transformers==5.23.0
     """
-    from gradcompat.index.catalog import Lookup
     from gradcompat.cli.commands.knowledge.horizon import run, run_write
+    from gradcompat.index.catalog import Lookup
 
     if looked_at or update:
         if packages:
@@ -1103,8 +1103,8 @@ def knowledge_refresh(
     Examples:
       gradcompat knowledge refresh transformers --python base/bin/python
     """
-    from gradcompat.index.catalog import Lookup
     from gradcompat.cli.commands.knowledge.refresh import run
+    from gradcompat.index.catalog import Lookup
 
     raise typer.Exit(
         run(
@@ -1254,8 +1254,8 @@ def knowledge_snapshot(
     Examples:
       env -u PIP_FIND_LINKS PIP_CONFIG_FILE=/dev/null gradcompat knowledge snapshot
     """
-    from gradcompat.index.catalog import Lookup
     from gradcompat.cli.commands.knowledge.records import run_snapshot
+    from gradcompat.index.catalog import Lookup
 
     raise typer.Exit(run_snapshot(output, Lookup(index_url=index_url, extra_index_urls=extra_index_urls or [])))
 

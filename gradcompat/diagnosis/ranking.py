@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, replace
 
 from gradcompat.diagnosis.explanations import EXPLANATIONS, Explanation
 from gradcompat.matcher import Names, key_of, match
+from gradcompat.messages import entry_text, joined, value_text, versions_text
 from gradcompat.model.diagnosis import Diagnosis, Observation, RuledOut, Seen
 from gradcompat.model.environment import Environment, Location, SettingValue
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import CodeRemedy, InstallRemedy, Issue, PackageTerm, SettingRemedy, VersionRemedy
-from gradcompat.messages import entry_text, joined, value_text, versions_text
 from gradcompat.truth import Truth
 from gradcompat.versions import ALL, locate
 

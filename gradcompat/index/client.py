@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 from packaging.version import Version
 
 from gradcompat.errors import IndexUnavailable
-from gradcompat.index.memo_cache import Answers
 from gradcompat.index.cache import Cache, Entry
 from gradcompat.index.credentials import Credential
 from gradcompat.index.filenames import first_word
@@ -26,6 +25,7 @@ from gradcompat.index.folders import local_files
 from gradcompat.index.limits import DEFAULTS, Limits
 from gradcompat.index.listing import Listing, listing, merged, packed, public, unpacked, version_of
 from gradcompat.index.location import IndexLocation, named
+from gradcompat.index.memo_cache import Answers
 from gradcompat.index.pages import ACCEPT, read_page, uploaded
 from gradcompat.index.preference import best_first
 from gradcompat.index.settings import Strategy

@@ -19,10 +19,10 @@ from pathlib import Path
 
 from gradcompat.index.credentials import Credentials, shown
 from gradcompat.index.location import IndexLocation
-from gradcompat.index.timestamps import moment
 from gradcompat.index.pip_settings import pip_settings
 from gradcompat.index.public import public_index
 from gradcompat.index.settings import Origin, Places, Settings, StatedIndex, Strategy, index_url
+from gradcompat.index.timestamps import moment
 from gradcompat.index.uv_settings import uv_settings
 
 

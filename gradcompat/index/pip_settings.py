@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from gradcompat.index.timestamps import moment
 from gradcompat.index.settings import Origin, Places, Settings, StatedIndex, index_url, read_settings
+from gradcompat.index.timestamps import moment
 
 _SECTIONS = ("global", "install")
 _TRUE, _FALSE = ("y", "yes", "t", "true", "on", "1"), ("n", "no", "f", "false", "off", "0")

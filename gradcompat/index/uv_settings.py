@@ -13,8 +13,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from gradcompat.index.timestamps import moment
 from gradcompat.index.settings import Origin, Places, Settings, StatedIndex, Strategy, index_url
+from gradcompat.index.timestamps import moment
 from gradcompat.index.uv_files import Table, find_files
 from gradcompat.names import normalise
 

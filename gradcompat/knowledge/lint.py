@@ -16,8 +16,8 @@ from gradcompat.knowledge.compile import compile_record, compile_records
 from gradcompat.knowledge.evidence import contradictions, explained, unproved
 from gradcompat.knowledge.examples import environment_from
 from gradcompat.knowledge.load import KnowledgeBase, issue_from, joined, knowledge_from
-from gradcompat.knowledge.review_horizon import spoken_of
 from gradcompat.knowledge.records import Authored, Problem
+from gradcompat.knowledge.review_horizon import spoken_of
 from gradcompat.knowledge.schema import SHIPPED_PREFIX, Record, VersionRemedy
 from gradcompat.matcher import Names, match
 from gradcompat.model.environment import Environment, Location

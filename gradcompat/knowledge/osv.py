@@ -15,6 +15,7 @@ from packaging.version import Version
 
 from gradcompat.errors import IndexUnavailable
 from gradcompat.knowledge.load import KnowledgeBase
+from gradcompat.messages import condition, remedy_text
 from gradcompat.model.issue import (
     CodeRemedy,
     Combination,
@@ -34,7 +35,6 @@ from gradcompat.model.issue import (
     VirtualTerm,
 )
 from gradcompat.model.release import Catalogue, Release
-from gradcompat.messages import condition, remedy_text
 from gradcompat.truth import Truth
 from gradcompat.versions import BELOW, VersionSet, any_of, locate
 

@@ -12,9 +12,9 @@ from gradcompat.knowledge.compile import compile_record, compile_records
 from gradcompat.knowledge.horizon import unfixed_by_package
 from gradcompat.knowledge.lint import unproved_bounds
 from gradcompat.knowledge.load import issue_from, knowledge_from
-from gradcompat.knowledge.review_horizon import named, packages_of
 from gradcompat.knowledge.ranges import verdicts_of
 from gradcompat.knowledge.records import Authored
+from gradcompat.knowledge.review_horizon import named, packages_of
 from gradcompat.knowledge.schema import Horizon, Record
 from gradcompat.matcher import Names
 from gradcompat.model.issue import LEVELS, Issue, PackageTerm

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from gradcompat.model.environment import Location, Package
 from gradcompat.model.issue import Issue, Remedy, Term
+
+if TYPE_CHECKING:
+    from gradcompat.model.plan import Change
 
 Status = Literal["affected", "conditional", "not_affected"]
 
@@ -71,7 +74,7 @@ class Advice:
         introduces: ids of issues that would newly be found after the change.
         location: where the setting stands that has to change.
         line: what has to stand there instead.
-        beside: what has to change with it, in the words of the plan.
+        changes: every package that moves with it, the one of the remedy first; empty if none does.
     """
 
     remedy: Remedy
@@ -82,4 +85,4 @@ class Advice:
     introduces: tuple[str, ...]
     location: Location | None = None
     line: str | None = None
-    beside: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = ()

@@ -12,6 +12,7 @@ from gradcompat.model.issue import LEVELS, Level
 from gradcompat.model.knowledge_source import KnowledgeSource
 from gradcompat.model.probe import Outcome, ProbeResult
 
+SCHEMA_VERSION = 1  # of the report as JSON, which a baseline is read from
 _STRONGEST: tuple[Outcome, ...] = ("reproduced", "inconclusive", "skipped", "not_reproduced")
 
 

@@ -24,8 +24,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gradcompat.model.issue import LEVELS
 from gradcompat.messages import counted, joined
+from gradcompat.model.issue import LEVELS
 from gradcompat.planner.families import BUILT_AGAINST_TORCH, new_interface
 from gradcompat.planner.judging import Assignment, Judge
 from gradcompat.planner.universe import MAJOR, MINOR, PATCH, Candidate, Universe

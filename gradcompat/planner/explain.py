@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from gradcompat.messages import condition, counted, joined
 from gradcompat.model.issue import Issue, PackageTerm
 from gradcompat.model.plan import Change, ChangeKind
-from gradcompat.messages import condition, counted, joined
 from gradcompat.planner.cost import rebuilt, versions
 from gradcompat.planner.families import RELEASED_WITH_TORCH, new_interface, relatives
 from gradcompat.planner.judging import Assignment, Judge

@@ -15,10 +15,10 @@ from packaging.version import Version
 from resolvelib import AbstractProvider, BaseReporter, ResolutionImpossible, ResolutionTooDeep, Resolver
 
 from gradcompat.matcher import Names
+from gradcompat.messages import joined
 from gradcompat.model.environment import Environment
 from gradcompat.model.issue import Issue
 from gradcompat.model.release import Catalogue
-from gradcompat.messages import joined
 from gradcompat.planner.families import RELEASED_WITH_TORCH
 from gradcompat.planner.judging import Judge
 from gradcompat.planner.request import Request

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gradcompat.matcher import Names
+from gradcompat.messages import counted
 from gradcompat.model.environment import Environment
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import Issue
 from gradcompat.model.plan import Alternative, CodeChange, Plan, SettingChange, Verified
 from gradcompat.model.release import Catalogue
-from gradcompat.messages import counted
 from gradcompat.planner.alternatives import alternatives
 from gradcompat.planner.conflict_core import core, partial
 from gradcompat.planner.cost import in_words, versions

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from gradcompat.messages import line_with
 from gradcompat.model.environment import Environment, Location, Setting
 from gradcompat.model.issue import CodeRemedy, Issue, SettingRemedy
 from gradcompat.model.plan import CodeChange, SettingChange
-from gradcompat.messages import line_with
 from gradcompat.planner.judging import Assignment, Judge
 
 _PLANNED = Location(path="plan")

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from typing import Any, TextIO
 
 from gradcompat import __version__
+from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.model.environment import Package
 from gradcompat.model.issue import VersionRemedy
 from gradcompat.model.report import Audit, Report
 from gradcompat.renderers.json_output import json_output
-from gradcompat.renderers.places import Places
 from gradcompat.renderers.results import Result, by_audit, gap_text, gaps, measured, paragraphs, plain
 from gradcompat.renderers.sources_text import sources_text
 from gradcompat.renderers.vex import STATUSES, accepted, action, environment_purl, explanation, purl, timestamp
@@ -28,7 +28,7 @@ _VERSIONS = {"affected": "affected", "not_affected": "unaffected", "under_invest
 
 def render(report: Report, out: TextIO) -> None:
     """Write one document."""
-    places = Places()
+    places = RepositoryPaths()
     audits = [
         (audit, number, [result for result in found if result.state in STATUSES])
         for number, (audit, found) in enumerate(by_audit(report, places, suppressed=True), start=1)
@@ -64,7 +64,7 @@ def _records(report: Report) -> str:
     return f"{report.records} of {report.date}"
 
 
-def _environment(audit: Audit, number: int, found: Sequence[Result], places: Places) -> dict[str, Any]:
+def _environment(audit: Audit, number: int, found: Sequence[Result], places: RepositoryPaths) -> dict[str, Any]:
     shown = places.shown(audit.source)
     packages = {_reference(one, number): one for result in found for one in result.advised.finding.packages}
     return {
@@ -81,7 +81,7 @@ def _package(package: Package, reference: str) -> dict[str, Any]:
     return {"type": "library", "bom-ref": reference, "name": plain(package.name), **version, "purl": purl(package)}
 
 
-def _vulnerability(result: Result, number: int, places: Places) -> dict[str, Any]:
+def _vulnerability(result: Result, number: int, places: RepositoryPaths) -> dict[str, Any]:
     issue = result.advised.finding.issue
     status = STATUSES[result.state]
     showed = measured(result) if result.state != "refuted" else ""

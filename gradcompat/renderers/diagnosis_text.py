@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from gradcompat.model.diagnosis import Diagnosis, DiagnosisReport, ReadFile, Seen
 from gradcompat.messages import counted
+from gradcompat.model.diagnosis import Diagnosis, DiagnosisReport, ReadFile, Seen
 from gradcompat.renderers.sources_text import sources_text
 from gradcompat.renderers.terminal import safe, skipped_text, width, wrapped
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TextIO
 
+from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.model.environment import Location, Package
 from gradcompat.model.issue import LEVELS
 from gradcompat.model.report import Report
-from gradcompat.renderers.places import Places
 from gradcompat.renderers.results import gap_text, gaps, message, plain, remarks, results
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
@@ -20,7 +20,7 @@ _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
 def render(report: Report, out: TextIO) -> None:
     """Write one line for each, the worst first."""
-    places = Places()
+    places = RepositoryPaths()
     found = [result for result in results(report, places) if result.counts]
     found.sort(key=lambda one: -LEVELS.index(one.advised.finding.issue.level))
     for result in found:
@@ -37,7 +37,7 @@ def render(report: Report, out: TextIO) -> None:
         out.write(_line("warning", where, "not checked", gap_text(skipped)))
 
 
-def _where(location: Location, package: Package | None, places: Places) -> dict[str, str | int | None]:
+def _where(location: Location, package: Package | None, places: RepositoryPaths) -> dict[str, str | int | None]:
     start, end = (location.column, None) if package is None else places.columns(package)
     return {"file": plain(places.shown(location.path)), "line": location.line, "col": start, "endColumn": end}
 

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from typing import TextIO
 
+from gradcompat.audit.fingerprints import digest
+from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.model.report import Report
 from gradcompat.renderers.json_output import json_output
-from gradcompat.renderers.places import Places
-from gradcompat.renderers.results import mark, message, plain, remarks, results
+from gradcompat.renderers.results import message, plain, remarks, results
 
 _SEVERITIES = {"error": "critical", "warning": "major", "note": "info"}
 
 
 def render(report: Report, out: TextIO) -> None:
     """Write the list."""
-    places = Places()
+    places = RepositoryPaths()
     data = [
         {
             "description": message(result),
@@ -37,7 +38,7 @@ def render(report: Report, out: TextIO) -> None:
         {
             "description": plain(remark.text),
             "check_name": remark.kind,
-            "fingerprint": mark(remark.kind, remark.text, location.path),
+            "fingerprint": digest(remark.kind, remark.text, location.path),
             "severity": _SEVERITIES[remark.level],
             "location": {"path": plain(location.path), "lines": {"begin": location.line or 1}},
         }

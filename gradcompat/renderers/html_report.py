@@ -14,9 +14,9 @@ from html import escape
 from typing import TextIO
 
 from gradcompat import __version__
+from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.model.issue import LEVELS
 from gradcompat.model.report import Audit, Report
-from gradcompat.renderers.places import Places
 from gradcompat.renderers.results import (
     Result,
     by_audit,
@@ -95,7 +95,7 @@ filter();
 
 def render(report: Report, out: TextIO) -> None:
     """Write the page."""
-    places = Places()
+    places = RepositoryPaths()
     audits = by_audit(report, places, suppressed=report.show_suppressed is not False)
     everything = [result for _, found in audits for result in found]
     policy = (
@@ -115,7 +115,7 @@ def render(report: Report, out: TextIO) -> None:
     out.write(f"</main>\n<p>Made by gradcompat {__version__}.</p>\n<script>{_SCRIPT}</script>\n</body>\n</html>\n")
 
 
-def _remarks(report: Report, places: Places) -> str:
+def _remarks(report: Report, places: RepositoryPaths) -> str:
     lines = [
         f"<li>{_text(remark_text(replace(remark, location=location)))}</li>\n"
         for remark, location in remarks(report, places)
@@ -144,7 +144,7 @@ def _state(result: Result) -> str:
     return result.state if result.advised.suppressed is None else _SUPPRESSED
 
 
-def _audit(audit: Audit, found: Sequence[Result], places: Places, out: TextIO) -> None:
+def _audit(audit: Audit, found: Sequence[Result], places: RepositoryPaths, out: TextIO) -> None:
     out.write(f"<section>\n<h2>{_text(places.shown(audit.source))}</h2>\n")
     gaps = [gap_text(skipped) for skipped in audit.skipped if skipped.gap]
     if gaps:
@@ -157,7 +157,7 @@ def _audit(audit: Audit, found: Sequence[Result], places: Places, out: TextIO) -
     out.write("</section>\n")
 
 
-def _article(result: Result, places: Places) -> str:
+def _article(result: Result, places: RepositoryPaths) -> str:
     issue = result.advised.finding.issue
     line = "" if result.location.line is None else f":{result.location.line}"
     aside = "" if result.advised.suppressed is None else "suppressed, "

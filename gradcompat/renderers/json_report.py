@@ -5,20 +5,19 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any, TextIO
 
+from gradcompat.audit.repository_paths import RepositoryPaths
+from gradcompat.messages import moves_text
 from gradcompat.model.finding import Advice
 from gradcompat.model.issue import CodeRemedy, InstallRemedy, Remedy, SettingRemedy, VersionRemedy
-from gradcompat.model.report import Advised, Audit, Report, Suppression
+from gradcompat.model.report import SCHEMA_VERSION, Advised, Audit, Report, Suppression
 from gradcompat.renderers.json_output import json_output
-from gradcompat.renderers.places import Places
 from gradcompat.renderers.probe_json import result_data
 from gradcompat.renderers.results import results
-
-SCHEMA_VERSION = 1
 
 
 def render(report: Report, out: TextIO) -> None:
     """Write the report as one JSON object."""
-    found = results(report, Places(), suppressed=True)
+    found = results(report, RepositoryPaths(), suppressed=True)
     data = {
         "schema_version": SCHEMA_VERSION,
         "knowledge": {
@@ -146,7 +145,7 @@ def _advice(advice: Advice) -> dict[str, Any]:
         "target": advice.target,
         "clears": advice.clears,
         "introduces": list(advice.introduces),
-        "beside": list(advice.beside),
+        "beside": moves_text(advice.changes)[1:],
         "path": None if advice.location is None else advice.location.path,
         "line": None if advice.location is None else advice.location.line,
         "text": advice.line,

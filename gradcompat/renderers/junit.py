@@ -10,9 +10,9 @@ from __future__ import annotations
 from html import escape
 from typing import TextIO
 
+from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.model.environment import Location
 from gradcompat.model.report import Audit, Remark, Report
-from gradcompat.renderers.places import Places
 from gradcompat.renderers.results import (
     Result,
     by_audit,
@@ -31,7 +31,7 @@ _HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 def render(report: Report, out: TextIO) -> None:
     """Write all suites."""
     out.write(f'{_HEAD}<testsuites name="gradcompat">\n')
-    places = Places()
+    places = RepositoryPaths()
     for audit, found in by_audit(report, places, suppressed=report.show_suppressed is not False):
         _suite(audit, found, places, out)
     for remark, location in remarks(report, places):
@@ -39,7 +39,7 @@ def render(report: Report, out: TextIO) -> None:
     out.write("</testsuites>\n")
 
 
-def _suite(audit: Audit, found: list[Result], places: Places, out: TextIO) -> None:
+def _suite(audit: Audit, found: list[Result], places: RepositoryPaths, out: TextIO) -> None:
     cases = [_finding(result, places) for result in found]
     cases += [
         ("skipped" if audit.kind is not None else "error", gap_text(one), gap_text(one), "")
@@ -72,7 +72,7 @@ def _remark(remark: Remark, location: Location, out: TextIO) -> None:
     out.write("</testcase>\n  </testsuite>\n")
 
 
-def _finding(result: Result, places: Places) -> tuple[str, str, str, str]:
+def _finding(result: Result, places: RepositoryPaths) -> tuple[str, str, str, str]:
     """What a finding is, its name, and what is said of it in short and at length."""
     if said := suppression(result, places):
         return "skipped", f"{result.advised.finding.issue.id} {entries(result)}", f"suppressed: {said}", ""

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TextIO
 
+from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.model.report import Audit, Report
-from gradcompat.renderers.places import Places
 from gradcompat.renderers.results import (
     Result,
     by_audit,
@@ -39,7 +39,7 @@ _TITLES = {
 
 def render(report: Report, out: TextIO) -> None:
     """Write a table of what is affected, and below it folded lists of the rest, for each environment."""
-    places = Places()
+    places = RepositoryPaths()
     out.write(f"**gradcompat**: {escaped(summary(report))}\n\n")
     clean: list[str] = []
     for remark, location in remarks(report, places):
@@ -54,7 +54,7 @@ def render(report: Report, out: TextIO) -> None:
         _folded("Nothing found in", clean, out)
 
 
-def _audit(audit: Audit, found: Sequence[Result], places: Places, out: TextIO) -> None:
+def _audit(audit: Audit, found: Sequence[Result], places: RepositoryPaths, out: TextIO) -> None:
     out.write(f"### {escaped(places.shown(audit.source))}\n\n")
     aside = [result for result in found if result.advised.suppressed is not None]
     found = [result for result in found if result.advised.suppressed is None]
@@ -88,7 +88,7 @@ def _audit(audit: Audit, found: Sequence[Result], places: Places, out: TextIO) -
         _folded(f"Suppressed: {len(aside)}", [_suppressed(result, places) for result in aside], out)
 
 
-def _suppressed(result: Result, places: Places) -> str:
+def _suppressed(result: Result, places: RepositoryPaths) -> str:
     issue = result.advised.finding.issue
     where, why = escaped(_where(result, places)), escaped(suppression(result, places))
     return f"{issue.level} {_linked(result)} {escaped(issue.summary)} ({where}): {why}"
@@ -104,7 +104,7 @@ def _linked(result: Result) -> str:
     return linked(issue.id, next((one.url for one in issue.references if one.type in ("FIX", "REPORT")), None))
 
 
-def _where(result: Result, places: Places) -> str:
+def _where(result: Result, places: RepositoryPaths) -> str:
     path = places.shown(result.location.path)
     line = "" if result.location.line is None else f":{result.location.line}"
     return plain(f"{path}{line} {entries(result)}")

@@ -12,9 +12,9 @@ import json
 from typing import Any, TextIO
 
 from gradcompat import __version__
+from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.model.report import Report
 from gradcompat.renderers.json_output import json_output
-from gradcompat.renderers.places import Places
 from gradcompat.renderers.results import Result, measured, plain, results
 from gradcompat.renderers.sources_text import sources_text
 from gradcompat.renderers.vex import STATUSES, accepted, action, environment_purl, explanation, purl, timestamp
@@ -24,7 +24,7 @@ _NEAR = 50  # equal statements stand near one another: entries of one name that 
 
 def render(report: Report, out: TextIO) -> None:
     """Write one document."""
-    places = Places()
+    places = RepositoryPaths()
     statements: list[dict[str, Any]] = []
     for result in results(report, places, suppressed=True):
         if result.state in STATUSES and (statement := _statement(result, places)) not in statements[-_NEAR:]:
@@ -43,7 +43,7 @@ def render(report: Report, out: TextIO) -> None:
     out.write(json_output(data))
 
 
-def _statement(result: Result, places: Places) -> dict[str, Any]:
+def _statement(result: Result, places: RepositoryPaths) -> dict[str, Any]:
     issue = result.advised.finding.issue
     packages = list(dict.fromkeys(purl(package) for package in result.advised.finding.packages))
     product: dict[str, Any] = {"@id": environment_purl(places.shown(result.audit.source))}

@@ -6,12 +6,11 @@ import shlex
 from collections.abc import Iterable
 from typing import TextIO
 
+from gradcompat.messages import change_text, counted, moves_text, value_text
 from gradcompat.model.plan import Alternative, Change, CodeChange, Plan, Planned, PlanReport, SettingChange
-from gradcompat.messages import counted, move_text, value_text
 from gradcompat.renderers.terminal import safe, skipped_text, width, wrapped
 
 _LABEL = 10
-_MOST_BESIDE = 3
 
 
 def render(report: PlanReport, out: TextIO) -> None:
@@ -52,24 +51,9 @@ def summary(plan: Plan | Alternative) -> str:
     return ", ".join([*moves[:-1], *others, moves[-1]] if much else [*moves, *others])
 
 
-def moves_text(changes: Iterable[Change]) -> list[str]:
-    """Which packages move, those that cure something first; many that only go with them are counted in the end."""
-    changes = list(changes)
-    curing = [change_text(change) for change in changes if change.cures]
-    others = [change_text(change) for change in changes if not change.cures]
-    if curing and len(others) > _MOST_BESIDE:
-        return [*curing, f"and {len(others)} packages that go with it"]
-    return [*curing, *others]
-
-
 def cures_first(changes: Iterable[Change]) -> list[Change]:
     """The changes in their order, those that cure something before those that only go with them."""
     return sorted(changes, key=lambda change: not change.cures)
-
-
-def change_text(change: Change) -> str:
-    """``upgrade transformers 4.49.0 to 4.52.1``; the way that it goes is in the first word."""
-    return move_text(change.kind, change.package, change.version_from, change.version_to)
 
 
 def setting_text(setting: SettingChange) -> str:

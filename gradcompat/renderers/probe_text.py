@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TextIO
 
-from gradcompat.model.probe import ProbeResult
 from gradcompat.messages import counted
+from gradcompat.model.probe import ProbeResult
 from gradcompat.renderers.terminal import width, wrapped
 
 _SIGNS = {"reproduced": "x", "not_reproduced": "o", "inconclusive": "?", "skipped": "-"}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TextIO
 
+from gradcompat.messages import counted
 from gradcompat.model.issue import IssueProbe
 from gradcompat.model.ranges import Ranges
-from gradcompat.messages import counted
 from gradcompat.renderers.terminal import width, wrapped
 
 

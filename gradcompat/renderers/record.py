@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gradcompat.model.issue import Issue
 from gradcompat.messages import condition, remedy_text
+from gradcompat.model.issue import Issue
 from gradcompat.renderers.text import BASIS
 
 REFERENCES = "References"  # what was measured stands before them

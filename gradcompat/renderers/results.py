@@ -5,18 +5,18 @@ What comes from files is made harmless here once (:func:`plain`); each format ad
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
+from gradcompat.audit.fingerprints import fingerprints
+from gradcompat.audit.repository_paths import RepositoryPaths
+from gradcompat.messages import counted, entry_text, joined
 from gradcompat.model.environment import Location, Package, Skipped
 from gradcompat.model.issue import LEVELS, VersionRemedy
 from gradcompat.model.report import Advised, Audit, Remark, Report
-from gradcompat.messages import counted, entry_text, joined
-from gradcompat.renderers.places import Places
 from gradcompat.renderers.probe_text import ran
 from gradcompat.renderers.sources_text import sources_text
 from gradcompat.renderers.suppressed_text import suppression_text
@@ -53,7 +53,7 @@ class Result:
     fingerprint: str
 
 
-def results(report: Report, places: Places, *, suppressed: bool = False) -> Iterator[Result]:
+def results(report: Report, places: RepositoryPaths, *, suppressed: bool = False) -> Iterator[Result]:
     """Every finding, in the order of the report; what does not count comes behind the others of its audit, if asked."""
     marks = fingerprints(report.audits, places)
     for audit in report.audits:
@@ -71,7 +71,7 @@ def results(report: Report, places: Places, *, suppressed: bool = False) -> Iter
             )
 
 
-def by_audit(report: Report, places: Places, *, suppressed: bool = False) -> list[tuple[Audit, list[Result]]]:
+def by_audit(report: Report, places: RepositoryPaths, *, suppressed: bool = False) -> list[tuple[Audit, list[Result]]]:
     """The findings of each audit."""
     found: dict[int, list[Result]] = {id(audit): [] for audit in report.audits}
     for result in results(report, places, suppressed=suppressed):
@@ -79,49 +79,22 @@ def by_audit(report: Report, places: Places, *, suppressed: bool = False) -> lis
     return [(audit, found[id(audit)]) for audit in report.audits]
 
 
-def fingerprints(audits: Sequence[Audit], places: Places) -> dict[int, str]:
-    """The ``id()`` of each finding, suppressed or not, → its fingerprint.
-
-    It stays the same while lines and versions move, and whatever else of the report is suppressed: a lockfile may hold
-    a name many times, and its entries are counted as they stand in the file.
-    """
-    marks: dict[int, str] = {}
-    seen: Counter[str] = Counter()
-    for audit in audits:
-        for advised in sorted((*audit.findings, *audit.suppressed), key=_order):
-            names = sorted({package.name for package in advised.finding.packages})
-            # Not the file of a pin: which one it is hangs on the advice, and that of a distribution has its version.
-            key = "\0".join((advised.finding.issue.id, *names, places.shown(audit.source)))
-            seen[key] += 1
-            marks[id(advised)] = mark(key, str(seen[key]))
-    return marks
-
-
-def _order(advised: Advised) -> tuple[Any, ...]:
-    """Where a finding stands among those of its environment: by its record, then by its entries."""
-    entries = [
-        (one.location.path, one.location.line or 0, one.location.column or 0, one.version or "", one.forks)
-        for one in advised.finding.packages
-    ]
-    return advised.finding.issue.id, entries
-
-
 def _location(audit: Audit, pin: Package | None) -> Location:
     return Location(path=audit.source) if pin is None else pin.location
 
 
-def suppression(result: Result, places: Places) -> str:
+def suppression(result: Result, places: RepositoryPaths) -> str:
     """Why a finding does not count, and where that is said; empty if it does."""
     said = result.advised.suppressed
     return "" if said is None else plain(suppression_text(replace(said, location=_seen(said.location, places))))
 
 
-def remarks(report: Report, places: Places) -> Iterator[tuple[Remark, Location]]:
+def remarks(report: Report, places: RepositoryPaths) -> Iterator[tuple[Remark, Location]]:
     """What there is to say of the waivers or the baseline, and where that stands in the repository."""
     return ((remark, _seen(remark.location, places)) for remark in report.remarks)
 
 
-def _seen(location: Location, places: Places) -> Location:
+def _seen(location: Location, places: RepositoryPaths) -> Location:
     return replace(location, path=places.shown(location.path))
 
 
@@ -225,9 +198,3 @@ def _pin(advised: Advised) -> Package | None:
     advice = advised.advice
     moved = advice.package if advice is not None and isinstance(advice.remedy, VersionRemedy) else None
     return next((one for one in packages if one.name == moved), next(iter(packages), None))
-
-
-def mark(*parts: str) -> str:
-    """The same for the same parts, today and tomorrow."""
-    text = "\0".join(parts)
-    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:32]

@@ -12,12 +12,12 @@ from __future__ import annotations
 from typing import Any, TextIO
 
 from gradcompat import __version__
+from gradcompat.audit.repository_paths import RepositoryPaths
+from gradcompat.messages import remedy_text
 from gradcompat.model.environment import Location, Package
 from gradcompat.model.issue import Issue
 from gradcompat.model.report import LineEdit, Report
-from gradcompat.messages import remedy_text
 from gradcompat.renderers.json_output import json_output
-from gradcompat.renderers.places import Places
 from gradcompat.renderers.results import Result, fix, gap_text, gaps, message, paragraphs, plain, results, suppression
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -33,7 +33,7 @@ _NOTIFICATIONS = {
 
 def render(report: Report, out: TextIO) -> None:
     """Write one run."""
-    places = Places()
+    places = RepositoryPaths()
     every = results(report, places, suppressed=report.show_suppressed is not False)
     found = [result for result in every if result.state not in ("not_affected", "refuted")]
     issues = {result.advised.finding.issue.id: result.advised.finding.issue for result in found}
@@ -90,7 +90,7 @@ def _rule(issue: Issue) -> dict[str, Any]:
     }
 
 
-def _result(result: Result, index: dict[str, int], places: Places) -> dict[str, Any]:
+def _result(result: Result, index: dict[str, int], places: RepositoryPaths) -> dict[str, Any]:
     issue = result.advised.finding.issue
     affected = result.state == "affected"
     data: dict[str, Any] = {
@@ -120,7 +120,7 @@ def _is_result(result: Result, report: Report) -> bool:
     return result.state == "affected" or (report.strict and result.state == "conditional")
 
 
-def _suppressions(result: Result, places: Places) -> list[dict[str, Any]]:
+def _suppressions(result: Result, places: RepositoryPaths) -> list[dict[str, Any]]:
     said = result.advised.suppressed
     if said is None:
         return []
@@ -140,7 +140,7 @@ def _remarked(report: Report) -> dict[str, str]:
     return {remark.kind: f"About what is suppressed: {remark.kind.replace('-', ' ')}" for remark in report.remarks}
 
 
-def _configuration(report: Report, places: Places) -> dict[str, Any]:
+def _configuration(report: Report, places: RepositoryPaths) -> dict[str, Any]:
     """What there is to say of the waivers or the baseline."""
     notifications = [
         {
@@ -154,7 +154,7 @@ def _configuration(report: Report, places: Places) -> dict[str, Any]:
     return {"toolConfigurationNotifications": notifications} if notifications else {}
 
 
-def _related(result: Result, places: Places) -> list[dict[str, Any]]:
+def _related(result: Result, places: RepositoryPaths) -> list[dict[str, Any]]:
     """The other entries, and what else was seen to hold."""
     finding = result.advised.finding
     others: dict[tuple[str, int | None, int | None], tuple[Location, Package | None, str]] = {}
@@ -172,7 +172,7 @@ def _related(result: Result, places: Places) -> list[dict[str, Any]]:
     ]
 
 
-def _fix(result: Result, places: Places) -> dict[str, Any]:
+def _fix(result: Result, places: RepositoryPaths) -> dict[str, Any]:
     files: dict[str, list[LineEdit]] = {}
     for edit in result.advised.edits:
         files.setdefault(edit.location.path, []).append(edit)
@@ -198,7 +198,7 @@ def _fix(result: Result, places: Places) -> dict[str, Any]:
     }
 
 
-def _note(result: Result, index: dict[str, int], places: Places) -> dict[str, Any]:
+def _note(result: Result, index: dict[str, int], places: RepositoryPaths) -> dict[str, Any]:
     issue = result.advised.finding.issue
     return {
         "descriptor": {"id": result.state},
@@ -209,7 +209,7 @@ def _note(result: Result, index: dict[str, int], places: Places) -> dict[str, An
     }
 
 
-def _gap(location: Location | None, text: str, source: str, nothing: bool, places: Places) -> dict[str, Any]:
+def _gap(location: Location | None, text: str, source: str, nothing: bool, places: RepositoryPaths) -> dict[str, Any]:
     return {
         "descriptor": {"id": "not-checked"},
         "level": "error" if nothing else "warning",
@@ -218,7 +218,7 @@ def _gap(location: Location | None, text: str, source: str, nothing: bool, place
     }
 
 
-def _place(location: Location, package: Package | None, places: Places) -> dict[str, Any]:
+def _place(location: Location, package: Package | None, places: RepositoryPaths) -> dict[str, Any]:
     place: dict[str, Any] = {"artifactLocation": _artifact(location.path, places)}
     start, end = (location.column, None) if package is None else places.columns(package)
     region = {"startLine": location.line, "startColumn": start, "endLine": location.line, "endColumn": end}
@@ -227,7 +227,7 @@ def _place(location: Location, package: Package | None, places: Places) -> dict[
     return {"physicalLocation": place}
 
 
-def _artifact(path: str, places: Places) -> dict[str, str]:
+def _artifact(path: str, places: RepositoryPaths) -> dict[str, str]:
     inside = places.relative(path) is not None
     return {"uri": places.uri(path), **({"uriBaseId": "%SRCROOT%"} if inside else {})}
 

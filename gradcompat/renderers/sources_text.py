@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradcompat.model.knowledge_source import KnowledgeSource
 from gradcompat.messages import counted, joined
+from gradcompat.model.knowledge_source import KnowledgeSource
 from gradcompat.renderers.terminal import safe
 
 

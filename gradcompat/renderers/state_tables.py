@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gradcompat.model.knowledge_state import KnowledgeState, PackageState
 from gradcompat.messages import counted
+from gradcompat.model.knowledge_state import KnowledgeState, PackageState
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TextIO
 
+from gradcompat.messages import counted, entry_text, joined, move_text, moves_text, remedy_text
 from gradcompat.model.environment import Location, Package, Skipped
 from gradcompat.model.finding import Advice, Finding
 from gradcompat.model.issue import LEVELS, CodeRemedy, InstallRemedy, VersionRemedy
 from gradcompat.model.report import Advised, Audit, Newer, Report
-from gradcompat.messages import counted, entry_text, joined, move_text, remedy_text
 from gradcompat.renderers.probe_text import ran
 from gradcompat.renderers.sources_text import sources_text
 from gradcompat.renderers.suppressed_text import counts_text, remark_text, suppression_text
@@ -344,7 +344,7 @@ def advice_text(advice: Advice) -> str:
         text = move_text(remedy.kind, advice.package or remedy.package, advice.current, advice.target)
     else:
         text = remedy_text(remedy, with_note=False)
-    text = ", ".join((text, *advice.beside))
+    text = ", ".join((text, *moves_text(advice.changes)[1:]))
     if advice.line is not None:
         text += f"; in {advice.location} write `{advice.line}`"
     if advice.introduces:

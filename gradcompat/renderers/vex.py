@@ -7,9 +7,9 @@ import time
 from typing import Literal
 from urllib.parse import quote
 
-from gradcompat.model.environment import Package
+from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.messages import remedy_text
-from gradcompat.renderers.places import Places
+from gradcompat.model.environment import Package
 from gradcompat.renderers.results import Result, State, fix, plain, reason, suppression
 
 Status = Literal["affected", "not_affected", "under_investigation"]
@@ -51,7 +51,7 @@ def action(result: Result) -> str:
     return plain("; or ".join(remedies)) or "no remedy is known"
 
 
-def accepted(result: Result, places: Places) -> str:
+def accepted(result: Result, places: RepositoryPaths) -> str:
     """Who has said that it may stay as it is, or where it is known from; empty for what counts."""
     said = result.advised.suppressed
     if said is None:

@@ -17,11 +17,11 @@ from gradcompat.scanners import code_calls
 from gradcompat.scanners.code_arguments import Argument, Place
 from gradcompat.scanners.code_assignments import EMBEDDINGS, assigned, defined, frozen_in_loop, special_tokens
 from gradcompat.scanners.code_calls import KNOWN_METHODS, KNOWN_OF_TYPE, OPTIMIZER_ARGUMENTS, known
-from gradcompat.scanners.program_inference import HOOKS, conclude
 from gradcompat.scanners.code_findings import Called, Findings
 from gradcompat.scanners.code_models import is_model, loaded, makes_model, named
 from gradcompat.scanners.code_names import UNKNOWN, Imported, Names, Scope
 from gradcompat.scanners.code_walk import Step, text, walk
+from gradcompat.scanners.program_inference import HOOKS, conclude
 
 # Methods of Python's own types, which say nothing.
 _COMMON = frozenset(name for kind in (str, bytes, list, dict, set, tuple, int) for name in dir(kind)) | {"parse_args"}

@@ -20,8 +20,8 @@ from gradcompat.model.environment import Location, Skipped
 from gradcompat.scanners import adapter_config, lightning_cli, training_arguments
 from gradcompat.scanners.class_paths import OPTIMIZER
 from gradcompat.scanners.configs import Config, Entry, run_of
-from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.scanners.hydra_composition import Composite, alone, beside, compose
+from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.scanners.nested import stated
 
 _MAX_DEPTH = 12

@@ -12,18 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from gradcompat.audit.auditor import Options
-from gradcompat.suppression.prior_finding import Before, is_known, weight, weight_of
-from gradcompat.suppression.apply import Judgement, Judging
+from gradcompat.audit.fingerprints import fingerprints
+from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.errors import SourceError, UsageError
 from gradcompat.formats.document import read_document
 from gradcompat.formats.json_text import parse
+from gradcompat.messages import counted
 from gradcompat.model.environment import Location
 from gradcompat.model.finding import Status
-from gradcompat.model.report import Advised, Audit, Remark, Suppression
-from gradcompat.messages import counted
-from gradcompat.renderers.json_report import SCHEMA_VERSION
-from gradcompat.renderers.places import Places
-from gradcompat.renderers.results import fingerprints
+from gradcompat.model.report import SCHEMA_VERSION, Advised, Audit, Remark, Suppression
+from gradcompat.suppression.apply import Judgement, Judging
+from gradcompat.suppression.prior_finding import Before, is_known, weight, weight_of
 
 _HINT = "write one with `gradcompat check … --output json=FILE`"
 _STATUSES: tuple[Status, ...] = ("affected", "conditional", "not_affected")
@@ -63,7 +62,7 @@ def judging_by(file: str, options: Options) -> Judging:
 def _judgement(
     audits: Sequence[Audit], entries: Mapping[str, _Entry], location: Location, options: Options
 ) -> Judgement:
-    places = Places()
+    places = RepositoryPaths()
     marks = fingerprints(audits, places)
     # The file was written in this folder, as a rule, or in the root of the repository.
     runs: dict[str, str] = {}

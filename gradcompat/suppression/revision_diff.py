@@ -19,20 +19,20 @@ from pathlib import Path
 from types import FrameType
 
 from gradcompat.audit.auditor import Asked, File, Options, Task, asked_for, audit_each, tasks_of
-from gradcompat.suppression.prior_finding import Before, is_known, weight_of
-from gradcompat.config.schema import configuration
-from gradcompat.suppression.revision_tree import Earlier, Wanted, lay_out
+from gradcompat.audit.fingerprints import fingerprints
+from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.config.project_file import OWN, SHARED, project_file
-from gradcompat.suppression.git import Commit, Repository
-from gradcompat.suppression.apply import Judgement, Judging
+from gradcompat.config.schema import configuration
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.environment import Location, SettingValue
 from gradcompat.model.report import Advised, Audit, Remark, Suppression
-from gradcompat.renderers.places import Places
-from gradcompat.renderers.results import fingerprints
 from gradcompat.sources.installed import is_environment
 from gradcompat.sources.registry import by_name
+from gradcompat.suppression.apply import Judgement, Judging
+from gradcompat.suppression.git import Commit, Repository
+from gradcompat.suppression.prior_finding import Before, is_known, weight_of
+from gradcompat.suppression.revision_tree import Earlier, Wanted, lay_out
 from gradcompat.vocabulary import parse_setting
 
 _HINT = "name the lockfiles or folders of the repository: gradcompat check . --diff main"
@@ -195,7 +195,7 @@ def _settings(compared: Comparison, earlier: Earlier, options: Options) -> tuple
 
 
 def _judgement(audits: Sequence[Audit], then: Sequence[Audit], earlier: Earlier, compared: Comparison) -> Judgement:
-    places = Places()
+    places = RepositoryPaths()
     marks_then = fingerprints(then, places)
     before: dict[str, Before] = {}
     for audit in then:

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from gradcompat.suppression.git import Commit, Entry, Repository
 from gradcompat.errors import UsageError
 from gradcompat.formats.document import MAX_BYTES
 from gradcompat.scanners.reading import largest
 from gradcompat.scanners.registry import SCANNERS
 from gradcompat.sources.registry import by_name
+from gradcompat.suppression.git import Commit, Entry, Repository
 
 # What requirements, Dockerfiles and configs name beside what a folder is searched for.
 _BESIDE = frozenset({"", ".txt", ".in", ".pip", ".lock", ".toml", ".cfg"})

@@ -18,11 +18,11 @@ from gradcompat.formats.document import read_document
 from gradcompat.formats.json_text import parse
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.matcher import Names
+from gradcompat.messages import joined
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import Issue, IssueProbe
 from gradcompat.model.probe import Measurement, ProbeSpec
 from gradcompat.names import normalise
-from gradcompat.messages import joined
 from gradcompat.recipes.judging import judge
 from gradcompat.recipes.table import recipe_of
 

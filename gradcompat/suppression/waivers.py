@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from gradcompat.audit.auditor import Options
-from gradcompat.config.schema import options_in
 from gradcompat.cli.audit_options import waivers_in
 from gradcompat.config.project_file import as_seen_from_here, project_file_at
-from gradcompat.suppression.apply import Judgement, Judging
+from gradcompat.config.schema import options_in
 from gradcompat.config.waiver_tables import pattern
 from gradcompat.knowledge.load import KnowledgeBase
+from gradcompat.messages import joined
 from gradcompat.model.report import Advised, Audit, Remark, Suppression
 from gradcompat.model.waiver import VersionBound, Waiver, Waivers
-from gradcompat.messages import joined
+from gradcompat.suppression.apply import Judgement, Judging
 from gradcompat.truth import Truth
 from gradcompat.versions import locate
 

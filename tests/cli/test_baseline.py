@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gradcompat.audit.auditor import Options
-from gradcompat.suppression.baseline import judging_by
 from gradcompat.errors import UsageError
+from gradcompat.suppression.baseline import judging_by
 from tests.cli.test_diff import ACCUMULATION, CONFIG, HEAD, LOCK, lock, told
 from tests.conftest import Outcome, Run
 

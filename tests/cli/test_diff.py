@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from gradcompat.suppression.revision_tree import Earlier, Wanted, lay_out
+from gradcompat.errors import UsageError
 from gradcompat.suppression.git import Commit
 from gradcompat.suppression.git import Repository as Read
-from gradcompat.errors import UsageError
+from gradcompat.suppression.revision_tree import Earlier, Wanted, lay_out
 from tests.cli.repositories import ENVIRONMENT, Repository, repository
 from tests.conftest import Outcome, Run
 

@@ -11,12 +11,16 @@ from gradcompat.audit.pin_edits import with_edits
 from gradcompat.model.environment import Location, Package
 from gradcompat.model.finding import Advice, Finding
 from gradcompat.model.issue import VersionRemedy
+from gradcompat.model.plan import Change
 from gradcompat.model.report import Advised, Audit, LineEdit
 from gradcompat.versions import VersionSet
 from tests.building import issue, versions
 
 REMEDY = VersionRemedy(kind="upgrade", package="transformers", versions=VersionSet.parse(">=4.52.1"))
 ADVICE = Advice(remedy=REMEDY, clears=True, current="4.49.0", target="4.52.1", package="transformers", introduces=())
+CHANGE = Change(
+    package="transformers", version_from="4.49.0", version_to="4.52.1", kind="upgrade", direct=True, cures=("GC-0001",)
+)
 NAMES = {"requirements": "requirements.txt", "pyproject.toml": "pyproject.toml", "conda-environment": "env.yml"}
 
 
@@ -69,7 +73,7 @@ def test_a_pin_is_replaced_where_it_stands(kind: str, text: str) -> None:
         None,
         replace(ADVICE, clears=False),
         replace(ADVICE, introduces=("GC-0009",)),
-        replace(ADVICE, beside=("upgrade peft 0.14.0 to 0.15.0",)),
+        replace(ADVICE, changes=(CHANGE, replace(CHANGE, package="peft"))),
         replace(ADVICE, target=None),
     ],
 )

@@ -23,8 +23,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gradcompat.database.osv_api import Advisories
 from gradcompat.cli.commands.knowledge.serve import MAX_BODY, SLOTS, Server, loopback
+from gradcompat.database.osv_api import Advisories
 from gradcompat.errors import UsageError
 from gradcompat.versions import locate
 from tests.cli.advised import advisories

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from gradcompat.suppression.apply import Judge, set_aside
 from gradcompat.model.report import Suppression
+from gradcompat.suppression.apply import Judge, set_aside
 from tests.renderers.reports import FOR_GOOD, KNOWN, WAIVER, advised, audit, entry, record
 
 

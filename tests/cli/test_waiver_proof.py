@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gradcompat.suppression.waiver_evidence import read_proof
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.load import load
+from gradcompat.suppression.waiver_evidence import read_proof
 from tests.cli.waived import FACTS, ID, project, waiver
 from tests.conftest import Run
 

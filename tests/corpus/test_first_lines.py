@@ -10,7 +10,8 @@ from gradcompat.audit.auditor import Asked, File, Options, audit
 from gradcompat.audit.planning import Wishes, work_on
 from gradcompat.index.snapshot import Snapshot
 from gradcompat.knowledge.load import load
-from gradcompat.renderers.plan_text import change_text, summary
+from gradcompat.messages import change_text
+from gradcompat.renderers.plan_text import summary
 from gradcompat.renderers.text import advice_text
 from gradcompat.vocabulary import parse_setting
 

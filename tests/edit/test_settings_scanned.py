@@ -10,8 +10,8 @@ import pytest
 from gradcompat.audit.runs import in_folder
 from gradcompat.edit.settings import edit
 from gradcompat.model.environment import Setting
-from gradcompat.scanners.run_assembly import join
 from gradcompat.scanners.reading import scan
+from gradcompat.scanners.run_assembly import join
 from tests.edit.changing import change, literal, other, outcome
 from tests.scanners.scanned import FIXTURES, fixture
 

@@ -12,9 +12,9 @@ from packaging.version import Version
 
 from gradcompat.errors import KnowledgeError
 from gradcompat.formats.yaml_nodes import parse
-from gradcompat.knowledge.record_builder import combination, condition, package_term, problems, reference, remedy
 from gradcompat.knowledge.example_generator import examples
 from gradcompat.knowledge.lint import lint
+from gradcompat.knowledge.record_builder import combination, condition, package_term, problems, reference, remedy
 from gradcompat.knowledge.record_yaml import appended, ids_in, record_text
 from gradcompat.knowledge.records import plain, read
 from tests.knowledge.authored import HEAD, RECORD

@@ -13,8 +13,8 @@ from gradcompat.knowledge.compile import compile_records
 from gradcompat.knowledge.horizon import newer, unfixed_by_package
 from gradcompat.knowledge.lint import lint
 from gradcompat.knowledge.load import KnowledgeBase, knowledge_from
-from gradcompat.knowledge.review_horizon import raised, seen, with_horizon
 from gradcompat.knowledge.records import read
+from gradcompat.knowledge.review_horizon import raised, seen, with_horizon
 from gradcompat.knowledge.schema import Horizon
 from gradcompat.model.probe import Measurement, ProbeSpec, Row
 from gradcompat.model.report import Newer

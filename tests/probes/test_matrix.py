@@ -24,8 +24,8 @@ from gradcompat.model.probe import Measurement, ProbeSpec, Row
 from gradcompat.model.release import Release
 from gradcompat.probes import matrix
 from gradcompat.probes.bisection import to_measure
-from gradcompat.probes.overlay_environments import Laid, LayerFailed, NoLayer, Origin
 from gradcompat.probes.matrix import Task, digest, measure, measured, placeless, tasks
+from gradcompat.probes.overlay_environments import Laid, LayerFailed, NoLayer, Origin
 from gradcompat.recipes.table import BY_NAME, RECIPES
 from tests.probes.toys import BASE, SPEC, TOY_RECIPE, Table, laid, ran, release
 

@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 
-from gradcompat.database.osv_api import Advisories
 from gradcompat.cli.commands.knowledge.serve import Server
+from gradcompat.database.osv_api import Advisories
 from gradcompat.index.snapshot import Snapshot
 from gradcompat.knowledge.load import KnowledgeBase, issue_from, load
 from gradcompat.knowledge.osv import plain_ranges, within

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.model.environment import Location, Package
-from gradcompat.renderers.places import Places
 
 
 def package(name: str, version: str | None, line: int | None, column: int | None) -> Package:
@@ -36,12 +36,12 @@ def test_a_pin_ends_where_its_line_shows_it(
     line: str, name: str, version: str | None, column: int | None, columns: tuple[int | None, int | None]
 ) -> None:
     Path("file").write_text(f"\r\n\n{line}\n", "utf-8")
-    assert Places().columns(package(name, version, 3, column)) == columns
+    assert RepositoryPaths().columns(package(name, version, 3, column)) == columns
 
 
 def test_a_file_that_is_gone_has_no_end() -> None:
-    assert Places().columns(package("torch", "2.5.1", 3, 6)) == (6, None)
-    assert Places().columns(package("torch", "2.5.1", None, None)) == (None, None)
+    assert RepositoryPaths().columns(package("torch", "2.5.1", 3, 6)) == (6, None)
+    assert RepositoryPaths().columns(package("torch", "2.5.1", None, None)) == (None, None)
 
 
 def test_paths_are_those_of_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,7 +50,7 @@ def test_paths_are_those_of_the_repository(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "repository" / "sub" / "real.lock").touch()
     (tmp_path / "repository" / "sub" / "link.lock").symlink_to("real.lock")
     monkeypatch.chdir(tmp_path / "repository" / "sub")
-    places = Places()
+    places = RepositoryPaths()
     assert places.uri("./uv.lock") == "sub/uv.lock"
     assert places.uri(str(tmp_path / "repository" / "a b" / "ü:%.lock")) == "a%20b/%C3%BC%3A%25.lock"
     assert places.uri("link.lock") == "sub/real.lock"  # GitHub shows nothing on a link
@@ -62,8 +62,8 @@ def test_paths_are_those_of_the_repository(tmp_path: Path, monkeypatch: pytest.M
 def test_ci_says_where_the_repository_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "work" / "sub").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "work" / "sub")
-    assert Places().uri("uv.lock") == "uv.lock"
+    assert RepositoryPaths().uri("uv.lock") == "uv.lock"
     monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path / "work"))
-    assert Places().uri("uv.lock") == "sub/uv.lock"
+    assert RepositoryPaths().uri("uv.lock") == "sub/uv.lock"
     monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path / "other"))
-    assert Places().uri("uv.lock") == "uv.lock"
+    assert RepositoryPaths().uri("uv.lock") == "uv.lock"

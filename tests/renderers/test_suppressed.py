@@ -9,11 +9,12 @@ from xml.etree import ElementTree
 
 import pytest
 
+from gradcompat.audit.fingerprints import fingerprints
+from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.model.issue import Level
 from gradcompat.model.report import Report, Suppression
-from gradcompat.renderers.places import Places
 from gradcompat.renderers.registry import RENDERERS
-from gradcompat.renderers.results import fingerprints, results
+from gradcompat.renderers.results import results
 from gradcompat.renderers.suppressed_text import counts_text
 from tests.renderers.reports import (
     FOR_GOOD,
@@ -110,13 +111,13 @@ def test_a_finding_keeps_its_fingerprint_whatever_else_is_suppressed() -> None:
         after = fingerprints_of(some)
         assert after[-1] == before[number]
         assert sorted(after) == sorted(before)
-    assert list(fingerprints([audit(*found)], Places()).values()) == before
+    assert list(fingerprints([audit(*found)], RepositoryPaths()).values()) == before
 
 
 def test_what_is_suppressed_neither_counts_nor_fails() -> None:
-    counting = [(one.counts, one.fails) for one in results(partly_suppressed(), Places(), suppressed=True)]
+    counting = [(one.counts, one.fails) for one in results(partly_suppressed(), RepositoryPaths(), suppressed=True)]
     assert counting == [(True, True), *[(False, False)] * 4]
-    assert len(list(results(partly_suppressed(), Places()))) == 1
+    assert len(list(results(partly_suppressed(), RepositoryPaths()))) == 1
 
 
 def test_sarif_says_who_accepted_what() -> None:

@@ -12,8 +12,8 @@ from gradcompat.formats.document import Document
 from gradcompat.model.context import Context, Unset
 from gradcompat.model.environment import Location
 from gradcompat.scanners import notebook_code
-from gradcompat.scanners.run_assembly import join
 from gradcompat.scanners.python_code import scan
+from gradcompat.scanners.run_assembly import join
 
 TRAINER = """\
 from peft import LoraConfig, get_peft_model

@@ -21,8 +21,8 @@ from gradcompat.model.environment import Location, SettingValue
 from gradcompat.scanners import hydra
 from gradcompat.scanners.hydra_composition import Folder, beside, compose
 from gradcompat.scanners.hydra_defaults import File, header_of
-from gradcompat.scanners.run_assembly import join
 from gradcompat.scanners.reading import scan
+from gradcompat.scanners.run_assembly import join
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "hydra"
 PROJECT = FIXTURES / "project"

@@ -8,12 +8,12 @@ from datetime import date
 from functools import partial
 
 from gradcompat.audit.auditor import asked_for
-from gradcompat.database.open import known_records
+from gradcompat.audit.report import report_on
 from gradcompat.cli.audit_options import options_of
 from gradcompat.cli.output import outputs_of, write
-from gradcompat.audit.report import report_on
-from gradcompat.suppression.apply import Judging
+from gradcompat.database.open import known_records
 from gradcompat.renderers.registry import WITH_EDITS
+from gradcompat.suppression.apply import Judging
 
 
 def run(

@@ -8,12 +8,11 @@ from collections.abc import Iterable, Sequence
 from packaging.utils import is_normalized_name
 
 from gradcompat.audit.auditor import Options, asked_for, with_facts
-from gradcompat.index.catalog import Lookup, catalogue_of
-from gradcompat.database.open import known_records
-from gradcompat.cli.audit_options import options_of
 from gradcompat.audit.planning import Wishes, exit_status, say_unread, work_on
-from gradcompat.planner.host_target import target_of
+from gradcompat.cli.audit_options import options_of
+from gradcompat.database.open import known_records
 from gradcompat.errors import ResolutionError, UsageError
+from gradcompat.index.catalog import Lookup, catalogue_of
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.environment import Environment
 from gradcompat.model.issue import LEVELS, Issue
@@ -22,6 +21,7 @@ from gradcompat.model.release import Catalogue
 from gradcompat.names import normalise
 from gradcompat.planner.exclusions import Exclusion, exclusions
 from gradcompat.planner.good_set import good_set
+from gradcompat.planner.host_target import target_of
 from gradcompat.planner.request import Request
 from gradcompat.renderers.constraints import Line, write
 from gradcompat.renderers.terminal import safe, skipped_text

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import BinaryIO
 
-from gradcompat.cli.main import print_error
 from gradcompat.audit.auditor import with_facts
-from gradcompat.database.open import known_records
 from gradcompat.audit.run_artifacts import by_kind, failure, joined, known_of
+from gradcompat.cli.main import print_error
+from gradcompat.database.open import known_records
 from gradcompat.diagnosis import exports, tensorboard
 from gradcompat.diagnosis.curves import Curves
 from gradcompat.diagnosis.log import Log, read_log
@@ -24,10 +24,10 @@ from gradcompat.errors import Malformed, NotFound, SourceError, UsageError
 from gradcompat.formats.document import MAX_BYTES, Document, decode
 from gradcompat.knowledge.load import KnowledgeBase, issue_from
 from gradcompat.matcher import key_of
+from gradcompat.messages import value_text
 from gradcompat.model.diagnosis import DiagnosisReport, ReadFile, Seen
 from gradcompat.model.environment import Environment, Setting, SettingValue, Skipped
 from gradcompat.model.issue import Issue
-from gradcompat.messages import value_text
 from gradcompat.sources import report
 from gradcompat.vocabulary import parse_setting
 

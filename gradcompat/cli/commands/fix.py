@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gradcompat.audit.auditor import File, asked_for
-from gradcompat.index.catalog import Lookup, catalogue_of, hashes_of
-from gradcompat.database.open import known_records
-from gradcompat.cli.audit_options import options_of
 from gradcompat.audit.planning import Wishes, Work, exit_status, head_of, say_unread, work_on
+from gradcompat.cli.audit_options import options_of
+from gradcompat.database.open import known_records
 from gradcompat.edit import settings as setting_editor
 from gradcompat.edit.lock_commands import caveat, folder
 from gradcompat.edit.lock_commands import run as run_tool
@@ -25,10 +24,12 @@ from gradcompat.edit.setting_values import SettingEdit
 from gradcompat.edit.writing import FileEdit, diff, edited, write
 from gradcompat.errors import EditError, SourceError
 from gradcompat.formats.document import read_document
+from gradcompat.index.catalog import Lookup, catalogue_of, hashes_of
+from gradcompat.messages import change_text
 from gradcompat.model.environment import Setting
 from gradcompat.model.plan import Change, Plan, SettingChange
 from gradcompat.model.release import Catalogue
-from gradcompat.renderers.plan_text import change_text, setting_text
+from gradcompat.renderers.plan_text import setting_text
 from gradcompat.renderers.terminal import safe
 from gradcompat.scanners.reading import scan
 from gradcompat.sources.reading import read

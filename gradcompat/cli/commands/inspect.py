@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TextIO
 
-from gradcompat.cli.main import print_error
 from gradcompat.audit.auditor import File, Unreadable, asked_for, with_facts
+from gradcompat.cli.main import print_error
 from gradcompat.errors import SourceError, UsageError
 from gradcompat.formats.document import read_document
+from gradcompat.messages import counted, value_text
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Skipped
-from gradcompat.messages import counted, value_text
 from gradcompat.renderers.json_output import json_output
 from gradcompat.renderers.terminal import safe, skipped_text
 from gradcompat.sources.reading import read

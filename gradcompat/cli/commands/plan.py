@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from gradcompat.audit.auditor import asked_for
-from gradcompat.index.catalog import Lookup, catalogue_of
-from gradcompat.database.open import known_records
-from gradcompat.cli.audit_options import options_of
 from gradcompat.audit.planning import Wishes, exit_status, work_on
+from gradcompat.cli.audit_options import options_of
+from gradcompat.database.open import known_records
 from gradcompat.errors import UsageError
+from gradcompat.index.catalog import Lookup, catalogue_of
 from gradcompat.model.plan import PlanReport
 
 _FORMATS = {

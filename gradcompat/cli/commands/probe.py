@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gradcompat.audit.auditor import Options, asked_for, environment_of, matched
-from gradcompat.probes.interpreters import interpreter_of
-from gradcompat.database.open import known_records
 from gradcompat.cli.audit_options import NO_SUCH_ID
+from gradcompat.database.open import known_records
 from gradcompat.errors import ProbeUnavailable, UsageError
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.issue import Issue
 from gradcompat.model.probe import Measurement, ProbeResult, ProbeSpec
+from gradcompat.probes.interpreters import interpreter_of
 from gradcompat.probes.runner import Interpreter, Job
 from gradcompat.probes.runner import run as run_jobs
 from gradcompat.recipes.judging import judge

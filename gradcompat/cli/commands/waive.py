@@ -12,19 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from gradcompat.audit.auditor import asked_for, environment_of
-from gradcompat.config.schema import options_in
-from gradcompat.database.open import known_records
 from gradcompat.cli.audit_options import NO_SUCH_ID
 from gradcompat.config.project_file import OWN, SHARED, ProjectFile, as_seen_from_here, project_file
+from gradcompat.config.schema import options_in
 from gradcompat.config.waiver_tables import day, pattern
+from gradcompat.database.open import known_records
 from gradcompat.edit.waivers import with_waiver
 from gradcompat.edit.writing import FileEdit, diff, edited, write
 from gradcompat.errors import EditError, UsageError
 from gradcompat.knowledge.load import KnowledgeBase
+from gradcompat.messages import joined
 from gradcompat.model.environment import Environment
 from gradcompat.model.issue import Issue
 from gradcompat.names import normalise
-from gradcompat.messages import joined
 from gradcompat.renderers.terminal import safe
 from gradcompat.versions import VersionSet
 

@@ -14,8 +14,8 @@ from gradcompat.errors import UsageError
 from gradcompat.index.snapshot import Snapshot
 from gradcompat.knowledge.load import KnowledgeBase, issue_from
 from gradcompat.knowledge.osv import advisory
-from gradcompat.model.issue import Issue
 from gradcompat.messages import counted
+from gradcompat.model.issue import Issue
 from gradcompat.planner.exclusions import Exclusion, exclusions
 from gradcompat.planner.families import BUILT_AGAINST_TORCH, RELEASED_WITH_TORCH, SAME_VERSION
 from gradcompat.renderers import dependabot, renovate

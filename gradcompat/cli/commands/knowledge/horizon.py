@@ -10,20 +10,20 @@ from pathlib import Path
 
 from packaging.version import Version
 
-from gradcompat.index.catalog import Lookup, catalogue_of
 from gradcompat.edit.writing import FileEdit, write
 from gradcompat.errors import IndexUnavailable, KnowledgeError, UsageError
+from gradcompat.index.catalog import Lookup, catalogue_of
 from gradcompat.index.snapshot import Snapshot
 from gradcompat.knowledge.compile import compile_records
 from gradcompat.knowledge.horizon import unfixed_by_package
 from gradcompat.knowledge.load import KnowledgeBase, knowledge_from, load
-from gradcompat.knowledge.review_horizon import raised, seen, spoken_of, with_horizon
 from gradcompat.knowledge.measured import FOLDER, read_rows
 from gradcompat.knowledge.records import read
+from gradcompat.knowledge.review_horizon import raised, seen, spoken_of, with_horizon
 from gradcompat.knowledge.schema import Horizon
+from gradcompat.messages import counted
 from gradcompat.model.release import Catalogue, Release
 from gradcompat.names import normalise
-from gradcompat.messages import counted
 from gradcompat.renderers.terminal import safe
 from gradcompat.versions import parse_version
 

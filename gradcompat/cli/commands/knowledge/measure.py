@@ -15,19 +15,19 @@ from datetime import date
 from pathlib import Path
 from types import FrameType
 
-from gradcompat.index.catalog import Lookup, catalogue_of
-from gradcompat.probes.interpreters import interpreter_of
 from gradcompat.errors import IndexUnavailable, UsageError
+from gradcompat.index.catalog import Lookup, catalogue_of
 from gradcompat.knowledge.load import KnowledgeBase, load
 from gradcompat.knowledge.measured import append, read_rows, tidy
+from gradcompat.messages import counted
 from gradcompat.model.issue import PackageTerm
 from gradcompat.model.probe import Cell, ProbeSpec, Row
 from gradcompat.model.release import Catalogue, Release
 from gradcompat.names import normalise
-from gradcompat.messages import counted
 from gradcompat.probes.bisection import to_measure
-from gradcompat.probes.overlay_environments import Base, Laying, Origin, describe
+from gradcompat.probes.interpreters import interpreter_of
 from gradcompat.probes.matrix import Task, asked_cell, digest, measure, measured, tasks
+from gradcompat.probes.overlay_environments import Base, Laying, Origin, describe
 from gradcompat.probes.pool import interrupt, pool, work
 from gradcompat.recipes.judging import judge, wrong_values
 from gradcompat.recipes.table import BY_NAME, recipe_of

@@ -15,11 +15,11 @@ from gradcompat.cli.main import ISSUES
 from gradcompat.edit.writing import FileEdit, write
 from gradcompat.errors import IndexUnavailable, KnowledgeError, UsageError
 from gradcompat.index.snapshot import Snapshot
-from gradcompat.knowledge.record_builder import combination, condition, package_term, problems, reference, remedy
 from gradcompat.knowledge.example_generator import examples
 from gradcompat.knowledge.lint import is_own, lint
 from gradcompat.knowledge.load import load
 from gradcompat.knowledge.measured import FOLDER, read_rows
+from gradcompat.knowledge.record_builder import combination, condition, package_term, problems, reference, remedy
 from gradcompat.knowledge.record_yaml import appended, ids_in
 from gradcompat.knowledge.records import read
 from gradcompat.knowledge.schema import Category

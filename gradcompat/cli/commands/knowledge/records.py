@@ -9,10 +9,10 @@ from importlib import import_module
 from pathlib import Path
 
 from gradcompat.cli.main import ISSUES
-from gradcompat.index.catalog import Lookup, catalogue_of
 from gradcompat.database.open import current
 from gradcompat.database.private import files_of, with_file
 from gradcompat.errors import IndexUnavailable, InvalidIssue, UsageError
+from gradcompat.index.catalog import Lookup, catalogue_of
 from gradcompat.index.snapshot import SHIPPED, Snapshot
 from gradcompat.index.snapshot_writing import names_for_snapshot, write_snapshot
 from gradcompat.knowledge import matrix
@@ -23,10 +23,10 @@ from gradcompat.knowledge.measured import FOLDER, read_rows
 from gradcompat.knowledge.private import is_compiled
 from gradcompat.knowledge.ranges import ranges, verdicts_of
 from gradcompat.knowledge.records import Authored, Problem, read, read_text
+from gradcompat.messages import counted
 from gradcompat.model.issue import IssueProbe
 from gradcompat.model.probe import Row
 from gradcompat.names import normalise
-from gradcompat.messages import counted
 from gradcompat.recipes.table import BY_NAME
 from gradcompat.renderers import ranges_text
 from gradcompat.renderers.terminal import safe

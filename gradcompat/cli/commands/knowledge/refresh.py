@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 from gradcompat.cli.commands.knowledge import measure
-from gradcompat.index.catalog import Lookup, catalogue_of
 from gradcompat.cli.commands.knowledge.horizon import behind, canonical
+from gradcompat.index.catalog import Lookup, catalogue_of
 from gradcompat.knowledge.load import load
 from gradcompat.knowledge.measured import read_rows
 from gradcompat.knowledge.refreshed import refreshed, speaks_of

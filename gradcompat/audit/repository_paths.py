@@ -16,7 +16,7 @@ _ROOTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
 _QUOTES = "\"'"
 
 
-class Places:
+class RepositoryPaths:
     """Paths as seen from the root of the repository, which is how forges call files.
 
     The root is what CI says, if we are in it, or the folder that has a ``.git``, or else the working directory. A
