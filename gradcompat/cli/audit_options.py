@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gradcompat.audit.auditor import Options
+from gradcompat.cli.parameters import AuditParameters
 from gradcompat.config.schema import LAPSES, configuration
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.load import KnowledgeBase
@@ -22,33 +23,24 @@ _LEVELS: dict[str, Level | None] = {"error": "error", "warning": "warning", "not
 NO_SUCH_ID = "ids look like GC-0002; --knowledge names records of your own"
 
 
-def options_of(
-    base: KnowledgeBase,
-    *,
-    facts: Sequence[str],
-    fail_on: str | None,
-    strict: bool,
-    only: Sequence[str],
-    ignore: Sequence[str],
-    show_all: bool = False,
-) -> Options:
+def options_of(base: KnowledgeBase, audit: AuditParameters, *, show_all: bool = False) -> Options:
     """What the user said, or else what ``[tool.gradcompat]`` says.
 
     Raises:
         UsageError: if an option makes no sense.
     """
     kept = configuration(Path.cwd())
-    level: str = fail_on or kept.get("fail-on", "error")
+    level: str = audit.fail_on or kept.get("fail-on", "error")
     if level not in _LEVELS:
         raise UsageError(f"`{level}` is no level", hint="levels are error, warning and note; `never` fails on none")
     stated = dict(kept.get("settings", ()))
-    stated.update(map(parse_setting, facts))
+    stated.update(map(parse_setting, audit.facts))
     return Options(
         settings=tuple(stated.items()),
-        only=ids_of(only or kept.get("only", []), base),
-        ignore=ids_of([*ignore, *kept.get("ignore", [])], base),
+        only=ids_of(audit.only or kept.get("only", []), base),
+        ignore=ids_of([*audit.ignore, *kept.get("ignore", [])], base),
         fail_on=_LEVELS[level],
-        strict=strict or kept.get("strict", False),
+        strict=audit.strict or kept.get("strict", False),
         show_all=show_all,
         waivers=waivers_in(kept),
     )

@@ -19,12 +19,17 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from importlib import import_module
+from types import ModuleType
+from typing import Any, ClassVar
 
-import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command_from_info
+from typer.models import CommandInfo
+
+from gradcompat.cli.option_groups import with_exit_status
 
 _TITLE = re.compile(r"^(?P<title>[A-Z][a-z ]+):\n(?=  )", re.MULTILINE)
 _TERM = re.compile(r"(?P<term>\S+(?: \S+)*) {2,}(?P<meaning>\S.*)")
@@ -39,7 +44,7 @@ class Section:
     lines: tuple[str, ...] = ()
 
 
-def parted(text: str) -> tuple[str, tuple[Section, ...]]:
+def parse_sections(text: str) -> tuple[str, tuple[Section, ...]]:
     """The description and the sections of a docstring."""
     clean = inspect.cleandoc(text)
     starts = list(_TITLE.finditer(clean))
@@ -75,24 +80,61 @@ class Command(TyperCommand):
     def __init__(self, name: str | None, **attributes: Any) -> None:
         """As typer makes it; the sections are taken out of the help text."""
         super().__init__(name, **attributes)
-        self.help, self.sections = parted(self.help or "")
+        self.help, self.sections = parse_sections(self.help or "")
 
     def get_help(self, ctx: Any) -> str:
         """The whole manual of the command."""
         return f"{super().get_help(ctx)}{_written(self.sections, ctx)}"
 
 
+class LazyCommands(Mapping[str, Any]):
+    """Name → command, imported and built when it is asked for: building all of them takes longer than a check."""
+
+    def __init__(self, modules: Mapping[str, str]) -> None:
+        """Take the names of the modules, none of which is imported yet."""
+        self._modules = modules
+        self._built: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._built:
+            self._built[name] = _build(name, import_module(self._modules[name]))
+        return self._built[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+
+def _build(name: str, module: ModuleType) -> Any:
+    """The command of a module, or the group of a package."""
+    if hasattr(module, "COMMANDS"):
+        group = type("Subgroup", (Group,), {"modules": module.COMMANDS})
+        return group(name=name, help=module.__doc__, no_args_is_help=True, rich_markup_mode=None)
+    info = CommandInfo(name=name, cls=Command, callback=with_exit_status(module.command))
+    return get_command_from_info(info, pretty_exceptions_short=False, rich_markup_mode=None)
+
+
 class Group(TyperGroup):
     """Commands, each listed with its first sentence, and sections behind them.
 
     Attributes:
+        modules: name of a command → the module that has it.
         sections: what the help text says below the description.
     """
+
+    modules: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, **attributes: Any) -> None:
         """As typer makes it; the sections are taken out of the help text."""
         super().__init__(**attributes)
-        self.help, self.sections = parted(self.help or "")
+        self.commands = LazyCommands(self.modules)  # type: ignore[assignment]  # nothing is added later
+        self.help, self.sections = parse_sections(self.help or "")
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002  # as click calls it
+        """The names, without building what they stand for."""
+        return list(self.commands)
 
     def get_help(self, ctx: Any) -> str:
         """The list of commands, and what holds for all of them."""
@@ -103,18 +145,6 @@ class Group(TyperGroup):
         rows = [(name, first_sentence(self.commands[name].help or "")) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
-
-
-class App(typer.Typer):
-    """A typer application whose help is written by the classes above."""
-
-    def __init__(self, **options: Any) -> None:
-        """As typer makes it, without rich: plain text starts faster and reads the same in a log."""
-        super().__init__(cls=Group, no_args_is_help=True, rich_markup_mode=None, **options)
-
-    def command(self, name: str | None = None, **options: Any) -> Callable[..., Any]:
-        """As typer has it; commands are of :class:`Command`."""
-        return super().command(name, cls=Command, **options)
 
 
 def first_sentence(text: str) -> str:

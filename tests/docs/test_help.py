@@ -12,7 +12,7 @@ from typer import Context
 from typer.testing import CliRunner
 
 from gradcompat.cli.main import app
-from gradcompat.cli.manual import Command, Section, first_sentence, parted
+from gradcompat.cli.manual import Command, Section, first_sentence, parse_sections
 from tests.conftest import ROOT
 from tests.docs.blocks import blocks
 from tests.docs.test_pages import UNDERSTOOD, shell
@@ -112,14 +112,14 @@ def test_a_docstring_is_parted() -> None:
       gradcompat check
       gradcompat check --format json
     """
-    assert parted(text) == (
+    assert parse_sections(text) == (
         "Say it.\n\nMore of it: a sentence\nover two lines.",
         (
             Section("Exit status", terms=(("0", "clean"), ("1", "found, and that goes on"))),
             Section("Examples", lines=("gradcompat check", "gradcompat check --format json")),
         ),
     )
-    assert parted("Only this.") == ("Only this.", ())
+    assert parse_sections("Only this.") == ("Only this.", ())
 
 
 def test_a_list_of_commands_has_whole_sentences() -> None:

@@ -2,54 +2,117 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from functools import partial
+from typing import Annotated
+
+import typer
 
 from gradcompat.audit.auditor import asked_for
 from gradcompat.audit.report import report_on
 from gradcompat.cli.audit_options import options_of
 from gradcompat.cli.output import outputs_of, write
+from gradcompat.cli.parameters import AuditParameters
 from gradcompat.database.open import known_records
 from gradcompat.renderers.registry import WITH_EDITS
 from gradcompat.suppression.apply import Judging
 
 
-def run(
-    targets: Sequence[str],
+def command(
     *,
-    python: str | None,
-    contexts: Sequence[str],
-    facts: Sequence[str],
-    form: str | None,
-    outputs: Sequence[str],
-    fail_on: str | None,
-    strict: bool,
-    only: Sequence[str],
-    ignore: Sequence[str],
-    knowledge: Sequence[str] = (),
-    show_all: bool,
-    probe: bool = False,
-    device: str = "auto",
-    baseline: str | None = None,
-    diff: str | None = None,
-    show_suppressed: bool | None = None,
+    audit: AuditParameters,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="How to print the result: text, json, markdown, html, sarif, github, gitlab, junit, cyclonedx-vex or "
+            "openvex.  [default: text]",
+        ),
+    ] = None,
+    outputs: Annotated[
+        list[str],
+        typer.Option(
+            "--output",
+            metavar="FORMAT=FILE",
+            help="Write the result into a file as well; `-` prints it. Repeatable.",
+            default_factory=list,
+            show_default=False,
+        ),
+    ],
+    show_all: Annotated[
+        bool, typer.Option("--all", help="Also show the records that speak of a package and do not apply.")
+    ] = False,
+    probe: Annotated[
+        bool, typer.Option("--probe", help="Measure in the environment whether the findings are really there.")
+    ] = False,
+    device: Annotated[
+        str, typer.Option("--device", metavar="auto|cpu|cuda[:N]|mps|xpu[:N]", help="Where --probe trains.")
+    ] = "auto",
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            "--baseline",
+            metavar="FILE",
+            help="An earlier report (--output json=FILE): what it has does not count again.",
+        ),
+    ] = None,
+    diff: Annotated[
+        str | None,
+        typer.Option(
+            "--diff",
+            metavar="BASE",
+            help="A git revision: only what has come since this branch left it counts. Nothing is checked out.",
+        ),
+    ] = None,
+    show_suppressed: Annotated[
+        bool | None,
+        typer.Option(
+            "--show-suppressed/--hide-suppressed",
+            show_default=False,
+            help="List what is waived or was there before; or leave it out of SARIF, JUnit and HTML, too, as an upload "
+            "to GitHub needs it.",
+        ),
+    ] = None,
 ) -> int:
-    """Check the targets, write the reports, and return the exit status.
+    """Say which known training defects an environment or a lockfile has.
 
-    Raises:
-        UsageError: if an option makes no sense, a file that it names cannot be used, or a report cannot be written.
-        KnowledgeError: if the knowledge base cannot be loaded.
+    A finding is `affected`, or `conditional` where it hangs on something that no file shows; then --set decides it.
+    Nothing of what is checked is run or imported, and no network is used, but for a URL of --knowledge.
+
+    Exit status:
+      0  nothing is affected at or above --fail-on
+      1  findings; with --strict also conditional ones
+      2  wrong usage, or nothing could be read
+      3  something could not be checked: a file that could not be read, a missing version
+
+    Files:
+      gradcompat.toml  keeps fail-on, strict, only, ignore, settings, knowledge and waivers; the nearest one counts
+      pyproject.toml   keeps the same in `[tool.gradcompat]`
+
+    Environment:
+      VIRTUAL_ENV, CONDA_PREFIX  the active environment, where no target is named; else ./.venv
+      GITHUB_STEP_SUMMARY        --format github appends the report to this file
+      COLUMNS                    how wide text is printed
+
+    Examples:
+      gradcompat check
+      gradcompat check uv.lock --context train.yaml
+      gradcompat check uv.lock --set training.gradient_accumulation_steps=8
+      gradcompat check . --output sarif=gradcompat.sarif --output github=-
+      gradcompat check . --baseline baseline.json
+      gradcompat check . --diff origin/main
+      pip list | gradcompat check -
     """
     wanted = outputs_of(form, outputs)
-    base = known_records(knowledge)
-    options = options_of(base, facts=facts, fail_on=fail_on, strict=strict, only=only, ignore=ignore, show_all=show_all)
+    base = known_records(audit.knowledge)
+    options = options_of(base, audit, show_all=show_all)
     judging: list[Judging] = []
     if options.waivers is not None:
         from gradcompat.suppression.waivers import waiving
 
-        options, by_waivers = waiving(options.waivers, base, options, date.today(), targets)
+        options, by_waivers = waiving(options.waivers, base, options, date.today(), audit.targets)
         judging.append(by_waivers)
     compared = None
     if baseline is not None:
@@ -59,8 +122,8 @@ def run(
     if diff is not None:
         from gradcompat.suppression.revision_diff import comparison
 
-        compared = comparison(diff, targets, python, contexts, facts)
-    asked = asked_for(targets, python, contexts)
+        compared = comparison(diff, audit.targets, audit.python, audit.contexts, audit.facts)
+    asked = asked_for(audit.targets, audit.python, audit.contexts)
     if compared is not None:
         from gradcompat.suppression.revision_diff import diffing
 
@@ -69,7 +132,7 @@ def run(
     if probe:
         from gradcompat.audit.verification import probed
 
-        probing = partial(probed, targets=targets, python=python, device=device)
+        probing = partial(probed, targets=audit.targets, python=audit.python, device=device)
     report = replace(report_on(asked, base, options, probing, judging), show_suppressed=show_suppressed)
     if any(one.form in WITH_EDITS for one in wanted):
         from gradcompat.audit.pin_edits import with_edits

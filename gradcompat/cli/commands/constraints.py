@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Annotated
 
+import typer
 from packaging.utils import is_normalized_name
 
 from gradcompat.audit.auditor import Options, asked_for, with_facts
 from gradcompat.audit.planning import Wishes, exit_status, say_unread, work_on
 from gradcompat.cli.audit_options import options_of
+from gradcompat.cli.parameters import AuditParameters, ResolutionParameters
 from gradcompat.database.open import known_records
 from gradcompat.errors import ResolutionError, UsageError
-from gradcompat.index.catalog import Lookup, catalogue_of
+from gradcompat.index.catalog import catalogue_of
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.environment import Environment
 from gradcompat.model.issue import LEVELS, Issue
@@ -27,45 +31,51 @@ from gradcompat.renderers.constraints import Line, write
 from gradcompat.renderers.terminal import safe, skipped_text
 
 
-def run(
-    targets: Sequence[str],
+def command(
     *,
-    wanted: Sequence[str],
-    every: bool,
-    python: str | None,
-    python_version: str | None,
-    contexts: Sequence[str],
-    facts: Sequence[str],
-    fail_on: str | None,
-    strict: bool,
-    only: Sequence[str],
-    ignore: Sequence[str],
-    knowledge: Sequence[str] = (),
-    keep: Sequence[str],
-    lookup: Lookup,
+    audit: AuditParameters,
+    resolution: ResolutionParameters,
+    wanted: Annotated[
+        list[str],
+        typer.Option(
+            "--for",
+            metavar="NAME,…",
+            help="A known-good set of these packages for a new project.",
+            default_factory=list,
+            show_default=False,
+        ),
+    ],
+    every: Annotated[
+        bool, typer.Option("--all", help="The releases that are wrong without any condition, as exclusions.")
+    ] = False,
+    python_version: Annotated[
+        str | None, typer.Option("--python-version", metavar="3.11", help="The Python that a new set is for.")
+    ] = None,
 ) -> int:
-    """Write the constraints.
+    """Write constraints for `pip install -c` and uv, each with its reason as a comment.
 
-    Returns:
-        0 if they are complete, 1 if findings remain that no constraint clears, 2 if nothing could be read, 3 if
-        something could not be verified.
+    Environment:
+      PIP_*, UV_*       the package index, and what pip.conf and uv.toml say; --index-url counts more
+      GRADCOMPAT_CACHE  where answers of an index are kept
 
-    Raises:
-        UsageError: if an option makes no sense.
-        ResolutionError: if no known-good set exists, or an index did not answer.
+    Examples:
+      gradcompat constraints uv.lock --context train.yaml > constraints.txt
+      gradcompat constraints --for transformers,peft,trl --python-version 3.11
+      gradcompat constraints --all
     """
-    if sum((bool(targets), bool(wanted), every)) > 1:
+    if sum((bool(audit.targets), bool(wanted), every)) > 1:
         raise UsageError("a target, `--for` and `--all` are three different questions", hint="ask one of them")
-    base = known_records(knowledge)
-    stated = [*facts, *([f"host.python={python_version}"] if python_version is not None else [])]
-    options = options_of(base, facts=stated, fail_on=fail_on, strict=strict, only=only, ignore=ignore)
-    with catalogue_of(lookup) as catalogue:
+    base = known_records(audit.knowledge)
+    if python_version is not None:
+        audit = replace(audit, facts=[*audit.facts, f"host.python={python_version}"])
+    options = options_of(base, audit)
+    with catalogue_of(resolution.lookup) as catalogue:
         if every:
             return _all(base, options, catalogue)
         if wanted:
             return _known_good(wanted, base, options, catalogue)
-        asked = asked_for(targets, python, contexts)
-        done = work_on(asked, base, catalogue, options, Wishes.of(keep, prereleases=False))
+        asked = asked_for(audit.targets, audit.python, audit.contexts)
+        done = work_on(asked, base, catalogue, options, Wishes.of(resolution.keep, prereleases=False))
     say_unread(done)
     if any(work.environment is not None for work in done):
         lines = _of_plans([work.planned for work in done], base)

@@ -9,11 +9,14 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import BinaryIO
+from typing import Annotated, BinaryIO
+
+import typer
 
 from gradcompat.audit.auditor import with_facts
 from gradcompat.audit.run_artifacts import by_kind, failure, joined, known_of
-from gradcompat.cli.main import print_error
+from gradcompat.cli.console import print_error
+from gradcompat.cli.parameters import ContextFiles, Format, OwnRecords, Python, Set
 from gradcompat.database.open import known_records
 from gradcompat.diagnosis import exports, tensorboard
 from gradcompat.diagnosis.curves import Curves
@@ -52,6 +55,53 @@ class _Reading:
     evidence: list[Evidence] = field(default_factory=list)
     environments: list[Environment] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
+
+
+def command(
+    *,
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...",
+            help="What one run has left: logs, tracebacks, trainer_state.json, TensorBoard event files, W&B exports, "
+            "or `-` for a pipe. A lockfile or a training config among them counts as if given with its option.",
+        ),
+    ],
+    environment: Annotated[
+        str | None,
+        typer.Option("--environment", metavar="TARGET", help="The lockfile, `pip list` or environment of that run."),
+    ] = None,
+    python: Python = None,
+    contexts: ContextFiles,
+    facts: Set,
+    knowledge: OwnRecords,
+    form: Format = "text",
+) -> int:
+    """Say what a log or a curve probably shows, why, and what would settle it.
+
+    What the log itself says of its versions and settings is used, and counts more than a lockfile or a config does;
+    --set counts more than both.
+
+    Exit status:
+      0  nothing but what is harmless
+      1  something was recognised
+      2  wrong usage, or nothing could be read
+      3  a part could not be read
+
+    Examples:
+      gradcompat diagnose train.log
+      gradcompat diagnose train.log uv.lock train.yaml
+      gradcompat diagnose train.log trainer_state.json --environment uv.lock
+    """
+    return run(
+        files,
+        target=environment,
+        python=python,
+        contexts=contexts,
+        facts=facts,
+        knowledge=knowledge,
+        form=form,
+    )
 
 
 def run(

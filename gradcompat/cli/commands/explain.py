@@ -5,8 +5,11 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Sequence
-from typing import TextIO
+from typing import Annotated, TextIO
 
+import typer
+
+from gradcompat.cli.parameters import OwnRecords
 from gradcompat.database.open import known_records
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.load import KnowledgeBase
@@ -25,6 +28,37 @@ from gradcompat.model.matrix import Matrix
 from gradcompat.renderers.record import REFERENCES, kind, parts
 from gradcompat.renderers.terminal import width, wrapped
 from gradcompat.vocabulary import KEYS, VIRTUAL_PACKAGES
+
+
+def command(
+    *,
+    identifier: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID",
+            help="A record such as GC-0002, a setting such as training.gradient_accumulation_steps, or `settings` for "
+            "the list of them.",
+        ),
+    ],
+    form: Annotated[
+        str, typer.Option("--format", metavar="text|markdown", help="How to print a record; a setting is text.")
+    ] = "text",
+    knowledge: OwnRecords,
+) -> int:
+    """Show a record: what breaks, in which combinations, why we believe it, and what to do.
+
+    Or a setting: what it means, what feeds it, and which records depend on it.
+
+    Exit status:
+      0  it is shown
+      2  there is no such record or setting
+
+    Examples:
+      gradcompat explain GC-0004
+      gradcompat explain training.gradient_accumulation_steps
+      gradcompat explain settings
+    """
+    return run(identifier, form, knowledge)
 
 
 def run(identifier: str, form: str = "text", knowledge: Sequence[str] = ()) -> int:

@@ -10,10 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from gradcompat.audit.auditor import File, asked_for
 from gradcompat.audit.planning import Wishes, Work, exit_status, head_of, say_unread, work_on
 from gradcompat.cli.audit_options import options_of
+from gradcompat.cli.parameters import AuditParameters, Prereleases, ResolutionParameters
 from gradcompat.database.open import known_records
 from gradcompat.edit import settings as setting_editor
 from gradcompat.edit.lock_commands import caveat, folder
@@ -24,7 +28,7 @@ from gradcompat.edit.setting_values import SettingEdit
 from gradcompat.edit.writing import FileEdit, diff, edited, write
 from gradcompat.errors import EditError, SourceError
 from gradcompat.formats.document import read_document
-from gradcompat.index.catalog import Lookup, catalogue_of, hashes_of
+from gradcompat.index.catalog import catalogue_of, hashes_of
 from gradcompat.messages import change_text
 from gradcompat.model.environment import Setting
 from gradcompat.model.plan import Change, Plan, SettingChange
@@ -69,39 +73,40 @@ class _Writing:
             self.files[path] = FileEdit(path=path, shown=shown, before=known.before, after=later.after)
 
 
-def run(
-    targets: Sequence[str],
+def command(
     *,
-    python: str | None,
-    contexts: Sequence[str],
-    facts: Sequence[str],
-    fail_on: str | None,
-    strict: bool,
-    only: Sequence[str],
-    ignore: Sequence[str],
-    knowledge: Sequence[str] = (),
-    keep: Sequence[str],
-    prereleases: bool,
-    dry_run: bool,
-    lock: bool,
-    lookup: Lookup,
+    audit: AuditParameters,
+    resolution: ResolutionParameters,
+    prereleases: Prereleases = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print a unified diff, and write nothing.")] = False,
+    lock: Annotated[
+        bool, typer.Option("--lock", help="Run the lockfile's own tool afterwards: uv, poetry, pdm, pip-tools.")
+    ] = False,
 ) -> int:
-    """Write the plan of each target, or print it as a unified diff.
+    """Write the plan into pyproject.toml, requirements, environment.yml and training configs; comments stay.
 
-    Returns:
-        0 if everything that had to change is written (or would be), 1 if findings remain or something has to be done
-        by hand, 2 if nothing could be read, 3 if something could not be verified.
+    All files are written or none. A lockfile is never edited by hand: the command of its tool is printed.
 
-    Raises:
-        UsageError: if an option makes no sense.
-        EditError: if a file cannot be written; then none is.
+    Exit status:
+      0  everything is written, or there was nothing to write
+      1  something is left to do by hand
+      2  wrong usage, or nothing could be read
+      3  not everything could be verified
+
+    Environment:
+      PIP_*, UV_*       the package index, and what pip.conf and uv.toml say; --index-url counts more
+      GRADCOMPAT_CACHE  where answers of an index are kept
+
+    Examples:
+      gradcompat fix . --dry-run
+      gradcompat fix uv.lock --context train.yaml --lock
     """
-    base = known_records(knowledge)
-    options = options_of(base, facts=facts, fail_on=fail_on, strict=strict, only=only, ignore=ignore)
-    asked = asked_for(targets, python, contexts)
+    base = known_records(audit.knowledge)
+    options = options_of(base, audit)
+    asked = asked_for(audit.targets, audit.python, audit.contexts)
     writing = _Writing()
-    with catalogue_of(lookup) as catalogue:
-        done = work_on(asked, base, catalogue, options, Wishes.of(keep, prereleases=prereleases))
+    with catalogue_of(resolution.lookup) as catalogue:
+        done = work_on(asked, base, catalogue, options, Wishes.of(resolution.keep, prereleases=prereleases))
         for work in done:
             if work.planned.plan is not None:
                 _collect(work, work.planned.plan, writing, catalogue)

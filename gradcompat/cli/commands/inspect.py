@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TextIO
 
 from gradcompat.audit.auditor import File, Unreadable, asked_for, with_facts
-from gradcompat.cli.main import print_error
+from gradcompat.cli.console import print_error
+from gradcompat.cli.parameters import Format, TargetParameters
 from gradcompat.errors import SourceError, UsageError
 from gradcompat.formats.document import read_document
 from gradcompat.messages import counted, value_text
@@ -20,19 +20,27 @@ from gradcompat.sources.reading import read
 from gradcompat.vocabulary import parse_setting
 
 
-def run(targets: Sequence[str], *, python: str | None, contexts: Sequence[str], facts: Sequence[str], form: str) -> int:
-    """Print each environment that the targets name; what cannot be read is an error line, and the rest is shown.
+def command(
+    *,
+    what: TargetParameters,
+    form: Format = "text",
+) -> int:
+    """Show an environment as gradcompat reads it, with the file and line of each pin.
 
-    Returns:
-        0, 2 if nothing could be read, 3 if something could not.
+    Exit status:
+      0  everything could be read
+      2  wrong usage, or nothing could be read
+      3  something could not be read
 
-    Raises:
-        UsageError: if the format or a stated fact is not known.
+    Examples:
+      gradcompat inspect uv.lock
+      gradcompat inspect train.yaml
+      gradcompat inspect . --format json
     """
     if form not in ("text", "json"):
         raise UsageError(f"`--format {form}` is not known", hint="known: text, json")
-    stated = tuple(map(parse_setting, facts))
-    asked = asked_for(targets, python, contexts, active_without_target=not targets)
+    stated = tuple(map(parse_setting, what.facts))
+    asked = asked_for(what.targets, what.python, what.contexts, active_without_target=not what.targets)
     passed = asked.skipped
     environments: list[Environment] = []
     failed = 0

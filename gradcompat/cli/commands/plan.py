@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from importlib import import_module
+from typing import Annotated
+
+import typer
 
 from gradcompat.audit.auditor import asked_for
 from gradcompat.audit.planning import Wishes, exit_status, work_on
 from gradcompat.cli.audit_options import options_of
+from gradcompat.cli.parameters import AuditParameters, Prereleases, ResolutionParameters
 from gradcompat.database.open import known_records
 from gradcompat.errors import UsageError
-from gradcompat.index.catalog import Lookup, catalogue_of
+from gradcompat.index.catalog import catalogue_of
 from gradcompat.model.plan import PlanReport
 
 _FORMATS = {
@@ -21,39 +24,41 @@ _FORMATS = {
 }
 
 
-def run(
-    targets: Sequence[str],
+def command(
     *,
-    python: str | None,
-    contexts: Sequence[str],
-    facts: Sequence[str],
-    fail_on: str | None,
-    strict: bool,
-    only: Sequence[str],
-    ignore: Sequence[str],
-    knowledge: Sequence[str] = (),
-    keep: Sequence[str],
-    prereleases: bool,
-    lookup: Lookup,
-    form: str,
+    audit: AuditParameters,
+    resolution: ResolutionParameters,
+    prereleases: Prereleases = False,
+    form: Annotated[
+        str, typer.Option("--format", metavar="text|json|markdown", help="How to print the result.")
+    ] = "text",
 ) -> int:
-    """Print a plan for each target.
+    """Show the smallest change that clears the findings: which versions, which settings, and what was verified.
 
-    Returns:
-        0 if nothing has to change, 1 if something has to, 2 if nothing could be read, 3 if a plan could not be
-        verified or a target not be read.
+    A plan is applied to the environment and matched again; requirements, wheels and Python are looked up in the index.
+    `--set host.python=3.11` and `--set host.platform=linux` plan for another machine.
 
-    Raises:
-        UsageError: if an option makes no sense.
-        KnowledgeError: if the knowledge base cannot be loaded.
+    Exit status:
+      0  nothing has to change
+      1  something has to change
+      2  wrong usage, or nothing could be read
+      3  something could not be verified
+
+    Environment:
+      PIP_*, UV_*       the package index, and what pip.conf and uv.toml say; --index-url counts more
+      GRADCOMPAT_CACHE  where answers of an index are kept
+
+    Examples:
+      gradcompat plan uv.lock --context train.yaml
+      gradcompat plan requirements.txt --offline --format json
     """
     if form not in _FORMATS:
         raise UsageError(f"`--format {form}` is not known", hint=f"known: {', '.join(_FORMATS)}")
-    base = known_records(knowledge)
-    options = options_of(base, facts=facts, fail_on=fail_on, strict=strict, only=only, ignore=ignore)
-    asked = asked_for(targets, python, contexts)
-    with catalogue_of(lookup) as catalogue:
-        done = work_on(asked, base, catalogue, options, Wishes.of(keep, prereleases=prereleases))
+    base = known_records(audit.knowledge)
+    options = options_of(base, audit)
+    asked = asked_for(audit.targets, audit.python, audit.contexts)
+    with catalogue_of(resolution.lookup) as catalogue:
+        done = work_on(asked, base, catalogue, options, Wishes.of(resolution.keep, prereleases=prereleases))
     planned = tuple(work.planned for work in done)
     status = exit_status(done, left=any(one.plan is not None for one in planned))
     report = PlanReport(planned=planned, level=options.fail_on or "note", exit_status=status)

@@ -10,9 +10,13 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from gradcompat.audit.auditor import Options, asked_for, environment_of, matched
 from gradcompat.cli.audit_options import NO_SUCH_ID
+from gradcompat.cli.parameters import Format, OwnRecords, Set
 from gradcompat.database.open import known_records
 from gradcompat.errors import ProbeUnavailable, UsageError
 from gradcompat.knowledge.load import KnowledgeBase
@@ -27,6 +31,72 @@ from gradcompat.vocabulary import parse_setting
 
 _FORMATS = {"text": "gradcompat.renderers.probe_text", "json": "gradcompat.renderers.probe_json"}
 _DEVICE = re.compile(r"auto|cpu|mps|(?:cuda|xpu)(?::\d{1,3})?")
+
+
+def command(
+    *,
+    identifiers: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[ID]...",
+            help="Records whose probes to run; without one, those that apply here.",
+            default_factory=list,
+            show_default=False,
+        ),
+    ],
+    every: Annotated[bool, typer.Option("--all", help="Run every probe there is.")] = False,
+    python: Annotated[
+        str | None,
+        typer.Option("--python", metavar="PATH", help="The interpreter to measure in; without it, the active one."),
+    ] = None,
+    device: Annotated[
+        str, typer.Option("--device", metavar="auto|cpu|cuda[:N]|mps|xpu[:N]", help="Where to train.")
+    ] = "auto",
+    processes: Annotated[
+        int | None,
+        typer.Option("--processes", metavar="N", min=2, max=64, help="How many processes a distributed probe has."),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="The seed of all generators.")] = 0,
+    seconds: Annotated[
+        float | None, typer.Option("--timeout", metavar="SECONDS", min=1, help="How long each probe may take.")
+    ] = None,
+    record: Annotated[
+        str | None, typer.Option("--record", metavar="FILE", help="Keep the raw measurements in this file.")
+    ] = None,
+    facts: Set,
+    knowledge: OwnRecords,
+    form: Format = "text",
+) -> int:
+    """Measure whether defects are really there: tiny seeded training runs in your own interpreter.
+
+    Nothing is fetched, and nothing of yours is trained: models of a few thousand weights, a step or two each.
+
+    Exit status:
+      0  nothing is reproduced
+      1  something is reproduced
+      2  wrong usage
+      3  something could not be measured
+
+    Environment:
+      VIRTUAL_ENV, CONDA_PREFIX  the environment to measure in, without --python; else ./.venv
+
+    Examples:
+      gradcompat probe
+      gradcompat probe GC-0004 --python .venv/bin/python --device cuda
+    """
+    return run(
+        identifiers,
+        every=every,
+        python=python,
+        device=device,
+        processes=processes,
+        seed=seed,
+        seconds=seconds,
+        record=record,
+        facts=facts,
+        knowledge=knowledge,
+        form=form,
+    )
 
 
 def run(

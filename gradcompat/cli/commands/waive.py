@@ -9,10 +9,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from gradcompat.audit.auditor import asked_for, environment_of
 from gradcompat.cli.audit_options import NO_SUCH_ID
+from gradcompat.cli.parameters import OwnRecords, Python, Targets
 from gradcompat.config.project_file import OWN, SHARED, ProjectFile, as_seen_from_here, project_file
 from gradcompat.config.schema import options_in
 from gradcompat.config.waiver_tables import day, pattern
@@ -27,6 +30,72 @@ from gradcompat.model.issue import Issue
 from gradcompat.names import normalise
 from gradcompat.renderers.terminal import safe
 from gradcompat.versions import VersionSet
+
+
+def command(
+    *,
+    identifier: Annotated[str, typer.Argument(metavar="ID", help="The record whose findings are accepted.")],
+    targets: Targets,
+    reason: Annotated[
+        str, typer.Option("--reason", metavar="TEXT", help="Why. A waiver without a reason is none.")
+    ] = "",
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="DATE", help="The last day on which it holds, as 2026-12-31.")
+    ] = None,
+    until_change: Annotated[
+        list[str],
+        typer.Option(
+            "--until-change",
+            metavar="NAME",
+            help="It ends when this package has another version. Repeatable.",
+            default_factory=list,
+            show_default=False,
+        ),
+    ],
+    path: Annotated[
+        str | None,
+        typer.Option("--path", metavar="GLOB", help="Only for these lockfiles; a pattern as in a .gitignore."),
+    ] = None,
+    proof: Annotated[
+        str | None,
+        typer.Option(
+            "--proof", metavar="FILE", help="A `gradcompat probe --record` that did not reproduce the defect."
+        ),
+    ] = None,
+    python: Python = None,
+    knowledge: OwnRecords,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print a unified diff, and write nothing.")] = False,
+) -> int:
+    """Accept the findings of a record: they no longer count, and are still told as suppressed.
+
+    The targets, or else the file that --path names or the active environment, are where --until-change finds its
+    version. A waiver of the same record and path is replaced. docs/waivers.md says how waivers end.
+
+    Exit status:
+      0  it is written, or stood there already
+      2  wrong usage, or the file cannot be written
+
+    Files:
+      gradcompat.toml  is written, if the nearest one keeps the options, or if there is no pyproject.toml
+      pyproject.toml   is written otherwise, in `[tool.gradcompat]`
+
+    Examples:
+      gradcompat waive GC-0004 --reason "one step of accumulation only" --until 2030-12-31
+      gradcompat waive GC-0004 uv.lock --reason "fixed upstream soon" --until-change transformers
+      gradcompat waive GC-0004 --reason "does not train" --path "services/*/uv.lock" --dry-run
+    """
+    return run(
+        identifier,
+        targets,
+        reason=reason,
+        until=until,
+        until_change=until_change,
+        path=path,
+        proof=proof,
+        python=python,
+        knowledge=knowledge,
+        dry_run=dry_run,
+    )
 
 
 def run(

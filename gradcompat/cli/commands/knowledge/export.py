@@ -7,8 +7,12 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from gradcompat.cli.commands.constraints import without_releases
+from gradcompat.cli.parameters import OwnRecords
 from gradcompat.database.open import known_records
 from gradcompat.errors import UsageError
 from gradcompat.index.snapshot import Snapshot
@@ -27,6 +31,32 @@ _WITHOUT = "releases that are wrong whatever the training does"
 # transformers asks for a narrow range of the first three; the rest is released against its newest version, and records
 # speak of defects of one beside the other. Moved one by one, either the resolver refuses or such a pair is installed.
 _WITH_TRANSFORMERS = ("huggingface-hub", "safetensors", "tokenizers", "accelerate", "peft", "trl")
+
+
+def command(
+    *,
+    form: Annotated[
+        str, typer.Option("--format", metavar="osv|renovate|dependabot", help="For which tool.", show_default=False)
+    ],
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output", metavar="DIR|FILE|-", help="A folder for the records of OSV, a file for the others; `-` prints."
+        ),
+    ] = "-",
+    knowledge: OwnRecords,
+) -> int:
+    """Write the records for other tools: OSV advisories, a Renovate preset, or a list for Dependabot to ignore.
+
+    Those tools know versions and nothing of a training. So they are told of a release only where it is wrong whatever
+    else there is; what hangs on a setting, a model or another package stands in the advisory, in words and as data.
+
+    Examples:
+      gradcompat knowledge export --format osv --output advisories
+      gradcompat knowledge export --format renovate > renovate-preset.json
+      gradcompat knowledge export --format dependabot
+    """
+    return run(form, output, knowledge)
 
 
 def run(form: str, output: str, knowledge: Sequence[str] = ()) -> int:

@@ -7,9 +7,12 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from packaging.version import Version
 
+from gradcompat.cli.parameters import ISSUES, IndexParameters
 from gradcompat.edit.writing import FileEdit, write
 from gradcompat.errors import IndexUnavailable, KnowledgeError, UsageError
 from gradcompat.index.catalog import Lookup, catalogue_of
@@ -26,6 +29,59 @@ from gradcompat.model.release import Catalogue, Release
 from gradcompat.names import normalise
 from gradcompat.renderers.terminal import safe
 from gradcompat.versions import parse_version
+
+
+def command(
+    *,
+    index: IndexParameters,
+    packages: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[PACKAGE]...",
+            help="Only these; without one, all with records.",
+            default_factory=list,
+            show_default=False,
+        ),
+    ],
+    looked_at: Annotated[
+        list[str],
+        typer.Option(
+            "--looked-at",
+            metavar="NAME==VERSION",
+            help="Write into the records that this release was looked at today. Repeatable.",
+            default_factory=list,
+            show_default=False,
+        ),
+    ],
+    update: Annotated[
+        bool, typer.Option("--update", help="Write into the records what their examples and measurements show of it.")
+    ] = False,
+    path: Annotated[str, typer.Option("--records", metavar="FILE", help="The file of records.")] = ISSUES,
+) -> int:
+    """Show the newest release of each package that was looked at, and what has appeared since.
+
+    With --looked-at or --update nothing is looked up, and the exit status is 1 where a package is left without one.
+
+    Exit status:
+      0  nothing is newer
+      1  something is newer
+      2  wrong usage
+      3  something could not be looked up
+
+    Environment:
+      PIP_*, UV_*       the package index, and what pip.conf and uv.toml say; --index-url counts more
+      GRADCOMPAT_CACHE  where answers of an index are kept
+
+    Examples:
+      gradcompat knowledge horizon
+      gradcompat knowledge horizon --looked-at transformers==5.23.0
+    """
+    if looked_at or update:
+        if packages:
+            raise UsageError("--looked-at and --update take no package beside them")
+        return run_write(path, looked_at, update=update)
+    lookup = index.lookup
+    return run(packages, lookup)
 
 
 def run(packages: Sequence[str], lookup: Lookup) -> int:

@@ -14,7 +14,11 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from types import FrameType
+from typing import Annotated
 
+import typer
+
+from gradcompat.cli.parameters import IndexParameters
 from gradcompat.errors import IndexUnavailable, UsageError
 from gradcompat.index.catalog import Lookup, catalogue_of
 from gradcompat.knowledge.load import KnowledgeBase, load
@@ -136,6 +140,91 @@ class _Run:
                 wrong = wrong_values(recipe, row.measurement) if outcome == "reproduced" else ()
                 found[by_version[row.version]] = (outcome, wrong)
         return found
+
+
+def command(
+    *,
+    index: IndexParameters,
+    package: Annotated[str, typer.Argument(metavar="PACKAGE", help="The package whose releases are varied.")],
+    probes: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[PROBE]...",
+            help="Ids of records, or names of recipes with all their variants.",
+            default_factory=list,
+            show_default=False,
+        ),
+    ],
+    versions: Annotated[
+        str, typer.Option("--versions", metavar="RANGE", help="Which releases: '>=4.34,<5', '==4.49.0'.")
+    ] = "*",
+    bisect: Annotated[
+        bool,
+        typer.Option(
+            "--bisect",
+            help="Only the ends, and then between neighbours whose verdicts differ. A hole between two that agree is "
+            "missed.",
+        ),
+    ] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Also measure again what was tried and could not be measured.")
+    ] = False,
+    python: Annotated[
+        str | None, typer.Option("--python", metavar="PATH", help="The interpreter below all releases; it has torch.")
+    ] = None,
+    device: Annotated[str, typer.Option("--device", metavar="cpu|cuda[:N]", help="Where to train.")] = "cpu",
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="The seed of all generators.")] = 0,
+    jobs: Annotated[int, typer.Option("--jobs", metavar="N", min=1, max=64, help="How many releases at a time.")] = 2,
+    beside: Annotated[
+        list[str],
+        typer.Option(
+            "--with",
+            metavar="NAME==VERSION",
+            help="Lay this down beside every release, whatever that asks for.",
+            default_factory=list,
+            show_default=False,
+        ),
+    ],
+    layers: Annotated[
+        str | None, typer.Option("--layers", metavar="DIR", help="Where releases are laid down, and found again.")
+    ] = None,
+    folder: Annotated[
+        str, typer.Option("--output", metavar="DIR", help="Where the measurements are kept.")
+    ] = "knowledge/measured",
+    scheduler: Annotated[
+        str | None, typer.Option("--scheduler", metavar="ADDRESS", help="A Dask scheduler that runs the cells.")
+    ] = None,
+) -> int:
+    """Run probes over the releases of a package. What is measured already is not measured again.
+
+    Exit status:
+      0  every cell has been measured or is known not to run
+      2  wrong usage
+      3  something came to nothing; the same command tries that again
+
+    Environment:
+      PIP_*, UV_*       the package index, and what pip.conf and uv.toml say; --index-url counts more
+      GRADCOMPAT_CACHE  where answers of an index are kept
+
+    Examples:
+      gradcompat knowledge measure transformers GC-0004 --python base/bin/python
+    """
+    return run(
+        package,
+        probes=probes,
+        versions=versions,
+        bisect=bisect,
+        again=again,
+        python=python,
+        device=device,
+        seed=seed,
+        jobs=jobs,
+        beside=beside,
+        layers=layers,
+        folder=folder,
+        scheduler=scheduler,
+        lookup=index.lookup,
+    )
 
 
 def run(

@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Annotated, Any, TypeVar, get_args
 
+import typer
 from packaging.version import Version
 
-from gradcompat.cli.main import ISSUES
+from gradcompat.cli.parameters import ISSUES
 from gradcompat.edit.writing import FileEdit, write
 from gradcompat.errors import IndexUnavailable, KnowledgeError, UsageError
 from gradcompat.index.snapshot import Snapshot
@@ -54,6 +55,125 @@ class Given:
     references: Sequence[str] | None = None
     remedies: Sequence[str] | None = None
     evidence: Sequence[str] | None = None
+
+
+def command(
+    *,
+    path: Annotated[str, typer.Argument(metavar="[FILE]", help="The file of records.")] = ISSUES,
+    identifier: Annotated[
+        str | None, typer.Option("--id", metavar="GC-0000", help="Its id; without it, the next free one.")
+    ] = None,
+    packages: Annotated[
+        list[str],
+        typer.Option(
+            "--package",
+            metavar="'NAME RANGE'",
+            help="An affected package. Repeatable.",
+            default_factory=list,
+            show_default=False,
+        ),
+    ],
+    conditions: Annotated[
+        list[str],
+        typer.Option(
+            "--condition",
+            metavar="KEY=VALUE",
+            help="A setting, class or fact of the host. Repeatable.",
+            default_factory=list,
+            show_default=False,
+        ),
+    ],
+    summary: Annotated[
+        str | None, typer.Option("--summary", metavar="TEXT", help="The symptom in one sentence.")
+    ] = None,
+    details: Annotated[str | None, typer.Option("--details", metavar="TEXT", help="The mechanism.")] = None,
+    categories: Annotated[
+        list[str],
+        typer.Option(
+            "--category", metavar="WORD", help="What it does. Repeatable.", default_factory=list, show_default=False
+        ),
+    ],
+    silent: Annotated[
+        bool | None, typer.Option("--silent/--loud", help="Does the run go on, wrong, without an error?")
+    ] = None,
+    basis: Annotated[
+        str | None,
+        typer.Option("--basis", metavar="measured|wheels|tags|release-notes|reported", help="How bounds are known."),
+    ] = None,
+    level: Annotated[
+        str | None, typer.Option("--level", metavar="error|warning|note", help="How much depends on it.")
+    ] = None,
+    informational: Annotated[
+        bool | None, typer.Option("--informational/--defect", help="Is a note about a change that is no defect?")
+    ] = None,
+    symptoms: Annotated[
+        list[str],
+        typer.Option(
+            "--symptom",
+            metavar="REGEX",
+            help="What a log shows of it. Repeatable.",
+            default_factory=list,
+            show_default=False,
+        ),
+    ],
+    references: Annotated[
+        list[str],
+        typer.Option(
+            "--reference",
+            metavar="'KIND URL'",
+            help="Where it is shown. Repeatable.",
+            default_factory=list,
+            show_default=False,
+        ),
+    ],
+    remedies: Annotated[
+        list[str],
+        typer.Option(
+            "--remedy", metavar="TEXT", help="The best one first. Repeatable.", default_factory=list, show_default=False
+        ),
+    ],
+    evidence: Annotated[
+        list[str],
+        typer.Option(
+            "--evidence",
+            metavar="TEXT",
+            help="What was run or read. Repeatable.",
+            default_factory=list,
+            show_default=False,
+        ),
+    ],
+) -> int:
+    """Write a new record behind the last one, with examples on both sides of each bound; what is not given is asked.
+
+    A remedy is `upgrade NAME RANGE`, `downgrade NAME RANGE`, `set KEY=VALUE`, `code WHAT TO DO` or `install WHAT GOES
+    TOGETHER`.
+
+    Exit status:
+      0  the record is right as far as `lint` can tell
+      1  it is written, and something is left to do
+      2  wrong usage
+
+    Examples:
+      gradcompat knowledge new
+      gradcompat knowledge new --package 'transformers >=4.49.0,<4.52.1'
+    """
+    given = Given(
+        id=identifier,
+        packages=packages or None,
+        conditions=conditions or None,
+        summary=summary,
+        details=details,
+        categories=categories or None,
+        silent=silent,
+        basis=basis,
+        level=level,
+        informational=informational,
+        symptoms=symptoms or None,
+        references=references or None,
+        remedies=remedies or None,
+        evidence=evidence or None,
+    )
+    return run(path, given)
 
 
 def run(path: str, given: Given) -> int:

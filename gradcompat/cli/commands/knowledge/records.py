@@ -8,7 +8,7 @@ from datetime import date
 from importlib import import_module
 from pathlib import Path
 
-from gradcompat.cli.main import ISSUES
+from gradcompat.cli.parameters import ISSUES
 from gradcompat.database.open import current
 from gradcompat.database.private import files_of, with_file
 from gradcompat.errors import IndexUnavailable, InvalidIssue, UsageError

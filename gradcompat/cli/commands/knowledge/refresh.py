@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from gradcompat.cli.commands.knowledge import measure
 from gradcompat.cli.commands.knowledge.horizon import behind, canonical
+from gradcompat.cli.parameters import IndexParameters
 from gradcompat.index.catalog import Lookup, catalogue_of
 from gradcompat.knowledge.load import load
 from gradcompat.knowledge.measured import read_rows
@@ -14,6 +18,48 @@ from gradcompat.knowledge.refreshed import refreshed, speaks_of
 from gradcompat.messages import counted
 from gradcompat.renderers.terminal import safe, width, wrapped
 from gradcompat.versions import parse_version
+
+
+def command(
+    *,
+    index: IndexParameters,
+    package: Annotated[str, typer.Argument(metavar="PACKAGE", help="The package whose new releases are looked at.")],
+    python: Annotated[
+        str | None, typer.Option("--python", metavar="PATH", help="The interpreter below all releases; it has torch.")
+    ] = None,
+    device: Annotated[str, typer.Option("--device", metavar="cpu|cuda[:N]", help="Where to train.")] = "cpu",
+    jobs: Annotated[int, typer.Option("--jobs", metavar="N", min=1, max=64, help="How many releases at a time.")] = 2,
+    layers: Annotated[
+        str | None, typer.Option("--layers", metavar="DIR", help="Where releases are laid down, and found again.")
+    ] = None,
+    folder: Annotated[
+        str, typer.Option("--output", metavar="DIR", help="Where the measurements are kept.")
+    ] = "knowledge/measured",
+) -> int:
+    """Look at new releases: run the probes of a package in all that nobody has looked at, and list what that changes.
+
+    Measurements are kept as `knowledge measure` keeps them. A record that one contradicts is listed with what was
+    measured: its range ends there, or has to be longer. Open records without a probe are listed, too: somebody has to
+    read them.
+
+    Exit status:
+      0  every range holds
+      1  one does not
+      2  wrong usage
+      3  something could not be measured
+
+    Examples:
+      gradcompat knowledge refresh transformers --python base/bin/python
+    """
+    return run(
+        package,
+        python=python,
+        device=device,
+        jobs=jobs,
+        layers=layers,
+        folder=folder,
+        lookup=index.lookup,
+    )
 
 
 def run(

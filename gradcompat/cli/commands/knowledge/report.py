@@ -6,7 +6,11 @@ import sys
 from datetime import date
 from importlib import import_module
 from pathlib import Path
+from typing import Annotated
 
+import typer
+
+from gradcompat.cli.parameters import ISSUES
 from gradcompat.errors import InvalidIssue, UsageError
 from gradcompat.knowledge.measured import FOLDER, read_rows
 from gradcompat.knowledge.records import read
@@ -18,6 +22,22 @@ _RENDERERS = {
     "markdown": "gradcompat.renderers.state_markdown",
     "json": "gradcompat.renderers.state_json",
 }
+
+
+def command(
+    *,
+    path: Annotated[str, typer.Argument(metavar="[FILE]", help="A file of records.")] = ISSUES,
+    form: Annotated[
+        str, typer.Option("--format", metavar="text|markdown|json", help="How to print the report.")
+    ] = "text",
+) -> int:
+    """Show the state of the records: by package, category and basis, the age of each horizon, what nobody checked.
+
+    Examples:
+      gradcompat knowledge report
+      gradcompat knowledge report --format markdown
+    """
+    return run(path, form)
 
 
 def run(path: str, form: str) -> int:

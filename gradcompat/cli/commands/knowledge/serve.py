@@ -20,8 +20,11 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import BoundedSemaphore
 from time import monotonic
-from typing import Any
+from typing import Annotated, Any
 
+import typer
+
+from gradcompat.cli.parameters import OwnRecords
 from gradcompat.database.open import known_records
 from gradcompat.database.osv_api import Advisories, Answer, refusal
 from gradcompat.errors import UsageError
@@ -35,6 +38,36 @@ SLOTS = 128
 _WAITING = 2048
 _DRAINED = 8 * MAX_BODY
 _DRAIN_SECONDS = 2.0
+
+
+def command(
+    *,
+    host: Annotated[
+        str, typer.Option("--host", metavar="ADDRESS", help="The address to listen on, of this machine alone.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port; 0 takes a free one.")
+    ] = 8573,
+    conditional: Annotated[
+        bool,
+        typer.Option("--conditional", help="Also answer with records that hang on something else, and say on what."),
+    ] = False,
+    knowledge: OwnRecords,
+) -> int:
+    """Answer auditors of this machine as osv.dev does: `uv audit`, `pip-audit` and the like.
+
+    A query is about one version of one package, so it gets the records whose range claims that version whatever the
+    training and the other packages are. Most defects hang on more: with --conditional a query also gets those, and
+    their summary ends with the condition. Whether it holds, `gradcompat check` finds out, and no auditor.
+
+    `/v1/query`, `/v1/querybatch` and `/v1/vulns/ID` are answered. The address is printed in one line; Ctrl-C ends it.
+
+    Examples:
+      gradcompat knowledge serve
+      uv audit --no-cache --service-url http://127.0.0.1:8573
+      pip-audit -r requirements.txt -s osv --osv-url http://127.0.0.1:8573/v1/query
+    """
+    return run(host, port, conditional=conditional, knowledge=knowledge)
 
 
 def run(host: str, port: int, *, conditional: bool, knowledge: Sequence[str] = ()) -> int:

@@ -1,0 +1,179 @@
+"""Options that several commands share, each declared once; those that always come together are one group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from gradcompat.index.catalog import Lookup
+
+ISSUES = "knowledge/issues.yaml"
+
+Targets = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="[TARGET]...",
+        help="Lockfiles, requirements, SBOMs, environments' folders, project folders, or `-` for a pasted `pip list` "
+        "or environment report. Without one, the active environment.",
+        default_factory=list,
+        show_default=False,
+    ),
+]
+Python = Annotated[
+    str | None, typer.Option("--python", metavar="PATH", help="Read the environment of this interpreter.")
+]
+Set = Annotated[
+    list[str],
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="A fact that no file shows, e.g. training.gradient_accumulation_steps=8. Repeatable. "
+        "`gradcompat explain settings` lists the keys.",
+        default_factory=list,
+        show_default=False,
+    ),
+]
+ContextFiles = Annotated[
+    list[str],
+    typer.Option(
+        "--context",
+        metavar="FILE",
+        help="A training config, launch script or program that the targets are used with. Repeatable. In a folder they "
+        "are found.",
+        default_factory=list,
+        show_default=False,
+    ),
+]
+Format = Annotated[str, typer.Option("--format", metavar="text|json", help="How to print the result.")]
+FailOn = Annotated[
+    str | None,
+    typer.Option(
+        "--fail-on",
+        metavar="error|warning|note|never",
+        help="The minimum severity that counts: it makes the exit status 1, and a plan clears it.  [default: error]",
+    ),
+]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Count conditional findings, which depend on a fact that no file shows.")
+]
+Only = Annotated[
+    list[str],
+    typer.Option(
+        "--only", metavar="ID", help="Look for these records alone.", default_factory=list, show_default=False
+    ),
+]
+Ignore = Annotated[
+    list[str],
+    typer.Option("--ignore", metavar="ID", help="Leave these records out.", default_factory=list, show_default=False),
+]
+OwnRecords = Annotated[
+    list[str],
+    typer.Option(
+        "--knowledge",
+        metavar="FILE|DIR|URL",
+        help="Records of your own, beside those that ship with gradcompat. Repeatable.",
+        default_factory=list,
+        show_default=False,
+    ),
+]
+Keep = Annotated[
+    list[str],
+    typer.Option(
+        "--keep",
+        metavar="NAME",
+        help="A package that must not move. Repeatable.",
+        default_factory=list,
+        show_default=False,
+    ),
+]
+Offline = Annotated[
+    bool, typer.Option("--offline", help="Use the snapshot of the index that ships with gradcompat, and no network.")
+]
+IndexUrl = Annotated[
+    str | None,
+    typer.Option("--index-url", metavar="URL", help="The package index; without it, as pip and uv are configured."),
+]
+ExtraIndexUrl = Annotated[
+    list[str],
+    typer.Option(
+        "--extra-index-url",
+        metavar="URL",
+        help="An index beside it. Repeatable.",
+        default_factory=list,
+        show_default=False,
+    ),
+]
+ExcludeNewer = Annotated[
+    str | None,
+    typer.Option("--exclude-newer", metavar="DATE", help="Ignore releases uploaded on or after DATE."),
+]
+Prereleases = Annotated[
+    bool, typer.Option("--pre", help="Alphas, betas and candidates may be chosen, also where none is used.")
+]
+Measured = Annotated[
+    str | None,
+    typer.Option(
+        "--measured", metavar="DIR", help="A folder of rows, in the place of those that ship with gradcompat."
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetParameters:
+    """What is read, and what else is known of it."""
+
+    targets: Targets
+    python: Python = None
+    contexts: ContextFiles
+    facts: Set
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditParameters(TargetParameters):
+    """What is audited, and what counts."""
+
+    fail_on: FailOn = None
+    strict: Strict = False
+    only: Only
+    ignore: Ignore
+    knowledge: OwnRecords
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnlineIndexParameters:
+    """The package index, where nothing else will do."""
+
+    index_url: IndexUrl = None
+    extra_index_urls: ExtraIndexUrl
+
+    @property
+    def lookup(self) -> Lookup:
+        """The same for the index."""
+        return Lookup(index_url=self.index_url, extra_index_urls=self.extra_index_urls)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexParameters(OnlineIndexParameters):
+    """Where releases are looked up."""
+
+    offline: Offline = False
+
+    @property
+    def lookup(self) -> Lookup:
+        """The same for the index."""
+        return Lookup(offline=self.offline, index_url=self.index_url, extra_index_urls=self.extra_index_urls)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolutionParameters(IndexParameters):
+    """Where releases are looked up for a plan, and which of them may be chosen."""
+
+    keep: Keep
+    exclude_newer: ExcludeNewer = None
+
+    @property
+    def lookup(self) -> Lookup:
+        """The same for the index."""
+        return Lookup(self.offline, self.index_url, self.extra_index_urls, self.exclude_newer)
