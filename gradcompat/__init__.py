@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gradcompat._version import __version__ as __version__
+
 if TYPE_CHECKING:
     from gradcompat.api import check as check
-
-__version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:

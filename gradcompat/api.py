@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping, Sequence
 from datetime import date
 
-from gradcompat.audit.auditor import Options, asked_for
-from gradcompat.audit.report import report_on
-from gradcompat.cli.audit_options import ids_of
+from gradcompat.audit.options import Options, ids_of
+from gradcompat.pipeline import report_on
+from gradcompat.audit.targets import asked_for
 from gradcompat.database.open import known_records
 from gradcompat.model.environment import SettingValue
 from gradcompat.model.issue import Level

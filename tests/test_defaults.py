@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gradcompat.audit.auditor import Options, matched
+from gradcompat.audit.matching import matched
+from gradcompat.audit.options import Options
 from gradcompat.defaults import DEFAULTS, Default, defaults_of
 from gradcompat.knowledge.load import load
 from gradcompat.model.context import Context, Unset

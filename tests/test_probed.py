@@ -7,7 +7,8 @@ from typing import Literal
 
 import pytest
 
-from gradcompat.audit.auditor import Options, exit_status
+from gradcompat.audit.exit_status import exit_status
+from gradcompat.audit.options import Options
 from gradcompat.knowledge.load import load
 from gradcompat.model.finding import Finding
 from gradcompat.model.probe import Measurement, Outcome, ProbeResult, ProbeSpec

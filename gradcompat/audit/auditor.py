@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,206 +11,25 @@ from typing import TYPE_CHECKING
 from packaging.version import Version
 
 from gradcompat.advice import advise
-from gradcompat.defaults import defaults_of
-from gradcompat.errors import IndexUnavailable, NotFound, SourceError
-from gradcompat.formats.document import Document, decode, read_document
+from gradcompat.audit.matching import Matched, matched
+from gradcompat.audit.options import Options
+from gradcompat.audit.targets import Asked, File, Source, environment_of
+from gradcompat.errors import IndexUnavailable, SourceError
 from gradcompat.knowledge.horizon import newer
 from gradcompat.knowledge.load import KnowledgeBase
-from gradcompat.matcher import match
 from gradcompat.model.context import Context
-from gradcompat.model.environment import Environment, Location, Package, Setting, SettingValue, Skipped
+from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.model.finding import Advice, Finding, Status
-from gradcompat.model.issue import LEVELS, Issue, Level, SettingTerm, VirtualTerm
 from gradcompat.model.report import Advised, Audit
-from gradcompat.sources.reading import read
-from gradcompat.sources.registry import by_name
 from gradcompat.versions import VersionSet, parse_version
-from gradcompat.vocabulary import VIRTUAL_PACKAGES
 
 if TYPE_CHECKING:
-    from gradcompat.audit.runs import Contexts
     from gradcompat.index.snapshot import Snapshot
-    from gradcompat.model.waiver import Waivers
 
-_STATUSES = ("affected", "conditional", "not_affected")
 _OWN_PROJECT = frozenset({"editable", "virtual", "directory", "path"})
 # Below this many files a second process costs more to start than it saves.
 _FILES_FOR_PROCESSES = 16
 _TOO_LARGE = "check it alone, on a machine with more memory"
-_CONTEXT_SUFFIXES = frozenset({".yaml", ".yml", ".json", ".sh", ".bash", ".slurm", ".sbatch", ".sb", ".py", ".ipynb"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """What the user said beside the targets."""
-
-    settings: tuple[tuple[str, SettingValue], ...] = ()
-    only: frozenset[str] = frozenset()
-    ignore: frozenset[str] = frozenset()
-    fail_on: Level | None = "error"
-    strict: bool = False
-    show_all: bool = False
-    waivers: Waivers | None = None
-    versions_of: frozenset[str] = frozenset()  # packages that something but a record asks after
-    advise: bool = True  # say what to do about each finding; an audit to compare with needs none
-
-
-@dataclass(frozen=True, slots=True)
-class File:
-    """A file to read, and how it is shown."""
-
-    path: Path
-    shown: str
-
-
-@dataclass(frozen=True, slots=True)
-class Unreadable:
-    """Something that was asked for and could not be read."""
-
-    shown: str
-    error: SourceError
-
-
-Source = File | Environment | Unreadable
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """Everything that the targets name.
-
-    Attributes:
-        sources: what is to be audited, in order.
-        contexts: the training configs, scripts and programs among it; None where none was looked for.
-        skipped: what folders hold that is passed over.
-    """
-
-    sources: list[Source]
-    contexts: Contexts | None
-    skipped: list[Skipped]
-
-
-def asked_for(
-    targets: Sequence[str],
-    python: str | None,
-    context_files: Sequence[str] = (),
-    *,
-    active_without_target: bool = True,
-    place: Callable[[str], Path] = Path,
-) -> Asked:
-    """Look at every target: a folder is everything found in it, a training config is a context.
-
-    Args:
-        targets: paths, or ``-``.
-        python: an interpreter whose environment is meant as well.
-        context_files: training configs that belong to all of them.
-        active_without_target: where no target is an environment, the active one is meant.
-        place: where what is named lies.
-    """
-    sources: list[Source] = []
-    skipped: list[Skipped] = []
-    found: list[Context] = []
-    named, failed = _named_contexts(context_files, place) if context_files else ([], [])
-    if python is not None:
-        sources.append(_guarded(python, lambda: _interpreter(python)))
-    for target in dict.fromkeys(targets):
-        path = place(target)
-        if target == "-":
-            sources.append(_guarded("-", _standard_input))
-        elif path.is_dir():
-            inside, passed, contexts = _folder(path, target)
-            sources += inside
-            skipped += passed
-            found += contexts
-        else:
-            context = _context(path, target) if path.suffix in _CONTEXT_SUFFIXES else None
-            if isinstance(context, Context):
-                named.append(context)
-            elif context is not None and by_name(path.name) is None:
-                sources.append(Unreadable(target, context))
-                continue
-            if not isinstance(context, Context) or _is_environment_too(path):
-                sources.append(File(path, target))
-    if not sources and active_without_target and (named or not targets):
-        sources.append(_guarded("the active environment", _active))
-    sources += [Unreadable(shown, error) for shown, error in failed]
-    return Asked(sources, _contexts(named, found), skipped)
-
-
-# A lockfile alone needs none of the scanners: what they import is imported when a config can be met.
-
-
-def _contexts(named: list[Context], found: list[Context]) -> Contexts | None:
-    if not named and not found:
-        return None
-    from gradcompat.audit.runs import Contexts
-
-    return Contexts(tuple(named), tuple(found))
-
-
-def _named_contexts(
-    files: Sequence[str], place: Callable[[str], Path]
-) -> tuple[list[Context], list[tuple[str, SourceError]]]:
-    from gradcompat.audit.runs import named
-
-    return named(files, place)
-
-
-def _context(path: Path, shown: str) -> Context | SourceError | None:
-    from gradcompat.scanners.reading import scan_if_any
-
-    return scan_if_any(path, shown)
-
-
-def _is_environment_too(path: Path) -> bool:
-    """A notebook or a script may install what it trains with."""
-    from gradcompat.sources.folder import worth_reading
-
-    reader = by_name(path.name)
-    return reader is not None and worth_reading(path, reader)
-
-
-def _guarded(shown: str, reading: Callable[[], Environment]) -> Source:
-    try:
-        return reading()
-    except SourceError as error:
-        return Unreadable(shown, error)
-
-
-def _interpreter(python: str) -> Environment:
-    from gradcompat.sources.installed import read_interpreter
-
-    return read_interpreter(python, python)
-
-
-def _active() -> Environment:
-    from gradcompat.sources.installed import active
-
-    return active(os.environ, Path.cwd())
-
-
-def _standard_input() -> Environment:
-    from gradcompat.formats.document import MAX_BYTES
-
-    if sys.stdin is None or sys.stdin.isatty():
-        raise NotFound("standard input is a terminal", path="-", hint="pipe a `pip list` or a lockfile into it")
-    return read(Document("-", decode(sys.stdin.buffer.read(MAX_BYTES + 1), "-")))
-
-
-def _folder(path: Path, target: str) -> tuple[list[Source], list[Skipped], list[Context]]:
-    from gradcompat.audit.runs import in_folder
-    from gradcompat.sources.folder import find
-    from gradcompat.sources.installed import is_environment, read_folder
-
-    if is_environment(path):
-        return [_guarded(target, lambda: read_folder(path, target))], [], []
-    found = find(path, target)
-    contexts = in_folder(path, target)
-    if not found.files and not contexts:
-        error = NotFound(
-            "holds nothing that gradcompat reads", path=target, hint="name a lockfile, or an environment's folder"
-        )
-        return [Unreadable(target, error)], list(found.skipped), []
-    return [File(file, shown) for file, shown in found.files], list(found.skipped), contexts
 
 
 Task = tuple[Source, tuple[Context, ...]]
@@ -304,46 +121,10 @@ def audit(
         return _unread(shown, SourceError("needs more memory than there is", path=shown, hint=_TOO_LARGE))
 
 
-def environment_of(source: Source) -> Environment:
-    """Read one source.
-
-    Raises:
-        SourceError: if it cannot be read.
-    """
-    match source:
-        case Environment():
-            return source
-        case Unreadable(error=error):
-            raise error
-        case File(path=path, shown=shown):
-            return read(read_document(path, shown))
-
-
 def _unread(shown: str, error: SourceError) -> Audit:
     location = None if error.path is None else Location(path=error.path, line=error.line)
     skipped = Skipped(what=shown, reason=error.message, location=location)
     return Audit(source=shown, kind=None, packages=0, recognised=0, findings=(), skipped=(skipped,), hint=error.hint)
-
-
-def with_facts(environment: Environment, stated: Sequence[tuple[str, SettingValue]]) -> Environment:
-    """The environment with what the user knows of it; that counts more than what a file says."""
-    if not stated:
-        return environment
-    said = Location(path="--set")
-    keys = {key for key, _ in stated}
-    settings = [setting for setting in environment.settings if setting.key not in keys]
-    virtual = dict(environment.virtual)
-    python, platform = environment.python, environment.platform
-    for key, value in stated:
-        if key in VIRTUAL_PACKAGES:
-            virtual[VIRTUAL_PACKAGES[key]] = str(value)
-        elif key == "host.python":
-            python = str(value)
-        elif key == "host.platform":
-            platform = str(value)
-        else:
-            settings.append(Setting(key=key, value=value, location=said))
-    return replace(environment, settings=tuple(settings), virtual=virtual, python=python, platform=platform)
 
 
 def _audited(
@@ -444,90 +225,6 @@ def _fits(requires_python: str | None, interpreter: Version | None) -> bool:
         return True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Matched:
-    """One environment with each of its training runs, and what was found.
-
-    Attributes:
-        runs: how a run is called → the environment with its settings and the facts of the host; one called ``""``
-            where there is no training run.
-        issues: every issue that speaks of a package of the environment.
-        findings: in the order in which they are shown.
-    """
-
-    runs: dict[str, Environment]
-    issues: tuple[Issue, ...]
-    findings: tuple[Finding, ...]
-
-    def run_of(self, finding: Finding) -> Environment:
-        """The environment of the first run that the finding is true of."""
-        return self.runs[finding.contexts[0] if finding.contexts else ""]
-
-
-def matched(environment: Environment, contexts: tuple[Context, ...], base: KnowledgeBase, options: Options) -> Matched:
-    """Match an environment with each of its training runs."""
-    issues = base.about([environment])
-    wanted = [
-        issue for issue in issues if (not options.only or issue.id in options.only) and issue.id not in options.ignore
-    ]
-    views = {
-        context.source: replace(
-            environment, settings=(*environment.settings, *context.settings, *defaults_of(environment, context))
-        )
-        for context in contexts
-    } or {"": environment}
-    if any(_speaks_of_host(issue) for issue in wanted):
-        # Asking the machine costs more than matching; few records hang on what it says.
-        from gradcompat.host import with_host
-
-        views = {run: with_host(view) for run, view in views.items()}
-    # What a config says of the device counts more than what the machine has, and --set more than both.
-    runs = {run: with_facts(view, options.settings) for run, view in views.items()}
-    findings = merged(
-        [
-            replace(finding, contexts=(run,) if run else ())
-            for run, view in runs.items()
-            for finding in match(view, wanted, base.names)
-        ]
-    )
-    findings.sort(key=lambda one: (_STATUSES.index(one.status), -LEVELS.index(one.issue.level), one.issue.id))
-    return Matched(runs=runs, issues=issues, findings=tuple(findings))
-
-
-def _speaks_of_host(issue: Issue) -> bool:
-    return any(
-        isinstance(term, VirtualTerm) or (isinstance(term, SettingTerm) and term.key.startswith("host."))
-        for combination in issue.affected
-        for term in combination.terms
-    )
-
-
-def merged(findings: Sequence[Finding]) -> list[Finding]:
-    """One finding for an issue and a set of entries, whatever the number of training runs.
-
-    What is affected in one run is affected, and says in which; it is conditional where no run is affected and some run
-    does not say enough, under the condition of the run that says most; it is not affected where no run is.
-    """
-    groups: dict[tuple[str, frozenset[int]], list[Finding]] = {}
-    for finding in findings:
-        groups.setdefault((finding.issue.id, frozenset(map(id, finding.packages))), []).append(finding)
-    sure: dict[str, set[int]] = {}
-    for (identifier, packages), group in groups.items():
-        if any(one.status == "affected" for one in group):
-            sure.setdefault(identifier, set()).update(packages)
-    result: list[Finding] = []
-    for (identifier, packages), group in groups.items():
-        status = next(status for status in _STATUSES if any(one.status == status for one in group))
-        if status != "affected" and packages <= sure.get(identifier, set()):
-            continue
-        alike = [one for one in group if one.status == status]
-        first = min(alike, key=lambda one: min((len(unknown) for unknown in one.unknown), default=0))
-        contexts = dict.fromkeys((*first.contexts, *(context for one in alike for context in one.contexts)))
-        result.append(replace(first, contexts=tuple(contexts)))
-    settled = {one.issue.id for one in result if one.status != "not_affected"}
-    return [one for one in result if one.status != "not_affected" or one.issue.id not in settled]
-
-
 def _missing_versions(environment: Environment, base: KnowledgeBase) -> list[Skipped]:
     """A gap for each package that records speak of and whose version is not there to be compared."""
     gaps = [
@@ -547,18 +244,3 @@ def _missing(package: Package) -> str:
     if package.version is not None:
         return f"`{package.version}` is not a version"
     return "no version is given" if package.specifier is None else "only a range is given, no version"
-
-
-def exit_status(audits: Sequence[Audit], options: Options) -> int:
-    """0 clean, 1 findings, 2 nothing could be read, 3 something could not be checked."""
-    if audits and all(audit.kind is None for audit in audits):
-        return 2
-    statuses = {"affected", "conditional"} if options.strict else {"affected"}
-    if options.fail_on is not None:
-        least = LEVELS.index(options.fail_on)
-        for audit in audits:
-            for advised in audit.findings:
-                finding = advised.finding
-                if finding.status in statuses and not advised.refuted and LEVELS.index(finding.issue.level) >= least:
-                    return 1
-    return 0 if all(audit.complete for audit in audits) else 3

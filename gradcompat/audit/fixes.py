@@ -6,7 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from gradcompat.audit.auditor import Matched, Options
+from gradcompat.audit.matching import Matched
+from gradcompat.audit.options import Options
 from gradcompat.audit.planning import Wishes, plan_of
 from gradcompat.audit.project_files import project_of
 from gradcompat.knowledge.load import KnowledgeBase

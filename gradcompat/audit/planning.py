@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gradcompat.audit.auditor import (
-    Asked,
-    File,
-    Matched,
-    Options,
-    Source,
-    environment_of,
-    matched,
-    with_facts,
-)
+from gradcompat.audit.matching import Matched, matched, with_facts
+from gradcompat.audit.options import Options
 from gradcompat.audit.project_files import Project, project_of
+from gradcompat.audit.targets import Asked, File, Source, environment_of
 from gradcompat.errors import SourceError
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.context import Context
@@ -29,7 +21,6 @@ from gradcompat.names import normalise
 from gradcompat.planner.host_target import target_of
 from gradcompat.planner.plan import plan
 from gradcompat.planner.request import Request
-from gradcompat.renderers.terminal import safe, skipped_text
 from gradcompat.sources.requires_dist import requires_dist
 
 
@@ -100,13 +91,6 @@ def exit_status(done: Sequence[Work], *, left: bool) -> int:
     if any(work.incomplete for work in done) or any(one.verified.unverified for one in plans):
         return 3
     return int(left)
-
-
-def say_unread(done: Sequence[Work]) -> None:
-    """On standard error, a line for everything that could not be read."""
-    for work in done:
-        for skipped in work.planned.skipped:
-            sys.stderr.write(safe(skipped_text(skipped)) + "\n")
 
 
 def _one(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gradcompat.audit.auditor import File
+from gradcompat.audit.targets import File
 from gradcompat.errors import SourceError
 from gradcompat.formats.document import read_document
 from gradcompat.model.environment import Environment, Package

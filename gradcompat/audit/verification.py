@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from gradcompat.cli.commands.probe import measured, of_issues
-from gradcompat.errors import UsageError
-from gradcompat.model.probe import ProbeResult
+from gradcompat.errors import ProbeUnavailable, UsageError
+from gradcompat.model.issue import Issue
+from gradcompat.model.probe import Measurement, ProbeResult, ProbeSpec
 from gradcompat.model.report import Advised, Audit
 from gradcompat.probes.interpreters import interpreter_of
-from gradcompat.probes.runner import Interpreter
+from gradcompat.probes.runner import Interpreter, Job
+from gradcompat.probes.runner import run as run_jobs
+from gradcompat.recipes.judging import judge
+from gradcompat.recipes.table import recipe_of
 
 
 def probed(audits: Sequence[Audit], *, targets: Sequence[str], python: str | None, device: str) -> list[Audit]:
@@ -32,8 +34,6 @@ def probed(audits: Sequence[Audit], *, targets: Sequence[str], python: str | Non
     if elsewhere is not None:
         hint = "name an environment's folder or `--python`, or leave `--probe` out"
         raise UsageError(f"`{elsewhere.source}` is not installed here, so nothing can be measured in it", hint=hint)
-    # The terminal's Ctrl-C does not reach the other interpreter; it is ended on the way out.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     return [_probed(audit, _interpreter(audit, targets, python), device) for audit in audits]
 
 
@@ -55,3 +55,96 @@ def _probed(audit: Audit, interpreter: Path, device: str) -> Audit:
 def _with(advised: Advised, results: Sequence[ProbeResult]) -> Advised:
     own = tuple(result for result in results if advised.finding.issue.id in result.issues)
     return replace(advised, probed=own)
+
+
+def of_issues(issues: Sequence[Issue]) -> dict[str, tuple[ProbeSpec, list[Issue]]]:
+    """Each probe once, with the issues that it shows."""
+    probes: dict[str, tuple[ProbeSpec, list[Issue]]] = {}
+    for issue in issues:
+        for probe in issue.probes:
+            probes.setdefault(str(probe.spec), (probe.spec, []))[1].append(issue)
+    return probes
+
+
+def measured(
+    probes: dict[str, tuple[ProbeSpec, list[Issue]]],
+    interpreter: Interpreter,
+    *,
+    device: str,
+    processes: int | None = None,
+    seed: int = 0,
+    seconds: float | None = None,
+    progress: Callable[[int, int, Measurement], None] | None = None,
+) -> list[ProbeResult]:
+    """Run each probe once; its verdict for each issue that it shows.
+
+    Args:
+        probes: by their specification, with the issues that each shows.
+        interpreter: where.
+        device: what trains.
+        processes: how many a distributed probe has; None for its own number.
+        seed: of all generators.
+        seconds: how long a probe may take; None for its own time.
+        progress: is called with how many of how many were measured, and the last measurement.
+    """
+    jobs = []
+    unknown = {name: reason for name, (spec, _) in probes.items() if (reason := _missing(spec)) is not None}
+    asked, probes = probes, {name: one for name, one in probes.items() if name not in unknown}
+    for spec, _ in probes.values():
+        recipe = recipe_of(spec)
+        parameters = dict(spec.parameters)
+        if processes is not None and "processes" in recipe.parameters:
+            parameters["processes"] = processes
+        asked_for = ProbeSpec(name=spec.name, parameters=parameters)
+        jobs.append(Job.of(asked_for, recipe, device=device, seed=seed, seconds=seconds))
+    count = 0
+
+    def measured_one(measurement: Measurement) -> None:
+        nonlocal count
+        count += 1
+        if progress is not None:
+            progress(count, len(jobs), measurement)
+
+    measurements = run_jobs(jobs, interpreter, measured_one)
+    results = [
+        ProbeResult(
+            measurement=Measurement(spec=asked[name][0], state="skipped", reason=reason, seed=seed),
+            outcome="skipped",
+            reason=reason,
+            issues=tuple(issue.id for issue in asked[name][1]),
+        )
+        for name, reason in unknown.items()
+    ]
+    for measurement, (spec, issues) in zip(measurements, probes.values(), strict=True):
+        for quantities, speaking in _by_quantities(spec, issues).items():
+            outcome, reason = judge(recipe_of(spec), measurement, quantities)
+            references = dict.fromkeys(reference.url for issue in speaking for reference in issue.references)
+            results.append(
+                ProbeResult(
+                    measurement=measurement,
+                    outcome=outcome,
+                    reason=reason,
+                    issues=tuple(issue.id for issue in speaking),
+                    references=tuple(references),
+                )
+            )
+    return results
+
+
+def _missing(spec: ProbeSpec) -> str | None:
+    """Why this gradcompat cannot measure it: records that were fetched may name recipes of a newer one."""
+    try:
+        recipe_of(spec)
+    except ProbeUnavailable as error:
+        return f"{error.message} in this gradcompat: recipes come with a newer one"
+    return None
+
+
+def _by_quantities(spec: ProbeSpec, issues: Sequence[Issue]) -> dict[tuple[str, ...], list[Issue]]:
+    """Issues that look at the same values of one measurement have the same verdict."""
+    groups: dict[tuple[str, ...], list[Issue]] = {}
+    for issue in issues:
+        for probe in issue.probes:
+            if probe.spec == spec:
+                groups.setdefault(probe.quantities, []).append(issue)
+    return groups

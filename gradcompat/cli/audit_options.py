@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from gradcompat.audit.auditor import Options
+from gradcompat.audit.options import Options, ids_of
 from gradcompat.cli.parameters import AuditParameters
-from gradcompat.config.schema import LAPSES, configuration
+from gradcompat.config.schema import configuration, waivers_in
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.issue import Level
 from gradcompat.vocabulary import parse_setting
 
-if TYPE_CHECKING:
-    from gradcompat.model.waiver import Waivers
-
 _LEVELS: dict[str, Level | None] = {"error": "error", "warning": "warning", "note": "note", "never": None}
-
-
-NO_SUCH_ID = "ids look like GC-0002; --knowledge names records of your own"
 
 
 def options_of(base: KnowledgeBase, audit: AuditParameters, *, show_all: bool = False) -> Options:
@@ -44,27 +36,3 @@ def options_of(base: KnowledgeBase, audit: AuditParameters, *, show_all: bool = 
         show_all=show_all,
         waivers=waivers_in(kept),
     )
-
-
-def waivers_in(kept: Mapping[str, Any]) -> Waivers | None:
-    """The waivers among the options of a project, and how loudly their lapses are said; None if there are none."""
-    if not kept.get("waivers"):
-        return None
-    from gradcompat.model.waiver import Waivers
-
-    stated = {key.partition("-")[0]: kept[key] for key in LAPSES if key in kept}
-    levels = {lapse: None if level == "ignore" else level for lapse, level in stated.items()}
-    return Waivers(waivers=kept["waivers"], **levels)
-
-
-def ids_of(identifiers: Sequence[str], base: KnowledgeBase) -> frozenset[str]:
-    """Ids of records as they are written.
-
-    Raises:
-        UsageError: if there is no such record.
-    """
-    known = {record["id"] for record in base.records}
-    ids = frozenset(identifier.upper() for identifier in identifiers)
-    for identifier in sorted(ids - known):
-        raise UsageError(f"there is no record `{identifier}`", hint=NO_SUCH_ID)
-    return ids

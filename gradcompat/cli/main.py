@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from gradcompat import __version__
+from gradcompat._version import __version__
 from gradcompat.cli.commands import COMMANDS
 from gradcompat.cli.console import print_error
 from gradcompat.cli.manual import Group

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
-from gradcompat import __version__
+from gradcompat._version import __version__
 from gradcompat.database.private import compiled_places
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.envelope import MAX_BYTES

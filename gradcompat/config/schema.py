@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradcompat.config.project_file import ProjectFile, as_seen_from_here, project_file
 from gradcompat.errors import UsageError
 from gradcompat.model.environment import SettingValue
 from gradcompat.vocabulary import setting_of
+
+if TYPE_CHECKING:
+    from gradcompat.model.waiver import Waivers
 
 LAPSES = ("expired-waivers", "unknown-waivers", "unproved-waivers", "unused-waivers")
 _LEVELS = ("error", "warning", "note", "ignore")
@@ -102,3 +106,14 @@ def _setting(key: str, value: Any, file: ProjectFile) -> tuple[str, SettingValue
         return setting_of(key, value)
     except UsageError as error:
         raise file.error(error.message, "settings", *key.split("."), hint=error.hint) from None
+
+
+def waivers_in(kept: Mapping[str, Any]) -> Waivers | None:
+    """The waivers among the options of a project, and how loudly their lapses are said; None if there are none."""
+    if not kept.get("waivers"):
+        return None
+    from gradcompat.model.waiver import Waivers
+
+    stated = {key.partition("-")[0]: kept[key] for key in LAPSES if key in kept}
+    levels = {lapse: None if level == "ignore" else level for lapse, level in stated.items()}
+    return Waivers(waivers=kept["waivers"], **levels)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gradcompat import __version__
+from gradcompat._version import __version__
 from gradcompat.database.open import say
 from gradcompat.errors import IndexUnavailable, KnowledgeError, UsageError
 from gradcompat.index.cache import Cache

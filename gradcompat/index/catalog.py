@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,6 @@ from packaging.version import Version
 from gradcompat.errors import IndexUnavailable
 from gradcompat.index.snapshot import Snapshot
 from gradcompat.model.release import Catalogue
-from gradcompat.renderers.terminal import safe
 
 # What pip, uv and OpenSSL call the file of authorities, in the order in which it counts.
 _CERTIFICATES = ("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
@@ -38,8 +37,17 @@ class Lookup:
 
 
 @contextmanager
-def catalogue_of(lookup: Lookup) -> Iterator[Catalogue]:
+def catalogue_of(
+    lookup: Lookup,
+    note: Callable[[str], None],
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Iterator[Catalogue]:
     """The catalogue of a command; what it keeps open is closed with it.
+
+    Args:
+        lookup: what the user said of indexes.
+        note: is called in the end with each sentence about the configuration and the answers.
+        progress: is called with how many packages of how many were looked up, and the name of the last.
 
     Raises:
         UsageError: if the configuration of pip or uv is broken.
@@ -66,17 +74,11 @@ def catalogue_of(lookup: Lookup) -> Iterator[Catalogue]:
         cache=cache_folder(os.environ, sys.platform),
         credentials=found.credentials.of,
         certificates=None if stated is None else Path(stated),
-        progress=_progress if sys.stderr.isatty() else None,
+        progress=progress,
     ) as index:
         yield index
-        for note in (*found.notes, *index.notes):
-            sys.stderr.write(f"note: {safe(note)}\n")
-
-
-def _progress(done: int, total: int, what: str) -> None:
-    """One line that is written over, and gone in the end."""
-    sys.stderr.write(f"\r\x1b[K{done} of {total} looked up: {safe(what)}" if done < total else "\r\x1b[K")
-    sys.stderr.flush()
+        for sentence in (*found.notes, *index.notes):
+            note(sentence)
 
 
 def hashes_of(catalogue: Catalogue, package: str, version: str) -> tuple[str, ...]:

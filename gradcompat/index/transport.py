@@ -20,7 +20,7 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx
 
-from gradcompat import __version__
+from gradcompat._version import __version__
 from gradcompat.errors import IndexUnavailable
 from gradcompat.index.credentials import Credential, shown
 from gradcompat.index.limits import DEFAULTS, Limits

@@ -16,7 +16,7 @@ from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
-from gradcompat import __version__
+from gradcompat._version import __version__
 from gradcompat.errors import KnowledgeError
 
 FORMAT = 1

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, TextIO
 
-from gradcompat import __version__
+from gradcompat._version import __version__
 from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.model.environment import Package
 from gradcompat.model.issue import VersionRemedy

@@ -13,7 +13,7 @@ from dataclasses import replace
 from html import escape
 from typing import TextIO
 
-from gradcompat import __version__
+from gradcompat._version import __version__
 from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.model.issue import LEVELS
 from gradcompat.model.report import Audit, Report

@@ -11,7 +11,7 @@ import hashlib
 import json
 from typing import Any, TextIO
 
-from gradcompat import __version__
+from gradcompat._version import __version__
 from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.model.report import Report
 from gradcompat.renderers.json_output import json_output

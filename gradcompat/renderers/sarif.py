@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any, TextIO
 
-from gradcompat import __version__
+from gradcompat._version import __version__
 from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.messages import remedy_text
 from gradcompat.model.environment import Location, Package

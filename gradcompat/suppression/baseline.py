@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gradcompat.audit.auditor import Options
 from gradcompat.audit.fingerprints import fingerprints
+from gradcompat.audit.options import Options
 from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.errors import SourceError, UsageError
 from gradcompat.formats.document import read_document

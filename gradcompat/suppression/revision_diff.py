@@ -18,9 +18,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 
-from gradcompat.audit.auditor import Asked, File, Options, Task, asked_for, audit_each, tasks_of
+from gradcompat.audit.auditor import Task, audit_each, tasks_of
 from gradcompat.audit.fingerprints import fingerprints
+from gradcompat.audit.options import Options
 from gradcompat.audit.repository_paths import RepositoryPaths
+from gradcompat.audit.targets import Asked, File, asked_for
 from gradcompat.config.project_file import OWN, SHARED, project_file
 from gradcompat.config.schema import configuration
 from gradcompat.errors import UsageError

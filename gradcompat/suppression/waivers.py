@@ -9,10 +9,9 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from gradcompat.audit.auditor import Options
-from gradcompat.cli.audit_options import waivers_in
+from gradcompat.audit.options import Options
 from gradcompat.config.project_file import as_seen_from_here, project_file_at
-from gradcompat.config.schema import options_in
+from gradcompat.config.schema import options_in, waivers_in
 from gradcompat.config.waiver_tables import pattern
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.messages import joined

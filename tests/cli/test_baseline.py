@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradcompat.audit.auditor import Options
+from gradcompat.audit.options import Options
 from gradcompat.errors import UsageError
 from gradcompat.suppression.baseline import judging_by
 from tests.cli.test_diff import ACCUMULATION, CONFIG, HEAD, LOCK, lock, told

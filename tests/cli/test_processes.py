@@ -15,7 +15,9 @@ from pathlib import Path
 import pytest
 
 from gradcompat.audit import auditor as auditing
-from gradcompat.audit.auditor import File, Options, audit_each
+from gradcompat.audit.auditor import audit_each
+from gradcompat.audit.options import Options
+from gradcompat.audit.targets import File
 from gradcompat.audit.worker_pool import in_processes
 from gradcompat.errors import Malformed
 from gradcompat.knowledge.load import load

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 import gradcompat
-from gradcompat.audit.auditor import File, Options, audit
-from gradcompat.audit.report import report_on
+from gradcompat.audit.auditor import audit
+from gradcompat.audit.options import Options
+from gradcompat.pipeline import report_on
+from gradcompat.audit.targets import File
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.load import KnowledgeBase, load
 from gradcompat.model.report import Audit, Remark
@@ -297,7 +299,7 @@ def test_the_stage_asks_the_judges_in_order_and_leaves_the_rest(base: KnowledgeB
         asked.append("other")
         return judging(audits)
 
-    from gradcompat.audit.auditor import Asked
+    from gradcompat.audit.targets import Asked
 
     sources: list[Any] = [File(Path("uv.lock"), "uv.lock")]
     report = report_on(Asked(sources, None, []), base, given, judging=[judging, other])

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from gradcompat.audit.auditor import Asked, File, Options, audit
+from gradcompat.audit.auditor import audit
+from gradcompat.audit.options import Options
 from gradcompat.audit.planning import Wishes, work_on
+from gradcompat.audit.targets import Asked, File
 from gradcompat.index.snapshot import Snapshot
 from gradcompat.knowledge.load import load
 from gradcompat.messages import change_text

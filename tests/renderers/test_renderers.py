@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from gradcompat.audit.auditor import Asked, Options, Source, Unreadable, audit_all, exit_status
+from gradcompat.audit.auditor import audit_all
+from gradcompat.audit.exit_status import exit_status
+from gradcompat.audit.options import Options
+from gradcompat.audit.targets import Asked, Source, Unreadable
 from gradcompat.errors import UnsupportedFormatVersion
 from gradcompat.knowledge.compile import compile_records
 from gradcompat.knowledge.load import KnowledgeBase, knowledge_from

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -9,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from gradcompat.audit.auditor import asked_for
-from gradcompat.audit.report import report_on
+from gradcompat.pipeline import report_on
+from gradcompat.audit.targets import asked_for
 from gradcompat.cli.audit_options import options_of
 from gradcompat.cli.output import outputs_of, write
 from gradcompat.cli.parameters import AuditParameters
@@ -132,6 +133,8 @@ def command(
     if probe:
         from gradcompat.audit.verification import probed
 
+        # The terminal's Ctrl-C does not reach the other interpreter; it is ended on the way out.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         probing = partial(probed, targets=audit.targets, python=audit.python, device=device)
     report = replace(report_on(asked, base, options, probing, judging), show_suppressed=show_suppressed)
     if any(one.form in WITH_EDITS for one in wanted):

@@ -10,13 +10,15 @@ from typing import Annotated
 import typer
 from packaging.utils import is_normalized_name
 
-from gradcompat.audit.auditor import Options, asked_for, with_facts
-from gradcompat.audit.planning import Wishes, exit_status, say_unread, work_on
+from gradcompat.audit.matching import with_facts
+from gradcompat.audit.options import Options
+from gradcompat.audit.planning import Wishes, exit_status, work_on
+from gradcompat.audit.targets import asked_for
 from gradcompat.cli.audit_options import options_of
+from gradcompat.cli.console import package_index, print_unread
 from gradcompat.cli.parameters import AuditParameters, ResolutionParameters
 from gradcompat.database.open import known_records
 from gradcompat.errors import ResolutionError, UsageError
-from gradcompat.index.catalog import catalogue_of
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.environment import Environment
 from gradcompat.model.issue import LEVELS, Issue
@@ -69,14 +71,14 @@ def command(
     if python_version is not None:
         audit = replace(audit, facts=[*audit.facts, f"host.python={python_version}"])
     options = options_of(base, audit)
-    with catalogue_of(resolution.lookup) as catalogue:
+    with package_index(resolution.lookup) as catalogue:
         if every:
             return _all(base, options, catalogue)
         if wanted:
             return _known_good(wanted, base, options, catalogue)
         asked = asked_for(audit.targets, audit.python, audit.contexts)
         done = work_on(asked, base, catalogue, options, Wishes.of(resolution.keep, prereleases=False))
-    say_unread(done)
+    print_unread(done)
     if any(work.environment is not None for work in done):
         lines = _of_plans([work.planned for work in done], base)
         # A file of constraints is read again long after what was said here is gone.

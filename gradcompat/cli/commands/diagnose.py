@@ -13,7 +13,7 @@ from typing import Annotated, BinaryIO
 
 import typer
 
-from gradcompat.audit.auditor import with_facts
+from gradcompat.audit.matching import with_facts
 from gradcompat.audit.run_artifacts import by_kind, failure, joined, known_of
 from gradcompat.cli.console import print_error
 from gradcompat.cli.parameters import ContextFiles, Format, OwnRecords, Python, Set

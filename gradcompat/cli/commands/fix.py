@@ -14,9 +14,10 @@ from typing import Annotated
 
 import typer
 
-from gradcompat.audit.auditor import File, asked_for
-from gradcompat.audit.planning import Wishes, Work, exit_status, head_of, say_unread, work_on
+from gradcompat.audit.planning import Wishes, Work, exit_status, head_of, work_on
+from gradcompat.audit.targets import File, asked_for
 from gradcompat.cli.audit_options import options_of
+from gradcompat.cli.console import package_index, print_unread
 from gradcompat.cli.parameters import AuditParameters, Prereleases, ResolutionParameters
 from gradcompat.database.open import known_records
 from gradcompat.edit import settings as setting_editor
@@ -28,7 +29,7 @@ from gradcompat.edit.setting_values import SettingEdit
 from gradcompat.edit.writing import FileEdit, diff, edited, write
 from gradcompat.errors import EditError, SourceError
 from gradcompat.formats.document import read_document
-from gradcompat.index.catalog import catalogue_of, hashes_of
+from gradcompat.index.catalog import hashes_of
 from gradcompat.messages import change_text
 from gradcompat.model.environment import Setting
 from gradcompat.model.plan import Change, Plan, SettingChange
@@ -105,12 +106,12 @@ def command(
     options = options_of(base, audit)
     asked = asked_for(audit.targets, audit.python, audit.contexts)
     writing = _Writing()
-    with catalogue_of(resolution.lookup) as catalogue:
+    with package_index(resolution.lookup) as catalogue:
         done = work_on(asked, base, catalogue, options, Wishes.of(resolution.keep, prereleases=prereleases))
         for work in done:
             if work.planned.plan is not None:
                 _collect(work, work.planned.plan, writing, catalogue)
-    say_unread(done)
+    print_unread(done)
     changed = [edit for edit in writing.files.values() if edit.before != edit.after]
     if dry_run:
         _show("".join(map(diff, changed)))

@@ -6,7 +6,8 @@ import sys
 from dataclasses import replace
 from typing import Any, TextIO
 
-from gradcompat.audit.auditor import File, Unreadable, asked_for, with_facts
+from gradcompat.audit.matching import with_facts
+from gradcompat.audit.targets import File, Unreadable, asked_for
 from gradcompat.cli.console import print_error
 from gradcompat.cli.parameters import Format, TargetParameters
 from gradcompat.errors import SourceError, UsageError

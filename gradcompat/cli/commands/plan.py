@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 
-from gradcompat.audit.auditor import asked_for
 from gradcompat.audit.planning import Wishes, exit_status, work_on
+from gradcompat.audit.targets import asked_for
 from gradcompat.cli.audit_options import options_of
+from gradcompat.cli.console import package_index
 from gradcompat.cli.parameters import AuditParameters, Prereleases, ResolutionParameters
 from gradcompat.database.open import known_records
 from gradcompat.errors import UsageError
-from gradcompat.index.catalog import catalogue_of
 from gradcompat.model.plan import PlanReport
 
 _FORMATS = {
@@ -57,7 +57,7 @@ def command(
     base = known_records(audit.knowledge)
     options = options_of(base, audit)
     asked = asked_for(audit.targets, audit.python, audit.contexts)
-    with catalogue_of(resolution.lookup) as catalogue:
+    with package_index(resolution.lookup) as catalogue:
         done = work_on(asked, base, catalogue, options, Wishes.of(resolution.keep, prereleases=prereleases))
     planned = tuple(work.planned for work in done)
     status = exit_status(done, left=any(one.plan is not None for one in planned))

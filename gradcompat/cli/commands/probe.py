@@ -14,19 +14,18 @@ from typing import Annotated
 
 import typer
 
-from gradcompat.audit.auditor import Options, asked_for, environment_of, matched
-from gradcompat.cli.audit_options import NO_SUCH_ID
+from gradcompat.audit.matching import matched
+from gradcompat.audit.options import NO_SUCH_ID, Options
+from gradcompat.audit.targets import asked_for, environment_of
+from gradcompat.audit.verification import measured, of_issues
 from gradcompat.cli.parameters import Format, OwnRecords, Set
 from gradcompat.database.open import known_records
-from gradcompat.errors import ProbeUnavailable, UsageError
+from gradcompat.errors import UsageError
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.issue import Issue
-from gradcompat.model.probe import Measurement, ProbeResult, ProbeSpec
+from gradcompat.model.probe import Measurement, ProbeResult
 from gradcompat.probes.interpreters import interpreter_of
-from gradcompat.probes.runner import Interpreter, Job
-from gradcompat.probes.runner import run as run_jobs
-from gradcompat.recipes.judging import judge
-from gradcompat.recipes.table import recipe_of
+from gradcompat.probes.runner import Interpreter
 from gradcompat.vocabulary import parse_setting
 
 _FORMATS = {"text": "gradcompat.renderers.probe_text", "json": "gradcompat.renderers.probe_json"}
@@ -133,7 +132,9 @@ def run(
     # on the way out.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     interpreter = Interpreter(path=interpreter_of(python))
-    results = measured(probes, interpreter, device=device, processes=processes, seed=seed, seconds=seconds)
+    results = measured(
+        probes, interpreter, device=device, processes=processes, seed=seed, seconds=seconds, progress=_progress
+    )
     if record is not None:
         _keep(Path(record), results)
     status = exit_status(results)
@@ -164,90 +165,6 @@ def _applying(python: str | None, facts: Sequence[str], base: KnowledgeBase) -> 
     return [one.issue for one in found.findings if one.status != "not_affected" and one.issue.probes]
 
 
-def of_issues(issues: Sequence[Issue]) -> dict[str, tuple[ProbeSpec, list[Issue]]]:
-    """Each probe once, with the issues that it shows."""
-    probes: dict[str, tuple[ProbeSpec, list[Issue]]] = {}
-    for issue in issues:
-        for probe in issue.probes:
-            probes.setdefault(str(probe.spec), (probe.spec, []))[1].append(issue)
-    return probes
-
-
-def measured(
-    probes: dict[str, tuple[ProbeSpec, list[Issue]]],
-    interpreter: Interpreter,
-    *,
-    device: str,
-    processes: int | None = None,
-    seed: int = 0,
-    seconds: float | None = None,
-) -> list[ProbeResult]:
-    """Run each probe once; its verdict for each issue that it shows."""
-    jobs = []
-    unknown = {name: reason for name, (spec, _) in probes.items() if (reason := _missing(spec)) is not None}
-    asked, probes = probes, {name: one for name, one in probes.items() if name not in unknown}
-    for spec, _ in probes.values():
-        recipe = recipe_of(spec)
-        parameters = dict(spec.parameters)
-        if processes is not None and "processes" in recipe.parameters:
-            parameters["processes"] = processes
-        asked_for = ProbeSpec(name=spec.name, parameters=parameters)
-        jobs.append(Job.of(asked_for, recipe, device=device, seed=seed, seconds=seconds))
-    count = 0
-
-    def tell(measurement: Measurement) -> None:
-        nonlocal count
-        count += 1
-        if sys.stderr.isatty():
-            sys.stderr.write(f"\r\x1b[K{count} of {len(jobs)} measured: {measurement.spec}")
-            sys.stderr.write("\r\x1b[K" if count == len(jobs) else "")
-            sys.stderr.flush()
-
-    measurements = run_jobs(jobs, interpreter, tell)
-    results = [
-        ProbeResult(
-            measurement=Measurement(spec=asked[name][0], state="skipped", reason=reason, seed=seed),
-            outcome="skipped",
-            reason=reason,
-            issues=tuple(issue.id for issue in asked[name][1]),
-        )
-        for name, reason in unknown.items()
-    ]
-    for measurement, (spec, issues) in zip(measurements, probes.values(), strict=True):
-        for quantities, speaking in _by_quantities(spec, issues).items():
-            outcome, reason = judge(recipe_of(spec), measurement, quantities)
-            references = dict.fromkeys(reference.url for issue in speaking for reference in issue.references)
-            results.append(
-                ProbeResult(
-                    measurement=measurement,
-                    outcome=outcome,
-                    reason=reason,
-                    issues=tuple(issue.id for issue in speaking),
-                    references=tuple(references),
-                )
-            )
-    return results
-
-
-def _missing(spec: ProbeSpec) -> str | None:
-    """Why this gradcompat cannot measure it: records that were fetched may name recipes of a newer one."""
-    try:
-        recipe_of(spec)
-    except ProbeUnavailable as error:
-        return f"{error.message} in this gradcompat: recipes come with a newer one"
-    return None
-
-
-def _by_quantities(spec: ProbeSpec, issues: Sequence[Issue]) -> dict[tuple[str, ...], list[Issue]]:
-    """Issues that look at the same values of one measurement have the same verdict."""
-    groups: dict[tuple[str, ...], list[Issue]] = {}
-    for issue in issues:
-        for probe in issue.probes:
-            if probe.spec == spec:
-                groups.setdefault(probe.quantities, []).append(issue)
-    return groups
-
-
 def exit_status(results: Sequence[ProbeResult]) -> int:
     """1 if something was reproduced, else 3 if something could not be measured, else 0."""
     outcomes = {result.outcome for result in results}
@@ -267,3 +184,10 @@ def _keep(path: Path, results: Sequence[ProbeResult]) -> None:
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise UsageError(f"cannot be written: {error.strerror}", path=str(path)) from None
+
+
+def _progress(done: int, total: int, measurement: Measurement) -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[K{done} of {total} measured: {measurement.spec}")
+        sys.stderr.write("\r\x1b[K" if done == total else "")
+        sys.stderr.flush()

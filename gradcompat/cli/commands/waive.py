@@ -13,8 +13,8 @@ from typing import Annotated, Any
 
 import typer
 
-from gradcompat.audit.auditor import asked_for, environment_of
-from gradcompat.cli.audit_options import NO_SUCH_ID
+from gradcompat.audit.options import NO_SUCH_ID
+from gradcompat.audit.targets import asked_for, environment_of
 from gradcompat.cli.parameters import OwnRecords, Python, Targets
 from gradcompat.config.project_file import OWN, SHARED, ProjectFile, as_seen_from_here, project_file
 from gradcompat.config.schema import options_in

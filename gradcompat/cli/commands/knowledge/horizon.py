@@ -12,10 +12,11 @@ from typing import Annotated
 import typer
 from packaging.version import Version
 
+from gradcompat.cli.console import package_index
 from gradcompat.cli.parameters import ISSUES, IndexParameters
 from gradcompat.edit.writing import FileEdit, write
 from gradcompat.errors import IndexUnavailable, KnowledgeError, UsageError
-from gradcompat.index.catalog import Lookup, catalogue_of
+from gradcompat.index.catalog import Lookup
 from gradcompat.index.snapshot import Snapshot
 from gradcompat.knowledge.compile import compile_records
 from gradcompat.knowledge.horizon import unfixed_by_package
@@ -101,7 +102,7 @@ def run(packages: Sequence[str], lookup: Lookup) -> int:
     names = [canonical(one, base) for one in packages] or sorted(base.horizon)
     stands = unfixed_by_package(base.in_force())
     ahead = unknown = 0
-    with catalogue_of(lookup) as catalogue:
+    with package_index(lookup) as catalogue:
         catalogue.expect(names)
         width = max(map(len, names))
         for name in names:

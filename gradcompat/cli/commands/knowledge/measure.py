@@ -18,9 +18,10 @@ from typing import Annotated
 
 import typer
 
+from gradcompat.cli.console import package_index
 from gradcompat.cli.parameters import IndexParameters
 from gradcompat.errors import IndexUnavailable, UsageError
-from gradcompat.index.catalog import Lookup, catalogue_of
+from gradcompat.index.catalog import Lookup
 from gradcompat.knowledge.load import KnowledgeBase, load
 from gradcompat.knowledge.measured import append, read_rows, tidy
 from gradcompat.messages import counted
@@ -283,7 +284,7 @@ def run(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _stop)
     try:
-        with catalogue_of(lookup) as catalogue, _executor(jobs, scheduler) as executor:
+        with package_index(lookup) as catalogue, _executor(jobs, scheduler) as executor:
             releases = _releases(name, wanted, catalogue)
             if not releases:
                 raise UsageError(f"{catalogue.described} has no release of `{name}` in `{versions}`")

@@ -8,11 +8,12 @@ from datetime import date
 from importlib import import_module
 from pathlib import Path
 
+from gradcompat.cli.console import package_index
 from gradcompat.cli.parameters import ISSUES
 from gradcompat.database.open import current
 from gradcompat.database.private import files_of, with_file
 from gradcompat.errors import IndexUnavailable, InvalidIssue, UsageError
-from gradcompat.index.catalog import Lookup, catalogue_of
+from gradcompat.index.catalog import Lookup
 from gradcompat.index.snapshot import SHIPPED, Snapshot
 from gradcompat.index.snapshot_writing import names_for_snapshot, write_snapshot
 from gradcompat.knowledge import matrix
@@ -154,7 +155,7 @@ def run_snapshot(output: str | None, lookup: Lookup) -> int:
     base = load()
     names = names_for_snapshot({*base.by_package, *base.names.families})
     path = SHIPPED if output is None else Path(output)
-    with catalogue_of(lookup) as catalogue:
+    with package_index(lookup) as catalogue:
         try:
             written = write_snapshot(catalogue, names, path, date.today().isoformat(), _progress)
         except OSError as error:

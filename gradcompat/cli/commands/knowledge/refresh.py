@@ -10,8 +10,9 @@ import typer
 
 from gradcompat.cli.commands.knowledge import measure
 from gradcompat.cli.commands.knowledge.horizon import behind, canonical
+from gradcompat.cli.console import package_index
 from gradcompat.cli.parameters import IndexParameters
-from gradcompat.index.catalog import Lookup, catalogue_of
+from gradcompat.index.catalog import Lookup
 from gradcompat.knowledge.load import load
 from gradcompat.knowledge.measured import read_rows
 from gradcompat.knowledge.refreshed import refreshed, speaks_of
@@ -86,7 +87,7 @@ def run(
     """
     base = load()
     name = canonical(package, base)
-    with catalogue_of(lookup) as catalogue:
+    with package_index(lookup) as catalogue:
         new = behind(name, base, catalogue)
     last = base.horizon.get(name, ("nothing", ""))[0]
     if not new:

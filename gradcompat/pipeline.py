@@ -1,11 +1,14 @@
-"""From what was asked for to the report of a check."""
+"""The way from what was asked for to a report: audit each environment, add what probes measured, suppress, count."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from gradcompat.audit.auditor import Asked, Options, audit_all, exit_status
+from gradcompat.audit.auditor import audit_all
+from gradcompat.audit.exit_status import exit_status
+from gradcompat.audit.options import Options
+from gradcompat.audit.targets import Asked
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.report import Audit, Report
 from gradcompat.suppression.apply import Judging, set_aside

@@ -1,0 +1,123 @@
+"""An environment with each of its training runs, held against the records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from gradcompat.audit.options import Options
+from gradcompat.defaults import defaults_of
+from gradcompat.knowledge.load import KnowledgeBase
+from gradcompat.matcher import match
+from gradcompat.model.context import Context
+from gradcompat.model.environment import Environment, Location, Setting, SettingValue
+from gradcompat.model.finding import Finding
+from gradcompat.model.issue import LEVELS, Issue, SettingTerm, VirtualTerm
+from gradcompat.vocabulary import VIRTUAL_PACKAGES
+
+_STATUSES = ("affected", "conditional", "not_affected")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matched:
+    """One environment with each of its training runs, and what was found.
+
+    Attributes:
+        runs: how a run is called → the environment with its settings and the facts of the host; one called ``""``
+            where there is no training run.
+        issues: every issue that speaks of a package of the environment.
+        findings: in the order in which they are shown.
+    """
+
+    runs: dict[str, Environment]
+    issues: tuple[Issue, ...]
+    findings: tuple[Finding, ...]
+
+    def run_of(self, finding: Finding) -> Environment:
+        """The environment of the first run that the finding is true of."""
+        return self.runs[finding.contexts[0] if finding.contexts else ""]
+
+
+def matched(environment: Environment, contexts: tuple[Context, ...], base: KnowledgeBase, options: Options) -> Matched:
+    """Match an environment with each of its training runs."""
+    issues = base.about([environment])
+    wanted = [
+        issue for issue in issues if (not options.only or issue.id in options.only) and issue.id not in options.ignore
+    ]
+    views = {
+        context.source: replace(
+            environment, settings=(*environment.settings, *context.settings, *defaults_of(environment, context))
+        )
+        for context in contexts
+    } or {"": environment}
+    if any(_speaks_of_host(issue) for issue in wanted):
+        # Asking the machine costs more than matching; few records hang on what it says.
+        from gradcompat.host import with_host
+
+        views = {run: with_host(view) for run, view in views.items()}
+    # What a config says of the device counts more than what the machine has, and --set more than both.
+    runs = {run: with_facts(view, options.settings) for run, view in views.items()}
+    findings = merged(
+        [
+            replace(finding, contexts=(run,) if run else ())
+            for run, view in runs.items()
+            for finding in match(view, wanted, base.names)
+        ]
+    )
+    findings.sort(key=lambda one: (_STATUSES.index(one.status), -LEVELS.index(one.issue.level), one.issue.id))
+    return Matched(runs=runs, issues=issues, findings=tuple(findings))
+
+
+def _speaks_of_host(issue: Issue) -> bool:
+    return any(
+        isinstance(term, VirtualTerm) or (isinstance(term, SettingTerm) and term.key.startswith("host."))
+        for combination in issue.affected
+        for term in combination.terms
+    )
+
+
+def merged(findings: Sequence[Finding]) -> list[Finding]:
+    """One finding for an issue and a set of entries, whatever the number of training runs.
+
+    What is affected in one run is affected, and says in which; it is conditional where no run is affected and some run
+    does not say enough, under the condition of the run that says most; it is not affected where no run is.
+    """
+    groups: dict[tuple[str, frozenset[int]], list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault((finding.issue.id, frozenset(map(id, finding.packages))), []).append(finding)
+    sure: dict[str, set[int]] = {}
+    for (identifier, packages), group in groups.items():
+        if any(one.status == "affected" for one in group):
+            sure.setdefault(identifier, set()).update(packages)
+    result: list[Finding] = []
+    for (identifier, packages), group in groups.items():
+        status = next(status for status in _STATUSES if any(one.status == status for one in group))
+        if status != "affected" and packages <= sure.get(identifier, set()):
+            continue
+        alike = [one for one in group if one.status == status]
+        first = min(alike, key=lambda one: min((len(unknown) for unknown in one.unknown), default=0))
+        contexts = dict.fromkeys((*first.contexts, *(context for one in alike for context in one.contexts)))
+        result.append(replace(first, contexts=tuple(contexts)))
+    settled = {one.issue.id for one in result if one.status != "not_affected"}
+    return [one for one in result if one.status != "not_affected" or one.issue.id not in settled]
+
+
+def with_facts(environment: Environment, stated: Sequence[tuple[str, SettingValue]]) -> Environment:
+    """The environment with what the user knows of it; that counts more than what a file says."""
+    if not stated:
+        return environment
+    said = Location(path="--set")
+    keys = {key for key, _ in stated}
+    settings = [setting for setting in environment.settings if setting.key not in keys]
+    virtual = dict(environment.virtual)
+    python, platform = environment.python, environment.platform
+    for key, value in stated:
+        if key in VIRTUAL_PACKAGES:
+            virtual[VIRTUAL_PACKAGES[key]] = str(value)
+        elif key == "host.python":
+            python = str(value)
+        elif key == "host.platform":
+            platform = str(value)
+        else:
+            settings.append(Setting(key=key, value=value, location=said))
+    return replace(environment, settings=tuple(settings), virtual=virtual, python=python, platform=platform)

@@ -1,0 +1,45 @@
+"""What the user said beside the targets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gradcompat.errors import UsageError
+from gradcompat.knowledge.load import KnowledgeBase
+from gradcompat.model.environment import SettingValue
+from gradcompat.model.issue import Level
+
+if TYPE_CHECKING:
+    from gradcompat.model.waiver import Waivers
+
+NO_SUCH_ID = "ids look like GC-0002; --knowledge names records of your own"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What the user said beside the targets."""
+
+    settings: tuple[tuple[str, SettingValue], ...] = ()
+    only: frozenset[str] = frozenset()
+    ignore: frozenset[str] = frozenset()
+    fail_on: Level | None = "error"
+    strict: bool = False
+    show_all: bool = False
+    waivers: Waivers | None = None
+    versions_of: frozenset[str] = frozenset()  # packages that something but a record asks after
+    advise: bool = True  # say what to do about each finding; an audit to compare with needs none
+
+
+def ids_of(identifiers: Sequence[str], base: KnowledgeBase) -> frozenset[str]:
+    """Ids of records as they are written.
+
+    Raises:
+        UsageError: if there is no such record.
+    """
+    known = {record["id"] for record in base.records}
+    ids = frozenset(identifier.upper() for identifier in identifiers)
+    for identifier in sorted(ids - known):
+        raise UsageError(f"there is no record `{identifier}`", hint=NO_SUCH_ID)
+    return ids
