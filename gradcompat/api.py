@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 
 from gradcompat.audit.options import Options, ids_of
-from gradcompat.pipeline import report_on
 from gradcompat.audit.targets import asked_for
 from gradcompat.database.open import known_records
 from gradcompat.model.environment import SettingValue
 from gradcompat.model.issue import Level
 from gradcompat.model.report import Report
+from gradcompat.pipeline import report_on
 from gradcompat.suppression.waivers import waivers_at, waiving
 from gradcompat.vocabulary import setting_of
 

@@ -7,8 +7,8 @@ does nothing any more is a case of its own, which fails where the project says s
 
 from __future__ import annotations
 
-from html import escape
 from typing import TextIO
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.model.environment import Location
@@ -25,21 +25,19 @@ from gradcompat.renderers.results import (
     suppression,
 )
 
-_HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
-
 
 def render(report: Report, out: TextIO) -> None:
     """Write all suites."""
-    out.write(f'{_HEAD}<testsuites name="gradcompat">\n')
     places = RepositoryPaths()
+    suites = Element("testsuites", name="gradcompat")
     for audit, found in by_audit(report, places, suppressed=report.show_suppressed is not False):
-        _suite(audit, found, places, out)
-    for remark, location in remarks(report, places):
-        _remark(remark, location, out)
-    out.write("</testsuites>\n")
+        suites.append(_suite(audit, found, places))
+    suites.extend(_remark(remark, location) for remark, location in remarks(report, places))
+    indent(suites)
+    out.write(f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(suites, "unicode")}\n')
 
 
-def _suite(audit: Audit, found: list[Result], places: RepositoryPaths, out: TextIO) -> None:
+def _suite(audit: Audit, found: list[Result], places: RepositoryPaths) -> Element:
     cases = [_finding(result, places) for result in found]
     cases += [
         ("skipped" if audit.kind is not None else "error", gap_text(one), gap_text(one), "")
@@ -48,28 +46,32 @@ def _suite(audit: Audit, found: list[Result], places: RepositoryPaths, out: Text
     ]
     cases = cases or [("", "no known defect found", "", "")]
     counts = {kind: sum(1 for case in cases if case[0] == kind) for kind in ("failure", "error", "skipped")}
-    numbers = f'tests="{len(cases)}" failures="{counts["failure"]}" errors="{counts["error"]}"'
-    name = _attribute(places.shown(audit.source))
-    out.write(f'  <testsuite name="{name}" {numbers} skipped="{counts["skipped"]}">\n')
+    name = plain(places.shown(audit.source))
+    suite = _suite_of(name, len(cases), counts["failure"], counts["error"], counts["skipped"])
     for kind, title, short, text in cases:
-        out.write(f'    <testcase classname="{name}" name="{_attribute(title)}"')
-        if not kind:
-            out.write(f"><system-out>{escape(text)}</system-out></testcase>\n" if text else "/>\n")
-        elif kind == "skipped":
-            out.write(f'><skipped message="{_attribute(short)}"/></testcase>\n')
-        else:
-            out.write(f'><{kind} message="{_attribute(short)}">{escape(text)}</{kind}></testcase>\n')
-    out.write("  </testsuite>\n")
+        case = SubElement(suite, "testcase", classname=name, name=plain(title))
+        if kind:
+            SubElement(case, kind, message=plain(short)).text = text if kind != "skipped" else None
+        elif text:
+            SubElement(case, "system-out").text = text
+    return suite
 
 
-def _remark(remark: Remark, location: Location, out: TextIO) -> None:
-    name, title = _attribute(location.path), _attribute(remark.kind.replace("-", " "))
-    text = escape(plain(f"{location}: {remark.text}"))
-    wrong = remark.level == "error"
-    out.write(f'  <testsuite name="{name}" tests="1" failures="{int(wrong)}" errors="0" skipped="0">\n')
-    out.write(f'    <testcase classname="{name}" name="{title}">')
-    out.write(f'<failure message="{text}"/>' if wrong else f"<system-out>{text}</system-out>")
-    out.write("</testcase>\n  </testsuite>\n")
+def _suite_of(name: str, tests: int, failures: int, errors: int, skipped: int) -> Element:
+    counts = {"tests": tests, "failures": failures, "errors": errors, "skipped": skipped}
+    return Element("testsuite", {"name": name, **{key: str(count) for key, count in counts.items()}})
+
+
+def _remark(remark: Remark, location: Location) -> Element:
+    name, wrong = plain(location.path), remark.level == "error"
+    suite = _suite_of(name, 1, int(wrong), 0, 0)
+    case = SubElement(suite, "testcase", classname=name, name=plain(remark.kind.replace("-", " ")))
+    text = plain(f"{location}: {remark.text}")
+    if wrong:
+        SubElement(case, "failure", message=text)
+    else:
+        SubElement(case, "system-out").text = text
+    return suite
 
 
 def _finding(result: Result, places: RepositoryPaths) -> tuple[str, str, str, str]:
@@ -85,7 +87,3 @@ def _finding(result: Result, places: RepositoryPaths) -> tuple[str, str, str, st
         message(result) if kind == "skipped" else headline(result),
         f"{plain(str(where))}: {message(result)}",
     )
-
-
-def _attribute(text: str) -> str:
-    return escape(plain(text))

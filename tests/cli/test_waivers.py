@@ -12,11 +12,11 @@ import pytest
 import gradcompat
 from gradcompat.audit.auditor import audit
 from gradcompat.audit.options import Options
-from gradcompat.pipeline import report_on
 from gradcompat.audit.targets import File
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.load import KnowledgeBase, load
 from gradcompat.model.report import Audit, Remark
+from gradcompat.pipeline import report_on
 from gradcompat.suppression.apply import set_aside
 from gradcompat.suppression.waivers import waivers_at, waiving
 from tests.cli.waived import FACTS, ID, LOCK, project, waiver

@@ -10,12 +10,12 @@ from typing import Annotated
 
 import typer
 
-from gradcompat.pipeline import report_on
 from gradcompat.audit.targets import asked_for
 from gradcompat.cli.audit_options import options_of
 from gradcompat.cli.output import outputs_of, write
 from gradcompat.cli.parameters import AuditParameters
 from gradcompat.database.open import known_records
+from gradcompat.pipeline import report_on
 from gradcompat.renderers.registry import WITH_EDITS
 from gradcompat.suppression.apply import Judging
 
