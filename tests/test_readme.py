@@ -1,4 +1,4 @@
-"""The README is true: its example prints what it shows, and it names every format."""
+"""The README is true: its example prints what it shows; and the page of formats names every one."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def test_the_example_prints_what_is_shown(run: Run, tmp_path: Path) -> None:
     arguments = shlex.split(command.rsplit("&& .venv/bin/gradcompat", 1)[1])
     outcome = run(*arguments, cwd=ROOT)
     assert outcome.status == 1
-    assert outcome.out == shown
+    assert re.sub(r"\(\d+ records of [\d-]+\)", "(... records of ...)", outcome.out) == shown
 
 
 def test_every_format_is_named() -> None:
-    table = README.split("## What it reads", 1)[1].split("## ", 1)[0]
+    table = (ROOT / "docs" / "formats.md").read_text("utf-8")
     kinds = [known.kind for known in (*READERS, *SCANNERS)]
     assert [kind for kind in kinds if f"`{kind}`" not in table] == []
 
