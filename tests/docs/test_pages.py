@@ -49,6 +49,15 @@ def test_a_page_is_true_with_torch(page: str, tmp_path: Path) -> None:
     play(page, tmp_path, frozenset({"probe"}))
 
 
+@pytest.mark.network
+@pytest.mark.probe
+@pytest.mark.parametrize(
+    "page", [page for page in IDS if any(len(block.needs) > 1 for block in blocks(READ[page], page))]
+)
+def test_a_page_is_true_with_both(page: str, tmp_path: Path) -> None:
+    play(page, tmp_path, frozenset({"network", "probe"}))
+
+
 def play(page: str, folder: Path, available: frozenset[str]) -> None:
     """Do what the page says, in an empty folder with an environment in `.venv`, and in `training` if torch is there."""
     (folder / ".venv").symlink_to(sys.prefix, target_is_directory=True)
