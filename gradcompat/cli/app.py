@@ -634,7 +634,10 @@ def diagnose(
 def probe(
     identifiers: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[ID]...", help="Records whose probes to run; without one, those that apply here."),
+        typer.Argument(
+            metavar="[ID|RECIPE]...",
+            help="Records whose probes to run, or recipes by their names; without one, the records that apply here.",
+        ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Run every probe there is.")] = False,
     python: Annotated[
@@ -661,7 +664,8 @@ def probe(
 ) -> None:
     """Measure whether defects are really there: tiny seeded training runs in your own interpreter.
 
-    Nothing is fetched, and nothing of yours is trained: models of a few thousand weights, a step or two each.
+    Nothing is fetched, and nothing of yours is trained: models of a few thousand weights, a step or two each. A recipe
+    that is named runs with its default parameters and is judged by all that it measures.
 
     Exit status:
       0  nothing is reproduced
@@ -675,6 +679,7 @@ def probe(
     Examples:
       gradcompat probe
       gradcompat probe GC-0004 --python .venv/bin/python --device cuda
+      gradcompat probe no_op_training
     """
     from gradcompat.cli.probe import run
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import json
 import os
 import re
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from gradcompat.cli.auditing import Options, asked_for, environment_of, matched
@@ -22,10 +23,11 @@ from gradcompat.model.probe import Measurement, ProbeResult, ProbeSpec
 from gradcompat.probes.runner import Interpreter, Job
 from gradcompat.probes.runner import run as run_jobs
 from gradcompat.recipes.judging import judge
-from gradcompat.recipes.table import recipe_of
+from gradcompat.recipes.table import BY_NAME, recipe_of
 from gradcompat.vocabulary import parse_setting
 
 _FORMATS = {"text": "gradcompat.renderers.probe_text", "json": "gradcompat.renderers.probe_json"}
+_RECORD_ID = re.compile(r"[A-Za-z]+-[0-9]+")
 _DEVICE = re.compile(r"auto|cpu|mps|(?:cuda|xpu)(?::\d{1,3})?")
 
 
@@ -45,11 +47,24 @@ def run(
 ) -> int:
     """Run probes and print their verdicts.
 
+    Args:
+        identifiers: ids of records, and names of recipes, which run with their default parameters.
+        every: run the probe of every record.
+        python: the interpreter to measure in; None for the active one.
+        device: where to train.
+        processes: how many processes a distributed probe has.
+        seed: of all generators.
+        seconds: how long each probe may take.
+        record: the file that keeps the raw measurements.
+        facts: settings as ``key=value``, which decide what applies where nothing is named.
+        knowledge: files, folders and URLs of own records.
+        form: the format of the output.
+
     Returns:
         0 if nothing was reproduced, 1 if something was, 3 if something could not be measured.
 
     Raises:
-        UsageError: if an option makes no sense, or a record has no probe.
+        UsageError: if an option makes no sense, a name is neither a record nor a recipe, or a record has no probe.
         ProbeUnavailable: if the interpreter cannot be used.
     """
     if form not in _FORMATS:
@@ -57,13 +72,22 @@ def run(
     if not _DEVICE.fullmatch(device):
         raise UsageError(f"`--device {device}` is not known", hint="known: auto, cpu, cuda, cuda:N, mps, xpu, xpu:N")
     base = known_records(knowledge)
-    wanted = _wanted(identifiers, base) if identifiers else _every(base) if every else _applying(python, facts, base)
+    recipes = {name for one in identifiers if (name := one.lower()) in BY_NAME}
+    named = [one for one in identifiers if one.lower() not in recipes]
+    if every and not identifiers:
+        wanted = _every(base)
+    else:
+        wanted = _wanted(named, base) if identifiers else _applying(python, facts, base)
     probes = of_issues(wanted)
+    for name in sorted(recipes):
+        probes.setdefault(name, (ProbeSpec(name=name), []))
     # The terminal's Ctrl-C does not reach the other interpreter, which has a process group of its own: it is ended
     # on the way out.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     interpreter = Interpreter(path=interpreter_of(python))
-    results = measured(probes, interpreter, device=device, processes=processes, seed=seed, seconds=seconds)
+    results = measured(
+        probes, interpreter, recipes=recipes, device=device, processes=processes, seed=seed, seconds=seconds
+    )
     if record is not None:
         _keep(Path(record), results)
     status = exit_status(results)
@@ -73,14 +97,22 @@ def run(
 
 def _wanted(identifiers: Sequence[str], base: KnowledgeBase) -> list[Issue]:
     issues = []
-    for identifier in dict.fromkeys(one.upper() for one in identifiers):
+    for identifier in {one.upper(): one for one in identifiers}.values():
         issue = base.get(identifier)
         if issue is None:
-            raise UsageError(f"there is no record `{identifier}`", hint=NO_SUCH_ID)
+            raise _unknown(identifier)
         if not issue.probes:
-            raise UsageError(f"`{identifier}` has no probe", hint=f"`gradcompat explain {identifier}` has its evidence")
+            raise UsageError(f"`{issue.id}` has no probe", hint=f"`gradcompat explain {issue.id}` has its evidence")
         issues.append(issue)
     return issues
+
+
+def _unknown(identifier: str) -> UsageError:
+    if _RECORD_ID.fullmatch(identifier):
+        return UsageError(f"there is no record `{identifier.upper()}`", hint=NO_SUCH_ID)
+    close = " or ".join(f"`{name}`" for name in difflib.get_close_matches(identifier.lower(), BY_NAME))
+    known = f"did you mean {close}?" if close else f"recipes are {', '.join(BY_NAME)}"
+    return UsageError(f"`{identifier}` is neither a record nor a recipe", hint=known)
 
 
 def _every(base: KnowledgeBase) -> list[Issue]:
@@ -107,12 +139,26 @@ def measured(
     probes: dict[str, tuple[ProbeSpec, list[Issue]]],
     interpreter: Interpreter,
     *,
+    recipes: Collection[str] = (),
     device: str,
     processes: int | None = None,
     seed: int = 0,
     seconds: float | None = None,
 ) -> list[ProbeResult]:
-    """Run each probe once; its verdict for each issue that it shows."""
+    """Run each probe once.
+
+    Args:
+        probes: each with the issues that it shows, by what it is called.
+        interpreter: where they run.
+        recipes: those of the probes that are also judged by all that they measure, whatever an issue looks at.
+        device: where to train.
+        processes: how many processes a distributed probe has; None for what the recipe has by default.
+        seed: of all generators.
+        seconds: how long each may take; None for what the recipe says.
+
+    Returns:
+        The verdict of each probe for each of its issues, and one without an issue for each of ``recipes``.
+    """
     jobs = []
     unknown = {name: reason for name, (spec, _) in probes.items() if (reason := _missing(spec)) is not None}
     asked, probes = probes, {name: one for name, one in probes.items() if name not in unknown}
@@ -144,7 +190,10 @@ def measured(
         for name, reason in unknown.items()
     ]
     for measurement, (spec, issues) in zip(measurements, probes.values(), strict=True):
-        for quantities, speaking in _by_quantities(spec, issues).items():
+        groups = _by_quantities(spec, issues)
+        if str(spec) in recipes:
+            groups.setdefault((), [])
+        for quantities, speaking in groups.items():
             outcome, reason = judge(recipe_of(spec), measurement, quantities)
             references = dict.fromkeys(reference.url for issue in speaking for reference in issue.references)
             results.append(
