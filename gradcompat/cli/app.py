@@ -778,7 +778,9 @@ def knowledge_lint(
 
 @knowledge.command("new")
 def knowledge_new(
-    path: Annotated[str, typer.Argument(metavar="[FILE]", help="The file of records.")] = ISSUES,
+    path: Annotated[
+        str | None, typer.Argument(metavar="[FILE]", help="The file of records.", show_default=ISSUES)
+    ] = None,
     identifier: Annotated[
         str | None, typer.Option("--id", metavar="GC-0000", help="Its id; without it, the next free one.")
     ] = None,
@@ -824,12 +826,14 @@ def knowledge_new(
 ) -> None:
     """Write a new record behind the last one, with examples on both sides of each bound; what is not given is asked.
 
+    Where options give all that a record has to have, nothing is asked. It is checked as `lint` does it.
+
     A remedy is `upgrade NAME RANGE`, `downgrade NAME RANGE`, `set KEY=VALUE`, `code WHAT TO DO` or `install WHAT GOES
     TOGETHER`.
 
     Exit status:
-      0  the record is right as far as `lint` can tell
-      1  it is written, and something is left to do
+      0  it is written, and `lint` finds nothing that it did not find before
+      1  it is written, and `lint` finds something new, which is listed
       2  wrong usage
 
     Examples:
@@ -942,7 +946,9 @@ def knowledge_measure(
 
 @knowledge.command("compile")
 def knowledge_compile(
-    path: Annotated[str, typer.Argument(metavar="[FILE]", help="A file of records.")] = ISSUES,
+    path: Annotated[
+        str | None, typer.Argument(metavar="[FILE]", help="A file of records.", show_default=ISSUES)
+    ] = None,
     output: Annotated[
         str | None,
         typer.Option(
@@ -1009,12 +1015,17 @@ def knowledge_ranges(
 
 @knowledge.command("report")
 def knowledge_report(
-    path: Annotated[str, typer.Argument(metavar="[FILE]", help="A file of records.")] = ISSUES,
+    path: Annotated[
+        str | None,
+        typer.Argument(metavar="[FILE]", help=f"A file of records; without one, {ISSUES}, or else the installed ones."),
+    ] = None,
     form: Annotated[
         str, typer.Option("--format", metavar="text|markdown|json", help="How to print the report.")
     ] = "text",
 ) -> None:
     """Show the state of the records: by package, category and basis, the age of each horizon, what nobody checked.
+
+    The installed records have no examples, so for them it is not said which open ones are not seen at the horizon.
 
     Examples:
       gradcompat knowledge report
@@ -1041,7 +1052,9 @@ def knowledge_horizon(
     update: Annotated[
         bool, typer.Option("--update", help="Write into the records what their examples and measurements show of it.")
     ] = False,
-    path: Annotated[str, typer.Option("--records", metavar="FILE", help="The file of records.")] = ISSUES,
+    path: Annotated[
+        str | None, typer.Option("--records", metavar="FILE", help="The file of records.", show_default=ISSUES)
+    ] = None,
     offline: Offline = False,
     index_url: IndexUrl = None,
     extra_index_urls: ExtraIndexUrl = None,

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from packaging.version import Version
 
+from gradcompat.cli.authored_file import authored_file
 from gradcompat.cli.catalogues import Lookup, catalogue_of
 from gradcompat.edit.writing import FileEdit, write
 from gradcompat.errors import IndexUnavailable, KnowledgeError, UsageError
@@ -106,11 +107,11 @@ def _since(releases: Sequence[Release]) -> tuple[str, bool]:
     return f"newer: {newest.version}{day}{more}", True
 
 
-def run_write(path: str, stated: Sequence[str], *, update: bool) -> int:
+def run_write(named: str | None, stated: Sequence[str], *, update: bool) -> int:
     """Write how far releases were looked at into the file of records.
 
     Args:
-        path: the file.
+        named: the file; None for the one of the checkout that is the working folder.
         stated: ``NAME==VERSION``, what somebody has looked at today, whatever the file says now.
         update: also raise what rows and examples show to have been looked at.
 
@@ -119,6 +120,7 @@ def run_write(path: str, stated: Sequence[str], *, update: bool) -> int:
         UsageError: if something stated is no release of a package that records speak of.
         EditError: if the file cannot be written.
     """
+    path = authored_file(named)
     authored = read(Path(path))
     base = knowledge_from(compile_records(authored), path)
     today = date.today().isoformat()

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from datetime import date
 from importlib import import_module
 from pathlib import Path
 
+from gradcompat.cli.app import ISSUES
 from gradcompat.errors import InvalidIssue, UsageError
+from gradcompat.knowledge.decompile import checked
+from gradcompat.knowledge.load import COMPILED, SHIPPED_NAME, load
+from gradcompat.knowledge.matrix import load_rows
 from gradcompat.knowledge.measured import FOLDER, read_rows
 from gradcompat.knowledge.records import read
 from gradcompat.knowledge.state import state_of
+from gradcompat.model.knowledge_state import KnowledgeState
 from gradcompat.phrases import counted
 
 _RENDERERS = {
@@ -20,11 +26,12 @@ _RENDERERS = {
 }
 
 
-def run(path: str, form: str) -> int:
+def run(path: str | None, form: str) -> int:
     """Print how many records there are, how they are known, and what nobody has checked.
 
     Args:
-        path: the file of records; the rows stand in the folder `measured` beside it.
+        path: the file of records; the rows stand in the folder `measured` beside it. None for the file of the checkout
+            that is the working folder, and elsewhere for the installed records and rows.
         form: the format.
 
     Raises:
@@ -33,10 +40,20 @@ def run(path: str, form: str) -> int:
     """
     if form not in _RENDERERS:
         raise UsageError(f"`--format {form}` is not known", hint=f"known: {', '.join(_RENDERERS)}")
+    state = _installed() if path is None and not Path(ISSUES).exists() else _written(path or ISSUES)
+    import_module(_RENDERERS[form]).render(state, sys.stdout)
+    return 0
+
+
+def _written(path: str) -> KnowledgeState:
     authored = read(Path(path))
     if authored.problems:
         hint = f"`gradcompat knowledge lint {path}` lists them"
         raise InvalidIssue(counted(len(authored.problems), "problem"), path=path, hint=hint)
-    state = state_of(authored, read_rows(Path(path).parent / FOLDER), date.today())
-    import_module(_RENDERERS[form]).render(state, sys.stdout)
-    return 0
+    return state_of(authored, read_rows(Path(path).parent / FOLDER), date.today())
+
+
+def _installed() -> KnowledgeState:
+    load()  # says what is wrong with a file that is missing or broken
+    authored = checked(json.loads(COMPILED.read_bytes()), SHIPPED_NAME)
+    return state_of(authored, load_rows(), date.today(), examples=False)
