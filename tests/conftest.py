@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from tests.program import Outcome, Run, as_process, in_process
 
 # The same examples in every run, so that a change is judged and not a die; `HYPOTHESIS_PROFILE=random` explores.
 settings.register_profile("same", derandomize=True)
@@ -22,43 +21,32 @@ os.environ["GRADCOMPAT_DATA"] = os.devnull
 for variable in ("GRADCOMPAT_UPDATE_URL", "GRADCOMPAT_UPDATE_KEY"):
     os.environ.pop(variable, None)
 
+__all__ = ["GOLDEN", "ROOT", "Outcome", "Run"]
+
 ROOT = Path(__file__).parents[1]
 GOLDEN = Path(__file__).parent / "golden"
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What a process left behind."""
-
-    status: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Outcome]
-
-
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """``run("check", "uv.lock", stdin=…, cwd=…)``: the program in a process of its own."""
+    """``run("check", "uv.lock", stdin=…, cwd=…)``: the program, inside of this process."""
 
     def run_it(
         *arguments: str, stdin: str | bytes = b"", cwd: Path | None = None, env: dict[str, str] | None = None
     ) -> Outcome:
-        kept = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "CONDA_PREFIX")}
-        done = subprocess.run(
-            [sys.executable, "-m", "gradcompat", *arguments],
-            input=stdin.encode() if isinstance(stdin, str) else stdin,
-            capture_output=True,
-            cwd=cwd or tmp_path,
-            env={**kept, "COLUMNS": "100", "PYTHONIOENCODING": "utf-8", **(env or {})},
-            timeout=120,
-            check=False,
-        )
-        # Text streams write the platform's line ends.
-        out, err = (stream.decode("utf-8").replace(os.linesep, "\n") for stream in (done.stdout, done.stderr))
-        assert "Traceback" not in err, err
-        return Outcome(done.returncode, out, err)
+        return in_process(arguments, stdin, cwd or tmp_path, env)
+
+    return run_it
+
+
+@pytest.fixture
+def run_process(tmp_path: Path) -> Run:
+    """The same as a process of its own, for a test that is about the process; such a test is marked ``e2e``."""
+
+    def run_it(
+        *arguments: str, stdin: str | bytes = b"", cwd: Path | None = None, env: dict[str, str] | None = None
+    ) -> Outcome:
+        return as_process(arguments, stdin, cwd or tmp_path, env)
 
     return run_it
 

@@ -57,6 +57,7 @@ def test_a_project_s_own_options_do_not_count(tmp_path: Path, monkeypatch: pytes
     assert gradcompat.check(EXAMPLE / "uv.lock", contexts=[EXAMPLE / "train.yaml"]).exit_status == 1
 
 
+@pytest.mark.e2e
 def test_importing_it_loads_nothing() -> None:
     program = "import sys, gradcompat; print(sorted(name for name in sys.modules if name.startswith('gradcompat.')))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -79,6 +80,7 @@ def affected(tmp_path: Path) -> Path:
     return folder / "bin" / "python"
 
 
+@pytest.mark.e2e
 @pytest.mark.skipif(sys.platform == "win32", reason="the folders of an environment are called otherwise there")
 def test_the_plug_in_fails_a_run_in_an_affected_environment(affected: Path, tmp_path: Path) -> None:
     def run(*arguments: str) -> tuple[int, str]:

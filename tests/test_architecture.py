@@ -242,6 +242,7 @@ print(status, *sorted(set({heavy!r}) & set(sys.modules)), file=sys.stderr)
 """
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_a_check_loads_nothing_heavy(tmp_path: Path, form: str) -> None:
     (tmp_path / "uv.lock").write_text(LOCK, "utf-8")
@@ -258,6 +259,7 @@ def test_a_check_loads_nothing_heavy(tmp_path: Path, form: str) -> None:
     assert "transformers" in done.stdout or "uv.lock" in done.stdout
 
 
+@pytest.mark.e2e
 def test_the_modules_that_are_looked_for_would_be_seen(tmp_path: Path) -> None:
     script = CHECK.format(form="text", heavy=HEAVY).replace("import sys\n", "import sys, yaml, importlib.metadata\n", 1)
     (tmp_path / "uv.lock").write_text(LOCK, "utf-8")

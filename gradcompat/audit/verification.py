@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -70,6 +70,7 @@ def measured(
     probes: dict[str, tuple[ProbeSpec, list[Issue]]],
     interpreter: Interpreter,
     *,
+    recipes: Collection[str] = (),
     device: str,
     processes: int | None = None,
     seed: int = 0,
@@ -81,11 +82,15 @@ def measured(
     Args:
         probes: by their specification, with the issues that each shows.
         interpreter: where.
+        recipes: those of the probes that are also judged by all that they measure, whatever an issue looks at.
         device: what trains.
         processes: how many a distributed probe has; None for its own number.
         seed: of all generators.
         seconds: how long a probe may take; None for its own time.
         progress: is called with how many of how many were measured, and the last measurement.
+
+    Returns:
+        The verdict of each probe for each of its issues, and one without an issue for each of ``recipes``.
     """
     jobs = []
     unknown = {name: reason for name, (spec, _) in probes.items() if (reason := _missing(spec)) is not None}
@@ -116,7 +121,10 @@ def measured(
         for name, reason in unknown.items()
     ]
     for measurement, (spec, issues) in zip(measurements, probes.values(), strict=True):
-        for quantities, speaking in _by_quantities(spec, issues).items():
+        groups = _by_quantities(spec, issues)
+        if str(spec) in recipes:
+            groups.setdefault((), [])
+        for quantities, speaking in groups.items():
             outcome, reason = judge(recipe_of(spec), measurement, quantities)
             references = dict.fromkeys(reference.url for issue in speaking for reference in issue.references)
             results.append(

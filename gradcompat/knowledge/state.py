@@ -27,13 +27,14 @@ BASES = ("measured", "wheels", "tags", "release-notes", "reported")
 _SAID_BY_OTHERS = ("release-notes", "reported")
 
 
-def state_of(authored: Authored, rows: Sequence[Row], today: date) -> KnowledgeState:
+def state_of(authored: Authored, rows: Sequence[Row], today: date, *, examples: bool = True) -> KnowledgeState:
     """The state of these records.
 
     Args:
         authored: the records.
         rows: what was measured.
         today: from which ages are counted.
+        examples: whether the records have theirs; without them nobody can tell what was seen at a horizon.
     """
     names = knowledge_from(compile_records(authored), authored.path).names
     records = [record for record in authored.records if record.withdrawn is None]
@@ -45,7 +46,7 @@ def state_of(authored: Authored, rows: Sequence[Row], today: date) -> KnowledgeS
     measured: dict[str, list[Row]] = {}
     for row in rows:
         measured.setdefault(names.families.get(row.package, row.package), []).append(row)
-    shown = {record.id: _shown(record, issues[record.id], names, measured) for record in records}
+    shown = {record.id: _shown(record, issues[record.id], names, measured) for record in records} if examples else None
     unfixed = unfixed_by_package(issues.values())
     packages = [
         _package(name, group, authored.horizon.get(name), unfixed.get(name, ()), shown, today)
@@ -72,7 +73,7 @@ def _package(
     records: Sequence[Record],
     horizon: Horizon | None,
     unfixed: Sequence[Issue],
-    shown: Mapping[str, Mapping[str, set[Version]]],
+    shown: Mapping[str, Mapping[str, set[Version]]] | None,
     today: date,
 ) -> PackageState:
     last = None if horizon is None else parse_version(horizon.version)
@@ -86,7 +87,9 @@ def _package(
         date=None if horizon is None else horizon.date,
         age=None if horizon is None else (today - date.fromisoformat(horizon.date)).days,
         unfixed=tuple(issue.id for issue in unfixed),
-        unseen=tuple(issue.id for issue in unfixed if last not in shown[issue.id].get(name, set())),
+        unseen=None
+        if shown is None
+        else tuple(issue.id for issue in unfixed if last not in shown[issue.id].get(name, set())),
     )
 
 

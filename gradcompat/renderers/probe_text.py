@@ -21,8 +21,8 @@ def render(results: Sequence[ProbeResult], exit_status: int, out: TextIO) -> Non
         return
     for result in results:
         measurement = result.measurement
-        ids = ", ".join(result.issues)
-        head = f"{result.outcome.replace('_', ' ')}: {ids} {measurement.spec}"
+        subject = f"{', '.join(result.issues)} {measurement.spec}" if result.issues else str(measurement.spec)
+        head = f"{result.outcome.replace('_', ' ')}: {subject}"
         out.write(wrapped(head, columns, f"{_SIGNS[result.outcome]} ", "    ") + "\n")
         out.write(wrapped(result.reason, columns, "    ", "    ") + "\n")
         out.write(wrapped(ran(result), columns, "    ", "    ") + "\n\n")

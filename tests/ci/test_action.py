@@ -19,9 +19,12 @@ from tests.ci.projects import EXAMPLE, Remote, event, git, write
 from tests.ci.running import ACTION, STEPS, Job, run_action
 from tests.conftest import ROOT
 
-pytestmark = pytest.mark.skipif(
-    os.name != "posix" or shutil.which("bash") is None or shutil.which("git") is None, reason="needs bash and git"
-)
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(
+        os.name != "posix" or shutil.which("bash") is None or shutil.which("git") is None, reason="needs bash and git"
+    ),
+]
 
 PROGRAM = Path(sys.executable).with_name("gradcompat")
 INSTALLED = {"python": sys.executable, "program": str(PROGRAM), "version": "0"}

@@ -23,7 +23,10 @@ JOB: dict[str, Any] = TEMPLATE["gradcompat"]
 SHELLS = ["bash", "sh"]
 BESIDE = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
 
-pytestmark = pytest.mark.skipif(os.name != "posix" or shutil.which("git") is None, reason="needs a shell and git")
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(os.name != "posix" or shutil.which("git") is None, reason="needs a shell and git"),
+]
 
 
 def run(folder: Path, *, shell: str = "sh", install: bool = False, **variables: str) -> tuple[int, str]:

@@ -20,6 +20,8 @@ from tests.ci.test_gitlab_job import JOB
 from tests.ci.test_pre_commit import HOOK
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.e2e
+
 PAGE = (ROOT / "docs" / "ci.md").read_text("utf-8")
 BESIDE = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
 FILES: dict[str, str] = dict(re.findall(r'^```yaml title="([^"]+)"\n(.*?)^```$', PAGE, re.MULTILINE | re.DOTALL))

@@ -18,6 +18,8 @@ from gradcompat.sources.registry import READERS
 from tests.ci.projects import EXAMPLE, git
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.e2e
+
 (HOOK,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
 FILES = re.compile(HOOK["files"])
 PATTERNS = sorted({pattern for one in (*READERS, *SCANNERS) for pattern in one.names})

@@ -23,6 +23,8 @@ from gradcompat.suppression.revision_tree import Earlier, Wanted, lay_out
 from tests.cli.repositories import ENVIRONMENT, Repository, repository
 from tests.conftest import Outcome, Run
 
+pytestmark = pytest.mark.e2e
+
 HEAD = 'version = 1\nrequires-python = ">=3.10"\n'
 SOURCE = 'source = { registry = "https://index.example/simple" }'
 CONFIG = """\

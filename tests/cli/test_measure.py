@@ -25,7 +25,10 @@ from tests.index.serving import Reply, Server, anchor, serving
 from tests.probes import toys
 from tests.probes.toys import laid, ran, source, wheel
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the interpreter is watched with signals")
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(sys.platform == "win32", reason="the interpreter is watched with signals"),
+]
 
 # The command, with a recipe that the table does not have; processes of the pool read this file again.
 PROGRAM = """\

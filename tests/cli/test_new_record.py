@@ -125,6 +125,29 @@ def test_what_lint_finds_in_it_is_said(run: Run, tmp_path: Path) -> None:
     assert rest[0].startswith("2 problems; left to do: ")
 
 
+def test_nothing_is_asked_where_options_give_all_that_is_needed(run: Run, tmp_path: Path) -> None:
+    outcome = run("knowledge", "new", str(written(tmp_path, RECORD)), *OPTIONS, stdin="GC-9999\n" * 20)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert read(tmp_path / "issues.yaml").records[-1].id == "GC-0002"
+
+
+def test_it_finds_what_lint_finds_and_tells_what_the_file_had_before(run: Run, tmp_path: Path) -> None:
+    path = written(tmp_path, RECORD.replace("basis: tags", "basis: measured"))
+    assert run("knowledge", "lint", str(path)).out.splitlines()[-1] == "1 record, 0 measurements, 1 problem"
+    outcome = run("knowledge", "new", str(path), *OPTIONS)
+    assert (outcome.status, " ".join(outcome.out.split()[9:])) == (
+        0,
+        f"no new problems; left to do: look at the examples, which were made from bounds and conditions; `gradcompat "
+        f"knowledge lint {path}` lists 1 problem that the file had before; `gradcompat knowledge compile {path}`",
+    )
+    outcome = run("knowledge", "new", str(path), *["measured" if one == "tags" else one for one in OPTIONS])
+    assert outcome.status == 1
+    assert outcome.out.splitlines()[1:2] == [
+        line for line in run("knowledge", "lint", str(path)).out.splitlines() if ": GC-0003: " in line
+    ]
+    assert outcome.out.splitlines()[2].startswith("1 problem; left to do: ")
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -177,6 +200,7 @@ def test_a_file_that_takes_none(run: Run, tmp_path: Path, text: str | None, mess
     assert f"error: `{path}`: {message}" in outcome.err
 
 
+@pytest.mark.e2e
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no pseudo-terminal")
 def test_on_a_terminal(tmp_path: Path) -> None:
     import pty

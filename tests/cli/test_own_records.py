@@ -166,6 +166,7 @@ def test_every_command_that_reads_records(here: Path, run: Run) -> None:
     assert found(run("check", "requirements.txt", "--only", "acme-0001", "--format", "json", *named)) == ["ACME-0001"]
 
 
+@pytest.mark.e2e
 def test_the_server_answers_with_them(here: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "gradcompat", "knowledge", "serve", "--port", "0", "--knowledge", "acme.yaml"],
@@ -207,6 +208,7 @@ print(*sorted({"pydantic", "yaml", "httpx", "cryptography"} & set(sys.modules)),
 """
 
 
+@pytest.mark.e2e
 def test_what_was_checked_is_not_checked_again(here: Path) -> None:
     def loaded() -> str:
         done = subprocess.run(

@@ -70,6 +70,7 @@ def test_asking_again_asks_nobody(trained: Path, server: Server) -> None:
     assert len(server.asked) == before
 
 
+@pytest.mark.e2e
 def test_several_processes_at_once_share_a_cache(trained: Path, server: Server) -> None:
     serve(server)
     command = [

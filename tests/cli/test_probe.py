@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from gradcompat.audit import verification
 from gradcompat.cli.main import app
 from gradcompat.errors import ProbeUnavailable, UsageError
+from gradcompat.knowledge.load import load
+from gradcompat.model.issue import Issue, IssueProbe
+from gradcompat.model.probe import Measurement, ProbeSpec
+from gradcompat.probes.runner import Interpreter
+from gradcompat.recipes.table import BY_NAME
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the interpreter is a shell script")
+pytestmark = [pytest.mark.e2e, pytest.mark.skipif(sys.platform == "win32", reason="the interpreter is a shell script")]
 
 
 @pytest.fixture
@@ -24,6 +31,12 @@ def fake_python(tmp_path: Path) -> str:
     script.write_text(f"#!/bin/sh\n{environment} exec '{sys.executable}' -S \"$@\"\n", "utf-8")
     script.chmod(0o755)
     return str(script)
+
+
+def known(identifier: str) -> Issue:
+    issue = load().get(identifier)
+    assert issue is not None
+    return issue
 
 
 def run(*arguments: str) -> tuple[int, str]:
@@ -41,6 +54,46 @@ def test_a_torch_that_dies_is_inconclusive_and_no_traceback(fake_python: str) ->
         "    the process was killed by SIGSEGV",
     ]
     assert printed.endswith("1 verdict: 1 inconclusive\n")
+
+
+def test_a_recipe_runs_by_its_name_with_its_default_parameters(fake_python: str) -> None:
+    status, printed = run("No_op_training", "--python", fake_python, "--device", "cpu")
+    assert status == 3
+    assert printed.splitlines()[:2] == ["? inconclusive: no_op_training", "    the process was killed by SIGSEGV"]
+    _, printed = run("no_op_training", "GC-0004", "--python", fake_python, "--device", "cpu", "--format", "json")
+    results = [(one["probe"], one["parameters"], one["issues"]) for one in json.loads(printed)["results"]]
+    assert results == [("accumulation_equivalence", {"model": "llava"}, ["GC-0004"]), ("no_op_training", {}, [])]
+
+
+def test_a_record_and_its_recipe_have_a_verdict_each() -> None:
+    spec = ProbeSpec(name="no_op_training")
+    issue = replace(known("GC-0004"), probes=(IssueProbe(spec=spec, quantities=("frozen_moved",)),))
+    wrong = Measurement(
+        spec=spec, state="measured", values={"moved_share": 0.5, "frozen_moved": 0.0, "control_share": 1.0}
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(probe, "run_jobs", lambda jobs, interpreter, tell: [wrong])
+        results = verification.measured(
+            {"no_op_training": (spec, [issue])},
+            Interpreter(path=Path(sys.executable)),
+            recipes=["no_op_training"],
+            device="cpu",
+        )
+    assert [(one.issues, one.outcome) for one in results] == [(("GC-0004",), "not_reproduced"), ((), "reproduced")]
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("no_op_trainin", "did you mean `no_op_training` or `low_bit_training`?"),
+        ("xyz", f"recipes are {', '.join(BY_NAME)}"),
+        ("GC-9999", "ids look like GC-0002; --knowledge names records of your own"),
+    ],
+)
+def test_an_unknown_name_comes_with_what_could_be_meant(name: str, hint: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        run(name)
+    assert caught.value.hint == hint
 
 
 def test_json_has_the_keys_of_the_contract(fake_python: str) -> None:
@@ -78,6 +131,7 @@ def test_the_raw_measurements_are_kept(fake_python: str, tmp_path: Path) -> None
     [
         (["GC-9999"], "there is no record `GC-9999`"),
         (["GC-0062"], "`GC-0062` has no probe"),
+        (["no_op_trainin"], "`no_op_trainin` is neither a record nor a recipe"),
         (["GC-0004", "--device", "tpu"], "`--device tpu` is not known"),
         (["GC-0004", "--format", "sarif"], "`--format sarif` is not known"),
     ],

@@ -24,6 +24,8 @@ from gradcompat.knowledge.load import load
 from tests.cli.test_diff import CONFIG, HEAD, LOCK, lock
 from tests.conftest import Run
 
+pytestmark = pytest.mark.e2e
+
 posix = pytest.mark.skipif(os.name == "nt", reason="signals and limits of POSIX")
 
 
@@ -90,9 +92,9 @@ def test_the_order_is_that_of_one_process(many: Path, monkeypatch: pytest.Monkey
     assert sum(audit.kind is None for audit in reports[0]) == 2
 
 
-def test_one_summary(many: Path, run: Run) -> None:
+def test_one_summary(many: Path, run_process: Run) -> None:
     """Of many environments those are shown that have something to say, and the rest is a line."""
-    first, second = run("check", ".", cwd=many), run("check", ".", cwd=many)
+    first, second = run_process("check", ".", cwd=many), run_process("check", ".", cwd=many)
     assert first == second
     assert first.status == 1
     assert len([line for line in first.out.split("\n") if "/uv.lock: uv.lock, " in line]) == 5
@@ -104,7 +106,7 @@ def test_one_summary(many: Path, run: Run) -> None:
     *_, last = first.out.rstrip("\n").split("\n")
     assert last.startswith("3 errors, ")
     assert ", 2 not checked, in 40 environments (" in last
-    assert len(json.loads(run("check", ".", "--format", "json", cwd=many).out)["environments"]) == 40
+    assert len(json.loads(run_process("check", ".", "--format", "json", cwd=many).out)["environments"]) == 40
 
 
 @posix

@@ -22,6 +22,8 @@ from tests.knowledge.authored import RECORD, record, written
 from tests.probes import toys
 from tests.probes.toys import laid, source, wheel
 
+pytestmark = pytest.mark.e2e
+
 # The command, with a recipe that the table does not have and with records of the test.
 PROGRAM = """\
 from pathlib import Path

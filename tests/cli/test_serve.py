@@ -383,6 +383,7 @@ def command(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
         process.communicate()
 
 
+@pytest.mark.e2e
 @pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is a signal elsewhere only")
 def test_it_says_where_it_is_and_ends_with_ctrl_c() -> None:
     with command() as (process, line):
@@ -405,6 +406,7 @@ def test_it_says_where_it_is_and_ends_with_ctrl_c() -> None:
         assert (process.returncode, out, err) == (0, "", "")
 
 
+@pytest.mark.e2e
 def test_conditional_records_are_counted() -> None:
     with command("--conditional") as (_, line):
         assert re.search(r"with the \d\d+ records with or without conditions among", line)

@@ -24,8 +24,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from filelock import FileLock
 
 from gradcompat import __version__
+from gradcompat.audit.verification import measured
 from gradcompat.cli import update
-from gradcompat.cli.commands.probe import measured
 from gradcompat.errors import GradcompatError, IndexUnavailable, KnowledgeError, UsageError
 from gradcompat.index import transport
 from gradcompat.index.limits import Limits
@@ -517,7 +517,7 @@ def test_a_recipe_to_come_is_skipped_with_its_reason(data: Path, server: TlsServ
 
 def test_what_this_gradcompat_can_measure_is_measured_beside_that(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "gradcompat.cli.commands.probe.run_jobs", lambda jobs, *_: pytest.fail("nothing is to run") if jobs else ()
+        "gradcompat.audit.verification.run_jobs", lambda jobs, *_: pytest.fail("nothing is to run") if jobs else ()
     )
     issue = next(iter(load().in_force()))
     assert isinstance(issue, Issue)

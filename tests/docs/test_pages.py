@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import os
 import re
@@ -25,28 +26,87 @@ UNDERSTOOD = (0, 1, 3)
 
 @pytest.mark.parametrize("page", IDS)
 def test_every_block_is_run_or_checked(page: str) -> None:
-    for block in blocks(READ[page], page):
-        if "in" in block.marks:
-            other, *words = block.marks["in"]
-            text = (ROOT / other).read_text("utf-8")
-            assert [word for word in words or [page] if word not in text] == [], f"{other} and {page}:{block.line}"
+    found = blocks(READ[page], page)
+    assert len(found) == len(re.findall(r"^ *```\S", READ[page], re.MULTILINE)), "a fence is not seen"
+    assert [problem for block in found for problem in unchecked(block, page)] == []
 
 
+def unchecked(block: Block, page: str) -> list[str]:
+    """Why what a block names with ``in`` does not check it: that has to be a test, and its code to have the words."""
+    if "in" not in block.marks:
+        return []
+    other, *words = block.marks["in"]
+    if other != ".ci/run" and not re.fullmatch(r"tests/(?:\w+/)*test_\w+\.py", other):
+        return [f"{page}:{block.line}: `{other}` is neither a test nor .ci/run"]
+    words = [word.strip('",') for word in words]
+    told = told_by(ROOT / other)
+    missing = [word for word in words or [Path(page).name] if not any(word in text for text in told)]
+    # Words of the block itself; without them the test could be about anything.
+    foreign = [word for word in words if word not in (Path(page).stem, *block.text.split())]
+    return [
+        *(f"{page}:{block.line}: {other} has no `{word}`" for word in missing),
+        *(f"{page}:{block.line}: the block has no `{word}`" for word in foreign),
+    ]
+
+
+def told_by(path: Path) -> list[str]:
+    """The texts in the code of a test, or the lines of a script, without docstrings and comments."""
+    text = path.read_text("utf-8")
+    if path.suffix != ".py":
+        return [line for line in text.splitlines() if not line.lstrip().startswith("#")]
+    tree = ast.parse(text)
+    statements = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    return [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in statements
+    ]
+
+
+@pytest.mark.parametrize(
+    ("mark", "problem"),
+    [
+        ("docs/ci.md gradcompat", "`docs/ci.md` is neither a test nor .ci/run"),
+        ("tests/docs/test_blocks_of_none.md", "`tests/docs/test_blocks_of_none.md` is neither a test nor .ci/run"),
+        ("tests/test_names.py", "tests/test_names.py has no `page.md`"),
+        ("tests/test_names.py __future__", "tests/test_names.py has no `__future__`"),
+        (".ci/run 'What has to pass'", ".ci/run has no `What has to pass`"),
+        (".ci/run mypy", "the block has no `mypy`"),
+    ],
+)
+def test_a_mark_that_checks_nothing_is_a_problem(mark: str, problem: str) -> None:
+    (block,) = blocks(f"<!-- test: in {mark} -->\n```sh\ngradcompat __future__ # What has to pass\n```\n", "page.md")
+    assert unchecked(block, "page.md")[0] == f"page.md:2: {problem}"
+
+
+@pytest.mark.e2e
 @pytest.mark.parametrize("page", IDS)
 def test_a_page_is_true(page: str, tmp_path: Path) -> None:
     play(page, tmp_path, frozenset())
 
 
+@pytest.mark.e2e
 @pytest.mark.network
 @pytest.mark.parametrize("page", [page for page in IDS if re.search(r"<!-- test: [^>]*\bnetwork\b", READ[page])])
 def test_a_page_is_true_with_an_index(page: str, tmp_path: Path) -> None:
     play(page, tmp_path, frozenset({"network"}))
 
 
+@pytest.mark.e2e
 @pytest.mark.probe
 @pytest.mark.parametrize("page", [page for page in IDS if re.search(r"<!-- test: [^>]*\bprobe\b", READ[page])])
 def test_a_page_is_true_with_torch(page: str, tmp_path: Path) -> None:
     play(page, tmp_path, frozenset({"probe"}))
+
+
+@pytest.mark.e2e
+@pytest.mark.network
+@pytest.mark.probe
+@pytest.mark.parametrize(
+    "page", [page for page in IDS if any(len(block.needs) > 1 for block in blocks(READ[page], page))]
+)
+def test_a_page_is_true_with_both(page: str, tmp_path: Path) -> None:
+    play(page, tmp_path, frozenset({"network", "probe"}))
 
 
 def play(page: str, folder: Path, available: frozenset[str]) -> None:

@@ -20,6 +20,8 @@ from tests.conftest import ROOT
 from website import commands, records, schemas
 from website.links import TAKEN_OVER, BrokenLink, carried_over, filled
 
+pytestmark = pytest.mark.e2e
+
 RECORDS = [record["id"] for record in load().records]
 KNOWN = frozenset(RECORDS)
 

@@ -15,7 +15,7 @@ from gradcompat.edit.registry import edit_file
 from gradcompat.edit.writing import write
 from gradcompat.errors import EditError
 
-pytestmark = pytest.mark.network
+pytestmark = [pytest.mark.e2e, pytest.mark.network]
 
 JINJA = PinEdit(package="jinja2", version_from="3.1.2", version_to="3.1.4", direct=True)
 # What jinja2 needs; the project does not ask for it.

@@ -16,6 +16,7 @@ def test_it_is_that_of_pypi_simple() -> None:
     assert public.public_index() == PYPI_SIMPLE_ENDPOINT
 
 
+@pytest.mark.e2e
 def test_the_package_is_not_imported_for_it() -> None:
     script = (
         "import sys; from gradcompat.index import public; public.public_index(); print('pypi_simple' in sys.modules)"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 from gradcompat.cli.commands.knowledge import COMMANDS
 from gradcompat.knowledge.lint import lint
 from gradcompat.knowledge.records import read
 from gradcompat.knowledge.schema import Record
+from tests.conftest import Run
 from tests.knowledge.authored import HEAD
 
 README = (Path(__file__).parents[2] / "knowledge" / "README.md").read_text("utf-8")
@@ -33,7 +32,7 @@ def test_every_key_is_explained() -> None:
     assert named == set(Record.model_fields)
 
 
-def test_every_command_and_option_exists() -> None:
+def test_every_command_and_option_exists(run: Run) -> None:
     known = set(COMMANDS)
     text = " ".join(README.split())  # a command may go over the end of a line
     named = set(re.findall(r"`(?:gradcompat )?knowledge ([a-z]+)", text))
@@ -41,7 +40,6 @@ def test_every_command_and_option_exists() -> None:
     for line in re.findall(r"`gradcompat (knowledge [^`]*--[^`]*)`", text):
         words = line.split()
         asked = [word for word in words if word.startswith("--")]
-        shown = subprocess.run(
-            [sys.executable, "-m", "gradcompat", *words[:2], "--help"], capture_output=True, text=True, check=True
-        ).stdout
-        assert [option for option in asked if option not in shown] == [], line
+        shown = run(*words[:2], "--help")
+        assert shown.status == 0, line
+        assert [option for option in asked if option not in shown.out] == [], line

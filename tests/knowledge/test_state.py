@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from gradcompat.cli.commands.knowledge.report import _RENDERERS
+from gradcompat.knowledge.load import load
+from gradcompat.knowledge.matrix import load_rows
 from gradcompat.knowledge.records import read
 from gradcompat.knowledge.state import state_of
 from gradcompat.model.knowledge_state import KnowledgeState, PackageState, Unchecked
@@ -138,3 +140,40 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     assert (wrong.status, wrong.err.splitlines()[0]) == (2, "error: `--format html` is not known")
     broken = str(written(tmp_path, MEASURED.replace("level: error", "level: fatal")))
     assert run("knowledge", "report", broken).err.startswith(f"error: `{broken}`: 1 problem")
+
+
+def test_without_a_checkout_the_report_is_of_the_installed_records(run: Run, tmp_path: Path) -> None:
+    outcome = run("knowledge", "report", "--format", "json")
+    told = json.loads(outcome.out)
+    shipped = load()
+    assert (outcome.status, told["date"], told["records"]) == (0, shipped.date, len(shipped.in_force()))
+    assert told["rows"] == len(load_rows())
+    # Examples are not installed, so what was not seen at a horizon is unknown and not "nothing".
+    assert {one["unseen"] for one in told["packages"]} == {None}
+    assert any(line.endswith(" ?") for line in run("knowledge", "report").out.splitlines())
+    (tmp_path / "knowledge").mkdir()
+    written(tmp_path / "knowledge", MEASURED)
+    assert run("knowledge", "report").out.startswith("1 record of 2026-11-20: ")
+
+
+@pytest.mark.parametrize("command", [["lint"], ["new"], ["compile"], ["horizon", "--update"]])
+def test_what_works_on_the_file_of_records_says_that_it_is_not_here(run: Run, command: list[str]) -> None:
+    outcome = run("knowledge", *command)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert outcome.err.startswith("error: `knowledge/issues.yaml`: is not here, so there are no records to work on\n")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["matrix", "transformers"],
+        ["ranges", "transformers", "GC-0004"],
+        ["horizon", "--offline", "transformers"],
+        ["export", "--format", "dependabot"],
+    ],
+)
+def test_what_works_on_the_installed_records_needs_no_checkout(run: Run, command: list[str]) -> None:
+    outcome = run("knowledge", *command)
+    assert outcome.status != 2
+    assert "transformers" in outcome.out
+    assert outcome.err == ""

@@ -29,7 +29,10 @@ from gradcompat.probes.overlay_environments import Laid, LayerFailed, NoLayer, O
 from gradcompat.recipes.table import BY_NAME, RECIPES
 from tests.probes.toys import BASE, SPEC, TOY_RECIPE, Table, laid, ran, release
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the interpreter is watched with signals")
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(sys.platform == "win32", reason="the interpreter is watched with signals"),
+]
 
 TODAY = date(2026, 11, 20)
 RATIOS = {"1.0": 1.0, "1.1": 4.0, "1.2": 4.0, "2.0": 1.0}

@@ -16,7 +16,7 @@ FIXTURES = Path(__file__).parents[1] / "fixtures" / "probes"
 FAKE = FIXTURES / "fake"
 ECHO = str(FIXTURES / "echo.py")
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the fakes need signals")
+pytestmark = [pytest.mark.e2e, pytest.mark.skipif(sys.platform == "win32", reason="the fakes need signals")]
 
 
 def interpreter(**changed: object) -> Interpreter:

@@ -26,6 +26,8 @@ from gradcompat.knowledge.load import KnowledgeBase, issue_from, load
 from gradcompat.knowledge.osv import plain_ranges, within
 from gradcompat.versions import VersionSet
 
+pytestmark = pytest.mark.e2e
+
 NOTHING = VersionSet(())
 # A release of which many records speak, as a rule all of them with conditions.
 OTHER = ("transformers", "4.49.0")

@@ -12,7 +12,7 @@ import pytest
 
 from tests.conftest import Outcome, Run
 
-pytestmark = pytest.mark.network
+pytestmark = [pytest.mark.e2e, pytest.mark.network]
 
 CONFIG = """\
 model_name_or_path: llava-hf/llava-1.5-7b-hf

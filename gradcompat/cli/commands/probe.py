@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import json
 import os
@@ -23,12 +24,14 @@ from gradcompat.database.open import known_records
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.issue import Issue
-from gradcompat.model.probe import Measurement, ProbeResult
+from gradcompat.model.probe import Measurement, ProbeResult, ProbeSpec
 from gradcompat.probes.interpreters import interpreter_of
 from gradcompat.probes.runner import Interpreter
+from gradcompat.recipes.table import BY_NAME
 from gradcompat.vocabulary import parse_setting
 
 _FORMATS = {"text": "gradcompat.renderers.probe_text", "json": "gradcompat.renderers.probe_json"}
+_RECORD_ID = re.compile(r"[A-Za-z]+-[0-9]+")
 _DEVICE = re.compile(r"auto|cpu|mps|(?:cuda|xpu)(?::\d{1,3})?")
 
 
@@ -37,8 +40,8 @@ def command(
     identifiers: Annotated[
         list[str],
         typer.Argument(
-            metavar="[ID]...",
-            help="Records whose probes to run; without one, those that apply here.",
+            metavar="[ID|RECIPE]...",
+            help="Records whose probes to run, or recipes by their names; without one, the records that apply here.",
             default_factory=list,
             show_default=False,
         ),
@@ -68,7 +71,8 @@ def command(
 ) -> int:
     """Measure whether defects are really there: tiny seeded training runs in your own interpreter.
 
-    Nothing is fetched, and nothing of yours is trained: models of a few thousand weights, a step or two each.
+    Nothing is fetched, and nothing of yours is trained: models of a few thousand weights, a step or two each. A recipe
+    that is named runs with its default parameters and is judged by all that it measures.
 
     Exit status:
       0  nothing is reproduced
@@ -82,6 +86,7 @@ def command(
     Examples:
       gradcompat probe
       gradcompat probe GC-0004 --python .venv/bin/python --device cuda
+      gradcompat probe no_op_training
     """
     return run(
         identifiers,
@@ -126,14 +131,28 @@ def run(
     if not _DEVICE.fullmatch(device):
         raise UsageError(f"`--device {device}` is not known", hint="known: auto, cpu, cuda, cuda:N, mps, xpu, xpu:N")
     base = known_records(knowledge)
-    wanted = _wanted(identifiers, base) if identifiers else _every(base) if every else _applying(python, facts, base)
+    recipes = {name for one in identifiers if (name := one.lower()) in BY_NAME}
+    named = [one for one in identifiers if one.lower() not in recipes]
+    if every and not identifiers:
+        wanted = _every(base)
+    else:
+        wanted = _wanted(named, base) if identifiers else _applying(python, facts, base)
     probes = of_issues(wanted)
+    for name in sorted(recipes):
+        probes.setdefault(name, (ProbeSpec(name=name), []))
     # The terminal's Ctrl-C does not reach the other interpreter, which has a process group of its own: it is ended
     # on the way out.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     interpreter = Interpreter(path=interpreter_of(python))
     results = measured(
-        probes, interpreter, device=device, processes=processes, seed=seed, seconds=seconds, progress=_progress
+        probes,
+        interpreter,
+        recipes=recipes,
+        device=device,
+        processes=processes,
+        seed=seed,
+        seconds=seconds,
+        progress=_progress,
     )
     if record is not None:
         _keep(Path(record), results)
@@ -144,14 +163,22 @@ def run(
 
 def _wanted(identifiers: Sequence[str], base: KnowledgeBase) -> list[Issue]:
     issues = []
-    for identifier in dict.fromkeys(one.upper() for one in identifiers):
+    for identifier in {one.upper(): one for one in identifiers}.values():
         issue = base.get(identifier)
         if issue is None:
-            raise UsageError(f"there is no record `{identifier}`", hint=NO_SUCH_ID)
+            raise _unknown(identifier)
         if not issue.probes:
-            raise UsageError(f"`{identifier}` has no probe", hint=f"`gradcompat explain {identifier}` has its evidence")
+            raise UsageError(f"`{issue.id}` has no probe", hint=f"`gradcompat explain {issue.id}` has its evidence")
         issues.append(issue)
     return issues
+
+
+def _unknown(identifier: str) -> UsageError:
+    if _RECORD_ID.fullmatch(identifier):
+        return UsageError(f"there is no record `{identifier.upper()}`", hint=NO_SUCH_ID)
+    close = " or ".join(f"`{name}`" for name in difflib.get_close_matches(identifier.lower(), BY_NAME))
+    known = f"did you mean {close}?" if close else f"recipes are {', '.join(BY_NAME)}"
+    return UsageError(f"`{identifier}` is neither a record nor a recipe", hint=known)
 
 
 def _every(base: KnowledgeBase) -> list[Issue]:

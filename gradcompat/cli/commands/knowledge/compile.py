@@ -12,7 +12,9 @@ from gradcompat.cli.parameters import ISSUES
 
 def command(
     *,
-    path: Annotated[str, typer.Argument(metavar="[FILE]", help="A file of records.")] = ISSUES,
+    path: Annotated[
+        str | None, typer.Argument(metavar="[FILE]", help="A file of records.", show_default=ISSUES)
+    ] = None,
     output: Annotated[
         str | None,
         typer.Option(

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 from packaging.version import Version
 
+from gradcompat.cli.authored_file import authored_file
 from gradcompat.cli.console import package_index
 from gradcompat.cli.parameters import ISSUES, IndexParameters
 from gradcompat.edit.writing import FileEdit, write
@@ -57,7 +58,9 @@ def command(
     update: Annotated[
         bool, typer.Option("--update", help="Write into the records what their examples and measurements show of it.")
     ] = False,
-    path: Annotated[str, typer.Option("--records", metavar="FILE", help="The file of records.")] = ISSUES,
+    path: Annotated[
+        str | None, typer.Option("--records", metavar="FILE", help="The file of records.", show_default=ISSUES)
+    ] = None,
 ) -> int:
     """Show the newest release of each package that was looked at, and what has appeared since.
 
@@ -163,11 +166,11 @@ def _since(releases: Sequence[Release]) -> tuple[str, bool]:
     return f"newer: {newest.version}{day}{more}", True
 
 
-def run_write(path: str, stated: Sequence[str], *, update: bool) -> int:
+def run_write(named: str | None, stated: Sequence[str], *, update: bool) -> int:
     """Write how far releases were looked at into the file of records.
 
     Args:
-        path: the file.
+        named: the file; None for the one of the checkout that is the working folder.
         stated: ``NAME==VERSION``, what somebody has looked at today, whatever the file says now.
         update: also raise what rows and examples show to have been looked at.
 
@@ -176,6 +179,7 @@ def run_write(path: str, stated: Sequence[str], *, update: bool) -> int:
         UsageError: if something stated is no release of a package that records speak of.
         EditError: if the file cannot be written.
     """
+    path = authored_file(named)
     authored = read(Path(path))
     base = knowledge_from(compile_records(authored), path)
     today = date.today().isoformat()

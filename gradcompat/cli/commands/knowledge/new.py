@@ -12,17 +12,19 @@ from typing import Annotated, Any, TypeVar, get_args
 import typer
 from packaging.version import Version
 
+from gradcompat.cli.authored_file import authored_file
+from gradcompat.cli.commands.knowledge.records import problems_of
 from gradcompat.cli.parameters import ISSUES
+from gradcompat.database.open import current
 from gradcompat.edit.writing import FileEdit, write
 from gradcompat.errors import IndexUnavailable, KnowledgeError, UsageError
 from gradcompat.index.snapshot import Snapshot
 from gradcompat.knowledge.example_generator import examples
-from gradcompat.knowledge.lint import is_own, lint
+from gradcompat.knowledge.lint import is_own
 from gradcompat.knowledge.load import load
-from gradcompat.knowledge.measured import FOLDER, read_rows
 from gradcompat.knowledge.record_builder import combination, condition, package_term, problems, reference, remedy
 from gradcompat.knowledge.record_yaml import appended, ids_in
-from gradcompat.knowledge.records import read
+from gradcompat.knowledge.records import Authored, Problem, read
 from gradcompat.knowledge.schema import Category
 from gradcompat.messages import counted
 from gradcompat.renderers.terminal import safe, width, wrapped
@@ -59,7 +61,9 @@ class Given:
 
 def command(
     *,
-    path: Annotated[str, typer.Argument(metavar="[FILE]", help="The file of records.")] = ISSUES,
+    path: Annotated[
+        str | None, typer.Argument(metavar="[FILE]", help="The file of records.", show_default=ISSUES)
+    ] = None,
     identifier: Annotated[
         str | None, typer.Option("--id", metavar="GC-0000", help="Its id; without it, the next free one.")
     ] = None,
@@ -145,12 +149,14 @@ def command(
 ) -> int:
     """Write a new record behind the last one, with examples on both sides of each bound; what is not given is asked.
 
+    Where options give all that a record has to have, nothing is asked. It is checked as `lint` does it.
+
     A remedy is `upgrade NAME RANGE`, `downgrade NAME RANGE`, `set KEY=VALUE`, `code WHAT TO DO` or `install WHAT GOES
     TOGETHER`.
 
     Exit status:
-      0  the record is right as far as `lint` can tell
-      1  it is written, and something is left to do
+      0  it is written, and `lint` finds nothing that it did not find before
+      1  it is written, and `lint` finds something new, which is listed
       2  wrong usage
 
     Examples:
@@ -176,24 +182,26 @@ def command(
     return run(path, given)
 
 
-def run(path: str, given: Given) -> int:
+def run(named: str | None, given: Given) -> int:
     """Ask, write, and check what was written.
 
     Args:
-        path: the file of records.
-        given: answers; what is missing is asked for on the terminal.
+        named: the file of records; None for the one of the checkout that is the working folder.
+        given: answers; if one is missing that a record has to have, all that are missing are asked for.
 
     Returns:
-        0 if there is nothing wrong with the record, 1 if something is left to do.
+        0 if `lint` finds nothing in the file that it did not find before, else 1.
 
     Raises:
         KnowledgeError: if the file cannot be read, or none can be put behind its records.
         UsageError: if an answer is wrong and cannot be asked for again, or is missing.
         EditError: if the file cannot be written.
     """
+    path = authored_file(named)
     before = _read(path)
     text = before.decode("utf-8")
     authored = read(Path(path))
+    known = _problems(authored)
     families = {other: name for name, facts in authored.packages.items() for other in facts.also}
     if is_own(authored):
         families = {**families, **load().names.families}
@@ -204,7 +212,7 @@ def run(path: str, given: Given) -> int:
     after = appended(text, record, path).encode("utf-8")
     write([FileEdit(path=Path(path), shown=path, before=before, after=after)])
     sys.stdout.write(f"{record['id']} is written behind the last record of {path}\n")
-    return _left(path, record)
+    return _left(path, record, known)
 
 
 def _read(path: str) -> bytes:
@@ -226,7 +234,7 @@ def _asked(given: Given, taken: Sequence[str], families: Mapping[str, str]) -> d
         taken: ids that there are.
         families: another name of a package → the one that stands for both.
     """
-    questions = _Questions()
+    questions = _Questions(complete=_complete(given))
     ask = questions.ask
     prefix = taken[-1].partition("-")[0] if taken else "GC"
     numbers = (int(one.partition("-")[2]) for one in taken if one.startswith(f"{prefix}-"))
@@ -335,6 +343,13 @@ def _asked(given: Given, taken: Sequence[str], families: Mapping[str, str]) -> d
     return {key: questions.answers[key] for key in _ORDER if questions.answers.get(key) not in (None, [])}
 
 
+def _complete(given: Given) -> bool:
+    """Do the options give all that has no default?"""
+    needed = (given.packages, given.summary, given.details, given.categories, given.silent, given.basis)
+    remedied = given.remedies is not None or given.informational is True
+    return remedied and None not in (*needed, given.references, given.evidence)
+
+
 def _list(text: str | None) -> list[str] | None:
     return None if text is None else [text]
 
@@ -361,8 +376,14 @@ def _suggested(packages: Mapping[str, str]) -> str:
 
 @dataclass(slots=True)
 class _Questions:
-    """One after the other; each answer is judged by the schema, together with those before it."""
+    """One after the other; each answer is judged by the schema, together with those before it.
 
+    Attributes:
+        complete: whether the options give all that a record has to have; then what they leave out has its default.
+        answers: fields of the record.
+    """
+
+    complete: bool = False
     answers: dict[str, Any] = field(default_factory=dict)
 
     def ask(
@@ -392,7 +413,7 @@ class _Questions:
         Raises:
             UsageError: if one is wrong and cannot be asked for again, or is missing.
         """
-        waiting = None if given is None else iter(given)
+        waiting = iter(given or ()) if given is not None or self.complete else None
         found: list[T] = []
         while most is None or len(found) < most:
             text = _typed(question if not found else "another", default) if waiting is None else next(waiting, None)
@@ -447,25 +468,28 @@ def _releases() -> Callable[[str], Sequence[Version]]:
     return lru_cache(of)
 
 
-def _left(path: str, record: Mapping[str, Any]) -> int:
-    """Print what `lint` has to say of the new record, and what else is left to do."""
+def _problems(authored: Authored) -> tuple[Problem, ...]:
+    """What `knowledge lint` finds in the file."""
+    return problems_of(authored, current({}) if is_own(authored) else None)[1]
+
+
+def _left(path: str, record: Mapping[str, Any], known: Sequence[Problem]) -> int:
+    """Print what `lint` finds now and did not find before, how much it still finds, and what else is left to do."""
     authored = read(Path(path))
-    packages = record["affected"][0]["packages"]
-    lines = {f"horizon: has no line for {name}:" for name in packages}
-    found = [
-        problem
-        for problem in lint(authored, read_rows(Path(path).parent / FOLDER), load() if is_own(authored) else None)
-        if problem.record == record["id"] or any(problem.message.startswith(line) for line in lines)
-    ]
+    every = _problems(authored)
+    found = [problem for problem in every if problem not in known]
     for problem in found:
-        sys.stdout.write(f"{problem}\n")
+        sys.stdout.write(f"{safe(str(problem))}\n")
     todo = ["look at the examples, which were made from bounds and conditions"]
     if record["range_basis"] == "measured":
         todo.append("`measured` needs `probes`, and rows of `gradcompat knowledge measure` on both sides of each bound")
     if record["range_basis"] == "reported":
         todo.append("`reported` is no error: read the releases, or measure them, and say so in `range_basis`")
+    if (earlier := len(every) - len(found)) > 0:
+        command = "gradcompat knowledge lint" if path == ISSUES else f"gradcompat knowledge lint {path}"
+        todo.append(f"`{command}` lists {counted(earlier, 'problem')} that the file had before")
     if not is_own(authored):
         todo.append(f"`gradcompat knowledge compile {path}`" if path != ISSUES else "`gradcompat knowledge compile`")
-    said = counted(len(found), "problem") if found else "no problems"
+    said = counted(len(found), "problem") if found else "no problems" if not earlier else "no new problems"
     sys.stdout.write(wrapped(f"{said}; left to do: {'; '.join(todo)}", width(), "", "") + "\n")
     return 1 if found else 0

@@ -8,8 +8,8 @@ from datetime import date
 from importlib import import_module
 from pathlib import Path
 
+from gradcompat.cli.authored_file import authored_file
 from gradcompat.cli.console import package_index
-from gradcompat.cli.parameters import ISSUES
 from gradcompat.database.open import current
 from gradcompat.database.private import files_of, with_file
 from gradcompat.errors import IndexUnavailable, InvalidIssue, UsageError
@@ -55,7 +55,7 @@ def run_lint(path: str | None, own: Sequence[str] = ()) -> int:
     named = [path] if path is not None or not own else []
     status = 0
     for one in named:
-        authored = read(Path(one or ISSUES))
+        authored = read(Path(authored_file(one)))
         status = max(status, _tell(authored, current({}) if is_own(authored) else None))
     if own:
         status = max(status, _lint_own(own))
@@ -64,7 +64,7 @@ def run_lint(path: str | None, own: Sequence[str] = ()) -> int:
 
 def _tell(authored: Authored, shipped: KnowledgeBase | None) -> int:
     """Print the problems of a file, and how many there are."""
-    rows, problems = _problems(authored, shipped)
+    rows, problems = problems_of(authored, shipped)
     for problem in problems:
         sys.stdout.write(f"{safe(str(problem))}\n")
     found = counted(len(problems), "problem") if problems else "no problems"
@@ -72,8 +72,19 @@ def _tell(authored: Authored, shipped: KnowledgeBase | None) -> int:
     return 1 if problems else 0
 
 
-def _problems(authored: Authored, shipped: KnowledgeBase | None) -> tuple[tuple[Row, ...], tuple[Problem, ...]]:
-    """The rows beside a file, and its problems; those that ship count for somebody's own records, too."""
+def problems_of(authored: Authored, shipped: KnowledgeBase | None) -> tuple[tuple[Row, ...], tuple[Problem, ...]]:
+    """Everything that `knowledge lint` finds in a file.
+
+    Args:
+        authored: the file.
+        shipped: for somebody's own records, those that they stand beside; the shipped rows then count, too.
+
+    Returns:
+        The rows beside the file, and its problems in its order.
+
+    Raises:
+        KnowledgeError: if the rows cannot be read.
+    """
     beside = read_rows(Path(authored.path).parent / FOLDER)
     rows = beside if shipped is None else (*matrix.load_rows(), *beside)
     return beside, (*lint(authored, rows, shipped), *unproved_bounds(authored, rows))
@@ -96,17 +107,22 @@ def _lint_own(places: Sequence[str]) -> int:
     return status
 
 
-def run_compile(path: str, output: str | None = None) -> int:
+def run_compile(named: str | None, output: str | None = None) -> int:
     """Write the compiled knowledge into the package, or somebody's own into a file.
+
+    Args:
+        named: the file of records; None for the one of the checkout that is the working folder.
+        output: the file to write somebody's own records into; None for the package.
 
     Raises:
         KnowledgeError: if the file cannot be read or a record is wrong.
         UsageError: if it cannot be written, or what ships would go to a file.
     """
+    path = authored_file(named)
     authored = read(Path(path))
     if output is not None:
         return _compile_own(authored, output)
-    rows, problems = _problems(authored, None)
+    rows, problems = problems_of(authored, None)
     if problems:
         raise InvalidIssue(
             counted(len(problems), "problem"), path=path, hint=f"`gradcompat knowledge lint {path}` lists them"
@@ -130,7 +146,7 @@ def _compile_own(authored: Authored, output: str) -> int:
     if not is_own(authored):
         hint = "without --output they go into the package"
         raise UsageError("these are no records of your own", path=authored.path, hint=hint)
-    _, problems = _problems(authored, current({}))
+    _, problems = problems_of(authored, current({}))
     if problems:
         hint = f"`gradcompat knowledge lint --knowledge {authored.path}` lists them"
         raise InvalidIssue(counted(len(problems), "problem"), path=authored.path, hint=hint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from datetime import date
 from importlib import import_module
@@ -12,10 +13,14 @@ import typer
 
 from gradcompat.cli.parameters import ISSUES
 from gradcompat.errors import InvalidIssue, UsageError
+from gradcompat.knowledge.decompile import checked
+from gradcompat.knowledge.load import COMPILED, SHIPPED_NAME, load
+from gradcompat.knowledge.matrix import load_rows
 from gradcompat.knowledge.measured import FOLDER, read_rows
 from gradcompat.knowledge.records import read
 from gradcompat.knowledge.state import state_of
 from gradcompat.messages import counted
+from gradcompat.model.knowledge_state import KnowledgeState
 
 _RENDERERS = {
     "text": "gradcompat.renderers.state_text",
@@ -26,12 +31,17 @@ _RENDERERS = {
 
 def command(
     *,
-    path: Annotated[str, typer.Argument(metavar="[FILE]", help="A file of records.")] = ISSUES,
+    path: Annotated[
+        str | None,
+        typer.Argument(metavar="[FILE]", help=f"A file of records; without one, {ISSUES}, or else the installed ones."),
+    ] = None,
     form: Annotated[
         str, typer.Option("--format", metavar="text|markdown|json", help="How to print the report.")
     ] = "text",
 ) -> int:
     """Show the state of the records: by package, category and basis, the age of each horizon, what nobody checked.
+
+    The installed records have no examples, so for them it is not said which open ones are not seen at the horizon.
 
     Examples:
       gradcompat knowledge report
@@ -40,11 +50,12 @@ def command(
     return run(path, form)
 
 
-def run(path: str, form: str) -> int:
+def run(path: str | None, form: str) -> int:
     """Print how many records there are, how they are known, and what nobody has checked.
 
     Args:
-        path: the file of records; the rows stand in the folder `measured` beside it.
+        path: the file of records; the rows stand in the folder `measured` beside it. None for the file of the checkout
+            that is the working folder, and elsewhere for the installed records and rows.
         form: the format.
 
     Raises:
@@ -53,10 +64,20 @@ def run(path: str, form: str) -> int:
     """
     if form not in _RENDERERS:
         raise UsageError(f"`--format {form}` is not known", hint=f"known: {', '.join(_RENDERERS)}")
+    state = _installed() if path is None and not Path(ISSUES).exists() else _written(path or ISSUES)
+    import_module(_RENDERERS[form]).render(state, sys.stdout)
+    return 0
+
+
+def _written(path: str) -> KnowledgeState:
     authored = read(Path(path))
     if authored.problems:
         hint = f"`gradcompat knowledge lint {path}` lists them"
         raise InvalidIssue(counted(len(authored.problems), "problem"), path=path, hint=hint)
-    state = state_of(authored, read_rows(Path(path).parent / FOLDER), date.today())
-    import_module(_RENDERERS[form]).render(state, sys.stdout)
-    return 0
+    return state_of(authored, read_rows(Path(path).parent / FOLDER), date.today())
+
+
+def _installed() -> KnowledgeState:
+    load()  # says what is wrong with a file that is missing or broken
+    authored = checked(json.loads(COMPILED.read_bytes()), SHIPPED_NAME)
+    return state_of(authored, load_rows(), date.today(), examples=False)
