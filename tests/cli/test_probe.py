@@ -72,7 +72,7 @@ def test_a_record_and_its_recipe_have_a_verdict_each() -> None:
         spec=spec, state="measured", values={"moved_share": 0.5, "frozen_moved": 0.0, "control_share": 1.0}
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(probe, "run_jobs", lambda jobs, interpreter, tell: [wrong])
+        patch.setattr(verification, "run_jobs", lambda jobs, interpreter, tell: [wrong])
         results = verification.measured(
             {"no_op_training": (spec, [issue])},
             Interpreter(path=Path(sys.executable)),
