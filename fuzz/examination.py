@@ -19,7 +19,7 @@ from types import FrameType
 from fuzz import folders, oracles, targets
 from fuzz.inputs import Entry, Input
 from fuzz.oracles import Finding
-from fuzz.targets import FOLDER_TARGETS, PACKAGE, TEXT_TARGETS, Result
+from fuzz.targets import FOLDER_TARGETS, PACKAGE, TEXT_TARGETS, BrokenPromise, Result
 from fuzz.tracing import Arc, Trace
 
 _ADDRESS_SPACE = 6 << 30  # a program that asks for more is stopped before the machine is
@@ -107,6 +107,8 @@ class Examiner:
                 findings.append(Finding("hang", f"{one.target} {one.kind}: {error} in {watch.place}"))
             except MemoryError:
                 findings.append(Finding("memory", f"{one.target} {one.kind}: MemoryError"))
+            except BrokenPromise as error:
+                findings.append(Finding("promise", f"{one.target} {one.kind}: {error}"))
             except Exception as error:
                 findings.append(oracles.undeclared(error))
             seconds, megabytes = watch.seconds, peak.rise()

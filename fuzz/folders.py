@@ -259,7 +259,7 @@ def _long_names(entries: list[Entry], random: Random) -> list[Entry]:
 
 
 def _nested(entries: list[Entry], random: Random) -> list[Entry]:
-    return [*entries, _file("d/" * pick(random, (5, 60, 600)) + "requirements.txt", "torch==2.5.1\n")]
+    return [*entries, _file("d/" * pick(random, (5, 60, 300)) + "requirements.txt", "torch==2.5.1\n")]
 
 
 def _configured(entries: list[Entry], random: Random) -> list[Entry]:

@@ -54,7 +54,7 @@ def _changed(data: bytes, donor: bytes, random: Random) -> bytes:
 def with_secret(data: bytes, random: Random) -> bytes:
     """A line of another kind of file among the lines, with a secret in it."""
     lines = data.split(b"\n")
-    lines.insert(int(random.random() * (len(lines) + 1)), words.secret_line(random).encode())
+    lines.insert(int(random.random() * (len(lines) + 1)), words.secret_line(random, quoted=b"import " in data).encode())
     return b"\n".join(lines)
 
 

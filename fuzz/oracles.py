@@ -51,7 +51,7 @@ def undeclared(error: BaseException) -> Finding:
     inside = [frame for frame in frames if frame.filename.startswith(PACKAGE)]
     place = f"{inside[-1].filename[len(PACKAGE) + 1 :]}:{inside[-1].name}" if inside else "outside"
     detail = "".join(traceback.format_exception(error))[-3000:]
-    said = "" if inside and type(error).__name__ != "BrokenPromise" else f" {str(error)[:80]}"
+    said = "" if inside else f": {str(error)[:80]}"
     return Finding("exception", f"{type(error).__name__} in {place}{said}", detail)
 
 

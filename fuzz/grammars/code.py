@@ -101,7 +101,13 @@ def statement(random: Random, depth: int = 0) -> str:
             pad
             + pick(
                 random,
-                (f"# {odd(random)}", secret_line(random), f"login({CANARIES['argument']!r})", "global x", "await y"),
+                (
+                    f"# {odd(random)}",
+                    secret_line(random, quoted=True),
+                    f"login({CANARIES['argument']!r})",
+                    "global x",
+                    "await y",
+                ),
             )
             + "\n"
         )

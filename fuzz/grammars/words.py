@@ -174,9 +174,11 @@ def url(random: Random) -> str:
     return f"{scheme}://{user}{host}{tail}"
 
 
-def secret_line(random: Random) -> str:
-    """A line of another kind of file, with a secret in it."""
+def secret_line(random: Random, *, quoted: bool = False) -> str:
+    """A line of another kind of file, with a secret in it; quoted where a program could take it for a name."""
     key = pick(random, ("HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "password", "WANDB_API_KEY", "api_key"))
+    if quoted:
+        return f'{key} = "{CANARIES["line"]}"'
     # Never as a word of its own: on a continued line of `pip install` that would rightly be taken for a package.
     return pick(
         random, (f"{key}={CANARIES['line']}", f'{key}="{CANARIES["line"]}"', f"export {key}={CANARIES['line']}")

@@ -70,7 +70,7 @@ def test_an_undeclared_exception(plant: Plant) -> None:
 
 def test_a_broken_promise(plant: Plant) -> None:
     plant(lambda document: environment(Skipped(what="two\nlines", reason="x")))
-    assert found(text()) == ["exception: BrokenPromise in outside a sentence has two lines"]
+    assert found(text()) == ["promise: read requirements: a sentence has two lines"]
 
 
 def environment(*skipped: Skipped) -> Environment:
