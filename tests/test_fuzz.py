@@ -1,7 +1,7 @@
 """Whatever stands in a file, reading it gives an environment or one clear error, never anything else.
 
 Every format of the registry is fuzzed: damaged copies of the fixtures that it reads, and text built from its own words.
-``fuzz/formats.py`` does the same for hours, guided by coverage.
+``fuzz/run`` does the same for hours, guided by coverage.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Grammars: functions from a random generator to the text of a file."""
