@@ -21,7 +21,8 @@ import click
 
 import gradcompat
 from fuzz.grammars.table import file_name
-from gradcompat.cli.app import app, print_error
+from gradcompat.cli.console import print_error
+from gradcompat.cli.main import app
 from gradcompat.edit.pins import PinEdit
 from gradcompat.edit.registry import EDITORS, edit_text
 from gradcompat.errors import EditError, GradcompatError, SourceError
