@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 import typer
 
 from gradcompat.index.catalog import Lookup
+
+# An option that may be given many times; none is an empty list.
+repeatable = partial(typer.Option, default_factory=list, show_default=False)
 
 ISSUES = "knowledge/issues.yaml"
 
@@ -26,24 +30,20 @@ Python = Annotated[
 ]
 Set = Annotated[
     list[str],
-    typer.Option(
+    repeatable(
         "--set",
         metavar="KEY=VALUE",
         help="A fact that no file shows, e.g. training.gradient_accumulation_steps=8. Repeatable. "
         "`gradcompat explain settings` lists the keys.",
-        default_factory=list,
-        show_default=False,
     ),
 ]
 ContextFiles = Annotated[
     list[str],
-    typer.Option(
+    repeatable(
         "--context",
         metavar="FILE",
         help="A training config, launch script or program that the targets are used with. Repeatable. In a folder they "
         "are found.",
-        default_factory=list,
-        show_default=False,
     ),
 ]
 Format = Annotated[str, typer.Option("--format", metavar="text|json", help="How to print the result.")]
@@ -60,33 +60,23 @@ Strict = Annotated[
 ]
 Only = Annotated[
     list[str],
-    typer.Option(
-        "--only", metavar="ID", help="Look for these records alone.", default_factory=list, show_default=False
-    ),
+    repeatable("--only", metavar="ID", help="Look for these records alone."),
 ]
 Ignore = Annotated[
     list[str],
-    typer.Option("--ignore", metavar="ID", help="Leave these records out.", default_factory=list, show_default=False),
+    repeatable("--ignore", metavar="ID", help="Leave these records out."),
 ]
 OwnRecords = Annotated[
     list[str],
-    typer.Option(
+    repeatable(
         "--knowledge",
         metavar="FILE|DIR|URL",
         help="Records of your own, beside those that ship with gradcompat. Repeatable.",
-        default_factory=list,
-        show_default=False,
     ),
 ]
 Keep = Annotated[
     list[str],
-    typer.Option(
-        "--keep",
-        metavar="NAME",
-        help="A package that must not move. Repeatable.",
-        default_factory=list,
-        show_default=False,
-    ),
+    repeatable("--keep", metavar="NAME", help="A package that must not move. Repeatable."),
 ]
 Offline = Annotated[
     bool, typer.Option("--offline", help="Use the snapshot of the index that ships with gradcompat, and no network.")
@@ -97,13 +87,7 @@ IndexUrl = Annotated[
 ]
 ExtraIndexUrl = Annotated[
     list[str],
-    typer.Option(
-        "--extra-index-url",
-        metavar="URL",
-        help="An index beside it. Repeatable.",
-        default_factory=list,
-        show_default=False,
-    ),
+    repeatable("--extra-index-url", metavar="URL", help="An index beside it. Repeatable."),
 ]
 ExcludeNewer = Annotated[
     str | None,

@@ -13,7 +13,7 @@ import typer
 from gradcompat.audit.targets import asked_for
 from gradcompat.cli.audit_options import options_of
 from gradcompat.cli.output import outputs_of, write
-from gradcompat.cli.parameters import AuditParameters
+from gradcompat.cli.parameters import AuditParameters, repeatable
 from gradcompat.database.open import known_records
 from gradcompat.pipeline import report_on
 from gradcompat.renderers.registry import WITH_EDITS
@@ -34,12 +34,8 @@ def command(
     ] = None,
     outputs: Annotated[
         list[str],
-        typer.Option(
-            "--output",
-            metavar="FORMAT=FILE",
-            help="Write the result into a file as well; `-` prints it. Repeatable.",
-            default_factory=list,
-            show_default=False,
+        repeatable(
+            "--output", metavar="FORMAT=FILE", help="Write the result into a file as well; `-` prints it. Repeatable."
         ),
     ],
     show_all: Annotated[

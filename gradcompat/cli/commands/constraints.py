@@ -16,7 +16,7 @@ from gradcompat.audit.planning import Wishes, exit_status, work_on
 from gradcompat.audit.targets import asked_for
 from gradcompat.cli.audit_options import options_of
 from gradcompat.cli.console import package_index, print_unread
-from gradcompat.cli.parameters import AuditParameters, ResolutionParameters
+from gradcompat.cli.parameters import AuditParameters, ResolutionParameters, repeatable
 from gradcompat.database.open import known_records
 from gradcompat.errors import ResolutionError, UsageError
 from gradcompat.knowledge.load import KnowledgeBase
@@ -39,13 +39,7 @@ def command(
     resolution: ResolutionParameters,
     wanted: Annotated[
         list[str],
-        typer.Option(
-            "--for",
-            metavar="NAME,…",
-            help="A known-good set of these packages for a new project.",
-            default_factory=list,
-            show_default=False,
-        ),
+        repeatable("--for", metavar="NAME,…", help="A known-good set of these packages for a new project."),
     ],
     every: Annotated[
         bool, typer.Option("--all", help="The releases that are wrong without any condition, as exclusions.")

@@ -15,7 +15,7 @@ import typer
 
 from gradcompat.audit.options import NO_SUCH_ID
 from gradcompat.audit.targets import asked_for, environment_of
-from gradcompat.cli.parameters import OwnRecords, Python, Targets
+from gradcompat.cli.parameters import OwnRecords, Python, Targets, repeatable
 from gradcompat.config.project_file import OWN, SHARED, ProjectFile, as_seen_from_here, project_file
 from gradcompat.config.schema import options_in
 from gradcompat.config.waiver_tables import day, pattern
@@ -44,13 +44,7 @@ def command(
     ] = None,
     until_change: Annotated[
         list[str],
-        typer.Option(
-            "--until-change",
-            metavar="NAME",
-            help="It ends when this package has another version. Repeatable.",
-            default_factory=list,
-            show_default=False,
-        ),
+        repeatable("--until-change", metavar="NAME", help="It ends when this package has another version. Repeatable."),
     ],
     path: Annotated[
         str | None,

@@ -14,7 +14,7 @@ from packaging.version import Version
 
 from gradcompat.cli.authored_file import authored_file
 from gradcompat.cli.console import package_index
-from gradcompat.cli.parameters import ISSUES, IndexParameters
+from gradcompat.cli.parameters import ISSUES, IndexParameters, repeatable
 from gradcompat.edit.writing import FileEdit, write
 from gradcompat.errors import IndexUnavailable, KnowledgeError, UsageError
 from gradcompat.index.catalog import Lookup
@@ -47,12 +47,10 @@ def command(
     ],
     looked_at: Annotated[
         list[str],
-        typer.Option(
+        repeatable(
             "--looked-at",
             metavar="NAME==VERSION",
             help="Write into the records that this release was looked at today. Repeatable.",
-            default_factory=list,
-            show_default=False,
         ),
     ],
     update: Annotated[

@@ -19,7 +19,7 @@ from typing import Annotated
 import typer
 
 from gradcompat.cli.console import package_index
-from gradcompat.cli.parameters import IndexParameters
+from gradcompat.cli.parameters import IndexParameters, repeatable
 from gradcompat.errors import IndexUnavailable, UsageError
 from gradcompat.index.catalog import Lookup
 from gradcompat.knowledge.load import KnowledgeBase, load
@@ -178,12 +178,8 @@ def command(
     jobs: Annotated[int, typer.Option("--jobs", metavar="N", min=1, max=64, help="How many releases at a time.")] = 2,
     beside: Annotated[
         list[str],
-        typer.Option(
-            "--with",
-            metavar="NAME==VERSION",
-            help="Lay this down beside every release, whatever that asks for.",
-            default_factory=list,
-            show_default=False,
+        repeatable(
+            "--with", metavar="NAME==VERSION", help="Lay this down beside every release, whatever that asks for."
         ),
     ],
     layers: Annotated[
