@@ -58,6 +58,10 @@ class Malformed(SourceError):
     """The content is not what the format allows."""
 
 
+class Unrecognised(Malformed):
+    """The content was understood, and is of another kind than the reader's."""
+
+
 class KnowledgeError(GradcompatError):
     """The knowledge base could not be used."""
 

@@ -59,10 +59,11 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file to read, and how it is shown."""
+    """A file to read, how it is shown, and the files that it stands for as long as it can be read."""
 
     path: Path
     shown: str
+    resolves: tuple[File, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,13 @@ def asked_for(
     sources: list[Source] = []
     skipped: list[Skipped] = []
     found: list[Context] = []
-    named, failed = _named_contexts(context_files, place) if context_files else ([], [])
+    named: list[Context] = []
+    failed: list[tuple[str, SourceError]] = []
+    unread: list[Skipped] = []
+    if context_files:
+        said, failed = _named_contexts(context_files, place)
+        named += said.named
+        unread += said.unread
     if python is not None:
         sources.append(_guarded(python, lambda: _interpreter(python)))
     for target in dict.fromkeys(targets):
@@ -119,12 +126,13 @@ def asked_for(
         if target == "-":
             sources.append(_guarded("-", _standard_input))
         elif path.is_dir():
-            inside, passed, contexts = _folder(path, target)
+            inside, passed, contexts, gaps = _folder(path, target)
             sources += inside
             skipped += passed
             found += contexts
+            unread += gaps
         else:
-            context = _context(path, target) if path.suffix in _CONTEXT_SUFFIXES else None
+            context = _context(path, target) if path.suffix.lower() in _CONTEXT_SUFFIXES else None
             if isinstance(context, Context):
                 named.append(context)
             elif context is not None and by_name(path.name) is None:
@@ -132,26 +140,38 @@ def asked_for(
                 continue
             if not isinstance(context, Context) or _is_environment_too(path):
                 sources.append(File(path, target))
-    if not sources and active_without_target and (named or not targets):
-        sources.append(_guarded("the active environment", _active))
+    if not sources and active_without_target:
+        if named or not targets:
+            sources.append(_guarded("the active environment", _active))
+        else:
+            sources += [Unreadable(target, _without_environment(target)) for target in dict.fromkeys(targets)]
     sources += [Unreadable(shown, error) for shown, error in failed]
-    return Asked(sources, _contexts(named, found), skipped)
+    # A folder that cannot be listed is told once, whatever it was searched for.
+    return Asked(sources, _contexts(named, found, [one for one in unread if one not in skipped]), skipped)
+
+
+def _without_environment(folder: str) -> SourceError:
+    return NotFound(
+        "holds training configs and no environment: nothing was checked",
+        path=folder,
+        hint="name a lockfile, an environment's folder, or an interpreter with `--python`",
+    )
 
 
 # A lockfile alone needs none of the scanners: what they import is imported when a config can be met.
 
 
-def _contexts(named: list[Context], found: list[Context]) -> Contexts | None:
-    if not named and not found:
+def _contexts(named: list[Context], found: list[Context], unread: list[Skipped]) -> Contexts | None:
+    if not named and not found and not unread:
         return None
     from gradcompat.cli.contexts import Contexts
 
-    return Contexts(tuple(named), tuple(found))
+    return Contexts(tuple(named), tuple(found), tuple(dict.fromkeys(unread)))
 
 
 def _named_contexts(
     files: Sequence[str], place: Callable[[str], Path]
-) -> tuple[list[Context], list[tuple[str, SourceError]]]:
+) -> tuple[Contexts, list[tuple[str, SourceError]]]:
     from gradcompat.cli.contexts import named
 
     return named(files, place)
@@ -198,21 +218,27 @@ def _standard_input() -> Environment:
     return read(Document("-", decode(sys.stdin.buffer.read(MAX_BYTES + 1), "-")))
 
 
-def _folder(path: Path, target: str) -> tuple[list[Source], list[Skipped], list[Context]]:
+def _folder(path: Path, target: str) -> tuple[list[Source], list[Skipped], list[Context], list[Skipped]]:
+    """The environments of a folder, what in it is passed over, its training runs, and what of these is unread."""
     from gradcompat.cli.contexts import in_folder
+    from gradcompat.formats.walking import is_installed
     from gradcompat.sources.folder import find
     from gradcompat.sources.installed import is_environment, read_folder
 
-    if is_environment(path):
-        return [_guarded(target, lambda: read_folder(path, target))], [], []
     found = find(path, target)
-    contexts = in_folder(path, target)
-    if not found.files and not contexts:
+    contexts, unread = in_folder(path, target)
+    files: list[Source] = [
+        File(file, shown, tuple(File(*one) for one in found.resolved.get(shown, ()))) for file, shown in found.files
+    ]
+    # An empty pyvenv.cfg makes no environment of a project; where there is nothing else, it is one without packages.
+    if is_environment(path) and (is_installed(path) or not (files or contexts or unread)):
+        files.insert(0, _guarded(target, lambda: read_folder(path, target)))
+    if not files and not contexts:
         error = NotFound(
             "holds nothing that gradcompat reads", path=target, hint="name a lockfile, or an environment's folder"
         )
-        return [Unreadable(target, error)], list(found.skipped), []
-    return [File(file, shown) for file, shown in found.files], list(found.skipped), contexts
+        files = [Unreadable(target, error)]
+    return files, list(found.skipped), contexts, unread
 
 
 Task = tuple[Source, tuple[Context, ...]]
@@ -226,8 +252,22 @@ def tasks_of(asked: Asked) -> list[Task]:
 
 
 def audit_all(asked: Asked, base: KnowledgeBase, options: Options) -> list[Audit]:
-    """Audit everything that was asked for."""
-    return audit_each(tasks_of(asked), base, options)
+    """Audit everything that was asked for.
+
+    What a lockfile should have resolved is audited itself where that cannot be read, and joins ``asked.sources``.
+    """
+    audits = audit_each(tasks_of(asked), base, options)
+    unresolved = [
+        one
+        for source, audited in zip(asked.sources, audits, strict=True)
+        if audited.kind is None and isinstance(source, File)
+        for one in source.resolves
+    ]
+    if not unresolved:
+        return audits
+    first = len(asked.sources)
+    asked.sources.extend(unresolved)
+    return audits + audit_each(tasks_of(asked)[first:], base, options)
 
 
 def audit_each(tasks: Sequence[Task], base: KnowledgeBase, options: Options) -> list[Audit]:

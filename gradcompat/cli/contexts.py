@@ -6,25 +6,34 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from gradcompat.errors import SourceError
-from gradcompat.formats.document import read_document
+from gradcompat.errors import NotFound, SourceError
+from gradcompat.formats import walking
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Skipped
 from gradcompat.scanners.joining import join
-from gradcompat.scanners.reading import find, scan, scan_if_any
+from gradcompat.scanners.reading import find, read_context, scan, scan_found
 
 
 @dataclass(frozen=True, slots=True)
 class Contexts:
-    """What was scanned: files that the user named, and files that were found in folders."""
+    """What was scanned: files that the user named, and files that were found in folders.
+
+    Attributes:
+        named: each belongs to every environment.
+        found: each belongs to the environments near it.
+        unread: files in folders that could be training configs and cannot be read. What they say could be what makes a
+            defect, so each is a gap.
+    """
 
     named: tuple[Context, ...] = ()
     found: tuple[Context, ...] = ()
+    unread: tuple[Skipped, ...] = ()
 
     @property
     def skipped(self) -> list[Skipped]:
-        """What could not be understood in them; it leaves a condition open and hides no package."""
-        return [replace(one, gap=False) for context in (*self.named, *self.found) for one in context.skipped]
+        """What could not be read, and what could not be understood: that leaves a condition open, and is no gap."""
+        inside = (replace(one, gap=False) for context in (*self.named, *self.found) for one in context.skipped)
+        return [*self.unread, *inside]
 
     def of(self, environments: Sequence[str]) -> list[tuple[Context, ...]]:
         """The runs of each environment, in their order.
@@ -46,25 +55,34 @@ class Contexts:
         return [(*named, *joined[tuple(contexts)]) for contexts in owned]
 
 
-def in_folder(path: Path, shown: str) -> list[Context]:
-    """Every training config, launch script and program below a folder."""
-    scanned = (scan_if_any(file, label) for file, label in find(path, shown))
-    return [context for context in scanned if isinstance(context, Context)]
+def in_folder(path: Path, shown: str) -> tuple[list[Context], list[Skipped]]:
+    """Every training config, launch script and program below a folder, and what could be one and cannot be read."""
+    unread: list[Skipped] = []
+
+    def unlisted(error: OSError) -> None:
+        unread.append(walking.unlisted(error, path, shown))
+
+    scanned = [scan_found(file, label) for file, label in find(path, shown, unlisted)]
+    unread += [one for one in scanned if isinstance(one, Skipped)]
+    return [one for one in scanned if isinstance(one, Context)], unread
 
 
-def named(
-    files: Sequence[str], place: Callable[[str], Path] = Path
-) -> tuple[list[Context], list[tuple[str, SourceError]]]:
-    """The contexts of files given with ``--context``, and those that could not be read; ``place`` is where they lie."""
+def named(files: Sequence[str], place: Callable[[str], Path] = Path) -> tuple[Contexts, list[tuple[str, SourceError]]]:
+    """What ``--context`` names: the contexts, and the files that could not be read; ``place`` is where they lie."""
     contexts: list[Context] = []
+    unread: list[Skipped] = []
     failed: list[tuple[str, SourceError]] = []
     for file in dict.fromkeys(files):
         path = place(file)
         if path.is_dir():
-            contexts += in_folder(path, file)
+            inside, gaps = in_folder(path, file)
+            contexts += inside
+            unread += gaps
+            if not inside and not gaps:
+                failed.append((file, NotFound("holds no training config, launch script or program", path=file)))
             continue
         try:
-            contexts.append(scan(read_document(path, file)))
+            contexts.append(scan(read_context(path, file)))
         except SourceError as error:
             failed.append((file, error))
-    return contexts, failed
+    return Contexts(named=tuple(contexts), unread=tuple(unread)), failed

@@ -26,12 +26,12 @@ from gradcompat.cli.project_file import OWN, SHARED, project_file
 from gradcompat.cli.revision import Commit, Repository
 from gradcompat.cli.setting_aside import Judgement, Judging
 from gradcompat.errors import UsageError
+from gradcompat.formats.walking import is_installed
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.environment import Location, SettingValue
 from gradcompat.model.report import Advised, Audit, Remark, Suppression
 from gradcompat.renderers.places import Places
 from gradcompat.renderers.results import fingerprints
-from gradcompat.sources.installed import is_environment
 from gradcompat.sources.registry import by_name
 from gradcompat.vocabulary import parse_setting
 
@@ -73,7 +73,7 @@ def comparison(
     for target in targets:
         if target == "-":
             raise UsageError("`--diff` compares files of a repository, and `-` is standard input", hint=_HINT)
-        if os.path.isdir(target) and is_environment(Path(target)):
+        if os.path.isdir(target) and is_installed(Path(target)):
             raise UsageError("`--diff` cannot compare an installed environment", path=target, hint=_HINT)
         path = _inside(target, repository.top)
         if path is None:

@@ -81,10 +81,17 @@ def work_on(
     """Plan each environment that was asked for."""
     shown = [source.source if isinstance(source, Environment) else source.shown for source in asked.sources]
     runs = asked.contexts.of(shown) if asked.contexts is not None else [()] * len(shown)
-    return tuple(
+    done = [
         _one(source, contexts, base, catalogue, options, wishes)
         for source, contexts in zip(asked.sources, runs, strict=True)
-    )
+    ]
+    beside = [*asked.skipped, *(asked.contexts.unread if asked.contexts is not None else ())]
+    gaps = tuple(one for one in beside if one.gap and one.what not in {work.planned.source for work in done})
+    if gaps and done:
+        # What a folder held beside its environments is told once, with the first of them.
+        planned = done[0].planned
+        done[0] = replace(done[0], planned=replace(planned, skipped=(*planned.skipped, *gaps)))
+    return tuple(done)
 
 
 def exit_status(done: Sequence[Work], *, left: bool) -> int:

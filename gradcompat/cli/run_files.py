@@ -143,11 +143,12 @@ def _environment_of(target: str) -> Environment:
 
 
 def _of_contexts(files: Sequence[str]) -> tuple[list[Setting], list[Skipped], list[ReadFile]]:
-    from gradcompat.cli.contexts import Contexts, named
+    from gradcompat.cli.contexts import named
     from gradcompat.scanners.joining import join
 
-    contexts, failed = named(files)
-    notes = [*Contexts(tuple(contexts)).skipped, *(failure(error) for _, error in failed)]
+    said, failed = named(files)
+    contexts = said.named
+    notes = [*said.skipped, *(failure(error) for _, error in failed)]
     runs = join(contexts, together=True)
     if len(runs) > 1:
         names = ", ".join(dict.fromkeys(run.source for run in runs))

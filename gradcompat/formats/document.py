@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,14 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+
+# What reads a file of that name decodes it as a comment in its first two lines says: Python (PEP 263), and pip with a
+# pattern of its own.
+_PYTHON_CODING = re.compile(rb"\A(?:[ \t\f]*(?:#[^\r\n]*)?(?:\r\n?|\n))??[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]+)")
+_PIP_CODING = re.compile(rb"\A(?:[^\n]*\n)??#[^\n]*?coding[:=][^\S\n]*([-\w.]+)")
+_CODINGS = {".py": _PYTHON_CODING, ".txt": _PIP_CODING, ".in": _PIP_CODING}
+# These take quadratic time, and nobody writes a file in them.
+_SLOW_CODECS = frozenset({"punycode", "idna"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +53,24 @@ def read_document(path: Path, shown: str | None = None) -> Document:
         Malformed: if it is too large, binary or not decodable.
     """
     name = path.as_posix() if shown is None else shown
+    return document_of(read_bytes(path, name), name, path)
+
+
+def document_of(data: bytes, shown: str, path: Path) -> Document:
+    """The document of a file's content.
+
+    Raises:
+        Malformed: as :func:`read_document`.
+    """
+    return Document(shown, decode(data, shown, _CODINGS.get(path.suffix.lower())), path)
+
+
+def read_bytes(path: Path, name: str) -> bytes:
+    """The content of a regular file, of which at most one byte more than :data:`MAX_BYTES` is read.
+
+    Raises:
+        NotFound: as :func:`read_document`.
+    """
     try:
         # Opening a pipe or a terminal would wait for someone to write to it; a regular file does not mind.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
@@ -60,14 +87,18 @@ def read_document(path: Path, shown: str | None = None) -> Document:
         raise NotFound(f"is {kind}, not a file", path=name, hint="to read from a pipe, use `-`")
     with open(descriptor, "rb") as file:
         try:
-            data = file.read(MAX_BYTES + 1)
+            return file.read(MAX_BYTES + 1)
         except OSError as error:
             raise NotFound(f"cannot be read: {error.strerror}", path=name) from None
-    return Document(name, decode(data, name), path)
 
 
-def decode(data: bytes, path: str) -> str:
+def decode(data: bytes, path: str, coding: re.Pattern[bytes] | None = None) -> str:
     """The text of a file: UTF-8, or UTF-16 and UTF-32 where a byte order mark or the bytes say so.
+
+    Args:
+        data: the content.
+        path: how the file is shown.
+        coding: finds the name of another encoding that the file itself states.
 
     Raises:
         Malformed: if it is longer than :data:`MAX_BYTES`, binary, or in another encoding.
@@ -75,6 +106,9 @@ def decode(data: bytes, path: str) -> str:
     if len(data) > MAX_BYTES:
         raise Malformed(f"is larger than {MAX_BYTES // 2**20} MiB, which no lockfile is", path=path)
     encoding = next((encoding for mark, encoding in _BOMS if data.startswith(mark)), None)
+    stated = coding.match(data) if coding is not None and encoding is None else None
+    if stated is not None:
+        return _decode_as(stated[1].decode("ascii", "replace"), data, path)
     if encoding is None:
         encoding = "utf-8"
         if b"\0" in data[:1024]:
@@ -96,8 +130,30 @@ def decode(data: bytes, path: str) -> str:
     return text
 
 
+def _decode_as(encoding: str, data: bytes, path: str) -> str:
+    """The text in the encoding that the file states.
+
+    Raises:
+        Malformed: if there is no such encoding, or the content is not in it.
+    """
+    hint = "save it as UTF-8"
+    try:
+        known = codecs.lookup(encoding).name not in _SLOW_CODECS
+        text = data.decode(encoding) if known else ""
+    except LookupError:
+        known = False
+    except UnicodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1 if isinstance(error, UnicodeDecodeError) else None
+        raise Malformed(f"is not text in `{encoding[:40]}`, as it says", path=path, line=line, hint=hint) from None
+    if not known:
+        raise Malformed(f"is in `{encoding[:40]}`, an encoding that is not read", path=path, line=1, hint=hint)
+    if "\0" in text:
+        raise Malformed("is binary, not text", path=path)
+    return text
+
+
 def read_beside(document: Document, relative: str) -> Document:
-    """Read what a document refers to (``-r other.txt``), relative to its own folder.
+    """Read the requirements that a document refers to (``-r other.txt``), relative to its own folder.
 
     Raises:
         SourceError: if the document has no folder (standard input), or as :func:`read_document`.
@@ -106,4 +162,4 @@ def read_beside(document: Document, relative: str) -> Document:
         raise SourceError(f"refers to `{relative}`, which standard input cannot show", path=document.path)
     target = document.file.parent / relative
     shown = os.path.normpath(os.path.join(os.path.dirname(document.path), relative)).replace(os.sep, "/")
-    return read_document(target, shown)
+    return Document(shown, decode(read_bytes(target, shown), shown, _PIP_CODING), target)

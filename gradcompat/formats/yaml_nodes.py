@@ -24,7 +24,7 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
-from gradcompat.errors import Malformed
+from gradcompat.errors import Malformed, Unrecognised
 
 try:
     from yaml._yaml import CParser as _Parser
@@ -144,10 +144,13 @@ def parse_mapping(text: str, path: str) -> Mapping:
         Malformed: as :func:`parse`, and if there are more documents, or something else is at the top.
     """
     documents = parse(text, path)
-    if len(documents) != 1:
-        raise Malformed(f"holds {len(documents)} YAML documents instead of one", path=path)
+    if len(documents) > 1:
+        line = documents[1].line
+        raise Malformed(f"holds {len(documents)} YAML documents instead of one", path=path, line=line)
+    if not documents:
+        raise Unrecognised("holds 0 YAML documents instead of one", path=path)
     if not isinstance(documents[0], Mapping):
-        raise Malformed("has no `key: value` lines at its top", path=path, line=documents[0].line)
+        raise Unrecognised("has no `key: value` lines at its top", path=path, line=documents[0].line)
     return documents[0]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gradcompat.errors import Malformed
+from gradcompat.errors import Malformed, Unrecognised
 from gradcompat.formats import json_text, yaml_nodes
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
@@ -177,7 +177,7 @@ def _of_node(node: yaml_nodes.Node) -> Any:
 def _of_json(document: Document, wanted: Mapping[str, list[list[str]]]) -> Config:
     values = json_text.parse(document.text, document.path)
     if not isinstance(values, dict):
-        raise Malformed("is no JSON object", path=document.path, line=1)
+        raise Unrecognised("is no JSON object", path=document.path, line=1)
     places = json_text.Places(document.text, document.path)
     entries: list[Entry] = []
     for root in wanted.keys() & values.keys():

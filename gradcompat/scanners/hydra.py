@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
-from gradcompat.errors import Malformed
+from gradcompat.errors import Unrecognised
 from gradcompat.formats import yaml_nodes
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Composed, Context, Override
@@ -91,7 +91,7 @@ def scan(document: Document, overrides: Sequence[Override] = ()) -> Context:
     primary = isinstance(listed, yaml_nodes.Sequence) or isinstance(top.entries.get("hydra"), yaml_nodes.Mapping)
     package = any(line.startswith("# @package") for line in document.text[:1000].split("\n"))
     if not primary and not package and all("_target_" not in one.entries for _, one in _mappings(top)):
-        raise Malformed("has neither `defaults` nor a `_target_`, as Hydra's configs do", path=document.path)
+        raise Unrecognised("has neither `defaults` nor a `_target_`, as Hydra's configs do", path=document.path)
     files = tuple(_files(listed.items)) if isinstance(listed, yaml_nodes.Sequence) else ()
     # What changes the choices of another config is nothing by itself: an experiment.
     part = not primary or (package and isinstance(listed, yaml_nodes.Sequence) and _changes_choices(listed))
@@ -104,7 +104,7 @@ def scan(document: Document, overrides: Sequence[Override] = ()) -> Context:
     config = lightning_cli.literal(config, "Trainer.")
     settings, skipped = stated(config, FEEDS, _SWITCHES)
     if not settings and not any("train" in file for file in files):
-        raise Malformed("says nothing of a training run", path=document.path)
+        raise Unrecognised("says nothing of a training run", path=document.path)
     if part and primary:
         return replace(run_of(config, "hydra", settings, skipped, refers_to=files), run=False)
     if part and (package or "_target_" in top.entries):

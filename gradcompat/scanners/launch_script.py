@@ -13,7 +13,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from gradcompat.errors import Malformed, SourceError
+from gradcompat.errors import Malformed, SourceError, Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.formats.shell import HOLE, Command, Heredoc, Trace, Word, commands
 from gradcompat.model.context import Context, Override
@@ -119,7 +119,7 @@ def scan(document: Document) -> Context:
     _slurm(script)
     _read(script, text, lambda offset: offset)
     if not script.launches:
-        raise Malformed("starts no training that gradcompat knows", path=document.path)
+        raise Unrecognised("starts no training that gradcompat knows", path=document.path)
     places = Places(script.location, script.spelling, script.cut)
     settings: list[Setting] = []
     files: list[str] = []

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from gradcompat.errors import Malformed
+from gradcompat.errors import Malformed, Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting, Skipped
@@ -22,6 +22,7 @@ from gradcompat.scanners.code_names import Names
 from gradcompat.scanners.code_syntax import parse
 from gradcompat.scanners.code_unset import unset
 from gradcompat.scanners.feeding import Feed, Feeds
+from gradcompat.scanners.registry import LIBRARIES
 
 FEEDS: Feeds = {
     **code_calls.feeds(),
@@ -48,17 +49,6 @@ FEEDS: Feeds = {
     "TrainingArguments, SFTConfig, pl.Trainer, Accelerator": Feed("training.framework"),
     "names": Feed("code.symbols"),
 }
-
-# A program that uses none of these trains nothing that any record speaks of.
-_LIBRARIES = frozenset(
-    {
-        *("torch", "transformers", "trl", "peft", "accelerate", "lightning", "pytorch_lightning", "deepspeed"),
-        *("datasets", "bitsandbytes", "unsloth", "torchtune", "diffusers", "tensorflow", "liger_kernel", "verl"),
-        *("transformer_engine", "megatron", "lightning_fabric", "torchdata", "axolotl", "swift", "llamafactory"),
-        *("sentence_transformers", "timm", "apex", "optimum", "jax", "flax", "mmengine", "fairscale", "torchvision"),
-        *("torchao", "colossalai", "composer", "open_clip", "xformers", "flash_attn", "torchaudio"),
-    }
-)
 
 
 def scan(document: Document) -> Context:
@@ -88,8 +78,8 @@ def context(document: Document, kind: str, tree: ast.Module, place: Callable[[as
         Malformed: if it uses no library for training.
     """
     names = Names(tree)
-    if not _LIBRARIES & names.imported.keys():
-        raise Malformed("imports no library for training", path=document.path)
+    if not LIBRARIES & names.imported.keys():
+        raise Unrecognised("imports no library for training", path=document.path)
     folder = None if document.file is None else document.file.parent
     try:
         facts = read(tree, names, place, folder)

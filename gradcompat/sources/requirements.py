@@ -244,45 +244,63 @@ class _Line:
     """A line with those that it continues on, without its comment.
 
     Attributes:
-        parts: for each physical line: where it begins in ``text``, and its number.
-        comment_at: column of the comment, counted from 0.
+        parts: for each line that it was joined from: where it begins in ``text``, its number, and the column there,
+            counted from 0.
+        comment_at: where the comment begins, counted as in ``text``.
     """
 
     text: str
-    parts: tuple[tuple[int, int], ...]
+    parts: tuple[tuple[int, int, int], ...]
     comment: str | None = None
     comment_at: int = 0
 
     def at(self, path: str, offset: int) -> Location:
         """The place of a character of ``text``, or of the comment of a line that has no other text."""
-        begin, number = next(part for part in reversed(self.parts) if part[0] <= offset)
-        if not self.text.strip():
-            return Location(path=path, line=number, column=offset + 1)
-        offset += len(self.text[offset:]) - len(self.text[offset:].lstrip())
-        begin, number = next(part for part in reversed(self.parts) if part[0] <= offset)
-        return Location(path=path, line=number, column=offset - begin + 1)
+        if self.text.strip():
+            offset += len(self.text[offset:]) - len(self.text[offset:].lstrip())
+        begin, number, column = next(part for part in reversed(self.parts) if part[0] <= offset)
+        return Location(path=path, line=number, column=column + offset - begin + 1)
 
 
 def _logical_lines(text: str) -> Iterator[_Line]:
-    """The lines of a file as pip joins them: a comment line ends a continuation."""
+    """The lines of a file as pip joins them: only a comment on a line of its own ends a continuation."""
     pieces: list[str] = []
-    parts: list[tuple[int, int]] = []
+    parts: list[tuple[int, int, int]] = []
     length = 0
-    for number, line in enumerate(physical_lines(text), start=1):
-        at = _comment_at(line)
-        kept = line if at is None else line[:at]
-        continues = at is None and line.endswith("\\")
+    for number, column, line in _pip_lines(text):
+        only_comment = line.lstrip().startswith("#")
+        continues = line.endswith("\\") and not only_comment
+        kept, shift = line, 0
         if continues:
-            kept = kept[:-1]
+            kept, shift = line.strip("\\"), len(line) - len(line.lstrip("\\"))
+        elif only_comment and pieces:
+            kept, shift = f" {line}", -1
         pieces.append(kept)
-        parts.append((length, number))
+        parts.append((length, number, column + shift))
         length += len(kept)
         if not continues:
-            comment = None if at is None else line[at:].strip()
-            yield _Line("".join(pieces), tuple(parts), comment, at or 0)
+            yield _cut("".join(pieces), parts)
             pieces, parts, length = [], [], 0
     if pieces:
-        yield _Line("".join(pieces), tuple(parts))
+        yield _cut("".join(pieces), parts)
+
+
+def _cut(text: str, parts: list[tuple[int, int, int]]) -> _Line:
+    at = _comment_at(text)
+    return _Line(text, tuple(parts)) if at is None else _Line(text[:at], tuple(parts), text[at:].strip(), at)
+
+
+def _pip_lines(text: str) -> Iterator[tuple[int, int, str]]:
+    """The lines of a file as pip splits them, with the number and the column that an editor shows.
+
+    pip takes the separators of :meth:`str.splitlines`: a form feed and U+2028 end a line, too, and hide nothing.
+    """
+    for number, line in enumerate(physical_lines(text), start=1):
+        column = 0
+        for part in line.splitlines(keepends=True) or [""]:
+            (kept,) = part.splitlines() or [""]
+            yield number, column, kept
+            column += len(part)
 
 
 def _comment_at(line: str) -> int | None:

@@ -56,11 +56,11 @@ def test_each_setting_of_a_config_that_is_composed(tmp_path: Path) -> None:
     shutil.copytree(FIXTURES.parent / "hydra" / "project", project)
 
     def run() -> dict[str, Setting]:
-        first = join(in_folder(project, "."))[0]
+        first = join(in_folder(project, ".")[0])[0]
         return {one.key: one for one in first.settings}
 
     before = run()
-    wanted = [one for one in literal(join(in_folder(project, "."))[0]) if one.key != "code.symbols"]
+    wanted = [one for one in literal(join(in_folder(project, ".")[0])[0]) if one.key != "code.symbols"]
     assert {one.location.path for one in wanted} == {
         *("configs/experiment/llava.yaml", "configs/model/llava.yaml", "configs/trainer/default.yaml", "run.sh"),
     }

@@ -170,7 +170,7 @@ def test_empty_text_has_no_documents() -> None:
     ("text", "message"),
     [
         ("", "`a.yml`: holds 0 YAML documents instead of one"),
-        ("a: 1\n---\nb: 2\n", "`a.yml`: holds 2 YAML documents instead of one"),
+        ("a: 1\n---\nb: 2\n", "`a.yml:3`: holds 2 YAML documents instead of one"),
         ("- a\n", "`a.yml:1`: has no `key: value` lines at its top"),
     ],
 )
