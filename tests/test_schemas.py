@@ -78,6 +78,7 @@ RUNS = (
     "inspect inspect.json",
     "inspect requirements.txt",
     "inspect newer.txt train.yaml --set host.cuda=12.4",
+    "inspect project missing.lock",
     "plan requirements.txt --context train.yaml --offline",
     "plan newer.txt old.txt --offline",
     "plan old.txt --context train.yaml --offline --keep transformers",

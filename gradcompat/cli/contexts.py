@@ -35,6 +35,11 @@ class Contexts:
         inside = (replace(one, gap=False) for context in (*self.named, *self.found) for one in context.skipped)
         return [*self.unread, *inside]
 
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Every file that was read, as it is shown."""
+        return tuple(dict.fromkeys(context.source for context in (*self.named, *self.found)))
+
     def of(self, environments: Sequence[str]) -> list[tuple[Context, ...]]:
         """The runs of each environment, in their order.
 

@@ -55,4 +55,5 @@ def report_on(
         fail_on=options.fail_on,
         strict=options.strict,
         remarks=remarks,
+        contexts=asked.contexts.sources if asked.contexts is not None else (),
     )

@@ -29,6 +29,7 @@ def render(report: Report, out: TextIO) -> None:
             "sources": [asdict(source) for source in report.sources],
         },
         "environments": [_environment(audit) for audit in report.audits],
+        "contexts": list(report.contexts),
         "findings": [_finding(result.advised, result.fingerprint) for result in found],
         "remarks": [
             {
