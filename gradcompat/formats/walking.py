@@ -96,8 +96,11 @@ def is_prefix(parent: str, folders: Sequence[str], names: Sequence[str]) -> bool
 
 
 def _has_home(prefix: str) -> bool:
+    path = os.path.join(prefix, "pyvenv.cfg")
+    if not os.path.isfile(path):  # opening a pipe would wait
+        return False
     try:
-        with open(os.path.join(prefix, "pyvenv.cfg"), "rb") as file:
+        with open(path, "rb") as file:
             return _HOME.search(file.read(_MAX_CONFIG)) is not None
     except OSError:
         return False

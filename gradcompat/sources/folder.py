@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from gradcompat.errors import NotFound
 from gradcompat.formats import walking
-from gradcompat.formats.document import MAX_BYTES
+from gradcompat.formats.document import read_bytes
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.sources.registry import Reader, by_name
 
@@ -65,7 +66,6 @@ def worth_reading(path: Path, reader: Reader) -> bool:
     if reader.kind != "script":
         return True
     try:
-        with path.open("rb") as file:
-            return _SCRIPT_MARK in file.read(MAX_BYTES)
-    except OSError:
+        return _SCRIPT_MARK in read_bytes(path, path.name)
+    except NotFound:
         return False

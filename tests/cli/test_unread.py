@@ -82,8 +82,10 @@ def test_a_file_without_permission(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="has no named pipes")
 def test_a_pipe_is_no_file(run: Run, tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "train.yaml")
-    assert the_gap(run, tmp_path) == ("train.yaml", "is a pipe, a socket or a device, not a file", None)
+    for name in ("train.yaml", "train.py"):
+        os.mkfifo(tmp_path / name)
+        assert the_gap(run, tmp_path) == (name, "is a pipe, a socket or a device, not a file", None)
+        (tmp_path / name).unlink()
 
 
 def test_a_link_that_leads_nowhere(run: Run, tmp_path: Path) -> None:
