@@ -37,7 +37,7 @@ LAYERS = (
     ("phrases", "forks", "formats", "vocabulary", "recipes", "defaults"),
     ("model",),
     ("versions",),
-    ("truth", "errors", "names", "user_folders", "__init__"),
+    ("truth", "errors", "names", "user_folders", "worker_process", "programs", "__init__"),
 )
 RANK = {part: rank for rank, parts in enumerate(LAYERS) for part in parts}
 

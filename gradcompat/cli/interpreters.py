@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from pathlib import Path
 
 from gradcompat.errors import ProbeUnavailable
+from gradcompat.programs import find_program
 
 
 def interpreter_of(named: str | None) -> Path:
@@ -30,9 +30,10 @@ def interpreter_of(named: str | None) -> Path:
         if inside is None:
             raise ProbeUnavailable("is a folder without an interpreter", path=named, hint="name a Python")
         return inside
-    if path.exists():
-        return path.absolute()
-    command = shutil.which(named)
+    if os.path.dirname(named):
+        command = os.path.abspath(named) if os.path.exists(named) else None
+    else:
+        command = find_program(named)  # a file of that name in the current folder is not meant
     if command is None:
         raise ProbeUnavailable("there is no such interpreter", path=named, hint="name a Python with torch")
     return Path(command)

@@ -28,7 +28,7 @@ from gradcompat.phrases import counted
 from gradcompat.probes.bisection import to_measure
 from gradcompat.probes.layers import Base, Laying, Origin, describe
 from gradcompat.probes.matrix import Task, asked_cell, digest, measure, measured, tasks
-from gradcompat.probes.pool import interrupt, pool, work
+from gradcompat.probes.pool import Pool, work
 from gradcompat.recipes.judging import judge, wrong_values
 from gradcompat.recipes.table import BY_NAME, recipe_of
 from gradcompat.renderers.terminal import safe
@@ -317,11 +317,11 @@ def _default_cache() -> Path:
 def _executor(jobs: int, scheduler: str | None) -> Iterator[Executor]:
     """Local processes, or a cluster; what is at work when something stops us is stopped."""
     if scheduler is None:
-        with pool(jobs) as processes:
+        with Pool(jobs) as processes:
             try:
                 yield processes
             except BaseException:
-                interrupt()
+                processes.interrupt()
                 raise
         return
     try:

@@ -21,7 +21,9 @@ from pathlib import Path
 
 from gradcompat.errors import ProbeUnavailable
 from gradcompat.model.release import Catalogue, Release
+from gradcompat.programs import find_program
 
+_NEUTRAL = Path(__file__).parent  # a working folder that is not that of a project
 _BUILD_SECONDS = 600
 _TOO_LONG = 2 * _BUILD_SECONDS  # nobody is building it any more
 # What uv and pip say where an index answered, and has no such release for this interpreter. pip says the same where the
@@ -120,7 +122,7 @@ def describe(interpreter: Path) -> Base:
     """
     try:
         done = subprocess.run(  # noqa: S603  # the interpreter that the user named
-            [str(interpreter), "-I", "-c", _DESCRIBE], capture_output=True, timeout=60, check=True
+            [str(interpreter), "-I", "-c", _DESCRIBE], capture_output=True, cwd=_NEUTRAL, timeout=60, check=True
         )
         said = json.loads(done.stdout)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
@@ -226,8 +228,9 @@ def _sweep(folder: Path) -> None:
 
 def _install(base: Base, laid: Laid, folder: Path, origin: Origin) -> None:
     requirement = f"{laid.name}=={laid.version}"
-    uv = shutil.which("uv")
-    installer = [uv, "pip"] if uv is not None else [str(base.interpreter), "-m", "pip"]
+    uv = find_program("uv")
+    # uv runs nothing of the current folder, and its uv.toml there counts; pip would be imported from there.
+    installer = [uv, "pip"] if uv is not None else [str(base.interpreter), "-I", "-m", "pip"]
     choice = ["--python", str(base.interpreter)] if uv is not None else ["--no-compile", "--disable-pip-version-check"]
     command = [*installer, "install", *choice, "--quiet", "--no-deps", "--target", str(folder), requirement]
     # A build would not give what users have, except where they have to build too; and then it may need torch.
@@ -241,6 +244,7 @@ def _install(base: Base, laid: Laid, folder: Path, origin: Origin) -> None:
             command,
             stdin=subprocess.DEVNULL,
             capture_output=True,
+            cwd=None if uv is not None else folder,
             timeout=_BUILD_SECONDS,
             check=False,
         )

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gradcompat.errors import NotFound, SourceError
+from gradcompat.programs import find_program
 
 TIME_LIMIT = 10.0  # seconds; a cold start from a network file system takes two
 
@@ -126,7 +126,7 @@ def _program(executable: str, environ: Mapping[str, str], cwd: Path) -> str:
         NotFound: if there is no such file.
         SourceError: if it is not a program that is called like Python, or a script.
     """
-    found = executable if os.path.dirname(executable) else shutil.which(executable, path=environ.get("PATH"))
+    found = executable if os.path.dirname(executable) else find_program(executable, environ.get("PATH"))
     if found is None:
         raise NotFound("there is no such program on the PATH", path=executable)
     path = os.path.abspath(os.path.join(cwd, found))
