@@ -4,8 +4,13 @@ import os
 import sys
 
 # `-m` puts the current folder first on the path, and that is the folder of a project whose code must not run.
-if sys.path[:1] in ([""], [os.getcwd()]) and not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
-    del sys.path[0]
+if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
+    try:
+        here = os.getcwd()
+    except OSError:
+        here = ""
+    if sys.path[:1] in ([""], [here]):
+        del sys.path[0]
 
 from gradcompat.cli.app import main  # as soon as it cannot come from there
 

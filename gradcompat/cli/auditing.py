@@ -118,7 +118,7 @@ def asked_for(
         path = place(target)
         if target == "-":
             sources.append(_guarded("-", _standard_input))
-        elif path.is_dir():
+        elif os.path.isdir(path):
             inside, passed, contexts = _folder(path, target)
             sources += inside
             skipped += passed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -60,7 +61,7 @@ def named(
     failed: list[tuple[str, SourceError]] = []
     for file in dict.fromkeys(files):
         path = place(file)
-        if path.is_dir():
+        if os.path.isdir(path):
             contexts += in_folder(path, file)
             continue
         try:

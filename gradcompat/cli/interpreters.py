@@ -25,7 +25,7 @@ def interpreter_of(named: str | None) -> Path:
         found = next((one for prefix in prefixes if prefix and (one := _in_prefix(Path(prefix)))), None)
         return found or Path(sys.executable)
     path = Path(named)
-    if path.is_dir():
+    if os.path.isdir(path):
         inside = _in_prefix(path)
         if inside is None:
             raise ProbeUnavailable("is a folder without an interpreter", path=named, hint="name a Python")
@@ -41,4 +41,4 @@ def interpreter_of(named: str | None) -> Path:
 
 def _in_prefix(prefix: Path) -> Path | None:
     candidates = (prefix / "bin" / "python", prefix / "Scripts" / "python.exe", prefix / "python.exe")
-    return next((one.absolute() for one in candidates if one.exists()), None)
+    return next((one.absolute() for one in candidates if os.path.exists(one)), None)

@@ -187,7 +187,7 @@ def run(
     # Probes run in folders of their own.
     cache = Path(layers).absolute() if layers is not None else _default_cache()
     kept = Path(folder)
-    rows = list(read_rows(kept)) if kept.is_dir() else []
+    rows = list(read_rows(kept)) if os.path.isdir(kept) else []
     if again:
         rows = [row for row in rows if row.measurement.state == "measured"]
     base = describe(interpreter_of(python))
@@ -231,7 +231,7 @@ def run(
     except KeyboardInterrupt:
         _say(f"stopped: what was measured is kept in {folder}; the same command goes on from there")
         status = 3
-    if kept.is_dir():
+    if os.path.isdir(kept):
         tidy(kept)
     return status
 

@@ -202,7 +202,7 @@ def _netrc(environ: Mapping[str, str], notes: list[str]) -> dict[str, Credential
     beside = [Path(home) / ".netrc", Path(home) / "_netrc"] if home else []
     for path in [Path(named)] if named else beside:
         try:
-            if not path.exists():
+            if not os.path.exists(path):
                 continue
             read = netrc.netrc(str(path))
         except netrc.NetrcParseError as error:

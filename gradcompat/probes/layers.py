@@ -8,6 +8,7 @@ is removed when the next layer is.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -147,7 +148,7 @@ def layer(base: Base, laid: Laid, cache: Path, origin: Origin = CONFIGURED) -> P
     name, version = laid.name, laid.version
     short = "".join(base.python.split(".")[:2])
     place = cache / f"{base.implementation}{short}" / f"{name}-{version}"
-    if place.is_dir():
+    if os.path.isdir(place):
         return place
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -162,7 +163,7 @@ def layer(base: Base, laid: Laid, cache: Path, origin: Origin = CONFIGURED) -> P
             building.rename(place)
     finally:
         shutil.rmtree(building, ignore_errors=True)
-    if not place.is_dir():
+    if not os.path.isdir(place):
         raise LayerFailed(f"{name} {version} could not be put in its place", path=str(place))
     return place
 

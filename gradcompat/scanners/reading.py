@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -60,9 +62,17 @@ def find(folder: Path, shown: str) -> list[tuple[Path, str]]:
     for here, names in walking.files(folder, lambda _: None):
         for name in names:
             path = here / name
-            if name.lower().endswith(endings) and path.is_file() and path.stat().st_size <= largest(name):
+            if name.lower().endswith(endings) and _is_scanned(path, name):
                 found.append((path, walking.label(path, folder, shown)))
     return found
+
+
+def _is_scanned(path: Path, name: str) -> bool:
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_size <= largest(name)
 
 
 def largest(name: str) -> int:

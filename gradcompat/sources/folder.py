@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gradcompat.formats import walking
 from gradcompat.model.environment import Location, Skipped
+from gradcompat.regular_files import read_regular
 from gradcompat.sources.registry import Reader, by_name
 
 # What these ask for is what a lockfile beside them resolves: it is the lockfile that will be installed.
@@ -50,7 +51,6 @@ def worth_reading(path: Path, reader: Reader) -> bool:
     if reader.kind != "script":
         return True
     try:
-        with path.open("rb") as file:
-            return _SCRIPT_MARK in file.read(_SCRIPT_HEAD)
+        return _SCRIPT_MARK in read_regular(path, _SCRIPT_HEAD)
     except OSError:
         return False

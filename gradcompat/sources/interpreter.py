@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from gradcompat.errors import NotFound, SourceError
 from gradcompat.programs import find_program
+from gradcompat.regular_files import read_regular
 
 TIME_LIMIT = 10.0  # seconds; a cold start from a network file system takes two
 
@@ -180,12 +181,12 @@ def _behind_pyenv(root: Path, program: str, environ: Mapping[str, str], cwd: Pat
         if versions:
             break
         with suppress(OSError, UnicodeDecodeError):
-            lines = file.read_text(encoding="utf-8").splitlines()
+            lines = read_regular(file).decode("utf-8").splitlines()
             versions = [word for line in lines for word in line.partition("#")[0].split()]
     for version in versions:
         if version == "system" or "/" in version or version.startswith("."):
             continue
         candidate = root / "versions" / version / "bin" / program
-        if candidate.is_file():
+        if os.path.isfile(candidate):
             return os.fspath(candidate)
     return None
