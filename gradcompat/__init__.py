@@ -7,17 +7,16 @@
         print(one.finding.issue.id, one.finding.status, one.advice)
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
+# Nothing is imported here, not even from the standard library: under `python -m gradcompat` the current folder is still
+# the first place where a module is looked for, and `./typing.py` of an audited project would run.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gradcompat.api import check as check
 
 __version__ = "0.1.0"
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     # Whoever only wants the version, as every command does, loads nothing else.
     if name == "check":
         from gradcompat.api import check

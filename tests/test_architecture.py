@@ -37,7 +37,7 @@ LAYERS = (
     ("phrases", "forks", "formats", "vocabulary", "recipes", "defaults"),
     ("model",),
     ("versions",),
-    ("truth", "errors", "names", "user_folders", "__init__"),
+    ("truth", "errors", "names", "user_folders", "worker_process", "programs", "regular_files", "__init__"),
 )
 RANK = {part: rank for rank, parts in enumerate(LAYERS) for part in parts}
 
@@ -169,6 +169,29 @@ def test_the_kernel_is_pure() -> None:
     kernel = {"matcher", "advice", "phrases", "forks", "versions", "truth", "names", "model", "vocabulary", "recipes"}
     wrong = [str(one) for one in IMPORTS if one.part in kernel and one.target.split(".")[0] in effects]
     assert wrong == []
+
+
+# What a module reads with `pathlib` is its own or the user's alone, and no file of a project.
+READING = {"is_file", "is_dir", "exists", "read_bytes", "read_text"}
+OWN_FILES = {
+    "cli.sign", "index.public", "knowledge.load", "knowledge.matrix", "knowledge.measured", "knowledge.signing",
+    "probes.layers", "probes.matrix", "probes.runner",
+}  # fmt: skip
+
+
+def test_files_of_a_project_are_asked_after_where_no_name_is_an_error() -> None:
+    """`pathlib` raises for names that are too long and folders that may not be entered, and waits for pipes."""
+    found = set()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        module = path.relative_to(PACKAGE).with_suffix("").as_posix().replace("/", ".")
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))) if not path.is_relative_to(INSIDE) else ():
+            match node:
+                case ast.Call(func=ast.Attribute(attr="exists", value=ast.Attribute(attr="path"))):
+                    pass  # os.path's
+                case ast.Call(func=ast.Attribute(attr=name)) if name in READING:
+                    found.add((module, name))
+    assert {module for module, _ in found} - OWN_FILES == set()
+    assert {asked for _, asked in found} <= {"read_bytes", "read_text"}
 
 
 LOCK = """\

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import io
 import signal
 import sys
 from typing import Annotated
@@ -11,8 +10,9 @@ from typing import Annotated
 import typer
 
 from gradcompat import __version__
+from gradcompat.cli.ending import guarded
 from gradcompat.cli.help import App
-from gradcompat.errors import GradcompatError, UsageError
+from gradcompat.errors import UsageError
 
 app = App(
     help="""Finds known training defects in an environment or a lockfile: which versions, under which settings, make
@@ -25,6 +25,8 @@ app = App(
       1  findings
       2  wrong usage, or nothing could be read
       3  something could not be checked, which is never called clean
+      70  an error in gradcompat itself
+      74  what it prints could not be written
 
     Files:
       gradcompat.toml  the nearest one keeps a project's options
@@ -37,6 +39,7 @@ app = App(
       GRADCOMPAT_DATA            where fetched knowledge is kept
       PIP_*, UV_*                the package index that pip and uv use is used
       COLUMNS                    how wide text is printed
+      GRADCOMPAT_TRACEBACK       if set, an error in gradcompat itself is printed with its traceback
 
     Examples:
       gradcompat check
@@ -1268,20 +1271,4 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show "…" is no reason to stop
-    try:
-        app()
-    except GradcompatError as error:
-        print_error(error)
-        raise SystemExit(2) from None
-
-
-def print_error(error: GradcompatError) -> None:
-    """``error: `file:line`: what is wrong`` and, below it, what to do."""
-    from gradcompat.renderers.terminal import safe
-
-    sys.stderr.write(f"error: {safe(str(error))}\n")
-    if error.hint is not None:
-        sys.stderr.write(f"\nhint: {safe(error.hint)}\n")
+    raise SystemExit(guarded(lambda: app(standalone_mode=False)))

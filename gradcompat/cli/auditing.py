@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 _STATUSES = ("affected", "conditional", "not_affected")
 _OWN_PROJECT = frozenset({"editable", "virtual", "directory", "path"})
-# Below this many files a second process costs more to start than it saves.
-_FILES_FOR_PROCESSES = 16
+# With fewer files a process costs more to start than it saves.
+_FILES_FOR_A_PROCESS = 16
 _TOO_LARGE = "check it alone, on a machine with more memory"
 _CONTEXT_SUFFIXES = frozenset({".yaml", ".yml", ".json", ".sh", ".bash", ".slurm", ".sbatch", ".sb", ".py", ".ipynb"})
 
@@ -125,7 +125,7 @@ def asked_for(
         path = place(target)
         if target == "-":
             sources.append(_guarded("-", _standard_input))
-        elif path.is_dir():
+        elif os.path.isdir(path):
             inside, passed, contexts, gaps = _folder(path, target)
             sources += inside
             skipped += passed
@@ -273,13 +273,22 @@ def audit_all(asked: Asked, base: KnowledgeBase, options: Options) -> list[Audit
 def audit_each(tasks: Sequence[Task], base: KnowledgeBase, options: Options) -> list[Audit]:
     """Audit every source with its training runs, in their order; many files go to all processors."""
     files = sum(isinstance(source, File) for source, _ in tasks)
-    processors = _processors()
-    if files < _FILES_FOR_PROCESSES or processors == 1:
+    processors = min(_processors(), files // _FILES_FOR_A_PROCESS)
+    if processors < 2:
         return [audit(source, contexts, base, options) for source, contexts in tasks]
     from gradcompat.cli.processes import in_processes
 
     arguments = (None if base.plain else base, options)
-    return in_processes(_audit_here, tasks, _lost, processors=processors, prepare=_prepare, arguments=arguments)
+    try:
+        # The processes work in another folder.
+        placed = [(_placed(source), contexts) for source, contexts in tasks]
+        return in_processes(_audit_here, placed, _lost, processors=processors, prepare=_prepare, arguments=arguments)
+    except OSError:  # the system has no process left for us
+        return [audit(source, contexts, base, options) for source, contexts in tasks]
+
+
+def _placed(source: Source) -> Source:
+    return replace(source, path=source.path.absolute()) if isinstance(source, File) else source
 
 
 def _processors() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -79,7 +80,7 @@ def named(files: Sequence[str], place: Callable[[str], Path] = Path) -> tuple[Co
     failed: list[tuple[str, SourceError]] = []
     for file in dict.fromkeys(files):
         path = place(file)
-        if path.is_dir():
+        if os.path.isdir(path):
             inside, gaps = in_folder(path, file)
             contexts += inside
             unread += gaps

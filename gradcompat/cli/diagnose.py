@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import BinaryIO
 
-from gradcompat.cli.app import print_error
 from gradcompat.cli.auditing import with_facts
+from gradcompat.cli.ending import print_error
 from gradcompat.cli.knowing import known_records
 from gradcompat.cli.run_files import by_kind, failure, joined, known_of
 from gradcompat.diagnosis import exports, tensorboard

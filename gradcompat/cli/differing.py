@@ -30,6 +30,7 @@ from gradcompat.formats.walking import is_installed
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.environment import Location, SettingValue
 from gradcompat.model.report import Advised, Audit, Remark, Suppression
+from gradcompat.regular_files import read_regular
 from gradcompat.renderers.places import Places
 from gradcompat.renderers.results import fingerprints
 from gradcompat.sources.registry import by_name
@@ -95,7 +96,7 @@ def _inside(target: str, top: Path) -> str | None:
     """The path from the top of the repository, ``""`` for the top itself; None for what lies elsewhere."""
     path = Path(target)
     # A link is a file of its own; the folders on the way to it are not.
-    real = os.path.realpath(path) if path.is_dir() else os.path.join(os.path.realpath(path.parent), path.name)
+    real = os.path.realpath(path) if os.path.isdir(path) else os.path.join(os.path.realpath(path.parent), path.name)
     root = os.path.realpath(top)
     if not Path(real).is_relative_to(root):
         return None
@@ -176,7 +177,7 @@ def _unchanged(then: Task, now: Task) -> bool:
     try:
         if before.path.stat().st_size != source.path.stat().st_size:
             return False
-        return before.path.read_bytes() == source.path.read_bytes()
+        return read_regular(before.path) == read_regular(source.path)
     except OSError:
         return False
 

@@ -121,7 +121,7 @@ def _entries(
             continue
         inner = Repository(repository.top / entry.path, inner=True)
         try:
-            if not (inner.top / ".git").exists():
+            if not os.path.exists(inner.top / ".git"):
                 raise UsageError("it is not checked out")
             yield from _entries(inner, entry.id, f"{path}/", wanted, unread)
         except UsageError:

@@ -28,6 +28,7 @@ from gradcompat.formats.document import read_document
 from gradcompat.model.environment import Setting
 from gradcompat.model.plan import Change, Plan, SettingChange
 from gradcompat.model.release import Catalogue
+from gradcompat.regular_files import read_regular
 from gradcompat.renderers.plan_text import change_text, setting_text
 from gradcompat.renderers.terminal import safe
 from gradcompat.scanners.reading import scan
@@ -59,7 +60,7 @@ class _Writing:
         known = self.files.get(path)
         if known is None:
             try:
-                before = path.read_bytes()
+                before = read_regular(path)
             except OSError as error:
                 raise EditError(f"cannot be read: {error.strerror}", path=shown) from None
             self.files[path] = edited(path, shown, before, change)
@@ -203,7 +204,7 @@ def _hashed(work: Work) -> bool:
     if work.environment is None or work.environment.kind != "requirements" or not isinstance(work.source, File):
         return False
     try:
-        return b"--hash=" in work.source.path.read_bytes()
+        return b"--hash=" in read_regular(work.source.path)
     except OSError:
         return False
 

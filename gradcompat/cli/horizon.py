@@ -24,6 +24,7 @@ from gradcompat.knowledge.schema import Horizon
 from gradcompat.model.release import Catalogue, Release
 from gradcompat.names import normalise
 from gradcompat.phrases import counted
+from gradcompat.regular_files import read_regular
 from gradcompat.renderers.terminal import safe
 from gradcompat.versions import parse_version
 
@@ -148,7 +149,7 @@ def _write(path: str, changes: Mapping[str, Horizon]) -> None:
     if not changes:
         return
     try:
-        before = Path(path).read_bytes()
+        before = read_regular(path)
         text = before.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise KnowledgeError(f"cannot be read: {error}", path=path) from None

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TextIO
 
-from gradcompat.cli.app import print_error
 from gradcompat.cli.auditing import File, Unreadable, asked_for, with_facts
+from gradcompat.cli.ending import print_error
 from gradcompat.cli.run_files import failure
 from gradcompat.errors import SourceError, UsageError
 from gradcompat.formats.document import read_document

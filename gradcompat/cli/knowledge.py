@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from datetime import date
@@ -255,6 +256,6 @@ def _probes(rows: Sequence[Row], probe: str | None) -> list[IssueProbe]:
 def _rows(folder: str | None) -> tuple[Row, ...]:
     if folder is None:
         return matrix.load_rows()
-    if not Path(folder).is_dir():
+    if not os.path.isdir(Path(folder)):
         raise UsageError("is no folder of measurements", path=folder)
     return read_rows(Path(folder))

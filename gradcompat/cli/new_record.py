@@ -24,6 +24,7 @@ from gradcompat.knowledge.record_yaml import appended, ids_in
 from gradcompat.knowledge.records import read
 from gradcompat.knowledge.schema import Category
 from gradcompat.phrases import counted
+from gradcompat.regular_files import read_regular
 from gradcompat.renderers.terminal import safe, width, wrapped
 from gradcompat.versions import BELOW, VersionSet
 
@@ -89,7 +90,7 @@ def run(path: str, given: Given) -> int:
 
 def _read(path: str) -> bytes:
     try:
-        data = Path(path).read_bytes()
+        data = read_regular(path)
         data.decode("utf-8")
     except OSError as error:
         raise KnowledgeError(f"cannot be read: {error.strerror}", path=path) from None

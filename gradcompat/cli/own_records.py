@@ -17,6 +17,7 @@ from gradcompat.cli.knowing import say
 from gradcompat.errors import IndexUnavailable, KnowledgeError, UsageError
 from gradcompat.index.cache import Cache
 from gradcompat.knowledge.load import KnowledgeBase, joined, knowledge_from
+from gradcompat.regular_files import read_regular
 from gradcompat.user_folders import cache_folder
 
 MAX_FILE = 8 * 2**20
@@ -105,7 +106,7 @@ def files_of(place: str) -> Iterator[OwnFile]:
     if not place:
         raise UsageError("`--knowledge` names nothing", hint="name a file, a folder or an https address")
     path = Path(place)
-    if not path.is_dir():
+    if not os.path.isdir(path):
         yield OwnFile(place, _content(path, place), path)
         return
     try:
@@ -121,11 +122,9 @@ def files_of(place: str) -> Iterator[OwnFile]:
 
 def _content(path: Path, shown: str) -> bytes:
     try:
-        with path.open("rb") as file:
-            content = file.read(MAX_FILE + 1)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise UsageError(f"cannot be read: {reason}", path=shown) from None
+        content = read_regular(path, MAX_FILE + 1)
+    except OSError as error:
+        raise UsageError(f"cannot be read: {error.strerror}", path=shown) from None
     if len(content) > MAX_FILE:
         raise UsageError(f"is larger than {MAX_FILE // 2**20} MiB", path=shown)
     return content
@@ -142,7 +141,7 @@ def _compiled(file: OwnFile, base: KnowledgeBase) -> dict[str, Any]:
         whole.update(b"%d " % len(part) + part)
     try:
         for one in beside:
-            whole.update(one.read_bytes())
+            whole.update(read_regular(one))
     except OSError as error:
         raise UsageError(f"cannot be read: {error.strerror}", path=str(one)) from None
     cache = Cache(cache_folder(os.environ, sys.platform))

@@ -29,6 +29,7 @@ from gradcompat.model.release import Catalogue
 from gradcompat.names import normalise
 from gradcompat.planner.plan import plan
 from gradcompat.planner.request import Request
+from gradcompat.regular_files import read_regular
 from gradcompat.renderers.terminal import safe, skipped_text
 from gradcompat.sources.requires_dist import requires_dist
 
@@ -201,7 +202,7 @@ def head_of(path: Path, kind: str) -> str:
     if kind not in ("requirements", "pylock.toml"):
         return ""
     try:
-        return path.read_text("utf-8", errors="replace")
+        return read_regular(path).decode("utf-8", "replace").replace("\r\n", "\n")
     except OSError:
         return ""  # it has been read before; who edits it will say what became of it
 

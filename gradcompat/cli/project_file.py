@@ -13,6 +13,7 @@ from typing import Any
 
 from gradcompat.errors import SourceError, UsageError
 from gradcompat.model.environment import Location
+from gradcompat.regular_files import read_regular
 
 OWN = "gradcompat.toml"
 SHARED = "pyproject.toml"
@@ -107,7 +108,7 @@ def _shared(path: Path) -> ProjectFile | None:
     shown = as_seen_from_here(path)
     try:
         # Most projects do not speak of us, and then their file need not be parsed.
-        if _WORD not in path.read_bytes():
+        if _WORD not in read_regular(path):
             return None
     except OSError as error:
         raise UsageError(f"cannot be read: {error.strerror}", path=shown) from None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import IO, Literal
 
 from gradcompat.errors import UsageError
+from gradcompat.programs import find_program
 
 _SAFE = (
     *("--no-pager", "--no-optional-locks", "--literal-pathspecs"),
@@ -189,7 +189,7 @@ class Repository:
         )
 
     def _command(self, *arguments: str) -> list[str]:
-        git = shutil.which("git")
+        git = find_program("git")
         if git is None:
             raise UsageError("`--diff` needs git, and there is none on the PATH")
         return [git, *_SAFE, "-C", str(self.top), *arguments]

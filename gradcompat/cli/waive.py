@@ -25,6 +25,7 @@ from gradcompat.model.environment import Environment
 from gradcompat.model.issue import Issue
 from gradcompat.names import normalise
 from gradcompat.phrases import joined
+from gradcompat.regular_files import read_regular
 from gradcompat.renderers.terminal import safe
 from gradcompat.versions import VersionSet
 
@@ -166,7 +167,7 @@ def _write(place: Path, change: Any, *, dry_run: bool) -> None:
     shown = as_seen_from_here(place)
     there = os.path.lexists(place)
     try:
-        before = place.read_bytes() if there else b""
+        before = read_regular(place) if there else b""
     except OSError as error:
         raise UsageError(f"cannot be read: {error.strerror}", path=shown) from None
     edit = edited(place, shown, before, lambda text: change(text, shown))

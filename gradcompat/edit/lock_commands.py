@@ -18,6 +18,7 @@ from pathlib import Path
 from gradcompat.edit.compiled import Compiled, compiled, folder_of
 from gradcompat.edit.pins import PinEdit
 from gradcompat.errors import EditError
+from gradcompat.programs import find_program
 
 TOOLS = frozenset({"uv", "poetry", "pdm", "pip-compile"})
 
@@ -98,11 +99,14 @@ def run(arguments: Sequence[str], where: Path, timeout: float) -> None:
     shown = shlex.join(arguments)
     if arguments[0] not in TOOLS:
         raise EditError(f"`{arguments[0]}` is not run from here", hint=f"run `{shown}`")
+    program = find_program(arguments[0])
+    if program is None:
+        raise EditError(f"`{arguments[0]}` is not installed", hint=f"run `{shown}` where it is")
     name = " ".join(arguments[:2]) if arguments[0] != "pip-compile" else arguments[0]
     with tempfile.TemporaryFile() as output:
         try:
             process = subprocess.Popen(  # noqa: S603 # a list, no shell; the tool is one of four
-                list(arguments),
+                [program, *arguments[1:]],
                 cwd=where,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -110,8 +114,6 @@ def run(arguments: Sequence[str], where: Path, timeout: float) -> None:
                 env={**os.environ, "NO_COLOR": "1", "PDM_CHECK_UPDATE": "0"},
                 start_new_session=True,
             )
-        except FileNotFoundError:
-            raise EditError(f"`{arguments[0]}` is not installed", hint=f"run `{shown}` where it is") from None
         except (OSError, ValueError) as error:
             raise EditError(f"`{name}` could not be started: {error}", hint=f"run `{shown}`") from None
         try:

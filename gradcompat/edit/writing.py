@@ -20,6 +20,7 @@ from pathlib import Path
 
 from gradcompat.edit.encoding import decoded
 from gradcompat.errors import EditError
+from gradcompat.regular_files import open_regular
 
 _NOTHING = "nothing was written"
 _CONTEXT = 3
@@ -125,7 +126,7 @@ def _checked(edit: FileEdit) -> _Place:
             raise EditError(f"is not a file; {_NOTHING}", path=edit.shown)
         if not status.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(path, os.W_OK):
             raise EditError(f"is read-only; {_NOTHING}", path=edit.shown)
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             now = file.read(len(edit.before) + 1)
     except FileNotFoundError:
         raise EditError(f"is no longer there; {_NOTHING}", path=edit.shown) from None

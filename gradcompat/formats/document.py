@@ -5,11 +5,11 @@ from __future__ import annotations
 import codecs
 import os
 import re
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 
 from gradcompat.errors import Malformed, NotFound, SourceError
+from gradcompat.regular_files import NotRegular, open_regular
 
 MAX_BYTES = 64 * 1024 * 1024  # the largest lockfiles of training stacks known today have 2 MB
 
@@ -72,20 +72,16 @@ def read_bytes(path: Path, name: str) -> bytes:
         NotFound: as :func:`read_document`.
     """
     try:
-        # Opening a pipe or a terminal would wait for someone to write to it; a regular file does not mind.
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        opened = open_regular(path)
     except FileNotFoundError:
         raise NotFound("there is no such file or folder", path=name) from None
-    except ValueError:
-        raise NotFound("cannot be read: the path holds a NUL", path=name) from None
+    except IsADirectoryError:
+        raise NotFound("is a folder, not a file", path=name, hint=hint) from None
+    except NotRegular:
+        raise NotFound("is a pipe, a socket or a device, not a file", path=name, hint=hint) from None
     except OSError as error:
         raise NotFound(f"cannot be read: {error.strerror}", path=name) from None
-    status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode):
-        os.close(descriptor)
-        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a pipe, a socket or a device"
-        raise NotFound(f"is {kind}, not a file", path=name, hint="to read from a pipe, use `-`")
-    with open(descriptor, "rb") as file:
+    with opened as file:
         try:
             return file.read(MAX_BYTES + 1)
         except OSError as error:

@@ -9,6 +9,7 @@ they do for pip and for uv.
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import sys
@@ -179,7 +180,7 @@ def _asked(arguments: Arguments, environ: Mapping[str, str], start: Path, strate
             elif option == "--extra-index-url":
                 asked.extra.append(stated(value, origin))
             elif option == "--find-links":
-                beside = "://" not in value and (folder / value).exists()
+                beside = "://" not in value and os.path.exists(folder / value)
                 asked.find_links.append(stated(value, origin, folder if beside else start))
             else:
                 asked.no_index = origin

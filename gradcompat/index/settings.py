@@ -130,7 +130,7 @@ def read_settings(path: Path, notes: list[str]) -> Document | None:
         UsageError: if it is no text.
     """
     try:
-        if path.is_dir():
+        if os.path.isdir(path):
             notes.append(f"`{path.as_posix()}`: is a folder, not a file")
             return None
         path.stat()

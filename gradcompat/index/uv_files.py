@@ -7,6 +7,7 @@ with UV_CONFIG_FILE all others are left out; user and machine have at most one f
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -70,7 +71,7 @@ def find_files(start: Path, places: Places, notes: list[str]) -> UvFiles:
     """
     folders = (start, *start.parents)
     reading = _Reading(notes)
-    marked = any((folder / name).is_file() for folder in folders for name in ("uv.lock", "uv.toml"))
+    marked = any(os.path.isfile(folder / name) for folder in folders for name in ("uv.lock", "uv.toml"))
     root, projects = _projects(folders, reading)
     environ = places.environ
     named = environ.get("UV_CONFIG_FILE")

@@ -13,9 +13,9 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from gradcompat.errors import KnowledgeError, UsageError
+from gradcompat.regular_files import read_regular
 
 PAYLOAD_TYPE = "application/vnd.gradcompat.knowledge+json"
 MAX_BYTES = 32 * 2**20
@@ -71,8 +71,7 @@ def public_key(text: str) -> PublicKey:
             raise UsageError("the key is not `ed25519:` and 32 bytes in base64", hint=_HINT)
         return PublicKey(raw)
     try:
-        with Path(text).open("rb") as file:
-            lines = file.read(10_000).decode("ascii").split()
+        lines = read_regular(text, 10_000).decode("ascii").split()
     except OSError as error:
         raise UsageError(f"cannot be read as a key: {error.strerror}", path=text, hint=_HINT) from None
     except ValueError:

@@ -12,6 +12,7 @@ from typing import Any
 
 from gradcompat.errors import KnowledgeError
 from gradcompat.model.probe import Measurement, ProbeSpec, Row
+from gradcompat.regular_files import read_regular
 from gradcompat.versions import parse_version
 
 if sys.platform != "win32":
@@ -33,7 +34,7 @@ def read_rows(folder: Path) -> tuple[Row, ...]:
 
 def _rows(path: Path) -> Iterator[Row]:
     try:
-        lines = path.read_text("utf-8").splitlines()
+        lines = read_regular(path).decode("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise KnowledgeError(f"cannot be read: {error}", path=str(path)) from None
     for number, line in enumerate(lines, start=1):
@@ -71,7 +72,7 @@ def append(folder: Path, rows: Iterable[Row]) -> None:
 
 def _end_line(path: Path) -> None:
     """Cut off a line that a killed run has left half written."""
-    if not path.exists():
+    if not os.path.exists(path):
         return
     data = path.read_bytes()
     if data and not data.endswith(b"\n"):

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from gradcompat.errors import KnowledgeError, Malformed
 from gradcompat.formats.yaml_nodes import Mapping, Node, Scalar, Sequence, parse
 from gradcompat.knowledge.schema import Horizon, Knowledge, PackageFacts, Record
+from gradcompat.regular_files import read_regular
 
 MAX_NODES = 1_000_000  # a short file could ask for billions
 
@@ -55,7 +56,7 @@ def read(path: Path) -> Authored:
     """
     shown = path.as_posix()
     try:
-        text = path.read_text("utf-8")
+        text = read_regular(path).decode("utf-8")
     except OSError as error:
         raise KnowledgeError(f"cannot be read: {error.strerror}", path=shown) from None
     except UnicodeDecodeError:

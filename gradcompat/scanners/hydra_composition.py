@@ -6,6 +6,7 @@ may be overridden: those values are open. What comes later stands.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -113,13 +114,13 @@ def beside(document: Document, content: yaml_nodes.Mapping) -> Folder:
         shown = (here / name).as_posix()
         if name == PurePosixPath(document.path).name:
             return File(document.path, content, header_of(document.text))
-        if not (root / name).is_file():
+        if not os.path.isfile(root / name):
             return None
         text = read_document(root / name, shown).text
         return File(shown, _content(text, shown), header_of(text))
 
     def is_group(path: str) -> bool:
-        return _inside(path) and (root / path).is_dir()
+        return _inside(path) and os.path.isdir(root / path)
 
     def has_headers(path: str) -> bool:
         if not is_group(path):

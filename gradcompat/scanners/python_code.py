@@ -8,7 +8,9 @@ what the project's own modules use that it imports is named among what was not r
 from __future__ import annotations
 
 import ast
+import os
 import re
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -113,12 +115,25 @@ def _once(settings: list[Setting]) -> list[Setting]:
     return sorted(once.values(), key=lambda one: (one.location.line or 0, one.location.column or 0))
 
 
+def _is_own(folder: Path, name: str) -> bool:
+    """Is the module one of the project? One that may not be looked at counts as one, since it could be."""
+    for path in (folder / f"{name}.py", folder / name / "__init__.py"):
+        try:
+            if stat.S_ISREG(os.stat(path).st_mode):
+                return True
+        except PermissionError:
+            return True
+        except (OSError, ValueError):
+            continue
+    return False
+
+
 def _unseen(document: Document, names: Names, folder: Path | None) -> list[Skipped]:
     """The modules of the project itself, and what `import *` brings."""
     reason = "is part of this project: what it uses is not seen here"
     own = dict(names.relative)
     for name, line in names.imported.items():
-        if folder is not None and ((folder / f"{name}.py").is_file() or (folder / name / "__init__.py").is_file()):
+        if folder is not None and _is_own(folder, name):
             own[name] = line
     skipped = [
         Skipped(what=name, reason=reason, gap=False, location=Location(path=document.path, line=line))
