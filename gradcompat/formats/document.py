@@ -71,6 +71,7 @@ def read_bytes(path: Path, name: str) -> bytes:
     Raises:
         NotFound: as :func:`read_document`.
     """
+    hint = "to read from a pipe, use `-`"
     try:
         opened = open_regular(path)
     except FileNotFoundError:
