@@ -37,7 +37,8 @@ LAYERS = (
     ("phrases", "forks", "formats", "vocabulary", "recipes", "defaults"),
     ("model",),
     ("versions",),
-    ("truth", "errors", "names", "user_folders", "__init__"),
+    ("truth", "errors", "names", "user_folders", "root", "quotation", "__init__"),
+    ("redaction",),
 )
 RANK = {part: rank for rank, parts in enumerate(LAYERS) for part in parts}
 

@@ -24,6 +24,7 @@ from gradcompat.model.environment import Environment, Location, Package, Setting
 from gradcompat.model.finding import Advice, Finding, Status
 from gradcompat.model.issue import LEVELS, Issue, Level, SettingTerm, VirtualTerm
 from gradcompat.model.report import Advised, Audit
+from gradcompat.root import Root, root_of_file, root_of_folder
 from gradcompat.sources.reading import read
 from gradcompat.sources.registry import by_name
 from gradcompat.versions import VersionSet, parse_version
@@ -59,10 +60,11 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file to read, and how it is shown."""
+    """A file to read, how it is shown, and what it may refer to; None for the root that the file itself has."""
 
     path: Path
     shown: str
+    root: Root | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,8 @@ def asked_for(
     sources: list[Source] = []
     skipped: list[Skipped] = []
     found: list[Context] = []
-    named, failed = _named_contexts(context_files, place) if context_files else ([], [])
+    said = tuple(os.path.realpath(place(one)) for one in dict.fromkeys((*targets, *context_files)) if one != "-")
+    named, failed = _named_contexts(context_files, place, said) if context_files else ([], [])
     if python is not None:
         sources.append(_guarded(python, lambda: _interpreter(python)))
     for target in dict.fromkeys(targets):
@@ -119,19 +122,20 @@ def asked_for(
         if target == "-":
             sources.append(_guarded("-", _standard_input))
         elif path.is_dir():
-            inside, passed, contexts = _folder(path, target)
+            inside, passed, contexts = _folder(path, target, said)
             sources += inside
             skipped += passed
             found += contexts
         else:
-            context = _context(path, target) if path.suffix in _CONTEXT_SUFFIXES else None
+            root = root_of_target(target, path, said)
+            context = _context(path, target, root) if path.suffix in _CONTEXT_SUFFIXES else None
             if isinstance(context, Context):
                 named.append(context)
             elif context is not None and by_name(path.name) is None:
                 sources.append(Unreadable(target, context))
                 continue
             if not isinstance(context, Context) or _is_environment_too(path):
-                sources.append(File(path, target))
+                sources.append(File(path, target, root))
     if not sources and active_without_target and (named or not targets):
         sources.append(_guarded("the active environment", _active))
     sources += [Unreadable(shown, error) for shown, error in failed]
@@ -150,17 +154,35 @@ def _contexts(named: list[Context], found: list[Context]) -> Contexts | None:
 
 
 def _named_contexts(
-    files: Sequence[str], place: Callable[[str], Path]
+    files: Sequence[str], place: Callable[[str], Path], said: tuple[str, ...]
 ) -> tuple[list[Context], list[tuple[str, SourceError]]]:
     from gradcompat.cli.contexts import named
 
-    return named(files, place)
+    return named(files, place, said)
 
 
-def _context(path: Path, shown: str) -> Context | SourceError | None:
+def _context(path: Path, shown: str, root: Root) -> Context | SourceError | None:
     from gradcompat.scanners.reading import scan_if_any
 
-    return scan_if_any(path, shown)
+    return scan_if_any(path, shown, root)
+
+
+def root_of_target(target: str, path: Path, said: tuple[str, ...]) -> Root:
+    """The root of a file that is a target.
+
+    Args:
+        target: as it was named.
+        path: where it lies: at another place, with the same folders above it, if it is of an earlier revision.
+        said: all that was named on the command line, with links resolved.
+    """
+    root = root_of_file(Path(target), said)
+    if path == Path(target):
+        return root
+    above = os.path.relpath(os.path.realpath(Path(target).parent), root.folder)
+    folder = Path(os.path.realpath(path.parent))
+    for _ in () if above == os.curdir else Path(above).parts:
+        folder = folder.parent
+    return replace(root, folder=str(folder))
 
 
 def _is_environment_too(path: Path) -> bool:
@@ -198,21 +220,25 @@ def _standard_input() -> Environment:
     return read(Document("-", decode(sys.stdin.buffer.read(MAX_BYTES + 1), "-")))
 
 
-def _folder(path: Path, target: str) -> tuple[list[Source], list[Skipped], list[Context]]:
+def _folder(path: Path, target: str, said: tuple[str, ...]) -> tuple[list[Source], list[Skipped], list[Context]]:
     from gradcompat.cli.contexts import in_folder
     from gradcompat.sources.folder import find
     from gradcompat.sources.installed import is_environment, read_folder
 
     if is_environment(path):
         return [_guarded(target, lambda: read_folder(path, target))], [], []
-    found = find(path, target)
-    contexts = in_folder(path, target)
+    root = root_of_folder(path, target, said)
+    found = find(path, target, root)
+    skipped = list(found.skipped)
+    told = {one.what for one in skipped}
+    contexts, outside = in_folder(path, target, root)
+    skipped += [one for one in outside if one.what not in told]
     if not found.files and not contexts:
         error = NotFound(
             "holds nothing that gradcompat reads", path=target, hint="name a lockfile, or an environment's folder"
         )
-        return [Unreadable(target, error)], list(found.skipped), []
-    return [File(file, shown) for file, shown in found.files], list(found.skipped), contexts
+        return [Unreadable(target, error)], skipped, []
+    return [File(file, shown, root) for file, shown in found.files], skipped, contexts
 
 
 Task = tuple[Source, tuple[Context, ...]]
@@ -315,8 +341,8 @@ def environment_of(source: Source) -> Environment:
             return source
         case Unreadable(error=error):
             raise error
-        case File(path=path, shown=shown):
-            return read(read_document(path, shown))
+        case File(path=path, shown=shown, root=root):
+            return read(read_document(path, shown, root))
 
 
 def _unread(shown: str, error: SourceError) -> Audit:

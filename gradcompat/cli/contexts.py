@@ -9,9 +9,10 @@ from pathlib import Path, PurePosixPath
 from gradcompat.errors import SourceError
 from gradcompat.formats.document import read_document
 from gradcompat.model.context import Context
-from gradcompat.model.environment import Skipped
+from gradcompat.model.environment import Location, Skipped
+from gradcompat.root import Root, root_of_file, root_of_folder
 from gradcompat.scanners.joining import join
-from gradcompat.scanners.reading import find, scan, scan_if_any
+from gradcompat.scanners.reading import find, is_link_outside, scan, scan_if_any
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,25 +47,39 @@ class Contexts:
         return [(*named, *joined[tuple(contexts)]) for contexts in owned]
 
 
-def in_folder(path: Path, shown: str) -> list[Context]:
-    """Every training config, launch script and program below a folder."""
-    scanned = (scan_if_any(file, label) for file, label in find(path, shown))
-    return [context for context in scanned if isinstance(context, Context)]
+def in_folder(path: Path, shown: str, root: Root) -> tuple[list[Context], list[Skipped]]:
+    """Every training config, launch script and program below a folder, and the links that lead out of its root."""
+    contexts: list[Context] = []
+    outside: list[Skipped] = []
+    for file, label in find(path, shown, root):
+        if is_link_outside(file, root):
+            # As everything in a config: it leaves a condition open, and hides no package.
+            outside.append(Skipped(what=label, reason=root.objection, gap=False, location=Location(path=label)))
+        elif isinstance(context := scan_if_any(file, label, root), Context):
+            contexts.append(context)
+    return contexts, outside
 
 
 def named(
-    files: Sequence[str], place: Callable[[str], Path] = Path
+    files: Sequence[str], place: Callable[[str], Path] = Path, said: tuple[str, ...] = ()
 ) -> tuple[list[Context], list[tuple[str, SourceError]]]:
-    """The contexts of files given with ``--context``, and those that could not be read; ``place`` is where they lie."""
+    """The contexts of files given with ``--context``, and those that could not be read.
+
+    Args:
+        files: as they were named.
+        place: where they lie.
+        said: all that was named on the command line, with links resolved; each file may refer to it.
+    """
     contexts: list[Context] = []
     failed: list[tuple[str, SourceError]] = []
     for file in dict.fromkeys(files):
         path = place(file)
         if path.is_dir():
-            contexts += in_folder(path, file)
+            contexts += in_folder(path, file, root_of_folder(path, file, said))[0]
             continue
         try:
-            contexts.append(scan(read_document(path, file)))
+            # The file itself was named, wherever it lies.
+            contexts.append(scan(replace(read_document(path, file), root=root_of_file(path, said))))
         except SourceError as error:
             failed.append((file, error))
     return contexts, failed

@@ -90,9 +90,8 @@ def context(document: Document, kind: str, tree: ast.Module, place: Callable[[as
     names = Names(tree)
     if not _LIBRARIES & names.imported.keys():
         raise Malformed("imports no library for training", path=document.path)
-    folder = None if document.file is None else document.file.parent
     try:
-        facts = read(tree, names, place, folder)
+        facts = read(tree, names, place, document)
         left = unset(facts, document.text)
     except RecursionError:
         raise Malformed("nested too deeply", path=document.path) from None
@@ -100,7 +99,7 @@ def context(document: Document, kind: str, tree: ast.Module, place: Callable[[as
     if facts.symbols:
         first = next(iter(facts.symbols.values()))
         settings.append(Setting(key="code.symbols", value=tuple(sorted(facts.symbols)), location=first))
-    unseen = _unseen(document, names, folder)
+    unseen = _unseen(document, names)
     if unseen and unseen[0].location is not None:
         # What those modules use is used too, and nobody has looked.
         settings.append(Setting(key="code.symbols", value=None, location=unseen[0].location))
@@ -123,12 +122,12 @@ def _once(settings: list[Setting]) -> list[Setting]:
     return sorted(once.values(), key=lambda one: (one.location.line or 0, one.location.column or 0))
 
 
-def _unseen(document: Document, names: Names, folder: Path | None) -> list[Skipped]:
+def _unseen(document: Document, names: Names) -> list[Skipped]:
     """The modules of the project itself, and what `import *` brings."""
     reason = "is part of this project: what it uses is not seen here"
     own = dict(names.relative)
     for name, line in names.imported.items():
-        if folder is not None and ((folder / f"{name}.py").is_file() or (folder / name / "__init__.py").is_file()):
+        if document.file is not None and _is_own(document.file.parent / name):
             own[name] = line
     skipped = [
         Skipped(what=name, reason=reason, gap=False, location=Location(path=document.path, line=line))
@@ -139,3 +138,9 @@ def _unseen(document: Document, names: Names, folder: Path | None) -> list[Skipp
         what = f"from {module} import *"
         skipped.append(Skipped(what=what, reason=told, gap=False, location=Location(path=document.path, line=line)))
     return skipped
+
+
+def _is_own(module: Path) -> bool:
+    """Is there a module beside the program? A link counts as one: what it leads to is not looked at."""
+    file = module.with_name(f"{module.name}.py")
+    return file.is_symlink() or module.is_symlink() or file.is_file() or (module / "__init__.py").is_file()

@@ -12,6 +12,7 @@ from gradcompat.formats import walking
 from gradcompat.formats.document import Document, read_document
 from gradcompat.model.context import Context, Override
 from gradcompat.model.environment import Skipped
+from gradcompat.root import Root
 from gradcompat.scanners.registry import SCANNERS, candidates
 
 # Bytes beyond which a JSON is data and a program is generated; notebooks carry the pictures that they have drawn.
@@ -43,7 +44,8 @@ def recomposed(context: Context, overrides: Sequence[Override]) -> Context:
         return context
     scan_again: Callable[[Document, Sequence[Override]], Context] = import_module("gradcompat.scanners.hydra").scan
     try:
-        return scan_again(read_document(Path(context.composed.file), context.source), overrides)
+        document = read_document(Path(context.composed.file), context.source, context.composed.root)
+        return scan_again(document, overrides)
     except SourceError as error:
         reason = f"cannot be composed for a command line: {error.message}"
         settings = tuple(replace(setting, value=None) for setting in context.settings)
@@ -52,17 +54,26 @@ def recomposed(context: Context, overrides: Sequence[Override]) -> Context:
         )
 
 
-def find(folder: Path, shown: str) -> list[tuple[Path, str]]:
-    """Every file below a folder that may describe a training run, by its name and by the words in it."""
+def find(folder: Path, shown: str, root: Root) -> list[tuple[Path, str]]:
+    """Every file below a folder that may describe a training run, by its name; of what leads outside, only the link."""
     found: list[tuple[Path, str]] = []
     patterns = {pattern.removeprefix("*") for scanner in SCANNERS for pattern in scanner.names}
     endings = tuple(ending for ending in patterns if "*" not in ending)
     for here, names in walking.files(folder, lambda _: None):
         for name in names:
             path = here / name
-            if name.lower().endswith(endings) and path.is_file() and path.stat().st_size <= largest(name):
+            if name.lower().endswith(endings) and (is_link_outside(path, root) or _is_worth_reading(path)):
                 found.append((path, walking.label(path, folder, shown)))
     return found
+
+
+def is_link_outside(path: Path, root: Root) -> bool:
+    """Is it a link that leads out of the root? No other file of a folder that is searched lies elsewhere."""
+    return path.is_symlink() and root.leads_outside(path)
+
+
+def _is_worth_reading(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size <= largest(path.name)
 
 
 def largest(name: str) -> int:
@@ -70,10 +81,10 @@ def largest(name: str) -> int:
     return _LARGEST.get(PurePath(name).suffix.lower(), _LARGEST_ELSE)
 
 
-def scan_if_any(path: Path, shown: str) -> Context | SourceError | None:
+def scan_if_any(path: Path, shown: str, root: Root | None = None) -> Context | SourceError | None:
     """The context of a file that may be something else: then None, or an error if it was understood up to a line."""
     try:
-        document = read_document(path, shown)
+        document = read_document(path, shown, root)
         return scan(document) if candidates(path.name, document.text) else None
     except SourceError as error:
         return error if error.line is not None else None

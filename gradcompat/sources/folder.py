@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gradcompat.formats import walking
 from gradcompat.model.environment import Location, Skipped
+from gradcompat.root import Root
 from gradcompat.sources.registry import Reader, by_name
 
 # What these ask for is what a lockfile beside them resolves: it is the lockfile that will be installed.
@@ -23,8 +24,8 @@ class Found:
     skipped: tuple[Skipped, ...]
 
 
-def find(folder: Path, shown: str) -> Found:
-    """Search a folder and those below it, in a stable order."""
+def find(folder: Path, shown: str, root: Root) -> Found:
+    """Search a folder and those below it, in a stable order; a link that leads out of the root is a gap."""
     files: list[tuple[Path, str]] = []
     skipped: list[Skipped] = []
 
@@ -33,7 +34,16 @@ def find(folder: Path, shown: str) -> Found:
         skipped.append(Skipped(what=path, reason=f"cannot be read: {error.strerror}", location=Location(path=path)))
 
     for here, names in walking.files(folder, unreadable):
-        readers = {name: reader for name in names if (reader := by_name(name)) and worth_reading(here / name, reader)}
+        readers: dict[str, Reader] = {}
+        for name in names:
+            reader = by_name(name)
+            if reader is None:
+                continue
+            if (here / name).is_symlink() and root.leads_outside(here / name):
+                label = walking.label(here / name, folder, shown)
+                skipped.append(Skipped(what=label, reason=root.objection, location=Location(path=label)))
+            elif worth_reading(here / name, reader):
+                readers[name] = reader
         lock = next((name for name, reader in readers.items() if reader.lock), None)
         for name, reader in readers.items():
             label = walking.label(here / name, folder, shown)
