@@ -113,7 +113,7 @@ def _package(node: Scalar, reading: _Reading) -> None:
         return
     if spec.problem is not None:
         # The package itself is listed without a version, so that it is a gap where a defect of it is known.
-        reading.skip(quoted(spec.name, "a package"), spec.problem, node, gap=False)
+        reading.skip("a package", spec.problem, node, gap=False)
     at = Location(path=reading.path, line=node.line, column=node.column_of(spec.offset))
     reading.packages.append(
         Package(name=spec.name, version=spec.version, specifier=spec.specifier, source="conda", location=at)

@@ -14,7 +14,6 @@ from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
 from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.names import normalise
-from gradcompat.quotation import quoted
 from gradcompat.sources.conda_spec import parse_spec, platform_of
 
 _HEADING = re.compile(r"#?\s*(?:Name|Package)\s+Version\s+Build\b")
@@ -93,9 +92,7 @@ def _export_line(text: str, location: Location, reading: _Reading) -> None:
         return
     if spec.problem is not None:
         # The package itself is listed without a version, so that it is a gap where a defect of it is known.
-        reading.skipped.append(
-            Skipped(what=quoted(spec.name, "a package"), reason=spec.problem, gap=False, location=location)
-        )
+        reading.skipped.append(Skipped(what="a package", reason=spec.problem, gap=False, location=location))
     from_pip = spec.build and _PIP_BUILD.fullmatch(text.rpartition("=")[2]) is not None
     at = _moved(location, spec.offset)
     _add(spec.name, spec.version, at, reading, from_pip=from_pip, specifier=spec.specifier)

@@ -29,7 +29,7 @@ _PIP = re.compile(r"pip(?:3(?:\.\d+)?)?(?:\.exe)?")
 _PYTHON = re.compile(r"(?:python|pypy)(?:3(?:\.\d+)?)?(?:\.exe)?|py|\{sys\.executable\}")
 _CONDA = re.compile(r"(?:conda|mamba|micromamba)(?:\.exe)?")
 _VARIABLE = re.compile(r"\$\w{1,60}|\$?\{\w{1,60}\}")
-_NAME_AND_OPERATOR = re.compile(r"([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)(?:\[[^\[\]]*\])?\s*[=<>!~]")
+_NAME_AND_OPERATOR = re.compile(r"([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)(?:\[[^\[\]]*\])?\s*(?:[=<>!~]=|[<>])")
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash"})
 _MENTIONS = re.compile(r"pip|conda|mamba|\buv\b|poetry|pdm")
 # Commands that run the command behind them, with those of their options that take a word.
@@ -289,7 +289,7 @@ def _requirement(
     location = script.place(word.place(start))
     if redirected is not None:
         reason = f"the shell reads the unquoted `{redirected}` behind it as a redirection: any version is asked for"
-        asked.skipped.append(Skipped(what=_asked_name(text), reason=reason, gap=False, location=location))
+        asked.skipped.append(Skipped(what=quoted(text, "a requirement"), reason=reason, gap=False, location=location))
     if word.unknown and _OPTION_VARIABLE.fullmatch(text):
         reason = f"depends on {variable(word.unknown[0])}, whose value is not known here, and looks like options"
         asked.skipped.append(Skipped(what="an argument", reason=reason, gap=False, location=location))
@@ -317,7 +317,7 @@ def _unknown(word: Word, script: Script, asked: Asked) -> None:
 def _asked_name(text: str) -> str:
     """The package that an argument is about, as far as its name is sure."""
     named = _NAME_AND_OPERATOR.match(text)
-    return quoted(text if named is None else named[1], "a requirement")
+    return "a requirement" if named is None else quoted(named[1], "a requirement")
 
 
 def _conda(words: list[Word], command: Command, script: Script, asked: Asked) -> None:
@@ -350,7 +350,9 @@ def _spec(word: Word, script: Script, asked: Asked, redirected: str | None) -> N
     spec = parse_spec(word.text)
     if redirected is not None:
         reason = f"the shell reads the unquoted `{redirected}` behind it as a redirection: any version is asked for"
-        asked.skipped.append(Skipped(what=_asked_name(word.text), reason=reason, gap=False, location=location))
+        asked.skipped.append(
+            Skipped(what=quoted(word.text, "a requirement"), reason=reason, gap=False, location=location)
+        )
     if spec is None or word.unknown:
         if word.unknown:
             _unknown(word, script, asked)
@@ -362,7 +364,7 @@ def _spec(word: Word, script: Script, asked: Asked, redirected: str | None) -> N
             _note(asked, "an argument", "is no package as conda writes one", [word], script, gap=True)
         return
     if spec.problem is not None:
-        _note(asked, quoted(spec.name, "a package"), spec.problem, [word], script)
+        _note(asked, "a package", spec.problem, [word], script)
     asked.packages.append(
         Package(
             name=spec.name,

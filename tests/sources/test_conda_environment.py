@@ -34,7 +34,7 @@ def test_what_somebody_asked_for() -> None:
         ("peft", "0.14.0", "git", 14, 49),
     ]
     assert notes(environment) == [
-        ("jpeg", "its version is none that could be compared", False, 18),
+        ("a package", "its version is none that could be compared", False, 18),
         ("a requirement", "a project in a folder: neither its name nor its version stand here", False, 15),
     ]
     assert facts(environment) == ("conda-environment", False, None, None)

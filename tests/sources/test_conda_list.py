@@ -79,7 +79,7 @@ def test_a_list_that_somebody_wrote_is_not_complete() -> None:
         ("numpy", "1.26.4", "conda", 2, 7),
         ("jpeg", None, "conda", 3, 5),
     ]
-    assert notes(environment) == [("jpeg", "its version is none that could be compared", False, 3)]
+    assert notes(environment) == [("a package", "its version is none that could be compared", False, 3)]
     assert not environment.closed
 
 
