@@ -256,11 +256,19 @@ def _install(words: list[Word] | None, command: Command, script: Script, asked: 
             if option in _EDITABLE:
                 _requirement(word_of_value, start, script, asked, None, editable=True)
             elif option in _CONSTRAINTS:
-                _note(asked, reference(name), "constrains versions, and is not read", [word_of_value], script)
+                _note(
+                    asked,
+                    _written(reference(name), "a file", script),
+                    "constrains versions, and is not read",
+                    [word_of_value],
+                    script,
+                )
             elif word_of_value.unknown:
                 _unknown(word_of_value, script, asked)
             else:
                 packages, skipped = script.include(name, script.place(word_of_value.place(start)))
+                if name not in script.text:
+                    skipped = tuple(replace(one, what=_written(one.what, "a file", script)) for one in skipped)
                 asked.packages.extend(packages)
                 asked.skipped.extend(skipped)
         elif not joined and option in values:
@@ -289,7 +297,14 @@ def _requirement(
     location = script.place(word.place(start))
     if redirected is not None:
         reason = f"the shell reads the unquoted `{redirected}` behind it as a redirection: any version is asked for"
-        asked.skipped.append(Skipped(what=quoted(text, "a requirement"), reason=reason, gap=False, location=location))
+        asked.skipped.append(
+            Skipped(
+                what=_written(quoted(text, "a requirement"), "a requirement", script),
+                reason=reason,
+                gap=False,
+                location=location,
+            )
+        )
     if word.unknown and _OPTION_VARIABLE.fullmatch(text):
         reason = f"depends on {variable(word.unknown[0])}, whose value is not known here, and looks like options"
         asked.skipped.append(Skipped(what="an argument", reason=reason, gap=False, location=location))
@@ -311,7 +326,12 @@ def _requirement(
 def _unknown(word: Word, script: Script, asked: Asked) -> None:
     names = " and ".join(dict.fromkeys(variable(name) for name in word.unknown[:3]))
     reason = f"depends on {names}, whose value is not known here"
-    _note(asked, _asked_name(word.text), reason, [word], script, gap=True)
+    _note(asked, _written(_asked_name(word.text), "a requirement", script), reason, [word], script, gap=True)
+
+
+def _written(word: str, otherwise: str, script: Script) -> str:
+    """The word, if the script has it as it stands: the value of a variable that was put in may be a secret."""
+    return word if word in script.text else otherwise
 
 
 def _asked_name(text: str) -> str:
@@ -337,7 +357,7 @@ def _conda(words: list[Word], command: Command, script: Script, asked: Asked) ->
         if option in ("-f", "--file"):
             index += 0 if joined else 1
             name = value[0].text[value[1] :] if value else ""
-            what = reference(name) if name else "--file"
+            what = _written(reference(name), "a file", script) if name else "--file"
             _note(asked, what, "is a file of conda, which is not read from here", [word], script, gap=True)
         elif option is not None:
             index += 0 if joined or option not in _CONDA_VALUES else 1
@@ -351,7 +371,12 @@ def _spec(word: Word, script: Script, asked: Asked, redirected: str | None) -> N
     if redirected is not None:
         reason = f"the shell reads the unquoted `{redirected}` behind it as a redirection: any version is asked for"
         asked.skipped.append(
-            Skipped(what=quoted(word.text, "a requirement"), reason=reason, gap=False, location=location)
+            Skipped(
+                what=_written(quoted(word.text, "a requirement"), "a requirement", script),
+                reason=reason,
+                gap=False,
+                location=location,
+            )
         )
     if spec is None or word.unknown:
         if word.unknown:

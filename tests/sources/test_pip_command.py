@@ -181,7 +181,7 @@ def test_conda() -> None:
         ("python", None, "*", "conda"),
         ("zlib", None, "*", "conda"),
     ]
-    assert [skipped.what for skipped in asked.skipped] == ["python"]
+    assert [skipped.what for skipped in asked.skipped] == ["a requirement"]
     assert asked_by("conda env create -f environment.yml").skipped[0].reason == (
         "is a file of conda, which is not read from here"
     )
