@@ -37,7 +37,11 @@ LAYERS = (
     ("phrases", "forks", "formats", "vocabulary", "recipes", "defaults"),
     ("model",),
     ("versions",),
-    ("truth", "errors", "names", "user_folders", "worker_process", "programs", "regular_files", "__init__"),
+    (
+        *("truth", "errors", "names", "user_folders", "worker_process", "programs", "regular_files", "root"),
+        *("quotation", "__init__"),
+    ),
+    ("redaction",),
 )
 RANK = {part: rank for rank, parts in enumerate(LAYERS) for part in parts}
 

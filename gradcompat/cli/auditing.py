@@ -24,6 +24,7 @@ from gradcompat.model.environment import Environment, Location, Package, Setting
 from gradcompat.model.finding import Advice, Finding, Status
 from gradcompat.model.issue import LEVELS, Issue, Level, SettingTerm, VirtualTerm
 from gradcompat.model.report import Advised, Audit
+from gradcompat.root import Root, root_of_file, root_of_folder
 from gradcompat.sources.reading import read
 from gradcompat.sources.registry import by_name
 from gradcompat.versions import VersionSet, parse_version
@@ -59,11 +60,19 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file to read, how it is shown, and the files that it stands for as long as it can be read."""
+    """A file to read.
+
+    Attributes:
+        path: where it is.
+        shown: how it is called to the user.
+        resolves: the files that it stands for as long as it can be read.
+        root: what it may refer to; None for the root that the file itself has.
+    """
 
     path: Path
     shown: str
     resolves: tuple[File, ...] = ()
+    root: Root | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +124,11 @@ def asked_for(
     named: list[Context] = []
     failed: list[tuple[str, SourceError]] = []
     unread: list[Skipped] = []
+    on_command_line = tuple(
+        os.path.realpath(place(one)) for one in dict.fromkeys((*targets, *context_files)) if one != "-"
+    )
     if context_files:
-        said, failed = _named_contexts(context_files, place)
+        said, failed = _named_contexts(context_files, place, on_command_line)
         named += said.named
         unread += said.unread
     if python is not None:
@@ -126,20 +138,21 @@ def asked_for(
         if target == "-":
             sources.append(_guarded("-", _standard_input))
         elif os.path.isdir(path):
-            inside, passed, contexts, gaps = _folder(path, target)
+            inside, passed, contexts, gaps = _folder(path, target, on_command_line)
             sources += inside
             skipped += passed
             found += contexts
             unread += gaps
         else:
-            context = _context(path, target) if path.suffix.lower() in _CONTEXT_SUFFIXES else None
+            root = root_of_target(target, path, on_command_line)
+            context = _context(path, target, root) if path.suffix.lower() in _CONTEXT_SUFFIXES else None
             if isinstance(context, Context):
                 named.append(context)
             elif context is not None and by_name(path.name) is None:
                 sources.append(Unreadable(target, context))
                 continue
             if not isinstance(context, Context) or _is_environment_too(path):
-                sources.append(File(path, target))
+                sources.append(File(path, target, root=root))
     if not sources and active_without_target:
         if named or not targets:
             sources.append(_guarded("the active environment", _active))
@@ -170,17 +183,35 @@ def _contexts(named: list[Context], found: list[Context], unread: list[Skipped])
 
 
 def _named_contexts(
-    files: Sequence[str], place: Callable[[str], Path]
+    files: Sequence[str], place: Callable[[str], Path], said: tuple[str, ...]
 ) -> tuple[Contexts, list[tuple[str, SourceError]]]:
     from gradcompat.cli.contexts import named
 
-    return named(files, place)
+    return named(files, place, said)
 
 
-def _context(path: Path, shown: str) -> Context | SourceError | None:
+def _context(path: Path, shown: str, root: Root) -> Context | SourceError | None:
     from gradcompat.scanners.reading import scan_if_any
 
-    return scan_if_any(path, shown)
+    return scan_if_any(path, shown, root)
+
+
+def root_of_target(target: str, path: Path, said: tuple[str, ...]) -> Root:
+    """The root of a file that is a target.
+
+    Args:
+        target: as it was named.
+        path: where it lies: at another place, with the same folders above it, if it is of an earlier revision.
+        said: all that was named on the command line, with links resolved.
+    """
+    root = root_of_file(Path(target), said)
+    if path == Path(target):
+        return root
+    above = os.path.relpath(os.path.realpath(Path(target).parent), root.folder)
+    folder = Path(os.path.realpath(path.parent))
+    for _ in () if above == os.curdir else Path(above).parts:
+        folder = folder.parent
+    return replace(root, folder=str(folder))
 
 
 def _is_environment_too(path: Path) -> bool:
@@ -218,17 +249,21 @@ def _standard_input() -> Environment:
     return read(Document("-", decode(sys.stdin.buffer.read(MAX_BYTES + 1), "-")))
 
 
-def _folder(path: Path, target: str) -> tuple[list[Source], list[Skipped], list[Context], list[Skipped]]:
+def _folder(
+    path: Path, target: str, said: tuple[str, ...]
+) -> tuple[list[Source], list[Skipped], list[Context], list[Skipped]]:
     """The environments of a folder, what in it is passed over, its training runs, and what of these is unread."""
     from gradcompat.cli.contexts import in_folder
     from gradcompat.formats.walking import is_installed
     from gradcompat.sources.folder import find
     from gradcompat.sources.installed import is_environment, read_folder
 
-    found = find(path, target)
-    contexts, unread = in_folder(path, target)
+    root = root_of_folder(path, target, said)
+    found = find(path, target, root)
+    contexts, unread = in_folder(path, target, root)
     files: list[Source] = [
-        File(file, shown, tuple(File(*one) for one in found.resolved.get(shown, ()))) for file, shown in found.files
+        File(file, shown, tuple(File(*one, root=root) for one in found.resolved.get(shown, ())), root)
+        for file, shown in found.files
     ]
     # An empty pyvenv.cfg makes no environment of a project; where there is nothing else, it is one without packages.
     if is_environment(path) and (is_installed(path) or not (files or contexts or unread)):
@@ -238,7 +273,8 @@ def _folder(path: Path, target: str) -> tuple[list[Source], list[Skipped], list[
             "holds nothing that gradcompat reads", path=target, hint="name a lockfile, or an environment's folder"
         )
         files = [Unreadable(target, error)]
-    return files, list(found.skipped), contexts, unread
+    told = {one.what for one in found.skipped}
+    return files, list(found.skipped), contexts, [one for one in unread if one.what not in told]
 
 
 Task = tuple[Source, tuple[Context, ...]]
@@ -364,8 +400,8 @@ def environment_of(source: Source) -> Environment:
             return source
         case Unreadable(error=error):
             raise error
-        case File(path=path, shown=shown):
-            return read(read_document(path, shown))
+        case File(path=path, shown=shown, root=root):
+            return read(read_document(path, shown, root))
 
 
 def _unread(shown: str, error: SourceError) -> Audit:

@@ -10,7 +10,8 @@ from pathlib import Path, PurePosixPath
 from gradcompat.errors import NotFound, SourceError
 from gradcompat.formats import walking
 from gradcompat.model.context import Context
-from gradcompat.model.environment import Skipped
+from gradcompat.model.environment import Location, Skipped
+from gradcompat.root import Root, is_link_outside, root_of_file, root_of_folder
 from gradcompat.scanners.joining import join
 from gradcompat.scanners.reading import find, read_context, scan, scan_found
 
@@ -61,34 +62,51 @@ class Contexts:
         return [(*named, *joined[tuple(contexts)]) for contexts in owned]
 
 
-def in_folder(path: Path, shown: str) -> tuple[list[Context], list[Skipped]]:
+def in_folder(path: Path, shown: str, root: Root) -> tuple[list[Context], list[Skipped]]:
     """Every training config, launch script and program below a folder, and what could be one and cannot be read."""
     unread: list[Skipped] = []
 
     def unlisted(error: OSError) -> None:
         unread.append(walking.unlisted(error, path, shown))
 
-    scanned = [scan_found(file, label) for file, label in find(path, shown, unlisted)]
-    unread += [one for one in scanned if isinstance(one, Skipped)]
-    return [one for one in scanned if isinstance(one, Context)], unread
+    contexts: list[Context] = []
+    for file, label in find(path, shown, unlisted):
+        if is_link_outside(file, root):
+            unread.append(Skipped(what=label, reason=root.objection, location=Location(path=label)))
+            continue
+        scanned = scan_found(file, label, root)
+        if isinstance(scanned, Context):
+            contexts.append(scanned)
+        elif scanned is not None:
+            unread.append(scanned)
+    return contexts, unread
 
 
-def named(files: Sequence[str], place: Callable[[str], Path] = Path) -> tuple[Contexts, list[tuple[str, SourceError]]]:
-    """What ``--context`` names: the contexts, and the files that could not be read; ``place`` is where they lie."""
+def named(
+    files: Sequence[str], place: Callable[[str], Path] = Path, said: tuple[str, ...] = ()
+) -> tuple[Contexts, list[tuple[str, SourceError]]]:
+    """What ``--context`` names: the contexts, and the files that could not be read.
+
+    Args:
+        files: as they were named.
+        place: where they lie.
+        said: all that was named on the command line, with links resolved; each file may refer to it.
+    """
     contexts: list[Context] = []
     unread: list[Skipped] = []
     failed: list[tuple[str, SourceError]] = []
     for file in dict.fromkeys(files):
         path = place(file)
         if os.path.isdir(path):
-            inside, gaps = in_folder(path, file)
+            inside, gaps = in_folder(path, file, root_of_folder(path, file, said))
             contexts += inside
             unread += gaps
             if not inside and not gaps:
                 failed.append((file, NotFound("holds no training config, launch script or program", path=file)))
             continue
         try:
-            contexts.append(scan(read_context(path, file)))
+            # The file itself was named, wherever it lies.
+            contexts.append(scan(replace(read_context(path, file), root=root_of_file(path, said))))
         except SourceError as error:
             failed.append((file, error))
     return Contexts(named=tuple(contexts), unread=tuple(unread)), failed

@@ -7,17 +7,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TextIO
 
-from gradcompat.cli.auditing import File, Unreadable, asked_for, with_facts
+from gradcompat.cli.auditing import File, Unreadable, asked_for, environment_of, with_facts
 from gradcompat.cli.ending import print_error
 from gradcompat.cli.run_files import failure
 from gradcompat.errors import SourceError, UsageError
-from gradcompat.formats.document import read_document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Skipped
 from gradcompat.phrases import counted, value_text
 from gradcompat.renderers.json_output import json_output
 from gradcompat.renderers.terminal import safe, skipped_text
-from gradcompat.sources.reading import read
 from gradcompat.vocabulary import parse_setting
 
 
@@ -44,8 +42,8 @@ def run(targets: Sequence[str], *, python: str | None, contexts: Sequence[str], 
                     environments.append(source)
                 case Unreadable(error=error):
                     raise error
-                case File(path=path, shown=shown):
-                    environments.append(read(read_document(path, shown)))
+                case File():
+                    environments.append(environment_of(source))
         except SourceError as error:
             print_error(error)
             failed.append(failure(error))

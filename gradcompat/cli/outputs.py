@@ -14,6 +14,7 @@ from pathlib import Path
 
 from gradcompat.errors import UsageError
 from gradcompat.model.report import Report
+from gradcompat.redaction import redact
 from gradcompat.renderers.registry import RENDERERS
 
 _STANDARD = "-"
@@ -87,7 +88,7 @@ def write(report: Report, outputs: Sequence[Output]) -> None:
                 os.unlink(temporary)
     for one in outputs:
         if one.file == _STANDARD:
-            import_module(RENDERERS[one.form]).render(report, sys.stdout)
+            sys.stdout.write(_text(report, one.form))
     if any(one.form == "github" for one in outputs) and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):
         _append_summary(report, summary)
 
@@ -99,9 +100,14 @@ def _known(form: str, said: str) -> str:
 
 
 def _rendered(report: Report, form: str) -> bytes:
+    return _text(report, form).encode("utf-8", "backslashreplace")
+
+
+def _text(report: Report, form: str) -> str:
+    """The report without credentials: whatever a renderer took from the audits passes here."""
     out = io.StringIO()
     import_module(RENDERERS[form]).render(report, out)
-    return out.getvalue().encode("utf-8", "backslashreplace")
+    return redact(out.getvalue())
 
 
 def _staged(path: Path, data: bytes) -> str:

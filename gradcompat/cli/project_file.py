@@ -14,6 +14,7 @@ from typing import Any
 from gradcompat.errors import SourceError, UsageError
 from gradcompat.model.environment import Location
 from gradcompat.regular_files import read_regular
+from gradcompat.root import root_of_file
 
 OWN = "gradcompat.toml"
 SHARED = "pyproject.toml"
@@ -60,8 +61,8 @@ def project_file(start: Path) -> ProjectFile | None:
         UsageError: if it cannot be read, or if two of one folder do.
     """
     for folder in (start, *start.parents):
-        own = _own(folder / OWN)
-        shared = _shared(folder / SHARED)
+        own = _own(_inside(folder / OWN))
+        shared = _shared(_inside(folder / SHARED))
         if own is not None and shared is not None:
             raise UsageError(
                 f"`[tool.gradcompat]` of the {SHARED} beside it keeps options, too",
@@ -91,6 +92,14 @@ def as_seen_from_here(path: Path) -> str:
         return Path(os.path.relpath(path)).as_posix()
     except ValueError:
         return path.as_posix()
+
+
+def _inside(path: Path) -> Path:
+    """The path itself; a link of a project to what lies outside of it is not followed."""
+    if path.is_symlink() and (root := root_of_file(path)).leads_outside(path):
+        message = f"leads outside of `{root.shown}`, and is not read"
+        raise UsageError(message, path=as_seen_from_here(path), hint="put a file of its own there")
+    return path
 
 
 def _own(path: Path) -> ProjectFile | None:

@@ -13,6 +13,7 @@ from gradcompat.errors import SourceError
 from gradcompat.formats.document import read_document
 from gradcompat.model.environment import Environment, Package
 from gradcompat.regular_files import read_regular
+from gradcompat.root import root_of_file
 from gradcompat.sources.reading import read
 from gradcompat.versions import ALL, VersionSet
 
@@ -60,7 +61,7 @@ def project_of(environment: Environment, path: Path | None) -> Project:
     environments = []
     for file in files:
         try:
-            environments.append(read(read_document(file.path, file.shown)))
+            environments.append(read(read_document(file.path, file.shown, root_of_file(file.path))))
         except SourceError:
             # `check` says so where the file is its target; here it only means that nothing is known of it.
             return Project(lockfile=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gradcompat.cli.project_file import ProjectFile
 from gradcompat.model.waiver import VersionBound, Waiver
 from gradcompat.names import normalise
+from gradcompat.quotation import quoted
 from gradcompat.versions import VersionSet
 
 if TYPE_CHECKING:
@@ -46,7 +47,9 @@ def _waiver(table: Any, number: int, file: ProjectFile) -> Waiver:
         raise file.error(f"`{file.name('waivers')}` holds something that is not a table", *at)
     for key in table:
         if key not in _KEYS:
-            raise file.error(f"`{key}` is not known in a waiver", *at, key, hint=f"known: {', '.join(_KEYS)}")
+            raise file.error(
+                f"`{quoted(key, '…')}` is not known in a waiver", *at, key, hint=f"known: {', '.join(_KEYS)}"
+            )
     path = _text(table, "path", at, file)
     if path is not None:
         try:

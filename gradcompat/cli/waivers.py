@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Literal
 from gradcompat.cli.auditing import Options
 from gradcompat.cli.configuration import options_in
 from gradcompat.cli.options import waivers_in
-from gradcompat.cli.project_file import as_seen_from_here, project_file_at
+from gradcompat.cli.project_file import OWN, as_seen_from_here, project_file_at
 from gradcompat.cli.setting_aside import Judgement, Judging
 from gradcompat.cli.waiver_tables import pattern
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.report import Advised, Audit, Remark, Suppression
 from gradcompat.model.waiver import VersionBound, Waiver, Waivers
 from gradcompat.phrases import joined
+from gradcompat.root import root_of_file
 from gradcompat.truth import Truth
 from gradcompat.versions import locate
 
@@ -90,7 +91,7 @@ def _ready(waiver: Waiver) -> _Ready:
         from gradcompat.cli.waiver_proof import read_proof
 
         path = Path(waiver.folder) / waiver.proof
-        proof = read_proof(path, as_seen_from_here(path))
+        proof = read_proof(path, as_seen_from_here(path), root_of_file(Path(waiver.folder) / OWN))
     return _Ready(waiver=waiver, spec=None if waiver.path is None else pattern(waiver.path), proof=proof)
 
 

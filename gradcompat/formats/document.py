@@ -8,8 +8,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from gradcompat.errors import Malformed, NotFound, SourceError
+from gradcompat.errors import Malformed, NotFound, OutsideRoot, SourceError
 from gradcompat.regular_files import NotRegular, open_regular
+from gradcompat.root import Root, root_of_file
 
 MAX_BYTES = 64 * 1024 * 1024  # the largest lockfiles of training stacks known today have 2 MB
 
@@ -20,6 +21,8 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+# The armour of keys and certificates: what is inside looks like names of packages.
+_KEY = re.compile(rb"\s*-----BEGIN [A-Z0-9 ]+-----|PuTTY-User-Key-File")
 
 # What reads a file of that name decodes it as a comment in its first two lines says: Python (PEP 263), and pip with a
 # pattern of its own.
@@ -38,31 +41,48 @@ class Document:
         path: how it is shown to the user: the path as given, or ``-``.
         text: the decoded content; line ends are as in the file.
         file: where it lies, for what it refers to by a relative path; None for standard input.
+        root: what it may refer to; None for the root that the file itself has.
     """
 
     path: str
     text: str
     file: Path | None = None
+    root: Root | None = None
+
+    def leads_outside(self, path: Path) -> str | None:
+        """Why what the document refers to is not read: it lies outside of the root. None if it does not."""
+        if self.file is None:
+            return None
+        root = self.root or root_of_file(self.file)
+        return root.objection if root.leads_outside(path) else None
 
 
-def read_document(path: Path, shown: str | None = None) -> Document:
+def read_document(path: Path, shown: str | None = None, root: Root | None = None) -> Document:
     """Read a file, without following it anywhere surprising.
 
+    Args:
+        path: the file.
+        shown: how it is called to the user; by its path if that is None.
+        root: where the file has to lie, unless the user has named it.
+
     Raises:
+        OutsideRoot: if it lies elsewhere, whether or not something is there.
         NotFound: if there is nothing that can be read: no file, no permission, a folder, a device, a link to itself.
-        Malformed: if it is too large, binary or not decodable.
+        Malformed: if it is too large, a key, binary or not decodable.
     """
     name = path.as_posix() if shown is None else shown
-    return document_of(read_bytes(path, name), name, path)
+    if root is not None and root.leads_outside(path):
+        raise OutsideRoot(root.objection, path=name)
+    return document_of(read_bytes(path, name), name, path, root)
 
 
-def document_of(data: bytes, shown: str, path: Path) -> Document:
+def document_of(data: bytes, shown: str, path: Path, root: Root | None = None) -> Document:
     """The document of a file's content.
 
     Raises:
         Malformed: as :func:`read_document`.
     """
-    return Document(shown, decode(data, shown, _CODINGS.get(path.suffix.lower())), path)
+    return Document(shown, decode(data, shown, _CODINGS.get(path.suffix.lower())), path, root)
 
 
 def read_bytes(path: Path, name: str) -> bytes:
@@ -98,10 +118,12 @@ def decode(data: bytes, path: str, coding: re.Pattern[bytes] | None = None) -> s
         coding: finds the name of another encoding that the file itself states.
 
     Raises:
-        Malformed: if it is longer than :data:`MAX_BYTES`, binary, or in another encoding.
+        Malformed: if it is longer than :data:`MAX_BYTES`, a key, binary, or in another encoding.
     """
     if len(data) > MAX_BYTES:
         raise Malformed(f"is larger than {MAX_BYTES // 2**20} MiB, which no lockfile is", path=path)
+    if _KEY.match(data):
+        raise Malformed("is a key or a certificate, and is not read", path=path)
     encoding = next((encoding for mark, encoding in _BOMS if data.startswith(mark)), None)
     stated = coding.match(data) if coding is not None and encoding is None else None
     if stated is not None:
@@ -150,13 +172,16 @@ def _decode_as(encoding: str, data: bytes, path: str) -> str:
 
 
 def read_beside(document: Document, relative: str) -> Document:
-    """Read the requirements that a document refers to (``-r other.txt``), relative to its own folder.
+    """Read the requirements that a document refers to (``-r other.txt``), inside of its root.
 
     Raises:
         SourceError: if the document has no folder (standard input), or as :func:`read_document`.
     """
     if document.file is None:
-        raise SourceError(f"refers to `{relative}`, which standard input cannot show", path=document.path)
+        raise SourceError("refers to a file, which standard input cannot show", path=document.path)
     target = document.file.parent / relative
     shown = os.path.normpath(os.path.join(os.path.dirname(document.path), relative)).replace(os.sep, "/")
-    return Document(shown, decode(read_bytes(target, shown), shown, _PIP_CODING), target)
+    root = document.root or root_of_file(document.file)
+    if root.leads_outside(target):
+        raise OutsideRoot(root.objection, path=shown)
+    return Document(shown, decode(read_bytes(target, shown), shown, _PIP_CODING), target, root)

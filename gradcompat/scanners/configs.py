@@ -14,6 +14,7 @@ from gradcompat.formats import json_text, yaml_nodes
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting, Skipped
+from gradcompat.quotation import quoted
 from gradcompat.scanners.feeding import Feeds, fed
 from gradcompat.scanners.model_names import architecture_of
 from gradcompat.scanners.training_arguments import expanded, settled
@@ -152,7 +153,7 @@ def _of_yaml(document: Document, wanted: Mapping[str, list[list[str]]]) -> Confi
                 entries.append(Entry(".".join(keys), _of_node(node), place, f"{keys[-1]}: {{}}"))
     duplicates = (
         Skipped(
-            what=key.text[:_LONGEST],
+            what=quoted(key.text, "a key"),
             reason="stands more than once, the last value counts",
             gap=False,
             location=Location(path=document.path, line=key.line, column=key.column),

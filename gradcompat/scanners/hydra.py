@@ -17,6 +17,7 @@ from gradcompat.formats import yaml_nodes
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Composed, Context, Override
 from gradcompat.model.environment import Location, Skipped
+from gradcompat.quotation import quoted
 from gradcompat.scanners import adapter_config, lightning_cli, training_arguments
 from gradcompat.scanners.class_paths import OPTIMIZER
 from gradcompat.scanners.configs import Config, Entry, run_of
@@ -116,7 +117,12 @@ def scan(document: Document, overrides: Sequence[Override] = ()) -> Context:
     told = run_of(config, "hydra", settings, skipped)
     return replace(
         told,
-        composed=Composed(file=str(document.file), holds=tuple(one.shown for one in composed.read), groups=groups),
+        composed=Composed(
+            file=str(document.file),
+            holds=tuple(one.shown for one in composed.read),
+            groups=groups,
+            root=document.root,
+        ),
     )
 
 
@@ -217,4 +223,4 @@ def _duplicates(composed: Composite, top: yaml_nodes.Mapping, path: str) -> Iter
             for key in mapping.duplicates:
                 reason = "stands more than once, the last value counts"
                 place = Location(path=shown, line=key.line, column=key.column)
-                yield Skipped(what=key.text[:_LONGEST], reason=reason, gap=False, location=place)
+                yield Skipped(what=quoted(key.text, "a key"), reason=reason, gap=False, location=place)

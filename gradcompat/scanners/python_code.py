@@ -82,9 +82,8 @@ def context(document: Document, kind: str, tree: ast.Module, place: Callable[[as
     names = Names(tree)
     if not LIBRARIES & names.imported.keys():
         raise Unrecognised("imports no library for training", path=document.path)
-    folder = None if document.file is None else document.file.parent
     try:
-        facts = read(tree, names, place, folder)
+        facts = read(tree, names, place, document)
         left = unset(facts, document.text)
     except RecursionError:
         raise Malformed("nested too deeply", path=document.path) from None
@@ -92,7 +91,7 @@ def context(document: Document, kind: str, tree: ast.Module, place: Callable[[as
     if facts.symbols:
         first = next(iter(facts.symbols.values()))
         settings.append(Setting(key="code.symbols", value=tuple(sorted(facts.symbols)), location=first))
-    unseen = _unseen(document, names, folder)
+    unseen = _unseen(document, names)
     if unseen and unseen[0].location is not None:
         # What those modules use is used too, and nobody has looked.
         settings.append(Setting(key="code.symbols", value=None, location=unseen[0].location))
@@ -116,24 +115,27 @@ def _once(settings: list[Setting]) -> list[Setting]:
 
 
 def _is_own(folder: Path, name: str) -> bool:
-    """Is the module one of the project? One that may not be looked at counts as one, since it could be."""
+    """Is the module one of the project? A link counts as one, and what may not be looked at: either could be."""
     for path in (folder / f"{name}.py", folder / name / "__init__.py"):
         try:
-            if stat.S_ISREG(os.stat(path).st_mode):
+            if stat.S_ISLNK(os.lstat(path).st_mode) or stat.S_ISREG(os.stat(path).st_mode):
                 return True
         except PermissionError:
             return True
         except (OSError, ValueError):
             continue
-    return False
+    try:
+        return stat.S_ISLNK(os.lstat(folder / name).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
-def _unseen(document: Document, names: Names, folder: Path | None) -> list[Skipped]:
+def _unseen(document: Document, names: Names) -> list[Skipped]:
     """The modules of the project itself, and what `import *` brings."""
     reason = "is part of this project: what it uses is not seen here"
     own = dict(names.relative)
     for name, line in names.imported.items():
-        if folder is not None and _is_own(folder, name):
+        if document.file is not None and _is_own(document.file.parent, name):
             own[name] = line
     skipped = [
         Skipped(what=name, reason=reason, gap=False, location=Location(path=document.path, line=line))

@@ -8,11 +8,12 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path, PurePath
 
-from gradcompat.errors import Malformed, SourceError, Unrecognised
+from gradcompat.errors import Malformed, OutsideRoot, SourceError, Unrecognised
 from gradcompat.formats import walking
 from gradcompat.formats.document import MAX_BYTES, Document, document_of, read_bytes, read_document
 from gradcompat.model.context import Context, Override
 from gradcompat.model.environment import Location, Skipped
+from gradcompat.root import Root
 from gradcompat.scanners.registry import SCANNERS, candidates
 from gradcompat.scanners.unscanned import SHELL, could_train
 
@@ -68,7 +69,8 @@ def recomposed(context: Context, overrides: Sequence[Override]) -> Context:
         return context
     scan_again: Callable[[Document, Sequence[Override]], Context] = import_module("gradcompat.scanners.hydra").scan
     try:
-        return scan_again(read_document(Path(context.composed.file), context.source), overrides)
+        document = read_document(Path(context.composed.file), context.source, context.composed.root)
+        return scan_again(document, overrides)
     except SourceError as error:
         reason = f"cannot be composed for a command line: {error.message}"
         settings = tuple(replace(setting, value=None) for setting in context.settings)
@@ -92,12 +94,16 @@ def find(folder: Path, shown: str, unreadable: Callable[[OSError], None] = lambd
     return found
 
 
+def _is_worth_reading(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size <= largest(path.name)
+
+
 def largest(name: str) -> int:
     """The most bytes that a file of that name may have to be scanned where a folder is searched."""
     return _LARGEST.get(PurePath(name).suffix.lower(), _LARGEST_ELSE)
 
 
-def scan_found(path: Path, shown: str) -> Context | Skipped | None:
+def scan_found(path: Path, shown: str, root: Root) -> Context | Skipped | None:
     """The context of a file that was found in a folder; a gap if it could be one and cannot be read; else None."""
     try:
         data = read_bytes(path, shown)
@@ -110,7 +116,7 @@ def scan_found(path: Path, shown: str) -> Context | Skipped | None:
         reason = f"has words of a training config, and is larger than {largest(path.name) // 1024} KiB: not scanned"
         return Skipped(what=shown, reason=reason, location=Location(path=shown))
     try:
-        document = _document(path, shown, data)
+        document = _document(path, shown, data, root)
         return scan(document) if candidates(path.name, document.text) else None
     except Unrecognised:
         return None
@@ -120,14 +126,16 @@ def scan_found(path: Path, shown: str) -> Context | Skipped | None:
         return Skipped(what=shown, reason=error.message, location=Location(path=error.path or shown, line=error.line))
 
 
-def scan_if_any(path: Path, shown: str) -> Context | SourceError | None:
+def scan_if_any(path: Path, shown: str, root: Root | None = None) -> Context | SourceError | None:
     """The context of a file that may be something else: then None, or an error if it could be one and is broken."""
+    if root is not None and root.leads_outside(path):
+        return OutsideRoot(root.objection, path=shown)
     try:
         data = read_bytes(path, shown)
     except SourceError:
         return None
     try:
-        document = _document(path, shown, data)
+        document = _document(path, shown, data, root)
         return scan(document) if candidates(path.name, document.text) else None
     except Unrecognised as error:
         return error if error.line is not None else None
@@ -142,14 +150,14 @@ def read_context(path: Path, shown: str) -> Document:
         NotFound: as :func:`~gradcompat.formats.document.read_document`.
         Malformed: if its tool could not decode it either.
     """
-    return _document(path, shown, read_bytes(path, shown))
+    return _document(path, shown, read_bytes(path, shown), None)
 
 
-def _document(path: Path, shown: str, data: bytes) -> Document:
+def _document(path: Path, shown: str, data: bytes, root: Root | None) -> Document:
     try:
-        return document_of(data, shown, path)
+        return document_of(data, shown, path, root)
     except Malformed:
         # A shell takes bytes as they are; the words that count are ASCII.
         if path.suffix.lower() not in SHELL or b"\0" in data or len(data) > MAX_BYTES:
             raise
-        return Document(shown, data.decode("latin-1"), path)
+        return Document(shown, data.decode("latin-1"), path, root)

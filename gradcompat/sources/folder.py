@@ -10,6 +10,7 @@ from gradcompat.errors import NotFound
 from gradcompat.formats import walking
 from gradcompat.formats.document import read_bytes
 from gradcompat.model.environment import Location, Skipped
+from gradcompat.root import Root, is_link_outside
 from gradcompat.sources.registry import Reader, by_name
 
 # What these ask for is what a lockfile beside them resolves: it is the lockfile that will be installed.
@@ -32,8 +33,8 @@ class Found:
     resolved: Mapping[str, tuple[tuple[Path, str], ...]]
 
 
-def find(folder: Path, shown: str) -> Found:
-    """Search a folder and those below it, in a stable order."""
+def find(folder: Path, shown: str, root: Root) -> Found:
+    """Search a folder and those below it, in a stable order; a link that leads out of the root is a gap."""
     files: list[tuple[Path, str]] = []
     skipped: list[Skipped] = []
     resolved: dict[str, tuple[tuple[Path, str], ...]] = {}
@@ -47,7 +48,16 @@ def find(folder: Path, shown: str) -> Found:
         skipped.append(Skipped(what=label, reason=reason, gap=False, location=Location(path=label)))
 
     for here, names in walking.files(folder, unreadable, passed_over):
-        readers = {name: reader for name in names if (reader := by_name(name)) and worth_reading(here / name, reader)}
+        readers: dict[str, Reader] = {}
+        for name in names:
+            reader = by_name(name)
+            if reader is None:
+                continue
+            if is_link_outside(here / name, root):
+                label = walking.label(here / name, folder, shown)
+                skipped.append(Skipped(what=label, reason=root.objection, location=Location(path=label)))
+            elif worth_reading(here / name, reader):
+                readers[name] = reader
         lock = next((name for name, reader in readers.items() if reader.lock), None)
         for name, reader in readers.items():
             label = walking.label(here / name, folder, shown)

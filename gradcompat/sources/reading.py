@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
@@ -9,8 +10,11 @@ from pathlib import PurePath
 
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
-from gradcompat.model.environment import Environment, Location, Skipped
+from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.sources.registry import BY_KIND, Reader, by_name
+
+# Looser than PEP 440: conda has `9e`, and a branch of a fork is called after the release that it left.
+_VERSION = re.compile(r"[vr]?\d[\w.+!~*-]{0,199}")
 
 
 def read(document: Document) -> Environment:
@@ -57,4 +61,13 @@ def _recognised(text: str) -> str | None:
 
 def read_as(reader: Reader, document: Document) -> Environment:
     read_document: Callable[[Document], Environment] = import_module(f"gradcompat.sources.{reader.module}").read
-    return read_document(document)
+    environment = read_document(document)
+    if all(one.version is None or _VERSION.fullmatch(one.version) for one in environment.packages):
+        return environment
+    return replace(environment, packages=tuple(map(_with_version, environment.packages)))
+
+
+def _with_version(package: Package) -> Package:
+    """The package; without a version where what stands there has not even the form of one, and may be anything."""
+    known = package.version is None or _VERSION.fullmatch(package.version)
+    return package if known else replace(package, version=None)

@@ -16,12 +16,13 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from gradcompat.model.environment import Location, Package, Skipped, SourceKind
 from gradcompat.names import normalise
+from gradcompat.quotation import parser_reason
+from gradcompat.redaction import is_token
 from gradcompat.versions import VersionSet, parse_version
 
 # Nothing that is meant to be installed is longer, and Python converts no number of more than 4,300 digits.
 _MAX_LENGTH = 4000
 _MAX_MARKER = 100_000  # uv writes long ones for projects with many forks
-_SHOWN = 100
 
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _EXTRAS = r"(?:\s*\[[^\[\]]*\])?"
@@ -114,8 +115,10 @@ def _specified(text: str, location: Location) -> Package | Skipped:
         except (InvalidRequirement, RecursionError, ValueError) as error:
             problem = f"is no requirement: {_first_line(error)}"
         else:
-            return _pinned(requirement.name, wanted, marker, location)
-    return Skipped(what=_shown(text), reason=problem, location=location)
+            if not is_token(requirement.name):
+                return _pinned(requirement.name, wanted, marker, location)
+            problem = "has the form of a token, not of a name"
+    return Skipped(what="a requirement", reason=problem, location=location)
 
 
 def _pinned(name: str, wanted: str, marker: str | None, location: Location) -> Package:
@@ -160,14 +163,14 @@ def _linked(text: str, offset: int, name: str | None, location: Location, editab
     if len(link) > _MAX_LENGTH:
         problem = "is longer than any requirement"
     if problem is not None:
-        return Skipped(what=_shown(text), reason=problem, location=location)
+        return Skipped(what="a requirement", reason=problem, location=location)
     read = _read_link(link.strip().strip("\"'"), editable)
     name = name or read.name
     if name is None:
         if read.source in ("directory", "editable"):
             reason = "a project in a folder: neither its name nor its version stand here"
-            return Skipped(what=_shown(text), reason=reason, gap=False, location=location)
-        return Skipped(what=_shown(text), reason="the link names no package", location=location)
+            return Skipped(what="a requirement", reason=reason, gap=False, location=location)
+        return Skipped(what="a requirement", reason="the link names no package", location=location)
     at = None if read.version is None else _version_at(text, offset, link, read.version)
     return Package(
         name=normalise(name),
@@ -252,12 +255,8 @@ def _marker_problem(marker: str | None) -> str | None:
 def _first_line(error: BaseException) -> str:
     if isinstance(error, RecursionError):
         return "nested too deeply"
-    line = str(error).partition("\n")[0].strip().rstrip(".:")
+    line = parser_reason(str(error).partition("\n")[0]).rstrip(".:")
     return line[:1].lower() + line[1:]
-
-
-def _shown(text: str) -> str:
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
 def _moved(location: Location, by: int) -> Location:
