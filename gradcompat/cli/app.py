@@ -34,7 +34,6 @@ app = App(
     Environment:
       VIRTUAL_ENV, CONDA_PREFIX  the active environment, which is read where no target is named
       GRADCOMPAT_CACHE           where answers of a package index and measured releases are kept
-      GRADCOMPAT_DATA            where fetched knowledge is kept
       PIP_*, UV_*                the package index that pip and uv use is used
       COLUMNS                    how wide text is printed
 
@@ -108,7 +107,7 @@ OwnRecords = Annotated[
     list[str] | None,
     typer.Option(
         "--knowledge",
-        metavar="FILE|DIR|URL",
+        metavar="FILE|DIR",
         help="Records of your own, beside those that ship with gradcompat. Repeatable.",
     ),
 ]
@@ -218,7 +217,7 @@ def check(
     """Say which known training defects an environment or a lockfile has.
 
     A finding is `affected`, or `conditional` where it hangs on something that no file shows; then --set decides it.
-    Nothing of what is checked is run or imported, and no network is used, but for a URL of --knowledge.
+    Nothing of what is checked is run or imported, and no network is used.
 
     Exit status:
       0  nothing is affected at or above --fail-on
@@ -695,50 +694,6 @@ def probe(
     )
 
 
-@app.command()
-def update(
-    url: Annotated[
-        str | None, typer.Option("--url", metavar="URL", help="Where newer knowledge is: an https address.")
-    ] = None,
-    keys: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--key",
-            metavar="KEY",
-            help="Whose signature it must have: `ed25519:…`, or a public key in PEM. Repeatable: one is enough.",
-        ),
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would come, and write nothing.")] = False,
-) -> None:
-    """Fetch newer knowledge: records alone, never code, and only if a pinned key has signed them.
-
-    What is not signed, was changed, is older than what is here, has expired or is too large is refused; then the old
-    knowledge stays. `check` and the others use whichever is newer, what was fetched or what ships with gradcompat.
-
-    There is no public address yet: an organisation names its own.
-
-    Exit status:
-      0  the newest knowledge is here
-      2  wrong usage, refused, or nothing could be fetched; nothing has changed
-
-    Files:
-      pyproject.toml  `[tool.gradcompat.update]` of the nearest one keeps `url` and `key`
-
-    Environment:
-      GRADCOMPAT_UPDATE_URL  where newer knowledge is
-      GRADCOMPAT_UPDATE_KEY  whose signature it must have; several are parted by spaces
-      GRADCOMPAT_DATA        where fetched knowledge is kept
-      SSL_CERT_FILE          the authorities whose certificates count
-
-    Examples:
-      gradcompat update --url https://knowledge.acme.example/acme.signed --key ed25519:…
-      gradcompat update --dry-run
-    """
-    from gradcompat.cli.update import run
-
-    raise typer.Exit(run(url, keys or [], dry_run=dry_run))
-
-
 Measured = Annotated[
     str | None,
     typer.Option(
@@ -938,12 +893,6 @@ def knowledge_measure(
 @knowledge.command("compile")
 def knowledge_compile(
     path: Annotated[str, typer.Argument(metavar="[FILE]", help="A file of records.")] = ISSUES,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output", metavar="FILE", help="Where to write records of your own: a file that ends with .json."
-        ),
-    ] = None,
 ) -> None:
     """Write the records into the package, as the JSON that `check` loads.
 
@@ -956,7 +905,7 @@ def knowledge_compile(
     """
     from gradcompat.cli.knowledge import run_compile
 
-    raise typer.Exit(run_compile(path, output))
+    raise typer.Exit(run_compile(path))
 
 
 @knowledge.command("matrix")
@@ -1177,65 +1126,6 @@ def knowledge_serve(
     from gradcompat.cli.serve import run
 
     raise typer.Exit(run(host, port, conditional=conditional, knowledge=own or []))
-
-
-@knowledge.command("sign")
-def knowledge_sign(
-    keys: Annotated[
-        list[str], typer.Option("--key", metavar="FILE", help="A private Ed25519 key in PEM. Repeatable: all sign.")
-    ],
-    output: Annotated[str, typer.Option("--output", metavar="FILE", help="What a server then hands out.")],
-    own: OwnRecords = None,
-    own_only: Annotated[
-        bool, typer.Option("--own-only", help="Only the records of --knowledge, without those of gradcompat.")
-    ] = False,
-    serial: Annotated[
-        int | None,
-        typer.Option("--serial", metavar="N", help="Has to grow with every file.  [default: the minute, in UTC]"),
-    ] = None,
-    days: Annotated[
-        int, typer.Option("--days", min=1, max=3650, help="How long you stand for it; then it has to be signed again.")
-    ] = 90,
-    minimum: Annotated[
-        str | None,
-        typer.Option("--minimum", metavar="VERSION", help="The oldest gradcompat for it.  [default: this one]"),
-    ] = None,
-) -> None:
-    """Sign records for `gradcompat update`: those of this gradcompat, your own beside them, or your own alone.
-
-    Examples:
-      gradcompat knowledge sign --key private.pem --knowledge acme.yaml --own-only --output acme.signed
-    """
-    from gradcompat.cli.sign import run
-
-    raise typer.Exit(
-        run(
-            keys,
-            output,
-            knowledge=own or [],
-            own_only=own_only,
-            serial=serial,
-            days=days,
-            minimum=minimum,
-        )
-    )
-
-
-@knowledge.command("key")
-def knowledge_key(
-    path: Annotated[str, typer.Argument(metavar="FILE", help="A private Ed25519 key in PEM.")],
-    new: Annotated[bool, typer.Option("--new", help="Make one, and write it there.")] = False,
-) -> None:
-    """Print the public half of a private key, as `gradcompat update --key` takes it.
-
-    `openssl genpkey -algorithm ed25519` makes such keys, too.
-
-    Examples:
-      gradcompat knowledge key --new private.pem
-    """
-    from gradcompat.cli.sign import run_key
-
-    raise typer.Exit(run_key(path, new=new))
 
 
 @knowledge.command("snapshot")
