@@ -124,6 +124,12 @@ IndexUrl = Annotated[
 ExtraIndexUrl = Annotated[
     list[str] | None, typer.Option("--extra-index-url", metavar="URL", help="An index beside it. Repeatable.")
 ]
+ProjectIndex = Annotated[
+    bool,
+    typer.Option(
+        "--project-index", help="Also ask the indexes that only a file of the project names (uv.toml, `[tool.uv]`)."
+    ),
+]
 ExcludeNewer = Annotated[
     str | None,
     typer.Option("--exclude-newer", metavar="DATE", help="Releases from this moment on do not count."),
@@ -284,6 +290,7 @@ def plan(
     offline: Offline = False,
     index_url: IndexUrl = None,
     extra_index_urls: ExtraIndexUrl = None,
+    project_index: ProjectIndex = False,
     exclude_newer: ExcludeNewer = None,
     form: Annotated[
         str, typer.Option("--format", metavar="text|json|markdown", help="How to print the result.")
@@ -301,7 +308,7 @@ def plan(
       3  something could not be verified
 
     Environment:
-      PIP_*, UV_*       the package index, and what pip.conf and uv.toml say; --index-url counts more
+      PIP_*, UV_*       the package index, and what your pip.conf and uv.toml say; --index-url counts more
       GRADCOMPAT_CACHE  where answers of an index are kept
 
     Examples:
@@ -324,7 +331,7 @@ def plan(
             knowledge=own or [],
             keep=keep or [],
             prereleases=prereleases,
-            lookup=Lookup(offline, index_url, extra_index_urls or [], exclude_newer),
+            lookup=Lookup(offline, index_url, extra_index_urls or [], exclude_newer, project_index),
             form=form,
         )
     )
@@ -350,6 +357,7 @@ def fix(
     offline: Offline = False,
     index_url: IndexUrl = None,
     extra_index_urls: ExtraIndexUrl = None,
+    project_index: ProjectIndex = False,
     exclude_newer: ExcludeNewer = None,
 ) -> None:
     """Write the plan into pyproject.toml, requirements, environment.yml and training configs; comments stay.
@@ -363,7 +371,7 @@ def fix(
       3  not everything could be verified
 
     Environment:
-      PIP_*, UV_*       the package index, and what pip.conf and uv.toml say; --index-url counts more
+      PIP_*, UV_*       the package index, and what your pip.conf and uv.toml say; --index-url counts more
       GRADCOMPAT_CACHE  where answers of an index are kept
 
     Examples:
@@ -388,7 +396,7 @@ def fix(
             prereleases=prereleases,
             dry_run=dry_run,
             lock=lock,
-            lookup=Lookup(offline, index_url, extra_index_urls or [], exclude_newer),
+            lookup=Lookup(offline, index_url, extra_index_urls or [], exclude_newer, project_index),
         )
     )
 
@@ -484,12 +492,13 @@ def constraints(
     offline: Offline = False,
     index_url: IndexUrl = None,
     extra_index_urls: ExtraIndexUrl = None,
+    project_index: ProjectIndex = False,
     exclude_newer: ExcludeNewer = None,
 ) -> None:
     """Write constraints for `pip install -c` and uv, each with its reason as a comment.
 
     Environment:
-      PIP_*, UV_*       the package index, and what pip.conf and uv.toml say; --index-url counts more
+      PIP_*, UV_*       the package index, and what your pip.conf and uv.toml say; --index-url counts more
       GRADCOMPAT_CACHE  where answers of an index are kept
 
     Examples:
@@ -515,7 +524,7 @@ def constraints(
             ignore=ignore or [],
             knowledge=own or [],
             keep=keep or [],
-            lookup=Lookup(offline, index_url, extra_index_urls or [], exclude_newer),
+            lookup=Lookup(offline, index_url, extra_index_urls or [], exclude_newer, project_index),
         )
     )
 
@@ -861,7 +870,7 @@ def knowledge_measure(
       3  something came to nothing; the same command tries that again
 
     Environment:
-      PIP_*, UV_*       the package index, and what pip.conf and uv.toml say; --index-url counts more
+      PIP_*, UV_*       the package index, and what your pip.conf and uv.toml say; --index-url counts more
       GRADCOMPAT_CACHE  where answers of an index are kept
 
     Examples:
@@ -1001,7 +1010,7 @@ def knowledge_horizon(
       3  something could not be looked up
 
     Environment:
-      PIP_*, UV_*       the package index, and what pip.conf and uv.toml say; --index-url counts more
+      PIP_*, UV_*       the package index, and what your pip.conf and uv.toml say; --index-url counts more
       GRADCOMPAT_CACHE  where answers of an index are kept
 
     Examples:

@@ -128,3 +128,89 @@ def test_a_proof_lies_in_the_project(here: Path, run: Run, place: str) -> None:
     done = run("check", "requirements.txt", cwd=here)
     assert (done.status, done.out) == (2, "")
     assert done.err.startswith(f"error: `gradcompat.toml:4`: `proof` of a waiver names `{place}`, which ")
+
+
+HOSTILE = """\
+[project]
+name = "evil"
+version = "1"
+dependencies = ["transformers==4.49.0", "torch @ http://ADDRESS/torch-2.5.1-py3-none-any.whl"]
+[[tool.uv.index]]
+name = "evil"
+url = "http://ADDRESS/simple"
+default = true
+[tool.uv]
+find-links = ["http://ADDRESS/links"]
+keyring-provider = "subprocess"
+[tool.uv.sources]
+transformers = { index = "evil" }
+[[tool.poetry.source]]
+name = "evil"
+url = "http://ADDRESS/poetry"
+[[tool.pdm.source]]
+url = "http://ADDRESS/pdm"
+name = "evil"
+"""
+FILES = {
+    "pyproject.toml": HOSTILE,
+    "gradcompat.toml": "[settings]\ntraining.gradient_accumulation_steps = 8\n"
+    'model.architecture = ["LlavaForConditionalGeneration"]\n',
+    "requirements.txt": "--index-url http://ADDRESS/pip\n--extra-index-url http://ADDRESS/more\n-f http://ADDRESS/f\n"
+    "-r http://ADDRESS/other.txt\n-c http://ADDRESS/constraints.txt\ntransformers==4.49.0\n"
+    "peft @ http://ADDRESS/peft-0.15.0-py3-none-any.whl\n",
+    "script.py": '# /// script\n# dependencies = ["transformers==4.49.0"]\n# [[tool.uv.index]]\n'
+    '# url = "http://ADDRESS/script"\n# ///\nimport transformers\n',
+    "pip.conf": "[global]\nindex-url = http://ADDRESS/pip.conf\n",
+    ".venv/pip.conf": "[global]\nindex-url = http://ADDRESS/venv\n",
+    "environment.yml": "channels: [http://ADDRESS/conda]\ndependencies: [python=3.11, {pip: [-r http://ADDRESS/c.txt]}]\n",
+    "Dockerfile": "FROM ADDRESS/image\nRUN pip install -i http://ADDRESS/docker transformers==4.49.0\n",
+    "train.log": "transformers 4.49.0\nsee http://ADDRESS/log\n",
+    "train.yaml": "model_name_or_path: http://ADDRESS/model\ndataset_name: x\noutput_dir: out\n"
+    "per_device_train_batch_size: 1\ngradient_accumulation_steps: 8\n",
+}
+
+
+def hostile(folder: Path, address: str) -> None:
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text.replace("ADDRESS", address), "utf-8")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "check .",
+        "check . --all --output sarif=s.sarif --output cyclonedx-vex=v.json",
+        "inspect .",
+        "plan . --index-url INDEX",
+        "fix . --dry-run --index-url INDEX",
+        "constraints . --index-url INDEX",
+        "plan requirements.txt",
+        "plan .",
+        "diagnose train.log",
+        "explain GC-0004",
+        "waive GC-0004 requirements.txt --reason x --dry-run",
+        "knowledge export --format renovate",
+    ],
+)
+def test_no_command_connects_for_a_project(
+    here: Path, run: Run, listener: Listener, tmp_path: Path, command: str
+) -> None:
+    hostile(here, listener.address)
+    (tmp_path / "index").mkdir()
+    home = {"HOME": str(tmp_path / "home"), "PIP_INDEX_URL": (tmp_path / "index").as_uri(), "NO_PROXY": "127.0.0.1"}
+    done = run(*command.replace("INDEX", (tmp_path / "index").as_uri()).split(), cwd=here, env=home)
+    assert listener.met == [], done.err
+    assert done.status in (0, 1, 2, 3)
+    if command.startswith(("plan", "fix", "constraints")):
+        (note,) = [line for line in done.err.splitlines() if line.startswith("note: the project names ")]
+        assert f"`http://{listener.address}/simple`" in note
+        assert "and for 1 of its packages nobody is asked: `--project-index` or `--index-url` asks it" in note
+
+
+def test_the_user_may_have_the_index_of_a_project_asked(
+    here: Path, run: Run, listener: Listener, tmp_path: Path
+) -> None:
+    hostile(here, listener.address)
+    run("plan", "requirements.txt", "--project-index", cwd=here, env={"HOME": str(tmp_path), "NO_PROXY": "127.0.0.1"})
+    assert listener.met != []
