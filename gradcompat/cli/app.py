@@ -210,6 +210,15 @@ def check(
             help="A git revision: only what has come since this branch left it counts. Nothing is checked out.",
         ),
     ] = None,
+    config_from: Annotated[
+        str | None,
+        typer.Option(
+            "--config-from",
+            metavar="REVISION",
+            help="Take the project's options, waivers, records and the baseline from this git revision: what a change "
+            "brings of them is named and does not count.",
+        ),
+    ] = None,
     show_suppressed: Annotated[
         bool | None,
         typer.Option(
@@ -246,7 +255,7 @@ def check(
       gradcompat check uv.lock --set training.gradient_accumulation_steps=8
       gradcompat check . --output sarif=gradcompat.sarif --output github=-
       gradcompat check . --baseline baseline.json
-      gradcompat check . --diff origin/main
+      gradcompat check . --diff origin/main --config-from origin/main
       pip list | gradcompat check -
     """
     from gradcompat.cli.check import run
@@ -269,6 +278,7 @@ def check(
             device=device,
             baseline=baseline,
             diff=diff,
+            config_from=config_from,
             show_suppressed=show_suppressed,
         )
     )
