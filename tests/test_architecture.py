@@ -56,7 +56,6 @@ LATE = {
     "index.public": {"pypi_simple"},  # only where its source does not show the one constant
     "host": {"pynvml"},  # optional, and only where a driver shows
     # OpenSSL, only for what somebody has fetched or written
-    "knowledge.folder": {"hashlib"},
     "knowledge.load": {"hashlib"},
     "sources.reading": {"gradcompat.sources.recognise"},  # only where a file's name does not say what it is
     "sources.installed": {"gradcompat.sources.interpreter"},  # only where an interpreter is named
@@ -70,8 +69,6 @@ HEAVY = (
     "yaml",
     "tomlkit",
     "ahocorasick_rs",
-    "cryptography",
-    "filelock",
     "importlib.metadata",
     "packaging.markers",
     "pathspec",

@@ -36,7 +36,6 @@ app = App(
     Environment:
       VIRTUAL_ENV, CONDA_PREFIX  the active environment, which is read where no target is named
       GRADCOMPAT_CACHE           where answers of a package index and measured releases are kept
-      GRADCOMPAT_DATA            where fetched knowledge is kept
       PIP_*, UV_*                the package index that pip and uv use is used
       COLUMNS                    how wide text is printed
       GRADCOMPAT_TRACEBACK       if set, an error in gradcompat itself is printed with its traceback
@@ -111,7 +110,7 @@ OwnRecords = Annotated[
     list[str] | None,
     typer.Option(
         "--knowledge",
-        metavar="FILE|DIR|URL",
+        metavar="FILE|DIR",
         help="Records of your own, beside those that ship with gradcompat. Repeatable.",
     ),
 ]
@@ -127,6 +126,12 @@ IndexUrl = Annotated[
 ]
 ExtraIndexUrl = Annotated[
     list[str] | None, typer.Option("--extra-index-url", metavar="URL", help="An index beside it. Repeatable.")
+]
+ProjectIndex = Annotated[
+    bool,
+    typer.Option(
+        "--project-index", help="Also ask the indexes that only a file of the project names (uv.toml, `[tool.uv]`)."
+    ),
 ]
 ExcludeNewer = Annotated[
     str | None,
@@ -208,6 +213,15 @@ def check(
             help="A git revision: only what has come since this branch left it counts. Nothing is checked out.",
         ),
     ] = None,
+    config_from: Annotated[
+        str | None,
+        typer.Option(
+            "--config-from",
+            metavar="REVISION",
+            help="Take the project's options, waivers, records and the baseline from this git revision: what a change "
+            "brings of them is named and does not count.",
+        ),
+    ] = None,
     show_suppressed: Annotated[
         bool | None,
         typer.Option(
@@ -221,7 +235,7 @@ def check(
     """Say which known training defects an environment or a lockfile has.
 
     A finding is `affected`, or `conditional` where it hangs on something that no file shows; then --set decides it.
-    Nothing of what is checked is run or imported, and no network is used, but for a URL of --knowledge.
+    Nothing of what is checked is run or imported, and no network is used.
 
     Exit status:
       0  nothing is affected at or above --fail-on
@@ -244,7 +258,7 @@ def check(
       gradcompat check uv.lock --set training.gradient_accumulation_steps=8
       gradcompat check . --output sarif=gradcompat.sarif --output github=-
       gradcompat check . --baseline baseline.json
-      gradcompat check . --diff origin/main
+      gradcompat check . --diff origin/main --config-from origin/main
       pip list | gradcompat check -
     """
     from gradcompat.cli.check import run
@@ -267,6 +281,7 @@ def check(
             device=device,
             baseline=baseline,
             diff=diff,
+            config_from=config_from,
             show_suppressed=show_suppressed,
         )
     )
@@ -288,6 +303,7 @@ def plan(
     offline: Offline = False,
     index_url: IndexUrl = None,
     extra_index_urls: ExtraIndexUrl = None,
+    project_index: ProjectIndex = False,
     exclude_newer: ExcludeNewer = None,
     form: Annotated[
         str, typer.Option("--format", metavar="text|json|markdown", help="How to print the result.")
@@ -305,7 +321,7 @@ def plan(
       3  something could not be verified
 
     Environment:
-      PIP_*, UV_*       the package index, and what pip.conf and uv.toml say; --index-url counts more
+      PIP_*, UV_*       the package index, and what your pip.conf and uv.toml say; --index-url counts more
       GRADCOMPAT_CACHE  where answers of an index are kept
 
     Examples:
@@ -328,7 +344,7 @@ def plan(
             knowledge=own or [],
             keep=keep or [],
             prereleases=prereleases,
-            lookup=Lookup(offline, index_url, extra_index_urls or [], exclude_newer),
+            lookup=Lookup(offline, index_url, extra_index_urls or [], exclude_newer, project_index),
             form=form,
         )
     )
@@ -354,6 +370,7 @@ def fix(
     offline: Offline = False,
     index_url: IndexUrl = None,
     extra_index_urls: ExtraIndexUrl = None,
+    project_index: ProjectIndex = False,
     exclude_newer: ExcludeNewer = None,
 ) -> None:
     """Write the plan into pyproject.toml, requirements, environment.yml and training configs; comments stay.
@@ -367,7 +384,7 @@ def fix(
       3  not everything could be verified
 
     Environment:
-      PIP_*, UV_*       the package index, and what pip.conf and uv.toml say; --index-url counts more
+      PIP_*, UV_*       the package index, and what your pip.conf and uv.toml say; --index-url counts more
       GRADCOMPAT_CACHE  where answers of an index are kept
 
     Examples:
@@ -392,7 +409,7 @@ def fix(
             prereleases=prereleases,
             dry_run=dry_run,
             lock=lock,
-            lookup=Lookup(offline, index_url, extra_index_urls or [], exclude_newer),
+            lookup=Lookup(offline, index_url, extra_index_urls or [], exclude_newer, project_index),
         )
     )
 
@@ -488,12 +505,13 @@ def constraints(
     offline: Offline = False,
     index_url: IndexUrl = None,
     extra_index_urls: ExtraIndexUrl = None,
+    project_index: ProjectIndex = False,
     exclude_newer: ExcludeNewer = None,
 ) -> None:
     """Write constraints for `pip install -c` and uv, each with its reason as a comment.
 
     Environment:
-      PIP_*, UV_*       the package index, and what pip.conf and uv.toml say; --index-url counts more
+      PIP_*, UV_*       the package index, and what your pip.conf and uv.toml say; --index-url counts more
       GRADCOMPAT_CACHE  where answers of an index are kept
 
     Examples:
@@ -519,7 +537,7 @@ def constraints(
             ignore=ignore or [],
             knowledge=own or [],
             keep=keep or [],
-            lookup=Lookup(offline, index_url, extra_index_urls or [], exclude_newer),
+            lookup=Lookup(offline, index_url, extra_index_urls or [], exclude_newer, project_index),
         )
     )
 
@@ -698,50 +716,6 @@ def probe(
     )
 
 
-@app.command()
-def update(
-    url: Annotated[
-        str | None, typer.Option("--url", metavar="URL", help="Where newer knowledge is: an https address.")
-    ] = None,
-    keys: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--key",
-            metavar="KEY",
-            help="Whose signature it must have: `ed25519:…`, or a public key in PEM. Repeatable: one is enough.",
-        ),
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would come, and write nothing.")] = False,
-) -> None:
-    """Fetch newer knowledge: records alone, never code, and only if a pinned key has signed them.
-
-    What is not signed, was changed, is older than what is here, has expired or is too large is refused; then the old
-    knowledge stays. `check` and the others use whichever is newer, what was fetched or what ships with gradcompat.
-
-    There is no public address yet: an organisation names its own.
-
-    Exit status:
-      0  the newest knowledge is here
-      2  wrong usage, refused, or nothing could be fetched; nothing has changed
-
-    Files:
-      pyproject.toml  `[tool.gradcompat.update]` of the nearest one keeps `url` and `key`
-
-    Environment:
-      GRADCOMPAT_UPDATE_URL  where newer knowledge is
-      GRADCOMPAT_UPDATE_KEY  whose signature it must have; several are parted by spaces
-      GRADCOMPAT_DATA        where fetched knowledge is kept
-      SSL_CERT_FILE          the authorities whose certificates count
-
-    Examples:
-      gradcompat update --url https://knowledge.acme.example/acme.signed --key ed25519:…
-      gradcompat update --dry-run
-    """
-    from gradcompat.cli.update import run
-
-    raise typer.Exit(run(url, keys or [], dry_run=dry_run))
-
-
 Measured = Annotated[
     str | None,
     typer.Option(
@@ -909,7 +883,7 @@ def knowledge_measure(
       3  something came to nothing; the same command tries that again
 
     Environment:
-      PIP_*, UV_*       the package index, and what pip.conf and uv.toml say; --index-url counts more
+      PIP_*, UV_*       the package index, and what your pip.conf and uv.toml say; --index-url counts more
       GRADCOMPAT_CACHE  where answers of an index are kept
 
     Examples:
@@ -941,12 +915,6 @@ def knowledge_measure(
 @knowledge.command("compile")
 def knowledge_compile(
     path: Annotated[str, typer.Argument(metavar="[FILE]", help="A file of records.")] = ISSUES,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output", metavar="FILE", help="Where to write records of your own: a file that ends with .json."
-        ),
-    ] = None,
 ) -> None:
     """Write the records into the package, as the JSON that `check` loads.
 
@@ -959,7 +927,7 @@ def knowledge_compile(
     """
     from gradcompat.cli.knowledge import run_compile
 
-    raise typer.Exit(run_compile(path, output))
+    raise typer.Exit(run_compile(path))
 
 
 @knowledge.command("matrix")
@@ -1055,7 +1023,7 @@ def knowledge_horizon(
       3  something could not be looked up
 
     Environment:
-      PIP_*, UV_*       the package index, and what pip.conf and uv.toml say; --index-url counts more
+      PIP_*, UV_*       the package index, and what your pip.conf and uv.toml say; --index-url counts more
       GRADCOMPAT_CACHE  where answers of an index are kept
 
     Examples:
@@ -1180,65 +1148,6 @@ def knowledge_serve(
     from gradcompat.cli.serve import run
 
     raise typer.Exit(run(host, port, conditional=conditional, knowledge=own or []))
-
-
-@knowledge.command("sign")
-def knowledge_sign(
-    keys: Annotated[
-        list[str], typer.Option("--key", metavar="FILE", help="A private Ed25519 key in PEM. Repeatable: all sign.")
-    ],
-    output: Annotated[str, typer.Option("--output", metavar="FILE", help="What a server then hands out.")],
-    own: OwnRecords = None,
-    own_only: Annotated[
-        bool, typer.Option("--own-only", help="Only the records of --knowledge, without those of gradcompat.")
-    ] = False,
-    serial: Annotated[
-        int | None,
-        typer.Option("--serial", metavar="N", help="Has to grow with every file.  [default: the minute, in UTC]"),
-    ] = None,
-    days: Annotated[
-        int, typer.Option("--days", min=1, max=3650, help="How long you stand for it; then it has to be signed again.")
-    ] = 90,
-    minimum: Annotated[
-        str | None,
-        typer.Option("--minimum", metavar="VERSION", help="The oldest gradcompat for it.  [default: this one]"),
-    ] = None,
-) -> None:
-    """Sign records for `gradcompat update`: those of this gradcompat, your own beside them, or your own alone.
-
-    Examples:
-      gradcompat knowledge sign --key private.pem --knowledge acme.yaml --own-only --output acme.signed
-    """
-    from gradcompat.cli.sign import run
-
-    raise typer.Exit(
-        run(
-            keys,
-            output,
-            knowledge=own or [],
-            own_only=own_only,
-            serial=serial,
-            days=days,
-            minimum=minimum,
-        )
-    )
-
-
-@knowledge.command("key")
-def knowledge_key(
-    path: Annotated[str, typer.Argument(metavar="FILE", help="A private Ed25519 key in PEM.")],
-    new: Annotated[bool, typer.Option("--new", help="Make one, and write it there.")] = False,
-) -> None:
-    """Print the public half of a private key, as `gradcompat update --key` takes it.
-
-    `openssl genpkey -algorithm ed25519` makes such keys, too.
-
-    Examples:
-      gradcompat knowledge key --new private.pem
-    """
-    from gradcompat.cli.sign import run_key
-
-    raise typer.Exit(run_key(path, new=new))
 
 
 @knowledge.command("snapshot")

@@ -71,10 +71,16 @@ class _Layout:
     links: dict[str, str] = field(default_factory=dict)  # path → target, as it is written
 
 
-def lay_out(repository: Repository, commit: Commit, wanted: Wanted, folder: Path) -> Earlier:
+def lay_out(repository: Repository, commit: Commit, wanted: Wanted, folder: Path, *, moved: bool = True) -> Earlier:
     """Write what an audit could read into an empty folder.
 
-    A file that was moved since lies under its new name, and under its old one as well, by which others may name it.
+    Args:
+        repository: whose files they are.
+        commit: of then.
+        wanted: what is looked at.
+        folder: stands for the top of the repository.
+        moved: a file that was moved since lies under its new name, and under its old one as well, by which others may
+            name it.
 
     Raises:
         UsageError: if git cannot read the revision.
@@ -85,8 +91,8 @@ def lay_out(repository: Repository, commit: Commit, wanted: Wanted, folder: Path
             layout.entries[entry.path] = owner, entry
         else:
             layout.unread[entry.path] = "its name is none that a file can safely have"
-    moved = repository.renames(commit.id)
-    layout.entries.update({new: layout.entries[old] for old, new in moved.items() if old in layout.entries})
+    renames = repository.renames(commit.id) if moved else {}
+    layout.entries.update({new: layout.entries[old] for old, new in renames.items() if old in layout.entries})
     _read_links(layout)
     contents: dict[Repository, dict[str, list[tuple[str, int]]]] = {}
     linked: list[tuple[str, str]] = []

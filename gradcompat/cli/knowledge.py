@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gradcompat.cli.app import ISSUES
 from gradcompat.cli.catalogues import Lookup, catalogue_of
-from gradcompat.cli.knowing import current
+from gradcompat.cli.knowing import public_records
 from gradcompat.cli.own_records import files_of, with_file
 from gradcompat.errors import IndexUnavailable, InvalidIssue, UsageError
 from gradcompat.index.snapshot import SHIPPED, Snapshot
@@ -21,7 +21,6 @@ from gradcompat.knowledge.compile import compile_records, dumps
 from gradcompat.knowledge.lint import is_own, lint, unproved_bounds
 from gradcompat.knowledge.load import COMPILED, KnowledgeBase, load
 from gradcompat.knowledge.measured import FOLDER, read_rows
-from gradcompat.knowledge.private import is_compiled
 from gradcompat.knowledge.ranges import ranges, verdicts_of
 from gradcompat.knowledge.records import Authored, Problem, read, read_text
 from gradcompat.model.issue import IssueProbe
@@ -56,7 +55,7 @@ def run_lint(path: str | None, own: Sequence[str] = ()) -> int:
     status = 0
     for one in named:
         authored = read(Path(one or ISSUES))
-        status = max(status, _tell(authored, current({}) if is_own(authored) else None))
+        status = max(status, _tell(authored, public_records() if is_own(authored) else None))
     if own:
         status = max(status, _lint_own(own))
     return status
@@ -81,13 +80,9 @@ def _problems(authored: Authored, shipped: KnowledgeBase | None) -> tuple[tuple[
 
 def _lint_own(places: Sequence[str]) -> int:
     """Each file for itself, beside those that ship and those that were named before it."""
-    base, status = current({}), 0
+    base, status = public_records(), 0
     for place in dict.fromkeys(places):
-        for file in files_of(place):
-            if is_compiled(file.name):
-                base = with_file(base, file)  # has nothing but its records, and no lines: it is right, or an error
-                sys.stdout.write(f"{safe(file.name)}: {counted(base.sources[-1].records, 'record')}, no problems\n")
-                continue
+        for file in files_of(place, Path(place)):
             authored = read_text(file.text, file.name)
             wrong = _tell(authored, base)
             status = max(status, wrong)
@@ -96,16 +91,14 @@ def _lint_own(places: Sequence[str]) -> int:
     return status
 
 
-def run_compile(path: str, output: str | None = None) -> int:
-    """Write the compiled knowledge into the package, or somebody's own into a file.
+def run_compile(path: str) -> int:
+    """Write the compiled knowledge into the package.
 
     Raises:
         KnowledgeError: if the file cannot be read or a record is wrong.
-        UsageError: if it cannot be written, or what ships would go to a file.
+        UsageError: if it cannot be written.
     """
     authored = read(Path(path))
-    if output is not None:
-        return _compile_own(authored, output)
     rows, problems = _problems(authored, None)
     if problems:
         raise InvalidIssue(
@@ -121,24 +114,6 @@ def run_compile(path: str, output: str | None = None) -> int:
             raise UsageError(f"cannot be written: {error.strerror}", path=str(file)) from None
     records, measured = counted(len(authored.records), "record"), counted(len(rows), "measurement")
     sys.stdout.write(f"{records} and {measured} written\n")
-    return 0
-
-
-def _compile_own(authored: Authored, output: str) -> int:
-    if not output.lower().endswith(".json"):
-        raise UsageError("compiled records stand in a file that ends with .json", path=output)
-    if not is_own(authored):
-        hint = "without --output they go into the package"
-        raise UsageError("these are no records of your own", path=authored.path, hint=hint)
-    _, problems = _problems(authored, current({}))
-    if problems:
-        hint = f"`gradcompat knowledge lint --knowledge {authored.path}` lists them"
-        raise InvalidIssue(counted(len(problems), "problem"), path=authored.path, hint=hint)
-    try:
-        Path(output).write_text(dumps(compile_records(authored)), "utf-8", newline="\n")
-    except OSError as error:
-        raise UsageError(f"cannot be written: {error.strerror}", path=output) from None
-    sys.stdout.write(f"{counted(len(authored.records), 'record')} written to {output}\n")
     return 0
 
 

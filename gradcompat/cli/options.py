@@ -31,13 +31,14 @@ def options_of(
     only: Sequence[str],
     ignore: Sequence[str],
     show_all: bool = False,
+    kept: Mapping[str, Any] | None = None,
 ) -> Options:
-    """What the user said, or else what ``[tool.gradcompat]`` says.
+    """What the user said, or else what ``[tool.gradcompat]`` says; ``kept`` is the latter, where it is known already.
 
     Raises:
         UsageError: if an option makes no sense.
     """
-    kept = configuration(Path.cwd())
+    kept = configuration(Path.cwd()) if kept is None else kept
     level: str = fail_on or kept.get("fail-on", "error")
     if level not in _LEVELS:
         raise UsageError(f"`{level}` is no level", hint="levels are error, warning and note; `never` fails on none")

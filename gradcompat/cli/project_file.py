@@ -18,6 +18,7 @@ from gradcompat.root import root_of_file
 
 OWN = "gradcompat.toml"
 SHARED = "pyproject.toml"
+BESIDE = "a project's file names files and folders beside or below it; the command line may name any other"
 _WORD = b"gradcompat"
 
 
@@ -84,6 +85,19 @@ def project_file_at(path: Path) -> ProjectFile:
     if found is None:
         raise UsageError("is not there, or has no `[tool.gradcompat]`", path=as_seen_from_here(path))
     return found
+
+
+def why_not_inside(path: Path, root: Path) -> str | None:
+    """Why a project may not have a path read: it leads out of its folder, or to a pipe or a device; None if it may."""
+    try:
+        real = Path(os.path.realpath(path))
+    except (OSError, ValueError):
+        return "is no path"
+    if not real.is_relative_to(os.path.realpath(root)):
+        return "lies outside of the folder of this file"
+    if not real.exists():
+        return "is not there"
+    return None if real.is_file() or real.is_dir() else "is neither a file nor a folder"
 
 
 def as_seen_from_here(path: Path) -> str:

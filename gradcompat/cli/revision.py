@@ -94,11 +94,7 @@ class Repository:
         Raises:
             UsageError: if there is no such revision, or nothing in common with it.
         """
-        wanted = self._commit(base)
-        if wanted is None:
-            lacking = f"this clone is shallow, and may lack it: fetch the whole history ({_DEEP})"
-            named = "name a branch, a tag or a commit; `git branch --all` lists the branches"
-            raise UsageError(f"git knows no revision `{base}` here", hint=lacking if self._shallow() else named)
+        wanted = self.commit(base).id
         head = self._commit("HEAD")
         if head is None:
             raise UsageError("this repository has no commit yet, so nothing can be compared")
@@ -107,7 +103,20 @@ class Repository:
             hint = f"this clone is shallow: fetch the whole history ({_DEEP})" if self._shallow() else None
             raise UsageError(f"`{base}` has no commit in common with what is checked out here", hint=hint)
         found = done.stdout.decode("ascii").strip()
-        return Commit(found, found[:12] if found.startswith(base) else f"{base} ({found[:12]})")
+        return _shown(base, found)
+
+    def commit(self, revision: str) -> Commit:
+        """The commit of a revision.
+
+        Raises:
+            UsageError: if there is no such revision.
+        """
+        found = self._commit(revision)
+        if found is None:
+            lacking = f"this clone is shallow, and may lack it: fetch the whole history ({_DEEP})"
+            named = "name a branch, a tag or a commit; `git branch --all` lists the branches"
+            raise UsageError(f"git knows no revision `{revision}` here", hint=lacking if self._shallow() else named)
+        return _shown(revision, found)
 
     def _commit(self, revision: str) -> str | None:
         # What begins with a dash would be an option.
@@ -197,6 +206,10 @@ class Repository:
     def _environment(self) -> dict[str, str]:
         dropped = (*_DROPPED, *_OUTER) if self.inner else _DROPPED
         return {**{key: value for key, value in os.environ.items() if not key.startswith(dropped)}, **_ENVIRONMENT}
+
+
+def _shown(revision: str, commit: str) -> Commit:
+    return Commit(commit, commit[:12] if commit.startswith(revision) else f"{revision} ({commit[:12]})")
 
 
 def _content(stream: IO[bytes], identifier: str) -> bytes:

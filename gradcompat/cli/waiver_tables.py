@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
-from gradcompat.cli.project_file import ProjectFile
+from gradcompat.cli.project_file import BESIDE, ProjectFile, why_not_inside
 from gradcompat.model.waiver import VersionBound, Waiver
 from gradcompat.names import normalise
 from gradcompat.quotation import quoted
@@ -56,13 +57,19 @@ def _waiver(table: Any, number: int, file: ProjectFile) -> Waiver:
             pattern(path)
         except ValueError as error:
             raise file.error(f"`path` of a waiver: {error}", *at, "path", hint="write it as in a .gitignore") from None
+    proof = _text(table, "proof", at, file)
+    # One that is not there is told by whoever reads it.
+    if proof is not None and os.path.lexists(file.path.parent / proof):
+        wrong = why_not_inside(file.path.parent / proof, file.path.parent)
+        if wrong is not None:
+            raise file.error(f"`proof` of a waiver names `{proof}`, which {wrong}", *at, "proof", hint=BESIDE)
     return Waiver(
         id=_needed(table, "id", at, file).upper(),
         reason=_needed(table, "reason", at, file),
         until=_until(table.get("until"), at, file),
         packages=_packages(table.get("packages", {}), at, file),
         path=path,
-        proof=_text(table, "proof", at, file),
+        proof=proof,
         location=file.place(*at),
         folder=str(file.path.parent),
     )
