@@ -115,7 +115,7 @@ def test_a_line_that_is_no_row_is_named(tmp_path: Path, line: str) -> None:
 
 
 # What Python takes for the end of a line, letters of several bytes, and a lone half of a character.
-TEXTS = st.text(st.sampled_from("aé漢😀\u2028\u2029\x85\x0b\x0c\x1c\r\n\ud83d\\\"}"), max_size=8)
+TEXTS = st.text(st.sampled_from('aé漢😀\u2028\u2029\x85\x0b\x0c\x1c\r\n\ud83d\\"}'), max_size=8)
 
 
 def saying(version: str, reason: str) -> Row:
@@ -155,9 +155,7 @@ def test_rows_of_earlier_versions_are_read(tmp_path: Path, reason: str) -> None:
     assert versions(tmp_path) == ["1.0", "1.2"]
 
 
-def test_a_kill_while_a_file_is_sorted_leaves_nothing_for_long(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kill_while_a_file_is_sorted_leaves_nothing_for_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     append(tmp_path, [row("1.1"), row("1.0")])
 
     class Killed(BaseException):
