@@ -28,6 +28,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from datetime import date
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -326,19 +327,25 @@ def silence() -> Iterator[None]:
         yield
 
 
-def quiet(*arguments: str, said: Path | None = None) -> None:
-    """The command in this process, with what it says in a file or nowhere; only its own errors are let through."""
+@cache
+def program() -> Any:
+    """The command line, made once."""
+    from typer.main import get_command
+
     from gradcompat.cli.app import app
 
-    before = sys.stdout, sys.stderr
-    with open(said or os.devnull, "a", encoding="utf-8") as out:
-        sys.stdout = sys.stderr = out
-        try:
-            app(list(arguments), standalone_mode=False)
-        except SystemExit:
-            pass
-        finally:
-            sys.stdout, sys.stderr = before
+    return get_command(app)
+
+
+def quiet(*arguments: str, said: Path | None = None) -> None:
+    """The command in this process, with what it says in a file or nowhere; only its own errors are let through."""
+    with (
+        open(said or os.devnull, "a", encoding="utf-8") as out,
+        redirect_stdout(out),
+        redirect_stderr(out),
+        suppress(SystemExit),
+    ):
+        program()(list(arguments), standalone_mode=False)
 
 
 def first(begins: Callable[[], None], function: Callable[..., Any]) -> Callable[..., Any]:
