@@ -104,6 +104,11 @@ def begin(folder: Path, replacements: Sequence[Replacement]) -> None:
     flush_folder(folder)
 
 
+def pending(folder: Path) -> bool:
+    """Is there a journal, of whomever?"""
+    return os.path.lexists(folder / NAME)
+
+
 def end(folder: Path, replacements: Iterable[Replacement]) -> None:
     """Clear away what was written beside the files, and then the journal."""
     for one in replacements:

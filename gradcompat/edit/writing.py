@@ -106,12 +106,16 @@ def write(edits: Sequence[FileEdit]) -> None:
         raise EditError(f"has no folder in common with the others; {_NOTHING}", path=first.shown, hint=hint) from None
     replacements = {path: _replacement(path, edit) for path, edit in places.items()}
     with journal.alone(folder):
+        if journal.pending(folder):  # of a run that was killed while this one waited
+            hint = "run the command again"
+            raise EditError(f"is part of another change; {_NOTHING}", path=first.shown, hint=hint)
         try:
             journal.begin(folder, list(replacements.values()))
         except OSError as error:
             journal.end(folder, ())
             shown = first.shown if folder == next(iter(places)).parent else str(folder)
-            raise EditError(f"cannot be written: {_reason(error)}; {_NOTHING}", path=shown) from None
+            advice = None if shown == first.shown else "name the files of one project at a time"
+            raise EditError(f"cannot be written: {_reason(error)}; {_NOTHING}", path=shown, hint=advice) from None
         try:
             _write(folder, places, replacements)
         except EditError:

@@ -306,3 +306,36 @@ def test_a_new_file_replaces_none(tmp_path: Path) -> None:
         write_new(FileEdit(path=path, shown="new.toml", before=b"", after=b"ours"))
     assert path.read_bytes() == b"theirs"
     assert litter(tmp_path) == []
+
+
+def test_a_journal_that_appears_meanwhile_is_not_written_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    edits = project(tmp_path)
+    stop_after(monkeypatch, edits, 1)
+    later = FileEdit(path=edits[1].path, shown="b/two.txt", before=edits[1].before, after=b"x")
+    also = FileEdit(path=edits[2].path, shown="three.txt", before=edits[2].before, after=b"x")
+    with monkeypatch.context() as patch:
+        patch.setattr(journal, "recover", lambda _: [])  # it looked before the other run was killed
+        with pytest.raises(EditError) as error:
+            write([later, also])
+    assert str(error.value) == "`b/two.txt`: is part of another change; nothing was written"
+    assert error.value.hint == "run the command again"
+    journal.recover([tmp_path])
+    assert (state(edits), litter(tmp_path)) == ("new", [])
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owner there")
+def test_a_folder_of_all_that_takes_no_journal_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    edits = project(tmp_path)
+    real = os.open
+
+    def refused(name: Any, flags: int, *arguments: Any) -> int:
+        if flags & os.O_CREAT and Path(name).parent == tmp_path:
+            raise PermissionError(13, "Permission denied")
+        return real(name, flags, *arguments)
+
+    monkeypatch.setattr(os, "open", refused)
+    with pytest.raises(EditError) as error:
+        write(edits[:2])
+    assert str(error.value) == f"`{tmp_path}`: cannot be written: Permission denied; nothing was written"
+    assert error.value.hint == "name the files of one project at a time"
+    assert (state(edits), litter(tmp_path)) == ("old", [])
