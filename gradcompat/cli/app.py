@@ -365,7 +365,7 @@ def fix(
     prereleases: Prereleases = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print a unified diff, and write nothing.")] = False,
     lock: Annotated[
-        bool, typer.Option("--lock", help="Run the lockfile's own tool afterwards: uv, poetry, pdm, pip-tools.")
+        bool, typer.Option("--lock", help="Have uv or pip-tools write the lockfile afterwards, and build nothing.")
     ] = False,
     offline: Offline = False,
     index_url: IndexUrl = None,

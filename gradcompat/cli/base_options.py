@@ -94,7 +94,7 @@ class _Reading:
                 f"{error.message} (at {self.commit.shown})", path=error.path, line=error.line, hint=error.hint
             ) from None
         counting = None if baseline is None else Path(baseline) if beside is None else top / beside
-        if counting is not None and beside is not None and not counting.exists():
+        if counting is not None and beside is not None and not os.path.exists(counting):
             counting = None
         files = sorted(named | ({beside} if beside is not None else set()))
         return BaseOptions(kept=kept, baseline=counting, remarks=tuple(self._remarks(then, top, files)))
@@ -205,8 +205,8 @@ def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[st
 def _same(then: Path, now: Path) -> bool:
     """Has a file the same content?"""
     try:
-        if not then.is_file() or not now.is_file() or then.stat().st_size != now.stat().st_size:
-            return not then.exists() and not now.exists()
+        if not os.path.isfile(then) or not os.path.isfile(now) or then.stat().st_size != now.stat().st_size:
+            return not os.path.exists(then) and not os.path.exists(now)
         return then.read_bytes() == now.read_bytes()
     except OSError:
         return False

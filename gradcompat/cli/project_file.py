@@ -95,9 +95,9 @@ def why_not_inside(path: Path, root: Path) -> str | None:
         return "is no path"
     if not real.is_relative_to(os.path.realpath(root)):
         return "lies outside of the folder of this file"
-    if not real.exists():
+    if not os.path.exists(real):
         return "is not there"
-    return None if real.is_file() or real.is_dir() else "is neither a file nor a folder"
+    return None if os.path.isfile(real) or os.path.isdir(real) else "is neither a file nor a folder"
 
 
 def as_seen_from_here(path: Path) -> str:

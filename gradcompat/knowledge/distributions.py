@@ -55,7 +55,7 @@ class KnowledgeDistribution:
         if _PACKAGE.fullmatch(self.package):
             for site in self.sites:
                 folder = Path(site, *self.package.split("."))
-                if folder.is_dir():
+                if os.path.isdir(folder):
                     return folder
         message = f"its entry point in `{GROUP}` names `{self.package}`, and no such package is installed"
         raise KnowledgeError(message, path=str(self), hint=f"install {self.name} again, or uninstall it")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -94,10 +95,6 @@ def find(folder: Path, shown: str, unreadable: Callable[[OSError], None] = lambd
     return found
 
 
-def _is_worth_reading(path: Path) -> bool:
-    return path.is_file() and path.stat().st_size <= largest(path.name)
-
-
 def largest(name: str) -> int:
     """The most bytes that a file of that name may have to be scanned where a folder is searched."""
     return _LARGEST.get(PurePath(name).suffix.lower(), _LARGEST_ELSE)
@@ -108,7 +105,11 @@ def scan_found(path: Path, shown: str, root: Root) -> Context | Skipped | None:
     try:
         data = read_bytes(path, shown)
     except SourceError as error:
-        reason = "is a link to a file that is not there" if path.is_symlink() and not path.exists() else error.message
+        reason = (
+            "is a link to a file that is not there"
+            if os.path.islink(path) and not os.path.exists(path)
+            else error.message
+        )
         return Skipped(what=shown, reason=reason, location=Location(path=shown))
     if len(data) > largest(path.name):
         if not could_train(path.name, data, cut=len(data) > MAX_BYTES):
