@@ -35,9 +35,9 @@ LAYERS = (
     ),
     ("matcher",),
     ("phrases", "forks", "formats", "vocabulary", "recipes", "defaults"),
-    ("model",),
+    ("model", "markers"),
     ("versions",),
-    ("truth", "errors", "names", "user_folders", "__init__"),
+    ("truth", "errors", "names", "user_folders", "budget", "__init__"),
 )
 RANK = {part: rank for rank, parts in enumerate(LAYERS) for part in parts}
 
@@ -46,7 +46,7 @@ LATE = {
     "__init__": {"gradcompat.api"},  # for whoever calls it
     # `pytest --gradcompat` alone
     "pytest_plugin": {"gradcompat.check", "gradcompat.renderers.text"},
-    "forks": {"packaging.markers"},  # only lockfiles with alternatives need it
+    "markers": {"packaging.markers"},  # only odd comparisons in lockfiles with alternatives need it
     # httpx, only where the cache does not answer
     "index.client": {"gradcompat.index.transport", "gradcompat.index.requirements"},
     "index.public": {"pypi_simple"},  # only where its source does not show the one constant

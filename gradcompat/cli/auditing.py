@@ -15,6 +15,7 @@ from packaging.version import Version
 from gradcompat.advice import advise
 from gradcompat.defaults import defaults_of
 from gradcompat.errors import IndexUnavailable, NotFound, SourceError
+from gradcompat.forks import Forks
 from gradcompat.formats.document import Document, decode, read_document
 from gradcompat.knowledge.horizon import newer
 from gradcompat.knowledge.load import KnowledgeBase
@@ -371,7 +372,7 @@ def _audited(
         packages=len(environment.packages),
         recognised=sum(1 for package in environment.packages if base.knows(base.names.canonical(package))),
         findings=advised,
-        skipped=(*environment.skipped, *_missing_versions(environment, base)),
+        skipped=(*environment.skipped, *found.skipped, *_missing_versions(environment, base)),
         contexts=tuple(context.source for context in contexts),
         newer=newer(environment, found.issues, base),
         versions=_versions(environment, options.versions_of, base) if options.versions_of else {},
@@ -453,11 +454,13 @@ class Matched:
             where there is no training run.
         issues: every issue that speaks of a package of the environment.
         findings: in the order in which they are shown.
+        skipped: what was not decided.
     """
 
     runs: dict[str, Environment]
     issues: tuple[Issue, ...]
     findings: tuple[Finding, ...]
+    skipped: tuple[Skipped, ...] = ()
 
     def run_of(self, finding: Finding) -> Environment:
         """The environment of the first run that the finding is true of."""
@@ -483,15 +486,27 @@ def matched(environment: Environment, contexts: tuple[Context, ...], base: Knowl
         views = {run: with_host(view) for run, view in views.items()}
     # What a config says of the device counts more than what the machine has, and --set more than both.
     runs = {run: with_facts(view, options.settings) for run, view in views.items()}
+    forks = Forks(environment.conflicts)
     findings = merged(
         [
             replace(finding, contexts=(run,) if run else ())
             for run, view in runs.items()
-            for finding in match(view, wanted, base.names)
+            for finding in match(view, wanted, base.names, forks)
         ]
     )
     findings.sort(key=lambda one: (_STATUSES.index(one.status), -LEVELS.index(one.issue.level), one.issue.id))
-    return Matched(runs=runs, issues=issues, findings=tuple(findings))
+    return Matched(runs=runs, issues=issues, findings=tuple(findings), skipped=_undecided(environment, forks))
+
+
+def _undecided(environment: Environment, forks: Forks) -> tuple[Skipped, ...]:
+    """The gap of an environment whose entries could not all be compared."""
+    if not forks.budget.spent:
+        return ()
+    reason = (
+        f"which of its entries can be installed together needs more than {forks.budget.most:,} steps to decide: "
+        "those that were not compared count as together"
+    )
+    return (Skipped(what=environment.source, reason=reason, location=Location(path=environment.source)),)
 
 
 def _speaks_of_host(issue: Issue) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from packaging.version import Version
 
+from gradcompat.forks import Forks
 from gradcompat.matcher import match
 from gradcompat.model.environment import Environment, Location, Package, SourceKind
 from gradcompat.model.finding import Finding
@@ -65,6 +66,7 @@ class Judge:
     def __init__(self, universe: Universe, runs: tuple[Environment, ...]) -> None:
         self.universe = universe
         self.runs = runs
+        self.forks = Forks(universe.environment.conflicts)
         self.issues = tuple(sorted(universe.issues, key=lambda issue: issue.id))
         self.mentions = {issue.id: _mentioned(issue) for issue in self.issues}
         aliases: dict[str, list[str]] = {}
@@ -141,7 +143,7 @@ class Judge:
     def _verdict(self, issue: Issue, assignment: Assignment) -> Verdict:
         found: dict[str, set[str]] = {}
         for run in self.runs:
-            for finding in match(self.reduced(run, issue, assignment), [issue], self.universe.names):
+            for finding in match(self.reduced(run, issue, assignment), [issue], self.universe.names, self.forks):
                 found.setdefault(finding.status, set()).update(map(self.universe.name_of, finding.packages))
         affected, conditional = found.get("affected"), found.get("conditional")
         return Verdict(
