@@ -19,7 +19,7 @@ from gradcompat.markers import Grid, Release, excludes, parse_marker
 from gradcompat.model.environment import Package
 
 # A step is an operation on so many points; a lockfile of 3,000 entries in 50 forks needs a hundredth of these.
-MOST_STEPS = 1_000_000
+MOST_STEPS = 300_000
 _POINTS = 512
 _ODD = 500  # steps that an atom takes which the reference implementation compares
 _ANYWHERE = -1  # every bit: has a point in common with anything
@@ -116,7 +116,7 @@ class Forks:
         grid = self._grids.get(key)
         if grid is None:
             declared = {name for group in self.conflicts for name in group & extras}
-            self._take(1 + 4 * len(declared) ** 2 + len(extras) + len(releases))
+            self._take(1 + 4 * len(declared) ** 2 + len(extras) + 16 * len(releases))
             grid = self._grids[key] = Grid(key[1], _choices(key[0], self.conflicts))
         return grid
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -68,12 +68,14 @@ class Marker(NamedTuple):
         steps: atoms and the operators behind them.
         extras: every extra that it names.
         releases: versions of Python beside the usual ones at which it may change.
+        variables: what it compares, in today's spelling.
         odd: how many atoms are compared by the reference implementation, which takes a thousand times as long.
     """
 
     steps: tuple[Atom | Literal["and", "or"], ...]
     extras: frozenset[str]
     releases: frozenset[Release]
+    variables: frozenset[str]
     odd: int
 
 
@@ -124,6 +126,7 @@ def parse_marker(text: str) -> Marker | None:
         tuple(steps),
         frozenset(atom.value for atom in atoms if atom.variable == "extra" and atom.value),
         frozenset(release for atom in atoms if atom.variable in _PYTHON for release in _around(atom.value)),
+        frozenset(atom.variable for atom in atoms),
         sum(_is_odd(atom) for atom in atoms),
     )
 
@@ -162,6 +165,39 @@ def _around(text: str) -> Iterable[Release]:
                 yield major, neighbour, 5
 
 
+def evaluated(marker: Marker, bits_of: Callable[[Atom], int | None]) -> int | None:
+    """The points at which a marker holds, from those at which each atom does; None where one of them is not known."""
+    stack: list[int] = []
+    for step in marker.steps:
+        if isinstance(step, Atom):
+            found = bits_of(step)
+            if found is None:
+                return None
+            stack.append(found)
+        else:
+            right = stack.pop()
+            stack[-1] = stack[-1] & right if step == "and" else stack[-1] | right
+    return stack[0]
+
+
+def may_hold(marker: Marker, environment: Mapping[str, str]) -> bool | None:
+    """Does a marker hold in an environment with one extra or with none? None if that cannot be told."""
+    extras = {normalise(extra): 1 << index for index, extra in enumerate(sorted(marker.extras), start=1)}
+    everywhere = (2 << len(marker.extras)) - 1
+
+    def bits_of(atom: Atom) -> int | None:
+        if atom.variable == "extra":
+            if atom.operator not in ("==", "!="):
+                return None
+            chosen = extras.get(normalise(atom.value), 0)
+            return chosen if atom.operator == "==" else everywhere & ~chosen
+        held = _compares(atom, environment.get(atom.variable))
+        return None if held is None else everywhere * held
+
+    found = evaluated(marker, bits_of)
+    return None if found is None else bool(found)
+
+
 class Grid:
     """Environments to evaluate markers in: platforms, versions of Python, and choices of extras.
 
@@ -179,8 +215,8 @@ class Grid:
         self._places = len(_PLATFORMS) * len(self._pythons)
         self.size = self._places * len(choices)
         self._versions = {
-            "python_version": [Version(f"{major}.{minor}") for major, minor, _ in self._pythons],
-            "python_full_version": [Version(f"{major}.{minor}.{micro}") for major, minor, micro in self._pythons],
+            "python_version": [_version(one[:2]) for one in self._pythons],
+            "python_full_version": [_version(one) for one in self._pythons],
         }
         self._everywhere = (1 << self._places) - 1
         self._each_platform = _repeated(len(_PLATFORMS), len(self._pythons))
@@ -196,18 +232,17 @@ class Grid:
         """
         bits = 0
         for extra in free:
-            stack: list[int] = []
-            for step in marker.steps:
-                if isinstance(step, Atom):
-                    found = self._extra(step, extra) if step.variable == "extra" else self._atom(step)
-                    if found is None:
-                        return None
-                    stack.append(found)
-                else:
-                    right = stack.pop()
-                    stack[-1] = stack[-1] & right if step == "and" else stack[-1] | right
-            bits |= stack[0]
+            found = evaluated(
+                marker,
+                lambda atom, free=extra: self._extra(atom, free) if atom.variable == "extra" else self._atom(atom),
+            )
+            if found is None:
+                return None
+            bits |= found
         return bits
+
+    def _at(self, atom: Atom, free: str) -> int | None:
+        return self._extra(atom, free) if atom.variable == "extra" else self._atom(atom)
 
     def _atom(self, atom: Atom) -> int | None:
         if atom not in self._known:
@@ -239,10 +274,10 @@ class Grid:
         if atom.operator not in ("==", "!="):
             return None
         if atom not in self._known:
-            bits = 0
-            for index, chosen in enumerate(self._choices):
-                if (atom.value in chosen) == (atom.operator == "=="):
-                    bits |= self._everywhere << index * self._places
+            yes, no = ("1" * self._places, "0" * self._places)
+            if atom.operator == "!=":
+                yes, no = no, yes
+            bits = int("".join(yes if atom.value in chosen else no for chosen in reversed(self._choices)), 2)
             self._known[atom] = bits
         return self._known[atom]
 
@@ -258,6 +293,11 @@ def excludes(extra: str) -> bool:
 def _repeated(times: int, width: int) -> int:
     """A bit at the begin of each of so many fields of that width; a product with it repeats a field."""
     return ((1 << times * width) - 1) // ((1 << width) - 1)
+
+
+@lru_cache(maxsize=65536)
+def _version(release: tuple[int, ...]) -> Version:
+    return Version(".".join(map(str, release)))
 
 
 def _bits(held: list[bool | None]) -> int | None:
@@ -280,6 +320,9 @@ def _compares(atom: Atom, value: str | None) -> bool | None:
         return None
     if _is_odd(atom):
         return _by_reference(atom, value)
+    if atom.variable in _PYTHON:
+        version, wanted = parse_version(value), _wanted(atom)
+        return None if version is None or wanted is None else version in wanted
     same = normalise(atom.value) == normalise(value) if atom.variable == "extra" else atom.value == value
     return same == (atom.operator == "==")
 

@@ -37,6 +37,7 @@ from gradcompat.versions import ALL, VersionSet, locate
 # A lockfile with more choices of entries for one combination than this is not taken apart: no two entries of it are
 # asked whether they go together, and nothing about it is better than UNKNOWN.
 MAX_CHOICES = 2_000
+_CHOICE = 3  # steps of the budget of the forks
 _LONGEST_SPECIFIER = 2_000
 
 MODEL_KEY, SYMBOLS_KEY = "model.architecture", "code.symbols"
@@ -214,7 +215,8 @@ def _chosen(
         forks: compares entries.
     """
     compared = beside > 1 or sum(1 for alternatives in possible if any(one.entries for one in alternatives)) > 1
-    if compared and prod(map(len, possible)) * beside > MAX_CHOICES:
+    count = prod(map(len, possible)) * beside
+    if compared and (count > MAX_CHOICES or (count > 1 and not forks.budget.take(_CHOICE * count))):
         entries = tuple(entry for alternatives in possible for choice in alternatives for entry in choice.entries)
         names = tuple(alternatives[0].verdict.key for alternatives in possible)
         sentence = f"{joined(names, 'and')} are installed together in versions that are affected"

@@ -236,7 +236,7 @@ def test_a_pair_of_marker_sets_is_compared_once() -> None:
     for one, other in product(entries, repeat=2):
         forks.together(one, other)
     assert forks.budget.most - forks.budget.left == spent
-    assert spent < 5_000
+    assert spent < forks.budget.most // 2
 
 
 def test_a_lockfile_of_fifty_forks_needs_a_small_part_of_the_steps() -> None:

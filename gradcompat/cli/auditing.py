@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from gradcompat.forks import Forks
 from gradcompat.formats.document import Document, decode, read_document
 from gradcompat.knowledge.horizon import newer
 from gradcompat.knowledge.load import KnowledgeBase
-from gradcompat.matcher import match
+from gradcompat.matcher import key_of, match
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Location, Package, Setting, SettingValue, Skipped
 from gradcompat.model.finding import Advice, Finding, Status
@@ -39,6 +39,8 @@ _STATUSES = ("affected", "conditional", "not_affected")
 _OWN_PROJECT = frozenset({"editable", "virtual", "directory", "path"})
 # Below this many files a second process costs more to start than it saves.
 _FILES_FOR_PROCESSES = 16
+# A plan asks every issue about every run, again for each version that it tries; beyond, `gradcompat plan` does.
+_MOST_QUESTIONS = 20_000
 _TOO_LARGE = "check it alone, on a machine with more memory"
 _CONTEXT_SUFFIXES = frozenset({".yaml", ".yml", ".json", ".sh", ".bash", ".slurm", ".sbatch", ".sb", ".py", ".ipynb"})
 
@@ -394,6 +396,8 @@ def _planned(
 ) -> dict[tuple[str, Status], Advice]:
     """What a plan does about each finding; nothing where none has to be made."""
     statuses = ("affected", "conditional") if options.strict else ("affected",)
+    if len(found.runs) * len(found.issues) > _MOST_QUESTIONS:
+        return {}
     if not any(one.status in statuses and one.issue.remedies and not one.issue.informational for one in found.findings):
         return {}
     try:
@@ -489,13 +493,26 @@ def matched(environment: Environment, contexts: tuple[Context, ...], base: Knowl
     forks = Forks(environment.conflicts)
     findings = merged(
         [
-            replace(finding, contexts=(run,) if run else ())
-            for run, view in runs.items()
-            for finding in match(view, wanted, base.names, forks)
+            replace(finding, contexts=tuple(filter(None, alike)))
+            for alike in _alike(runs, wanted)
+            for finding in match(runs[alike[0]], wanted, base.names, forks)
         ]
     )
     findings.sort(key=lambda one: (_STATUSES.index(one.status), -LEVELS.index(one.issue.level), one.issue.id))
     return Matched(runs=runs, issues=issues, findings=tuple(findings), skipped=_undecided(environment, forks))
+
+
+def _alike(runs: Mapping[str, Environment], issues: Sequence[Issue]) -> list[list[str]]:
+    """The runs in groups that no issue can tell apart."""
+    terms = (term for issue in issues for combination in issue.affected for term in combination.terms)
+    # What stands for the strategy decides about the settings of every other one.
+    keys = {"distributed.strategy", *(key for term in terms if (key := key_of(term)) is not None)}
+    groups: dict[object, list[str]] = {}
+    for name, run in runs.items():
+        stated = tuple((one.key, type(one.value), one.value) for one in run.settings if one.key in keys)
+        facts = (run.python, run.platform, tuple(sorted(run.virtual.items())))
+        groups.setdefault((stated, facts), []).append(name)
+    return list(groups.values())
 
 
 def _undecided(environment: Environment, forks: Forks) -> tuple[Skipped, ...]:

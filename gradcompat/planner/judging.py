@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import prod
 
 from packaging.version import Version
 
 from gradcompat.forks import Forks
-from gradcompat.matcher import match
+from gradcompat.matcher import MAX_CHOICES, match
 from gradcompat.model.environment import Environment, Location, Package, SourceKind
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import Issue, PackageAbsentTerm, PackageTerm
@@ -22,6 +23,8 @@ from gradcompat.versions import VersionSet, locate
 Assignment = Mapping[str, Version]
 
 _PLANNED = Location(path="plan")
+# Questions that take as long as matching an issue with one choice of entries.
+_MATCH = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +139,9 @@ class Judge:
         )
         key = (issue.id, kinds)
         found = self._verdicts.get(key)
+        self.universe.budget.take()
         if found is None:
+            self.universe.budget.take(len(self.runs) * (_MATCH + self._choices(issue)))
             found = self._verdicts[key] = self._verdict(issue, {name: assignment[name] for name, _ in kinds})
         return found
 
@@ -149,6 +154,11 @@ class Judge:
         return Verdict(
             None if affected is None else frozenset(affected), None if conditional is None else frozenset(conditional)
         )
+
+    def _choices(self, issue: Issue) -> int:
+        """How many entries and choices of them the matcher looks at, at most."""
+        counts = [len(self._by_canonical.get(name, ())) or 1 for name in self.mentions[issue.id]]
+        return 2 * sum(counts) + min(prod(counts), MAX_CHOICES)
 
     def reduced(self, run: Environment, issue: Issue, assignment: Assignment) -> Environment:
         """The entries on the target that the issue can see, with the assignment applied."""
