@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Literal, NamedTuple
 
 from packaging.version import Version
@@ -232,10 +232,7 @@ class Grid:
         """
         bits = 0
         for extra in free:
-            found = evaluated(
-                marker,
-                lambda atom, free=extra: self._extra(atom, free) if atom.variable == "extra" else self._atom(atom),
-            )
+            found = evaluated(marker, partial(self._at, free=extra))
             if found is None:
                 return None
             bits |= found
@@ -253,19 +250,19 @@ class Grid:
         return self._known[atom]
 
     def _at_places(self, atom: Atom) -> int | None:
-        if atom.variable in _PYTHON:
-            versions = self._versions[atom.variable]
-            wanted = _wanted(atom)
-            bits: int | None = 0
-            if wanted is None:
-                compared = {version: _by_reference(atom, str(version)) for version in dict.fromkeys(versions)}
-                bits = _bits([compared[version] for version in versions])
-            else:
-                for low, high in wanted.intervals:
-                    bits |= (1 << _index(versions, high, len(versions))) - (1 << _index(versions, low, 0))
-            return None if bits is None else bits * self._each_platform
-        held = [_compares(atom, platform.get(atom.variable)) for platform in _PLATFORMS]
-        return _bits([one for one in held for _ in self._pythons])
+        if atom.variable not in _PYTHON:
+            held = [_compares(atom, platform.get(atom.variable)) for platform in _PLATFORMS]
+            return _bits([one for one in held for _ in self._pythons])
+        versions = self._versions[atom.variable]
+        wanted = _wanted(atom)
+        if wanted is None:
+            compared = {version: _by_reference(atom, str(version)) for version in dict.fromkeys(versions)}
+            odd = _bits([compared[version] for version in versions])
+            return None if odd is None else odd * self._each_platform
+        bits = 0
+        for low, high in wanted.intervals:
+            bits |= (1 << _index(versions, high, len(versions))) - (1 << _index(versions, low, 0))
+        return bits * self._each_platform
 
     def _extra(self, atom: Atom, free: str) -> int | None:
         if not excludes(atom.value):

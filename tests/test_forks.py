@@ -204,8 +204,8 @@ ENVIRONMENTS = [
 @settings(max_examples=60, deadline=None)
 def test_the_answers_are_those_of_packaging(one: str, other: str) -> None:
     first, second = Marker(one), Marker(other)
-    at_first = [first.evaluate(environment) for environment in ENVIRONMENTS]  # type: ignore[arg-type]  # a str each
-    at_second = [second.evaluate(environment) for environment in ENVIRONMENTS]  # type: ignore[arg-type]  # a str each
+    at_first = [first.evaluate(environment) for environment in ENVIRONMENTS]
+    at_second = [second.evaluate(environment) for environment in ENVIRONMENTS]
     found = Forks().together(package("torch", "2.5.1", marker=one), package("peft", "0.15.0", marker=other))
     if any(map(and_, at_first, at_second)):
         assert found
