@@ -35,11 +35,11 @@ LAYERS = (
     ),
     ("matcher",),
     ("phrases", "forks", "formats", "vocabulary", "recipes", "defaults"),
-    ("model",),
+    ("model", "markers"),
     ("versions",),
     (
         *("truth", "errors", "names", "user_folders", "worker_process", "programs", "regular_files", "root"),
-        *("quotation", "__init__"),
+        *("quotation", "budget", "__init__"),
     ),
     ("redaction",),
 )
@@ -50,7 +50,7 @@ LATE = {
     "__init__": {"gradcompat.api"},  # for whoever calls it
     # `pytest --gradcompat` alone
     "pytest_plugin": {"gradcompat.check", "gradcompat.renderers.text"},
-    "forks": {"packaging.markers"},  # only lockfiles with alternatives need it
+    "markers": {"packaging.markers"},  # only odd comparisons in lockfiles with alternatives need it
     # httpx, only where the cache does not answer
     "index.client": {"gradcompat.index.transport", "gradcompat.index.requirements"},
     "index.public": {"pypi_simple"},  # only where its source does not show the one constant

@@ -18,6 +18,7 @@ from gradcompat.sources.registry import by_name
 _BESIDE = frozenset({"", ".txt", ".in", ".pip", ".lock", ".toml", ".cfg"})
 _BESIDE_BYTES = 1024 * 1024
 _LINK_BYTES = 4096
+MOST_BYTES, MOST_WRITTEN = 256 * 1024 * 1024, 50_000  # of all files that are laid out
 _LINKS = 40  # in one path, as on Linux
 _POINTER = b"version https://git-lfs.github.com/spec/v1\n"
 _ENDINGS = tuple({name.rpartition("*")[2] for scanner in SCANNERS for name in scanner.names})
@@ -71,6 +72,22 @@ class _Layout:
     links: dict[str, str] = field(default_factory=dict)  # path → target, as it is written
 
 
+@dataclass(slots=True)
+class _Room:
+    """What may still be written: one content can stand in a tree any number of times."""
+
+    bytes: int
+    files: int
+
+    def take(self, size: int) -> bool:
+        """Take the room of one file, if there is some."""
+        if size > self.bytes or not self.files:
+            return False
+        self.bytes -= size
+        self.files -= 1
+        return True
+
+
 def lay_out(repository: Repository, commit: Commit, wanted: Wanted, folder: Path, *, moved: bool = True) -> Earlier:
     """Write what an audit could read into an empty folder.
 
@@ -108,8 +125,9 @@ def lay_out(repository: Repository, commit: Commit, wanted: Wanted, folder: Path
             contents.setdefault(owner, {}).setdefault(content.id, []).append((path, limit))
         elif any(one.startswith(f"{target}/") for one in layout.entries):
             linked.append((path, target))
+    room = _Room(MOST_BYTES, MOST_WRITTEN)
     for owner, places in contents.items():
-        _write(owner, places, folder, layout.unread)
+        _write(owner, places, folder, layout.unread, room)
     for path, target in linked:
         _link(folder, path, target)
     return Earlier(folder, frozenset(layout.entries), layout.unread)
@@ -195,13 +213,20 @@ def _resolved(path: str, layout: _Layout) -> str | None:
 
 
 def _write(
-    owner: Repository, places: Mapping[str, list[tuple[str, int]]], folder: Path, unread: dict[str, str]
+    owner: Repository,
+    places: Mapping[str, list[tuple[str, int]]],
+    folder: Path,
+    unread: dict[str, str],
+    room: _Room,
 ) -> None:
     sizes = owner.sizes(list(places))
     fitting: dict[str, list[str]] = {}
     for identifier, here in places.items():
         for path, limit in here:
             if sizes.get(identifier, 0) <= limit:
+                if not room.take(sizes.get(identifier, 0)):
+                    unread[path] = "the files there are more than can be laid out"
+                    continue
                 fitting.setdefault(identifier, []).append(path)
             else:
                 unread[path] = f"it has more than {limit // 1024} KiB there"

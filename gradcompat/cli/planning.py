@@ -28,7 +28,7 @@ from gradcompat.model.plan import Alternative, Plan, Planned
 from gradcompat.model.release import Catalogue
 from gradcompat.names import normalise
 from gradcompat.planner.plan import plan
-from gradcompat.planner.request import Request
+from gradcompat.planner.request import DEFAULT_STEPS, Request
 from gradcompat.regular_files import read_regular
 from gradcompat.renderers.terminal import safe, skipped_text
 from gradcompat.sources.requires_dist import requires_dist
@@ -160,6 +160,7 @@ def plan_of(
     wishes: Wishes,
     *,
     alternatives: bool = True,
+    steps: int = DEFAULT_STEPS,
 ) -> Plan | None:
     """The plan of one environment; None where nothing has to change."""
     stated = with_facts(environment, options.settings)
@@ -170,6 +171,7 @@ def plan_of(
         direct=project.direct,
         keep=wishes.keep,
         prereleases=wishes.prereleases,
+        steps=steps,
         yanked=base.yanked,
         known=requires_dist(environment) if environment.kind == "installed" else {},
     )

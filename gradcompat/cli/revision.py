@@ -36,6 +36,10 @@ _OUTER = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJEC
 _TYPES = {"100644": "file", "100755": "file", "120000": "link", "160000": "module"}
 _DEEP = "with actions/checkout that is `fetch-depth: 0`; elsewhere `git fetch --unshallow`"
 
+# The largest repositories of training code have some ten thousand, Linux has ninety.
+MOST_FILES = 100_000
+_CHUNK = 1024 * 1024
+
 Type = Literal["file", "link", "module"]
 
 
@@ -135,18 +139,46 @@ class Repository:
         """All files, links and submodules of a commit.
 
         Raises:
-            UsageError: if git cannot list them.
+            UsageError: if git cannot list them, or they are too many.
         """
-        done = self._git("ls-tree", "-r", "-z", "--full-tree", commit)
-        if done.returncode:
-            raise UsageError(f"git cannot list the files of `{commit[:12]}`: {_told(done)}")
         entries = []
-        for line in done.stdout.split(b"\0"):
+        for line in self._listed(commit):
             about, _, path = line.partition(b"\t")
             mode, _, rest = about.decode("ascii").partition(" ")
             if (kind := _TYPES.get(mode)) is not None:
                 entries.append(Entry(os.fsdecode(path), kind, rest.rpartition(" ")[2]))  # type: ignore[arg-type]  # of the table
         return entries
+
+    def _listed(self, commit: str) -> Iterator[bytes]:
+        """The lines of a tree. A few objects can stand for any number of files, so that they are counted on the way."""
+        with (
+            tempfile.TemporaryFile() as told,
+            subprocess.Popen(  # noqa: S603  # as below
+                self._command("ls-tree", "-r", "-z", "--full-tree", commit),
+                stdout=subprocess.PIPE,
+                stderr=told,
+                env=self._environment(),
+            ) as process,
+        ):
+            count, begun = 0, b""
+            try:
+                while process.stdout is not None and (chunk := process.stdout.read(_CHUNK)):
+                    *whole, begun = (begun + chunk).split(b"\0")
+                    count += len(whole)
+                    if count > MOST_FILES or len(begun) > _CHUNK:
+                        raise UsageError(
+                            f"`{commit[:12]}` has more than {MOST_FILES:,} files, too many to compare with",
+                            hint="check it without `--diff`, or write a baseline",
+                        )
+                    yield from whole
+            except BaseException:
+                process.kill()
+                raise
+            if process.wait():
+                told.seek(0)
+                lines = told.read().decode("utf-8", "replace").strip().splitlines()
+                said = (lines[-1].removeprefix("fatal: ") if lines else "it says nothing").rstrip(".")
+                raise UsageError(f"git cannot list the files of `{commit[:12]}`: {said}")
 
     def renames(self, commit: str) -> dict[str, str]:
         """Old path → new path of every file that was moved since, in commits or in the index.

@@ -14,6 +14,7 @@ from urllib.parse import unquote
 from packaging.markers import InvalidMarker, Marker
 from packaging.requirements import InvalidRequirement, Requirement
 
+from gradcompat.markers import parse_marker
 from gradcompat.model.environment import Location, Package, Skipped, SourceKind
 from gradcompat.names import normalise
 from gradcompat.quotation import parser_reason
@@ -27,6 +28,9 @@ _MAX_MARKER = 100_000  # uv writes long ones for projects with many forks
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _EXTRAS = r"(?:\s*\[[^\[\]]*\])?"
 _IS_NAME = re.compile(_NAME)
+# What needs no parser: releases made of numbers, with the operators that take any of them.
+_PLAIN_CLAUSE = r"\s*(?:==|!=|<=|>=|<|>)\s*\d{1,9}(?:\.\d{1,9}){0,5}\s*"
+_PLAIN = re.compile(rf"({_NAME})(?:{_PLAIN_CLAUSE}(?:,{_PLAIN_CLAUSE})*)?")
 _HEAD = re.compile(_NAME + _EXTRAS)
 _NAMED_LINK = re.compile(rf"(?!git@)({_NAME}){_EXTRAS}\s*@\s*(?=\S)")
 _LINK = re.compile(
@@ -35,6 +39,9 @@ _LINK = re.compile(
 # pip takes anything with a slash for a path, and the name of an archive for a file.
 _PATH = re.compile(r"[^\s/\\;@<>=~!\[\]\"']+(?:/|\.(?:whl|tar\.gz|tgz|tar\.bz2|zip)(?=[\s;#]|$))", re.IGNORECASE)
 _MARKER_BEHIND_LINK = re.compile(r"\s;|;\s")
+_PLAIN_VARIABLES = frozenset(
+    {"sys_platform", "platform_system", "platform_machine", "os_name", "python_version", "python_full_version"}
+)
 _VARIABLE = re.compile(r"\$\{[^{}]*\}|\$[A-Za-z_]\w*|\{\{[^{}]*\}\}")
 _SUFFIX = re.compile(r"\.(?:whl|tar\.gz|tgz|tar\.bz2|tar\.xz|zip)$", re.IGNORECASE)
 # GitHub and GitLab serve a checkout as an archive, named after the tag or the commit.
@@ -110,6 +117,9 @@ def _specified(text: str, location: Location) -> Package | Skipped:
         if head and _VARIABLE.search(wanted, head.end()):
             # pip puts in the variables of whoever installs: the package is known, its version is not.
             return Package(name=normalise(str(name_of(text))), version=None, marker=marker, location=location)
+        plain = _PLAIN.fullmatch(wanted.strip())
+        if plain is not None:
+            return _pinned(plain[1], wanted, marker, location)
         try:
             requirement = Requirement(wanted)
         except (InvalidRequirement, RecursionError, ValueError) as error:
@@ -245,6 +255,9 @@ def _marker_problem(marker: str | None) -> str | None:
         return None
     if len(marker) > _MAX_MARKER:
         return "its marker is longer than any"
+    parsed = parse_marker(marker)
+    if parsed is not None and not parsed.odd and parsed.variables <= _PLAIN_VARIABLES:
+        return None
     try:
         Marker(marker)
     except (InvalidMarker, RecursionError, ValueError) as error:
