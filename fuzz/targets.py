@@ -21,7 +21,7 @@ import click
 
 import gradcompat
 from fuzz.grammars.table import file_name
-from gradcompat.cli.console import print_error
+from gradcompat.cli.ending import print_error
 from gradcompat.cli.main import app
 from gradcompat.edit.pins import PinEdit
 from gradcompat.edit.registry import EDITORS, edit_text

@@ -31,7 +31,7 @@ def check(
 ) -> Report:
     """Match environments and lockfiles against the known training defects.
 
-    Nothing of what is checked is imported or run, and nothing goes to a network, but for an address in ``knowledge``.
+    Nothing of what is checked is imported or run, and nothing goes to a network.
     The options and waivers of a project's own file do not count here, but for those of ``waivers``.
 
     Args:
@@ -45,7 +45,7 @@ def check(
         strict: conditional findings count too.
         only: ids of records, no others are matched.
         ignore: ids of records that are not.
-        knowledge: files, folders or https addresses of records of your own, beside the others.
+        knowledge: files or folders of records of your own, beside the others.
         waivers: a ``gradcompat.toml`` or pyproject.toml; what its waivers accept today is in :attr:`Report.suppressed`.
 
     Returns:

@@ -5,9 +5,11 @@ Expected outcomes (a finding, something that was skipped) are values; these are 
 
 from __future__ import annotations
 
+from gradcompat.redaction import redact
+
 
 class GradcompatError(Exception):
-    """The base of every error that is shown to the user as one line and a hint.
+    """The base of every error that is shown to the user as one line and a hint; credentials in them are hidden.
 
     Args:
         message: what is wrong, without the file and without a final period.
@@ -19,11 +21,12 @@ class GradcompatError(Exception):
     def __init__(
         self, message: str, *, path: str | None = None, line: int | None = None, hint: str | None = None
     ) -> None:
+        message = redact(message)
         super().__init__(message)
         self.message = message
-        self.path = path
+        self.path = None if path is None else redact(path)
         self.line = line
-        self.hint = hint
+        self.hint = None if hint is None else redact(hint)
 
     def __str__(self) -> str:
         if self.path is None:
@@ -50,12 +53,20 @@ class NotFound(SourceError):
     """There is nothing at that path, or nothing that can be read."""
 
 
+class OutsideRoot(SourceError):
+    """A file of the target refers to something outside of the target's root; nobody has looked what is there."""
+
+
 class UnsupportedFormatVersion(SourceError):
     """The format is known, this version of it is not."""
 
 
 class Malformed(SourceError):
     """The content is not what the format allows."""
+
+
+class Unrecognised(Malformed):
+    """The content was understood, and is of another kind than the reader's."""
 
 
 class KnowledgeError(GradcompatError):

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import product
 from math import prod
 
-from gradcompat.forks import Conflicts, covered, together
+from gradcompat.forks import Forks
 from gradcompat.messages import condition, entry_text, joined, value_text, versions_text
 from gradcompat.model.environment import Environment, Location, Package, Setting, SettingValue
 from gradcompat.model.finding import Finding, Reason, Unknown
@@ -37,6 +37,7 @@ from gradcompat.versions import ALL, VersionSet, locate
 # A lockfile with more choices of entries for one combination than this is not taken apart: no two entries of it are
 # asked whether they go together, and nothing about it is better than UNKNOWN.
 MAX_CHOICES = 2_000
+_CHOICE = 3  # steps of the budget of the forks
 _LONGEST_SPECIFIER = 2_000
 
 MODEL_KEY, SYMBOLS_KEY = "model.architecture", "code.symbols"
@@ -88,15 +89,23 @@ class _Match:
     terms: tuple[Term, ...]
 
 
-def match(environment: Environment, issues: Iterable[Issue], names: Names) -> tuple[Finding, ...]:
+def match(
+    environment: Environment, issues: Iterable[Issue], names: Names, forks: Forks | None = None
+) -> tuple[Finding, ...]:
     """Every issue that could be decided for this environment, and every one that could not.
+
+    Args:
+        environment: what is matched.
+        issues: the records to match it with.
+        names: under which names packages go.
+        forks: of the environment, where it is matched several times; it remembers which entries go together.
 
     Returns:
         Findings in the order of the issues; ``not_affected`` ones are among them where a package of the issue is
         listed. An issue none of whose packages is listed has no finding. An issue has one finding for each status
         other than ``not_affected`` that some fork of the environment gives it.
     """
-    view = _View(environment, names)
+    view = _View(environment, names, Forks(environment.conflicts) if forks is None else forks)
     return tuple(finding for issue in issues for finding in _findings(issue, view))
 
 
@@ -130,8 +139,9 @@ class _View:
 
     packages: dict[str, tuple[tuple[Package, ...], ...]]
 
-    def __init__(self, environment: Environment, names: Names) -> None:
+    def __init__(self, environment: Environment, names: Names, forks: Forks) -> None:
         self.environment = environment
+        self.forks = forks
         grouped: dict[str, dict[object, list[Package]]] = {}
         for package in environment.packages:
             # All that decides about an entry: two that agree in it are one choice.
@@ -175,7 +185,7 @@ def _matches(combination: Combination, view: _View) -> Iterator[_Match]:
     matched = False
     if all(other.truth for other in others):
         beside = prod(len(view.packages.get(term.name, ())) or 1 for term in absent_terms)
-        for chosen, verdicts in _chosen(possible, beside, view.environment.conflicts):
+        for chosen, verdicts in _chosen(possible, beside, view.forks):
             absent = [_absence(term, chosen, view) for term in absent_terms]
             if all(verdict.truth for verdict in absent):
                 matched = True
@@ -195,17 +205,18 @@ class _Choice:
 
 
 def _chosen(
-    possible: Sequence[Sequence[_Choice]], beside: int, conflicts: Conflicts
+    possible: Sequence[Sequence[_Choice]], beside: int, forks: Forks
 ) -> Iterator[tuple[tuple[Package, ...], list[_Verdict]]]:
     """The entries of each choice that can be installed together, with their verdicts.
 
     Args:
         possible: the alternatives of each term.
         beside: how many entries each choice will be compared with in addition.
-        conflicts: extras that exclude one another.
+        forks: compares entries.
     """
     compared = beside > 1 or sum(1 for alternatives in possible if any(one.entries for one in alternatives)) > 1
-    if compared and prod(map(len, possible)) * beside > MAX_CHOICES:
+    count = prod(map(len, possible)) * beside
+    if compared and (count > MAX_CHOICES or (count > 1 and not forks.budget.take(_CHOICE * count))):
         entries = tuple(entry for alternatives in possible for choice in alternatives for entry in choice.entries)
         names = tuple(alternatives[0].verdict.key for alternatives in possible)
         sentence = f"{joined(names, 'and')} are installed together in versions that are affected"
@@ -213,7 +224,7 @@ def _chosen(
         return
     for choice in product(*possible):
         first = [one.entries[0] for one in choice if one.entries]
-        if all(together(one, other, conflicts) for index, one in enumerate(first) for other in first[:index]):
+        if all(forks.together(one, other) for index, one in enumerate(first) for other in first[:index]):
             yield tuple(entry for one in choice for entry in one.entries), [one.verdict for one in choice]
 
 
@@ -298,14 +309,13 @@ def _absence(term: PackageAbsentTerm, chosen: tuple[Package, ...], view: _View) 
     listed = view.packages.get(term.name, ())
     if len(listed) * len(chosen) > MAX_CHOICES:
         return _Verdict(Truth.UNKNOWN, condition(term), term.name)
-    conflicts = view.environment.conflicts
     beside = [
-        entry for alike in listed for entry in alike[:1] if all(together(entry, one, conflicts) for one in chosen)
+        entry for alike in listed for entry in alike[:1] if all(view.forks.together(entry, one) for one in chosen)
     ]
     if not beside:
         truth = Truth.YES if view.environment.closed else Truth.UNKNOWN
         return _Verdict(truth, condition(term), term.name)
-    if covered(chosen, beside, conflicts):
+    if view.forks.covered(chosen, beside):
         return _Verdict(Truth.NO, f"{term.name} is there", term.name)
     return _Verdict(Truth.UNKNOWN, condition(term), term.name)
 

@@ -34,6 +34,11 @@ def report_on(
     if probed is not None:
         audits = probed(audits)
     beside = [*asked.skipped, *(asked.contexts.skipped if asked.contexts is not None else ())]
+    # What could be an environment and a training config is told as the one that cannot be read, and what was audited
+    # after all was not passed over.
+    unread = {audit.source for audit in audits if audit.kind is None}
+    audited = {audit.source for audit in audits if audit.kind is not None}
+    beside = [one for one in beside if one.what not in (unread if one.gap else audited)]
     if beside and audits:
         # What a folder held beside its environments is told once, with the first of them.
         audits[0] = replace(audits[0], skipped=(*audits[0].skipped, *beside))
@@ -53,4 +58,5 @@ def report_on(
         fail_on=options.fail_on,
         strict=options.strict,
         remarks=remarks,
+        contexts=asked.contexts.sources if asked.contexts is not None else (),
     )

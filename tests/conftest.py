@@ -16,11 +16,6 @@ settings.register_profile("same", derandomize=True)
 settings.register_profile("random")
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
-# What somebody has fetched with `gradcompat update`, or is told to, is nothing to a test.
-os.environ["GRADCOMPAT_DATA"] = os.devnull
-for variable in ("GRADCOMPAT_UPDATE_URL", "GRADCOMPAT_UPDATE_KEY"):
-    os.environ.pop(variable, None)
-
 __all__ = ["GOLDEN", "ROOT", "Outcome", "Run"]
 
 ROOT = Path(__file__).parents[1]

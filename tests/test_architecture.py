@@ -39,9 +39,13 @@ LAYERS = (
     ),
     ("matcher",),
     ("messages", "forks", "formats", "vocabulary", "recipes", "defaults"),
-    ("model",),
+    ("model", "markers"),
     ("versions",),
-    ("truth", "errors", "names", "user_folders", "_version", "__init__"),
+    (
+        *("truth", "errors", "names", "user_folders", "worker_process", "programs", "regular_files", "root"),
+        *("quotation", "budget", "_version", "__init__"),
+    ),
+    ("redaction",),
 )
 RANK = {part: rank for rank, parts in enumerate(LAYERS) for part in parts}
 
@@ -53,7 +57,7 @@ LATE = {
     "__init__": {"gradcompat.api"},  # for whoever calls it
     # `pytest --gradcompat` alone
     "pytest_plugin": {"gradcompat.check", "gradcompat.renderers.text"},
-    "forks": {"packaging.markers"},  # only lockfiles with alternatives need it
+    "markers": {"packaging.markers"},  # only odd comparisons in lockfiles with alternatives need it
     # httpx, only where the cache does not answer
     "index.client": {"gradcompat.index.transport", "gradcompat.index.requirements"},
     # httpx, only where there is no --offline
@@ -61,7 +65,6 @@ LATE = {
     "index.public": {"pypi_simple"},  # only where its source does not show the one constant
     "host": {"pynvml"},  # optional, and only where a driver shows
     # OpenSSL, only for what somebody has fetched or written
-    "knowledge.folder": {"hashlib"},
     "knowledge.load": {"hashlib"},
     "sources.reading": {"gradcompat.sources.recognise"},  # only where a file's name does not say what it is
     "sources.installed": {"gradcompat.sources.interpreter"},  # only where an interpreter is named
@@ -75,8 +78,6 @@ HEAVY = (
     "yaml",
     "tomlkit",
     "ahocorasick_rs",
-    "cryptography",
-    "filelock",
     "importlib.metadata",
     "packaging.markers",
     "pathspec",
@@ -209,6 +210,29 @@ def test_the_kernel_is_pure() -> None:
     kernel = {"matcher", "advice", "phrases", "forks", "versions", "truth", "names", "model", "vocabulary", "recipes"}
     wrong = [str(one) for one in IMPORTS if one.part in kernel and one.target.split(".")[0] in effects]
     assert wrong == []
+
+
+# What a module reads with `pathlib` is its own or the user's alone, and no file of a project.
+READING = {"is_file", "is_dir", "exists", "read_bytes", "read_text"}
+OWN_FILES = {
+    "cli.sign", "index.public", "knowledge.load", "knowledge.matrix", "knowledge.measured", "knowledge.signing",
+    "probes.layers", "probes.matrix", "probes.runner",
+}  # fmt: skip
+
+
+def test_files_of_a_project_are_asked_after_where_no_name_is_an_error() -> None:
+    """`pathlib` raises for names that are too long and folders that may not be entered, and waits for pipes."""
+    found = set()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        module = path.relative_to(PACKAGE).with_suffix("").as_posix().replace("/", ".")
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))) if not path.is_relative_to(INSIDE) else ():
+            match node:
+                case ast.Call(func=ast.Attribute(attr="exists", value=ast.Attribute(attr="path"))):
+                    pass  # os.path's
+                case ast.Call(func=ast.Attribute(attr=name)) if name in READING:
+                    found.add((module, name))
+    assert {module for module, _ in found} - OWN_FILES == set()
+    assert {asked for _, asked in found} <= {"read_bytes", "read_text"}
 
 
 LOCK = """\

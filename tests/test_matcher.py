@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gradcompat import matcher
+from gradcompat.forks import Forks
 from gradcompat.matcher import MAX_CHOICES, key_of, match
 from gradcompat.model.environment import Location, Package, Setting, SettingValue
 from gradcompat.model.finding import Finding, Reason, Unknown
@@ -328,10 +328,10 @@ TWO = issue((versions("torch", "<3"), versions("transformers", "<5")))
 
 
 def test_a_hostile_lockfile_is_not_compared_pair_by_pair(monkeypatch: pytest.MonkeyPatch) -> None:
-    def never(one: Package, other: Package, conflicts: object) -> bool:
+    def never(_: Forks, one: Package, other: Package) -> bool:
         raise AssertionError(f"{one} was compared with {other}: 25 million pairs take many minutes")
 
-    monkeypatch.setattr(matcher, "together", never)
+    monkeypatch.setattr(Forks, "together", never)
     torches = [package("torch", f"2.{minor}", marker=f"python_version != '{minor}'") for minor in range(5_000)]
     others = [package("transformers", f"4.{minor}", forks=(str(minor),)) for minor in range(5_000)]
     (finding,) = match(environment(*torches, *others), [TWO], NAMES)

@@ -19,6 +19,7 @@ from typing import Any
 from workflow import event, fail, is_on, lines, put, value
 
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_CONFIGURATION = "configuration-of-the-base"  # a remark of gradcompat
 _LISTS = (("--context", "INPUT_CONTEXT"), ("--set", "INPUT_SET"))
 
 
@@ -34,15 +35,22 @@ def arguments() -> list[str]:
     return [*asked, *lines("INPUT_ARGS")]
 
 
-def base() -> str | None:
+def base(into: str | None) -> str | None:
     """The revision to compare with; None if everything counts.
+
+    Args:
+        into: what the change is to be merged into; None if it is no such change.
+    """
+    asked = value("INPUT_DIFF") or "auto"
+    return into if asked == "auto" else None if asked == "none" else asked
+
+
+def merged_into() -> str | None:
+    """The commit that a pull request or a merge group is to be merged into; None for any other event.
 
     Of a pull request, the runner has checked out the merge with its base, whose first parent is that base as it was at
     that moment; the base in the event may be older.
     """
-    asked = value("INPUT_DIFF") or "auto"
-    if asked != "auto":
-        return None if asked == "none" else asked
     about = event()
     group, request = about.get("merge_group"), about.get("pull_request")
     if isinstance(group, dict):
@@ -104,17 +112,20 @@ def main() -> None:
     """Check, and say what came out."""
     folder = Path(tempfile.mkdtemp(prefix="gradcompat-reports-", dir=os.environ["RUNNER_TEMP"]))
     sarif, markdown = folder / "gradcompat.sarif", folder / "gradcompat.md"
-    against = base()
+    into = merged_into()
+    against = base(into)
     told = f"--output=markdown={markdown}"
+    # A pull request is judged by the options of its base: its own take effect when somebody has merged them.
+    options = [f"--config-from={into}"] if into is not None else []
     # Code scanning opens alerts for results that are suppressed, too: https://github.com/github/codeql-action/issues/1230
     everything = (f"--output=sarif={sarif}", "--hide-suppressed")
     sys.stdout.flush()
     if against is None:
-        status, report = check(folder, "gradcompat", *everything, told, printed=True)
+        status, report = check(folder, "gradcompat", *options, *everything, told, printed=True)
     else:
-        status, report = check(folder, "everything", *everything, printed=False)
+        status, report = check(folder, "everything", *options, *everything, printed=False)
         if report:
-            status, report = check(folder, "gradcompat", told, f"--diff={against}", printed=True)
+            status, report = check(folder, "gradcompat", *options, told, f"--diff={against}", printed=True)
     put(
         {
             "exit-status": str(status),
@@ -123,6 +134,9 @@ def main() -> None:
             "report": str(markdown) if report else "",
             "json": str(folder / "gradcompat.json") if report else "",
             "base": against or "",
+            "configuration": " ".join(
+                f"{one['path']}: {one['text']}" for one in report.get("remarks", ()) if one["kind"] == _CONFIGURATION
+            ),
         }
     )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -97,10 +98,21 @@ def own(api: Api, repository: str, number: int, wanted: str) -> tuple[str, tuple
     return request, None
 
 
-def body(first: str, report: str, status: int, found: int) -> str:
-    """The whole text of the comment."""
+def body(first: str, report: str, status: int, found: int, configuration: str = "", *, again: bool = True) -> str:
+    """The whole text of the comment.
+
+    Args:
+        first: its first line.
+        report: as Markdown.
+        status: of the check.
+        found: how many findings the change brings.
+        configuration: what it would have otherwise of the project's options; empty if nothing.
+        again: there was a comment before.
+    """
     if status == 0 and not found:
-        return f"{first}\n**gradcompat**: no new findings. What this comment said before is cured.\n"
+        cured = " What this comment said before is cured." if again else ""
+        noted = f"\n{_plain(configuration)}\n" if configuration else ""
+        return f"{first}\n**gradcompat**: no new findings.{cured}\n{noted}"
     head = f"{first}\nWhat this pull request brings:\n\n"
     if len(head) + len(report) <= _LONGEST:
         return head + report
@@ -113,6 +125,11 @@ def body(first: str, report: str, status: int, found: int) -> str:
         kept.append(line)
     opened = "".join(kept).count("<details>") - "".join(kept).count("</details>")
     return f"{head}{''.join(kept)}{'</details>' * opened}\n\nThe rest is too long for a comment: {_run()} has it.\n"
+
+
+def _plain(text: str) -> str:
+    """A line that is data, as text of Markdown: names of files and ids of waivers are those of the change."""
+    return re.sub(r"([\\`*_{}\[\]()<>#+!|@~&:.-])", r"\\\1", " ".join(text.split()))
 
 
 def _run() -> str:
@@ -132,9 +149,11 @@ def main() -> None:
             api = Api(client, value("GITHUB_GRAPHQL_URL"))
             request, old = own(api, value("GITHUB_REPOSITORY"), number, first)
             # Nothing new is no reason for a first comment, and neither is what could not be checked.
-            if old is None and not found and status != 1:
+            configuration = value("CONFIGURATION")
+            if old is None and not found and status != 1 and not configuration:
                 return
-            text = body(first, Path(os.environ["REPORT"]).read_text("utf-8"), status, found)
+            report = Path(os.environ["REPORT"]).read_text("utf-8")
+            text = body(first, report, status, found, configuration, again=old is not None)
             if old is None:
                 api.ask(_ADD, id=request, body=text)
             elif old[1].strip() != text.strip():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
     from gradcompat.index.snapshot import Snapshot
 
 _OWN_PROJECT = frozenset({"editable", "virtual", "directory", "path"})
-# Below this many files a second process costs more to start than it saves.
-_FILES_FOR_PROCESSES = 16
+# With fewer files a process costs more to start than it saves.
+_FILES_FOR_A_PROCESS = 16
+# A plan asks every issue about every run, again for each version that it tries; beyond, `gradcompat plan` does.
+_MOST_QUESTIONS = 20_000
 _TOO_LARGE = "check it alone, on a machine with more memory"
 
 
@@ -43,20 +46,43 @@ def tasks_of(asked: Asked) -> list[Task]:
 
 
 def audit_all(asked: Asked, base: KnowledgeBase, options: Options) -> list[Audit]:
-    """Audit everything that was asked for."""
-    return audit_each(tasks_of(asked), base, options)
+    """Audit everything that was asked for.
+
+    What a lockfile should have resolved is audited itself where that cannot be read, and joins ``asked.sources``.
+    """
+    audits = audit_each(tasks_of(asked), base, options)
+    unresolved = [
+        one
+        for source, audited in zip(asked.sources, audits, strict=True)
+        if audited.kind is None and isinstance(source, File)
+        for one in source.resolves
+    ]
+    if not unresolved:
+        return audits
+    first = len(asked.sources)
+    asked.sources.extend(unresolved)
+    return audits + audit_each(tasks_of(asked)[first:], base, options)
 
 
 def audit_each(tasks: Sequence[Task], base: KnowledgeBase, options: Options) -> list[Audit]:
     """Audit every source with its training runs, in their order; many files go to all processors."""
     files = sum(isinstance(source, File) for source, _ in tasks)
-    processors = _processors()
-    if files < _FILES_FOR_PROCESSES or processors == 1:
+    processors = min(_processors(), files // _FILES_FOR_A_PROCESS)
+    if processors < 2:
         return [audit(source, contexts, base, options) for source, contexts in tasks]
     from gradcompat.audit.worker_pool import in_processes
 
     arguments = (None if base.plain else base, options)
-    return in_processes(_audit_here, tasks, _lost, processors=processors, prepare=_prepare, arguments=arguments)
+    try:
+        # The processes work in another folder.
+        placed = [(_placed(source), contexts) for source, contexts in tasks]
+        return in_processes(_audit_here, placed, _lost, processors=processors, prepare=_prepare, arguments=arguments)
+    except OSError:  # the system has no process left for us
+        return [audit(source, contexts, base, options) for source, contexts in tasks]
+
+
+def _placed(source: Source) -> Source:
+    return replace(source, path=source.path.absolute()) if isinstance(source, File) else source
 
 
 def _processors() -> int:
@@ -152,7 +178,7 @@ def _audited(
         packages=len(environment.packages),
         recognised=sum(1 for package in environment.packages if base.knows(base.names.canonical(package))),
         findings=advised,
-        skipped=(*environment.skipped, *_missing_versions(environment, base)),
+        skipped=(*environment.skipped, *found.skipped, *_missing_versions(environment, base)),
         contexts=tuple(context.source for context in contexts),
         newer=newer(environment, found.issues, base),
         versions=_versions(environment, options.versions_of, base) if options.versions_of else {},
@@ -174,6 +200,8 @@ def _planned(
 ) -> dict[tuple[str, Status], Advice]:
     """What a plan does about each finding; nothing where none has to be made."""
     statuses = ("affected", "conditional") if options.strict else ("affected",)
+    if len(found.runs) * len(found.issues) > _MOST_QUESTIONS:
+        return {}
     if not any(one.status in statuses and one.issue.remedies and not one.issue.informational for one in found.findings):
         return {}
     try:

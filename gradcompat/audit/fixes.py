@@ -18,6 +18,9 @@ from gradcompat.model.plan import Change, Plan, SettingChange
 from gradcompat.model.release import Catalogue
 from gradcompat.versions import VersionSet
 
+# A check says in a second what it can; `gradcompat plan` takes longer where a search needs it.
+_STEPS = 200_000
+
 
 def first_lines(
     environment: Environment,
@@ -46,7 +49,7 @@ def first_lines(
         left = [one for one in found.findings if _key(one) not in lines and _counts(one, asked)]
         if not any(one.issue.remedies for one in left):
             continue
-        plan = plan_of(environment, found, project, base, catalogue, asked, Wishes(), alternatives=False)
+        plan = plan_of(environment, found, project, base, catalogue, asked, Wishes(), alternatives=False, steps=_STEPS)
         if plan is not None:
             lines.update((_key(one), advice) for one in left if (advice := _advice(one, plan)) is not None)
         if asked.fail_on in ("note", None):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gradcompat.audit.options import Options
 from gradcompat.defaults import defaults_of
+from gradcompat.forks import Forks
 from gradcompat.knowledge.load import KnowledgeBase
-from gradcompat.matcher import match
+from gradcompat.matcher import key_of, match
 from gradcompat.model.context import Context
-from gradcompat.model.environment import Environment, Location, Setting, SettingValue
+from gradcompat.model.environment import Environment, Location, Setting, SettingValue, Skipped
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import LEVELS, Issue, SettingTerm, VirtualTerm
 from gradcompat.vocabulary import VIRTUAL_PACKAGES
@@ -27,11 +28,13 @@ class Matched:
             where there is no training run.
         issues: every issue that speaks of a package of the environment.
         findings: in the order in which they are shown.
+        skipped: what was not decided.
     """
 
     runs: dict[str, Environment]
     issues: tuple[Issue, ...]
     findings: tuple[Finding, ...]
+    skipped: tuple[Skipped, ...] = ()
 
     def run_of(self, finding: Finding) -> Environment:
         """The environment of the first run that the finding is true of."""
@@ -57,15 +60,40 @@ def matched(environment: Environment, contexts: tuple[Context, ...], base: Knowl
         views = {run: with_host(view) for run, view in views.items()}
     # What a config says of the device counts more than what the machine has, and --set more than both.
     runs = {run: with_facts(view, options.settings) for run, view in views.items()}
+    forks = Forks(environment.conflicts)
     findings = merged(
         [
-            replace(finding, contexts=(run,) if run else ())
-            for run, view in runs.items()
-            for finding in match(view, wanted, base.names)
+            replace(finding, contexts=tuple(filter(None, alike)))
+            for alike in _alike(runs, wanted)
+            for finding in match(runs[alike[0]], wanted, base.names, forks)
         ]
     )
     findings.sort(key=lambda one: (_STATUSES.index(one.status), -LEVELS.index(one.issue.level), one.issue.id))
-    return Matched(runs=runs, issues=issues, findings=tuple(findings))
+    return Matched(runs=runs, issues=issues, findings=tuple(findings), skipped=_undecided(environment, forks))
+
+
+def _alike(runs: Mapping[str, Environment], issues: Sequence[Issue]) -> list[list[str]]:
+    """The runs in groups that no issue can tell apart."""
+    terms = (term for issue in issues for combination in issue.affected for term in combination.terms)
+    # What stands for the strategy decides about the settings of every other one.
+    keys = {"distributed.strategy", *(key for term in terms if (key := key_of(term)) is not None)}
+    groups: dict[object, list[str]] = {}
+    for name, run in runs.items():
+        stated = tuple((one.key, type(one.value), one.value) for one in run.settings if one.key in keys)
+        facts = (run.python, run.platform, tuple(sorted(run.virtual.items())))
+        groups.setdefault((stated, facts), []).append(name)
+    return list(groups.values())
+
+
+def _undecided(environment: Environment, forks: Forks) -> tuple[Skipped, ...]:
+    """The gap of an environment whose entries could not all be compared."""
+    if not forks.budget.spent:
+        return ()
+    reason = (
+        f"which of its entries can be installed together needs more than {forks.budget.most:,} steps to decide: "
+        "those that were not compared count as together"
+    )
+    return (Skipped(what=environment.source, reason=reason, location=Location(path=environment.source)),)
 
 
 def _speaks_of_host(issue: Issue) -> bool:

@@ -13,6 +13,7 @@ from gradcompat.errors import EditError
 from gradcompat.model.environment import Location
 from gradcompat.model.issue import VersionRemedy
 from gradcompat.model.report import Advised, Audit, LineEdit
+from gradcompat.regular_files import read_regular
 
 
 def with_edits(audit: Audit) -> Audit:
@@ -40,7 +41,7 @@ def _edits(advised: Advised, kind: str) -> tuple[LineEdit, ...]:
     if version is None:
         return ()
     try:
-        text = decoded(Path(shown).read_bytes(), shown).text
+        text = decoded(read_regular(shown), shown).text
         pin = PinEdit(package=name, version_from=version, version_to=advice.target, kind=advice.remedy.kind)
         result = edit_text(kind, Path(shown), shown, text, [pin])
     except (EditError, OSError, ValueError):

@@ -20,7 +20,8 @@ from gradcompat.model.release import Catalogue
 from gradcompat.names import normalise
 from gradcompat.planner.host_target import target_of
 from gradcompat.planner.plan import plan
-from gradcompat.planner.request import Request
+from gradcompat.planner.request import DEFAULT_STEPS, Request
+from gradcompat.regular_files import read_regular
 from gradcompat.sources.requires_dist import requires_dist
 
 
@@ -72,10 +73,17 @@ def work_on(
     """Plan each environment that was asked for."""
     shown = [source.source if isinstance(source, Environment) else source.shown for source in asked.sources]
     runs = asked.contexts.of(shown) if asked.contexts is not None else [()] * len(shown)
-    return tuple(
+    done = [
         _one(source, contexts, base, catalogue, options, wishes)
         for source, contexts in zip(asked.sources, runs, strict=True)
-    )
+    ]
+    beside = [*asked.skipped, *(asked.contexts.unread if asked.contexts is not None else ())]
+    gaps = tuple(one for one in beside if one.gap and one.what not in {work.planned.source for work in done})
+    if gaps and done:
+        # What a folder held beside its environments is told once, with the first of them.
+        planned = done[0].planned
+        done[0] = replace(done[0], planned=replace(planned, skipped=(*planned.skipped, *gaps)))
+    return tuple(done)
 
 
 def exit_status(done: Sequence[Work], *, left: bool) -> int:
@@ -136,6 +144,7 @@ def plan_of(
     wishes: Wishes,
     *,
     alternatives: bool = True,
+    steps: int = DEFAULT_STEPS,
 ) -> Plan | None:
     """The plan of one environment; None where nothing has to change."""
     stated = with_facts(environment, options.settings)
@@ -146,6 +155,7 @@ def plan_of(
         direct=project.direct,
         keep=wishes.keep,
         prereleases=wishes.prereleases,
+        steps=steps,
         yanked=base.yanked,
         known=requires_dist(environment) if environment.kind == "installed" else {},
     )
@@ -178,7 +188,7 @@ def head_of(path: Path, kind: str) -> str:
     if kind not in ("requirements", "pylock.toml"):
         return ""
     try:
-        return path.read_text("utf-8", errors="replace")
+        return read_regular(path).decode("utf-8", "replace").replace("\r\n", "\n")
     except OSError:
         return ""  # it has been read before; who edits it will say what became of it
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,6 +12,8 @@ from gradcompat.audit.targets import File
 from gradcompat.errors import SourceError
 from gradcompat.formats.document import read_document
 from gradcompat.model.environment import Environment, Package
+from gradcompat.regular_files import read_regular
+from gradcompat.root import root_of_file
 from gradcompat.sources.reading import read
 from gradcompat.versions import ALL, VersionSet
 
@@ -54,11 +57,11 @@ def project_of(environment: Environment, path: Path | None) -> Project:
             return Project(files=(File(path, environment.source),), direct=_asked([environment]))
     else:
         asking = _beside_lock(environment.kind, path)
-    files = tuple(File(one, _shown(one, path, environment.source)) for one in asking if one.is_file())
+    files = tuple(File(one, _shown(one, path, environment.source)) for one in asking if os.path.isfile(one))
     environments = []
     for file in files:
         try:
-            environments.append(read(read_document(file.path, file.shown)))
+            environments.append(read(read_document(file.path, file.shown, root_of_file(file.path))))
         except SourceError:
             # `check` says so where the file is its target; here it only means that nothing is known of it.
             return Project(lockfile=True)
@@ -76,8 +79,7 @@ def _beside_lock(kind: str, path: Path) -> list[Path]:
 def _compiled_from(path: Path) -> list[Path] | None:
     """The sources that the header of pip-compile and ``uv pip compile`` names; None for a list that a person wrote."""
     try:
-        with path.open("rb") as file:
-            head = file.read(_HEAD_BYTES).decode("utf-8", "replace")
+        head = read_regular(path, _HEAD_BYTES).decode("utf-8", "replace")
     except OSError:
         return None
     comments = "\n".join(line for line in head.splitlines() if line.startswith("#"))

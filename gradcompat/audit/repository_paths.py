@@ -100,4 +100,4 @@ def _root(here: Path) -> Path:
         stated = os.environ.get(name)
         if stated and here.is_relative_to(os.path.realpath(stated)):
             return Path(os.path.realpath(stated))
-    return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+    return next((folder for folder in (here, *here.parents) if os.path.exists(folder / ".git")), here)

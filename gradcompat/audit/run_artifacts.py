@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
@@ -65,7 +66,7 @@ def by_kind(files: Sequence[str]) -> Files:
         if file != "-" and _is_environment(path):
             sorted_in.environments.append(file)
             continue
-        context = _context(path, file) if path.suffix.lower() in _SUFFIXES and path.is_file() else None
+        context = _context(path, file) if path.suffix.lower() in _SUFFIXES and os.path.isfile(path) else None
         if isinstance(context, SourceError):
             sorted_in.failed.append(context)
         elif context is not None:
@@ -76,9 +77,9 @@ def by_kind(files: Sequence[str]) -> Files:
 
 
 def _is_environment(path: Path) -> bool:
-    if path.is_dir():
+    if os.path.isdir(path):
         return is_environment(path)
-    return path.suffix.lower() not in _PROGRAMS and by_name(path.name) is not None and path.is_file()
+    return path.suffix.lower() not in _PROGRAMS and by_name(path.name) is not None and os.path.isfile(path)
 
 
 def _context(path: Path, file: str) -> Context | SourceError | None:
@@ -133,7 +134,7 @@ def known_of(files: Files, *, target: str | None, python: str | None, contexts: 
 
 def _environment_of(target: str) -> Environment:
     path = Path(target)
-    if path.is_dir():
+    if os.path.isdir(path):
         if is_environment(path):
             return read_folder(path, target)
         raise UsageError(
@@ -143,11 +144,12 @@ def _environment_of(target: str) -> Environment:
 
 
 def _of_contexts(files: Sequence[str]) -> tuple[list[Setting], list[Skipped], list[ReadFile]]:
-    from gradcompat.audit.runs import Contexts, named
+    from gradcompat.audit.runs import named
     from gradcompat.scanners.run_assembly import join
 
-    contexts, failed = named(files)
-    notes = [*Contexts(tuple(contexts)).skipped, *(failure(error) for _, error in failed)]
+    said, failed = named(files)
+    contexts = said.named
+    notes = [*said.skipped, *(failure(error) for _, error in failed)]
     runs = join(contexts, together=True)
     if len(runs) > 1:
         names = ", ".join(dict.fromkeys(run.source for run in runs))

@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from gradcompat.errors import SourceError
-from gradcompat.formats.document import read_document
+from gradcompat.errors import NotFound, SourceError
+from gradcompat.formats import walking
 from gradcompat.model.context import Context
-from gradcompat.model.environment import Skipped
-from gradcompat.scanners.reading import find, scan, scan_if_any
+from gradcompat.model.environment import Location, Skipped
+from gradcompat.root import Root, is_link_outside, root_of_file, root_of_folder
+from gradcompat.scanners.reading import find, read_context, scan, scan_found
 from gradcompat.scanners.run_assembly import join
 
 
 @dataclass(frozen=True, slots=True)
 class Contexts:
-    """What was scanned: files that the user named, and files that were found in folders."""
+    """What was scanned: files that the user named, and files that were found in folders.
+
+    Attributes:
+        named: each belongs to every environment.
+        found: each belongs to the environments near it.
+        unread: files in folders that could be training configs and cannot be read. What they say could be what makes a
+            defect, so each is a gap.
+    """
 
     named: tuple[Context, ...] = ()
     found: tuple[Context, ...] = ()
+    unread: tuple[Skipped, ...] = ()
 
     @property
     def skipped(self) -> list[Skipped]:
-        """What could not be understood in them; it leaves a condition open and hides no package."""
-        return [replace(one, gap=False) for context in (*self.named, *self.found) for one in context.skipped]
+        """What could not be read, and what could not be understood: that leaves a condition open, and is no gap."""
+        inside = (replace(one, gap=False) for context in (*self.named, *self.found) for one in context.skipped)
+        return [*self.unread, *inside]
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Every file that was read, as it is shown."""
+        return tuple(dict.fromkeys(context.source for context in (*self.named, *self.found)))
 
     def of(self, environments: Sequence[str]) -> list[tuple[Context, ...]]:
         """The runs of each environment, in their order.
@@ -46,25 +62,51 @@ class Contexts:
         return [(*named, *joined[tuple(contexts)]) for contexts in owned]
 
 
-def in_folder(path: Path, shown: str) -> list[Context]:
-    """Every training config, launch script and program below a folder."""
-    scanned = (scan_if_any(file, label) for file, label in find(path, shown))
-    return [context for context in scanned if isinstance(context, Context)]
+def in_folder(path: Path, shown: str, root: Root) -> tuple[list[Context], list[Skipped]]:
+    """Every training config, launch script and program below a folder, and what could be one and cannot be read."""
+    unread: list[Skipped] = []
+
+    def unlisted(error: OSError) -> None:
+        unread.append(walking.unlisted(error, path, shown))
+
+    contexts: list[Context] = []
+    for file, label in find(path, shown, unlisted):
+        if is_link_outside(file, root):
+            unread.append(Skipped(what=label, reason=root.objection, location=Location(path=label)))
+            continue
+        scanned = scan_found(file, label, root)
+        if isinstance(scanned, Context):
+            contexts.append(scanned)
+        elif scanned is not None:
+            unread.append(scanned)
+    return contexts, unread
 
 
 def named(
-    files: Sequence[str], place: Callable[[str], Path] = Path
-) -> tuple[list[Context], list[tuple[str, SourceError]]]:
-    """The contexts of files given with ``--context``, and those that could not be read; ``place`` is where they lie."""
+    files: Sequence[str], place: Callable[[str], Path] = Path, said: tuple[str, ...] = ()
+) -> tuple[Contexts, list[tuple[str, SourceError]]]:
+    """What ``--context`` names: the contexts, and the files that could not be read.
+
+    Args:
+        files: as they were named.
+        place: where they lie.
+        said: all that was named on the command line, with links resolved; each file may refer to it.
+    """
     contexts: list[Context] = []
+    unread: list[Skipped] = []
     failed: list[tuple[str, SourceError]] = []
     for file in dict.fromkeys(files):
         path = place(file)
-        if path.is_dir():
-            contexts += in_folder(path, file)
+        if os.path.isdir(path):
+            inside, gaps = in_folder(path, file, root_of_folder(path, file, said))
+            contexts += inside
+            unread += gaps
+            if not inside and not gaps:
+                failed.append((file, NotFound("holds no training config, launch script or program", path=file)))
             continue
         try:
-            contexts.append(scan(read_document(path, file)))
+            # The file itself was named, wherever it lies.
+            contexts.append(scan(replace(read_context(path, file), root=root_of_file(path, said))))
         except SourceError as error:
             failed.append((file, error))
-    return contexts, failed
+    return Contexts(named=tuple(contexts), unread=tuple(unread)), failed

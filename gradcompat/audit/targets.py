@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from gradcompat.errors import NotFound, SourceError
 from gradcompat.formats.document import Document, decode, read_document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Skipped
+from gradcompat.root import Root, root_of_file, root_of_folder
 from gradcompat.sources.reading import read
 from gradcompat.sources.registry import by_name
 
@@ -24,10 +25,19 @@ _CONTEXT_SUFFIXES = frozenset({".yaml", ".yml", ".json", ".sh", ".bash", ".slurm
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file to read, and how it is shown."""
+    """A file to read.
+
+    Attributes:
+        path: where it is.
+        shown: how it is called to the user.
+        resolves: the files that it stands for as long as it can be read.
+        root: what it may refer to; None for the root that the file itself has.
+    """
 
     path: Path
     shown: str
+    resolves: tuple[File, ...] = ()
+    root: Root | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,56 +86,97 @@ def asked_for(
     sources: list[Source] = []
     skipped: list[Skipped] = []
     found: list[Context] = []
-    named, failed = _named_contexts(context_files, place) if context_files else ([], [])
+    named: list[Context] = []
+    failed: list[tuple[str, SourceError]] = []
+    unread: list[Skipped] = []
+    on_command_line = tuple(
+        os.path.realpath(place(one)) for one in dict.fromkeys((*targets, *context_files)) if one != "-"
+    )
+    if context_files:
+        said, failed = _named_contexts(context_files, place, on_command_line)
+        named += said.named
+        unread += said.unread
     if python is not None:
         sources.append(_guarded(python, lambda: _interpreter(python)))
     for target in dict.fromkeys(targets):
         path = place(target)
         if target == "-":
             sources.append(_guarded("-", _standard_input))
-        elif path.is_dir():
-            inside, passed, contexts = _folder(path, target)
+        elif os.path.isdir(path):
+            inside, passed, contexts, gaps = _folder(path, target, on_command_line)
             sources += inside
             skipped += passed
             found += contexts
+            unread += gaps
         else:
-            context = _context(path, target) if path.suffix in _CONTEXT_SUFFIXES else None
+            root = root_of_target(target, path, on_command_line)
+            context = _context(path, target, root) if path.suffix.lower() in _CONTEXT_SUFFIXES else None
             if isinstance(context, Context):
                 named.append(context)
             elif context is not None and by_name(path.name) is None:
                 sources.append(Unreadable(target, context))
                 continue
             if not isinstance(context, Context) or _is_environment_too(path):
-                sources.append(File(path, target))
-    if not sources and active_without_target and (named or not targets):
-        sources.append(_guarded("the active environment", _active))
+                sources.append(File(path, target, root=root))
+    if not sources and active_without_target:
+        if named or not targets:
+            sources.append(_guarded("the active environment", _active))
+        else:
+            sources += [Unreadable(target, _without_environment(target)) for target in dict.fromkeys(targets)]
     sources += [Unreadable(shown, error) for shown, error in failed]
-    return Asked(sources, _contexts(named, found), skipped)
+    # A folder that cannot be listed is told once, whatever it was searched for.
+    return Asked(sources, _contexts(named, found, [one for one in unread if one not in skipped]), skipped)
+
+
+def _without_environment(folder: str) -> SourceError:
+    return NotFound(
+        "holds training configs and no environment: nothing was checked",
+        path=folder,
+        hint="name a lockfile, an environment's folder, or an interpreter with `--python`",
+    )
 
 
 # A lockfile alone needs none of the scanners: what they import is imported when a config can be met.
 
 
-def _contexts(named: list[Context], found: list[Context]) -> Contexts | None:
-    if not named and not found:
+def _contexts(named: list[Context], found: list[Context], unread: list[Skipped]) -> Contexts | None:
+    if not named and not found and not unread:
         return None
     from gradcompat.audit.runs import Contexts
 
-    return Contexts(tuple(named), tuple(found))
+    return Contexts(tuple(named), tuple(found), tuple(dict.fromkeys(unread)))
 
 
 def _named_contexts(
-    files: Sequence[str], place: Callable[[str], Path]
-) -> tuple[list[Context], list[tuple[str, SourceError]]]:
+    files: Sequence[str], place: Callable[[str], Path], said: tuple[str, ...]
+) -> tuple[Contexts, list[tuple[str, SourceError]]]:
     from gradcompat.audit.runs import named
 
-    return named(files, place)
+    return named(files, place, said)
 
 
-def _context(path: Path, shown: str) -> Context | SourceError | None:
+def _context(path: Path, shown: str, root: Root) -> Context | SourceError | None:
     from gradcompat.scanners.reading import scan_if_any
 
-    return scan_if_any(path, shown)
+    return scan_if_any(path, shown, root)
+
+
+def root_of_target(target: str, path: Path, said: tuple[str, ...]) -> Root:
+    """The root of a file that is a target.
+
+    Args:
+        target: as it was named.
+        path: where it lies: at another place, with the same folders above it, if it is of an earlier revision.
+        said: all that was named on the command line, with links resolved.
+    """
+    root = root_of_file(Path(target), said)
+    if path == Path(target):
+        return root
+    above = os.path.relpath(os.path.realpath(Path(target).parent), root.folder)
+    folder = Path(os.path.realpath(path.parent))
+    for _ in () if above == os.curdir else Path(above).parts:
+        folder = folder.parent
+    return replace(root, folder=str(folder))
 
 
 def _is_environment_too(path: Path) -> bool:
@@ -163,21 +214,32 @@ def _standard_input() -> Environment:
     return read(Document("-", decode(sys.stdin.buffer.read(MAX_BYTES + 1), "-")))
 
 
-def _folder(path: Path, target: str) -> tuple[list[Source], list[Skipped], list[Context]]:
+def _folder(
+    path: Path, target: str, said: tuple[str, ...]
+) -> tuple[list[Source], list[Skipped], list[Context], list[Skipped]]:
+    """The environments of a folder, what in it is passed over, its training runs, and what of these is unread."""
     from gradcompat.audit.runs import in_folder
+    from gradcompat.formats.walking import is_installed
     from gradcompat.sources.folder import find
     from gradcompat.sources.installed import is_environment, read_folder
 
-    if is_environment(path):
-        return [_guarded(target, lambda: read_folder(path, target))], [], []
-    found = find(path, target)
-    contexts = in_folder(path, target)
-    if not found.files and not contexts:
+    root = root_of_folder(path, target, said)
+    found = find(path, target, root)
+    contexts, unread = in_folder(path, target, root)
+    files: list[Source] = [
+        File(file, shown, tuple(File(*one, root=root) for one in found.resolved.get(shown, ())), root)
+        for file, shown in found.files
+    ]
+    # An empty pyvenv.cfg makes no environment of a project; where there is nothing else, it is one without packages.
+    if is_environment(path) and (is_installed(path) or not (files or contexts or unread)):
+        files.insert(0, _guarded(target, lambda: read_folder(path, target)))
+    if not files and not contexts:
         error = NotFound(
             "holds nothing that gradcompat reads", path=target, hint="name a lockfile, or an environment's folder"
         )
-        return [Unreadable(target, error)], list(found.skipped), []
-    return [File(file, shown) for file, shown in found.files], list(found.skipped), contexts
+        files = [Unreadable(target, error)]
+    told = {one.what for one in found.skipped}
+    return files, list(found.skipped), contexts, [one for one in unread if one.what not in told]
 
 
 def environment_of(source: Source) -> Environment:
@@ -191,5 +253,5 @@ def environment_of(source: Source) -> Environment:
             return source
         case Unreadable(error=error):
             raise error
-        case File(path=path, shown=shown):
-            return read(read_document(path, shown))
+        case File(path=path, shown=shown, root=root):
+            return read(read_document(path, shown, root))

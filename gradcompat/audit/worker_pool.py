@@ -6,29 +6,19 @@ while it is handed its work. Here the task is told of which a process died, and 
 
 from __future__ import annotations
 
-import os
-import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from multiprocessing import Pipe, Process, connection, parent_process
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
+
+from gradcompat.worker_process import Worker, WorkerDied
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
-Line = connection.Connection  # to a process and back
+_Chunk = tuple[int, Sequence[Any]]  # the place of the first task among all, and the tasks that are done in one go
 
 _LARGEST_CHUNK = 64
-_MOST_PROCESSES = 60  # Windows cannot wait for more
-
-
-@dataclass(frozen=True, slots=True)
-class _Chunk(Generic[Task]):
-    """Tasks that are done in one go, and the place of the first among all."""
-
-    start: int
-    tasks: Sequence[Task]
 
 
 def in_processes(
@@ -52,97 +42,98 @@ def in_processes(
         processors: how many processes there are.
         prepare: runs once in each of them.
         arguments: of ``prepare``.
+
+    Raises:
+        OSError: if no process can be started.
     """
     size = max(1, min(_LARGEST_CHUNK, len(tasks) // (processors * 4)))
-    waiting = deque(_Chunk(start, tasks[start : start + size]) for start in range(0, len(tasks), size))
-    done: dict[int, list[Result]] = {}
-    processes: dict[Line, Process] = {}
-    busy: dict[Line, _Chunk[Task]] = {}
+    chunks = [(start, tasks[start : start + size]) for start in range(0, len(tasks), size)]
+    pool = _Pool(work, lost, prepare, arguments, deque(chunks))
+    threads: list[threading.Thread] = []
     try:
-        while waiting or busy:
-            idle = [line for line in processes if line not in busy]
-            while waiting and (idle or len(processes) < min(processors, _MOST_PROCESSES)):
-                line = idle.pop() if idle else _start(processes, work, prepare, arguments)
-                _send(line, waiting.popleft(), busy)
-            ready = connection.wait(list(busy))
-            for line in [one for one in busy if one in ready]:
-                chunk = busy.pop(line)
-                try:
-                    done[chunk.start] = _received(line)
-                except (EOFError, OSError):
-                    processes.pop(line).join()
-                    if len(chunk.tasks) == 1:
-                        done[chunk.start] = [lost(chunk.tasks[0])]
-                    else:
-                        alone = [_Chunk(chunk.start + at, [task]) for at, task in enumerate(chunk.tasks)]
-                        waiting.extendleft(reversed(alone))
+        with suppress(RuntimeError):  # the system has no thread left: those that there are do it all
+            for _ in range(min(processors, len(chunks)) - 1):
+                thread = threading.Thread(target=pool.drive, daemon=True)
+                thread.start()
+                threads.append(thread)
+        pool.drive()
+        for thread in threads:
+            thread.join()
     finally:
-        for process in processes.values():
-            process.kill()  # they hold nothing that would have to be put away
-        for process in processes.values():
-            process.join()
-    return [result for _, results in sorted(done.items()) for result in results]
+        pool.end()
+        for thread in threads:
+            thread.join()
+    if pool.errors:
+        raise pool.errors[0]
+    return [result for _, results in sorted(pool.done.items()) for result in results]
 
 
-def _start(
-    processes: dict[Line, Process],
-    work: Callable[[Task], Result],
-    prepare: Callable[..., None],
-    arguments: tuple[object, ...],
-) -> Line:
-    here, there = Pipe()
-    process = Process(target=_serve, args=(there, work, prepare, arguments), daemon=True)
-    process.start()
-    there.close()  # so that the line ends when the process does
-    processes[here] = process
-    return here
+class _Pool(Generic[Task, Result]):
+    """What the threads share; each drives a process of its own until no chunk is left.
+
+    Attributes:
+        done: the results of each chunk, by the place of its first task.
+        errors: what was raised; the first one ends all.
+    """
+
+    def __init__(
+        self,
+        work: Callable[[Task], Result],
+        lost: Callable[[Task], Result],
+        prepare: Callable[..., None],
+        arguments: tuple[object, ...],
+        waiting: deque[_Chunk],
+    ) -> None:
+        self._work, self._lost = work, lost
+        self._prepare, self._arguments = prepare, arguments
+        self._waiting = waiting
+        self._lock = threading.Lock()
+        self._workers: list[Worker] = []
+        self._ended = False
+        self.done: dict[int, list[Result]] = {}
+        self.errors: list[BaseException] = []
+
+    def drive(self) -> None:
+        """In a thread: take chunks and have them done."""
+        worker: Worker | None = None
+        try:
+            while not self._ended and not self.errors:
+                try:
+                    start, tasks = self._waiting.popleft()
+                except IndexError:
+                    return
+                try:
+                    worker = worker or self._started()
+                    self.done[start] = worker.call(_results, self._work, tasks)
+                except WorkerDied:
+                    worker = None
+                    if len(tasks) == 1:
+                        self.done[start] = [self._lost(tasks[0])]
+                    else:
+                        alone = [(start + at, [task]) for at, task in enumerate(tasks)]
+                        self._waiting.extendleft(reversed(alone))
+        except BaseException as error:  # raised where the work was asked for
+            self.errors.append(error)
+
+    def _started(self) -> Worker:
+        worker = Worker()
+        with self._lock:
+            self._workers.append(worker)
+            ended = self._ended
+        if ended:
+            worker.kill()
+        worker.call(self._prepare, *self._arguments)
+        return worker
+
+    def end(self) -> None:
+        """End all processes; they hold nothing that would have to be put away."""
+        with self._lock:
+            self._ended = True
+        for worker in self._workers:
+            worker.kill()
+            with suppress(OSError):
+                worker.close()
 
 
-def _send(line: Line, chunk: _Chunk[Task], busy: dict[Line, _Chunk[Task]]) -> None:
-    busy[line] = chunk
-    try:
-        line.send(chunk.tasks)
-    except OSError:
-        return  # it is dead, and found to be when its answer is read
-
-
-def _received(line: Line) -> Any:
-    results, error = line.recv()
-    if error is not None:
-        raise error
-    return results
-
-
-def _serve(
-    line: Line, work: Callable[[Task], Result], prepare: Callable[..., None], arguments: tuple[Any, ...]
-) -> None:
-    """What a process does until it is ended."""
-    # Ctrl-C reaches every process of the terminal; none of them has anything to say about it.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    try:
-        prepare(*arguments)
-        while True:
-            _answer(line, work)
-    except MemoryError:
-        os._exit(1)  # without a traceback: what it was doing is done again, or told to be lost
-
-
-def _answer(line: Line, work: Callable[[Any], Any]) -> None:
-    tasks = line.recv()
-    try:
-        answer: tuple[Any, Exception | None] = ([work(task) for task in tasks], None)
-    except MemoryError:
-        raise
-    except Exception as error:
-        answer = (None, error)  # raised where the work was asked for
-    line.send(answer)
-
-
-def _end_with_parent() -> None:
-    """A first process that is killed alone would leave the others waiting for work that never comes."""
-    parent = parent_process()
-    if parent is not None:
-        connection.wait([parent.sentinel])
-        os._exit(1)
+def _results(work: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
+    return [work(task) for task in tasks]

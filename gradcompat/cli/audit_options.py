@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from gradcompat.audit.options import Options, ids_of
 from gradcompat.cli.parameters import AuditParameters
@@ -15,13 +17,15 @@ from gradcompat.vocabulary import parse_setting
 _LEVELS: dict[str, Level | None] = {"error": "error", "warning": "warning", "note": "note", "never": None}
 
 
-def options_of(base: KnowledgeBase, audit: AuditParameters, *, show_all: bool = False) -> Options:
-    """What the user said, or else what ``[tool.gradcompat]`` says.
+def options_of(
+    base: KnowledgeBase, audit: AuditParameters, *, show_all: bool = False, kept: Mapping[str, Any] | None = None
+) -> Options:
+    """What the user said, or else what ``[tool.gradcompat]`` says; ``kept`` is the latter, where it is known already.
 
     Raises:
         UsageError: if an option makes no sense.
     """
-    kept = configuration(Path.cwd())
+    kept = configuration(Path.cwd()) if kept is None else kept
     level: str = audit.fail_on or kept.get("fail-on", "error")
     if level not in _LEVELS:
         raise UsageError(f"`{level}` is no level", hint="levels are error, warning and note; `never` fails on none")

@@ -7,21 +7,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from gradcompat.errors import GradcompatError
-
 if TYPE_CHECKING:
     from gradcompat.audit.planning import Work
     from gradcompat.index.catalog import Lookup
     from gradcompat.model.release import Catalogue
-
-
-def print_error(error: GradcompatError) -> None:
-    """``error: `file:line`: what is wrong`` and, below it, what to do."""
-    from gradcompat.renderers.terminal import safe
-
-    sys.stderr.write(f"error: {safe(str(error))}\n")
-    if error.hint is not None:
-        sys.stderr.write(f"\nhint: {safe(error.hint)}\n")
 
 
 def print_note(sentence: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import io
 import signal
 import sys
 from typing import Annotated
@@ -12,9 +11,9 @@ import typer
 
 from gradcompat._version import __version__
 from gradcompat.cli.commands import COMMANDS
-from gradcompat.cli.console import print_error
+from gradcompat.cli.ending import guarded
 from gradcompat.cli.manual import Group
-from gradcompat.errors import GradcompatError, UsageError
+from gradcompat.errors import UsageError
 
 
 class Root(Group):
@@ -37,6 +36,8 @@ app = typer.Typer(
       1  findings
       2  wrong usage, or nothing could be read
       3  something could not be checked, which is never called clean
+      70  an error in gradcompat itself
+      74  what it prints could not be written
 
     Files:
       gradcompat.toml  the nearest one keeps a project's options
@@ -46,8 +47,8 @@ app = typer.Typer(
     Environment:
       VIRTUAL_ENV, CONDA_PREFIX  the active environment, which is read where no target is named
       GRADCOMPAT_CACHE           where answers of a package index and measured releases are kept
-      GRADCOMPAT_DATA            where fetched knowledge is kept
       PIP_*, UV_*                the package index that pip and uv use is used
+      GRADCOMPAT_TRACEBACK       if set, an error in gradcompat itself is printed with its traceback
       COLUMNS                    how wide text is printed
 
     Examples:
@@ -82,11 +83,4 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show "…" is no reason to stop
-    try:
-        app()
-    except GradcompatError as error:
-        print_error(error)
-        raise SystemExit(2) from None
+    raise SystemExit(guarded(lambda: app(standalone_mode=False)))

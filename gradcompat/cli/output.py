@@ -14,6 +14,7 @@ from pathlib import Path
 
 from gradcompat.errors import UsageError
 from gradcompat.model.report import Report
+from gradcompat.redaction import redact
 from gradcompat.renderers.registry import RENDERERS
 
 _STANDARD = "-"
@@ -51,7 +52,7 @@ def outputs_of(form: str | None, asked: Sequence[str]) -> tuple[Output, ...]:
             raise UsageError(f"two reports would go to {shown}")
     for one in outputs:
         # Better now than after minutes of probing.
-        if one.file != _STANDARD and not Path(os.path.realpath(one.file)).parent.is_dir():
+        if one.file != _STANDARD and not os.path.isdir(Path(os.path.realpath(one.file)).parent):
             raise UsageError("cannot be written: there is no such folder", path=one.file)
     return tuple(outputs)
 
@@ -70,7 +71,7 @@ def write(report: Report, outputs: Sequence[Output]) -> None:
             if one.file != _STANDARD:
                 path, data = Path(os.path.realpath(one.file)), _rendered(report, one.form)
                 try:
-                    if path.exists() and not path.is_file():
+                    if os.path.exists(path) and not os.path.isfile(path):
                         path.write_bytes(data)  # a pipe or a device
                     else:
                         staged.append((_staged(path, data), path, one.file))
@@ -87,7 +88,7 @@ def write(report: Report, outputs: Sequence[Output]) -> None:
                 os.unlink(temporary)
     for one in outputs:
         if one.file == _STANDARD:
-            import_module(RENDERERS[one.form]).render(report, sys.stdout)
+            sys.stdout.write(_text(report, one.form))
     if any(one.form == "github" for one in outputs) and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):
         _append_summary(report, summary)
 
@@ -99,17 +100,22 @@ def _known(form: str, said: str) -> str:
 
 
 def _rendered(report: Report, form: str) -> bytes:
+    return _text(report, form).encode("utf-8", "backslashreplace")
+
+
+def _text(report: Report, form: str) -> str:
+    """The report without credentials: whatever a renderer took from the audits passes here."""
     out = io.StringIO()
     import_module(RENDERERS[form]).render(report, out)
-    return out.getvalue().encode("utf-8", "backslashreplace")
+    return redact(out.getvalue())
 
 
 def _staged(path: Path, data: bytes) -> str:
     """A new file beside the place, with the rights that the old one has or that any new file would get."""
     import tempfile
 
-    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~_umask()
-    if path.exists() and not os.access(path, os.W_OK):
+    mode = stat.S_IMODE(path.stat().st_mode) if os.path.exists(path) else 0o666 & ~_umask()
+    if os.path.exists(path) and not os.access(path, os.W_OK):
         raise PermissionError(None, "it is read-only")
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".gradcompat-", suffix=".tmp")
     try:

@@ -70,7 +70,7 @@ OwnRecords = Annotated[
     list[str],
     repeatable(
         "--knowledge",
-        metavar="FILE|DIR|URL",
+        metavar="FILE|DIR",
         help="Records of your own, beside those that ship with gradcompat. Repeatable.",
     ),
 ]
@@ -88,6 +88,12 @@ IndexUrl = Annotated[
 ExtraIndexUrl = Annotated[
     list[str],
     repeatable("--extra-index-url", metavar="URL", help="An index beside it. Repeatable."),
+]
+ProjectIndex = Annotated[
+    bool,
+    typer.Option(
+        "--project-index", help="Also ask the indexes that only a file of the project names (uv.toml, `[tool.uv]`)."
+    ),
 ]
 ExcludeNewer = Annotated[
     str | None,
@@ -156,8 +162,9 @@ class ResolutionParameters(IndexParameters):
 
     keep: Keep
     exclude_newer: ExcludeNewer = None
+    project_index: ProjectIndex = False
 
     @property
     def lookup(self) -> Lookup:
         """The same for the index."""
-        return Lookup(self.offline, self.index_url, self.extra_index_urls, self.exclude_newer)
+        return Lookup(self.offline, self.index_url, self.extra_index_urls, self.exclude_newer, self.project_index)

@@ -13,9 +13,12 @@ from typing import Any
 
 from gradcompat.errors import SourceError, UsageError
 from gradcompat.model.environment import Location
+from gradcompat.regular_files import read_regular
+from gradcompat.root import root_of_file
 
 OWN = "gradcompat.toml"
 SHARED = "pyproject.toml"
+BESIDE = "a project's file names files and folders beside or below it; the command line may name any other"
 _WORD = b"gradcompat"
 
 
@@ -59,8 +62,8 @@ def project_file(start: Path) -> ProjectFile | None:
         UsageError: if it cannot be read, or if two of one folder do.
     """
     for folder in (start, *start.parents):
-        own = _own(folder / OWN)
-        shared = _shared(folder / SHARED)
+        own = _own(_inside(folder / OWN))
+        shared = _shared(_inside(folder / SHARED))
         if own is not None and shared is not None:
             raise UsageError(
                 f"`[tool.gradcompat]` of the {SHARED} beside it keeps options, too",
@@ -84,12 +87,33 @@ def project_file_at(path: Path) -> ProjectFile:
     return found
 
 
+def why_not_inside(path: Path, root: Path) -> str | None:
+    """Why a project may not have a path read: it leads out of its folder, or to a pipe or a device; None if it may."""
+    try:
+        real = Path(os.path.realpath(path))
+    except (OSError, ValueError):
+        return "is no path"
+    if not real.is_relative_to(os.path.realpath(root)):
+        return "lies outside of the folder of this file"
+    if not os.path.exists(real):
+        return "is not there"
+    return None if os.path.isfile(real) or os.path.isdir(real) else "is neither a file nor a folder"
+
+
 def as_seen_from_here(path: Path) -> str:
     """A path relative to the current folder, with slashes; absolute on another drive."""
     try:
         return Path(os.path.relpath(path)).as_posix()
     except ValueError:
         return path.as_posix()
+
+
+def _inside(path: Path) -> Path:
+    """The path itself; a link of a project to what lies outside of it is not followed."""
+    if path.is_symlink() and (root := root_of_file(path)).leads_outside(path):
+        message = f"leads outside of `{root.shown}`, and is not read"
+        raise UsageError(message, path=as_seen_from_here(path), hint="put a file of its own there")
+    return path
 
 
 def _own(path: Path) -> ProjectFile | None:
@@ -107,7 +131,7 @@ def _shared(path: Path) -> ProjectFile | None:
     shown = as_seen_from_here(path)
     try:
         # Most projects do not speak of us, and then their file need not be parsed.
-        if _WORD not in path.read_bytes():
+        if _WORD not in read_regular(path):
             return None
     except OSError as error:
         raise UsageError(f"cannot be read: {error.strerror}", path=shown) from None

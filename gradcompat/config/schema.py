@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gradcompat.config.project_file import ProjectFile, as_seen_from_here, project_file
+from gradcompat.config.project_file import BESIDE, ProjectFile, as_seen_from_here, project_file, why_not_inside
 from gradcompat.errors import UsageError
 from gradcompat.model.environment import SettingValue
 from gradcompat.vocabulary import setting_of
@@ -23,10 +24,22 @@ _KEYS = {
     "strict": bool,
     "settings": dict,
     "knowledge": list,
-    "update": dict,
     "waivers": list,
     **dict.fromkeys(LAPSES, str),
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedRecords:
+    """Records that a project's file names.
+
+    Attributes:
+        path: where they lie.
+        within: the folder that nothing of them may lead out of.
+    """
+
+    path: Path
+    within: Path
 
 
 def configuration(start: Path) -> dict[str, Any]:
@@ -34,8 +47,8 @@ def configuration(start: Path) -> dict[str, Any]:
 
     Returns:
         ``fail-on`` (str), ``ignore`` and ``only`` (lists of str), ``strict`` (bool), ``settings`` (pairs),
-        ``knowledge`` (a list of paths and URLs), ``update`` (a dictionary with ``url`` and a list ``key``), ``waivers``
-        (:class:`gradcompat.model.waiver.Waiver`) and the level of what is to be said of them, each only if it is there.
+        ``knowledge`` (name → :class:`NamedRecords`), ``waivers`` (:class:`gradcompat.model.waiver.Waiver`) and the
+        level of what is to be said of them, each only if it is there.
 
     Raises:
         UsageError: if the file holds what it cannot hold.
@@ -61,7 +74,9 @@ def options_in(file: ProjectFile) -> dict[str, Any]:
             raise file.error(f"`{name}` holds something that is not text", key)
         if key in LAPSES and value not in _LEVELS:
             raise file.error(f"`{name}` is `{value}`", key, hint=f"known: {', '.join(_LEVELS)}")
-    table = {**table, **_knowledge(file)}
+    table = dict(table)
+    if "knowledge" in table:
+        table["knowledge"] = _knowledge(file)
     if "waivers" in table:
         # Most projects have none.
         from gradcompat.config.waiver_tables import waivers_of
@@ -72,24 +87,20 @@ def options_in(file: ProjectFile) -> dict[str, Any]:
     return table
 
 
-def _knowledge(file: ProjectFile) -> dict[str, Any]:
-    """Whose records count: paths are those beside the file that names them."""
-    table, folder = file.table, file.path.parent
-    found: dict[str, Any] = {}
-    if "knowledge" in table:
-        found["knowledge"] = [one if "://" in one else as_seen_from_here(folder / one) for one in table["knowledge"]]
-    if "update" in table:
-        stated = table["update"]
-        if unknown := sorted(stated.keys() - {"url", "key"}):
-            name = file.name(f"update.{unknown[0]}")
-            raise file.error(f"`{name}` is not known", "update", unknown[0], hint="known: url, key")
-        keys = stated.get("key", [])
-        keys = [keys] if isinstance(keys, str) else keys
-        if not isinstance(keys, list) or not all(isinstance(one, str) for one in (*keys, stated.get("url", ""))):
-            hint = 'write url = "https://…" and key = "ed25519:…", or a list of keys'
-            raise file.error(f"`{file.name('update')}` holds something that is not text", "update", hint=hint)
-        pinned = [one if one.startswith("ed25519:") else as_seen_from_here(folder / one) for one in keys]
-        found["update"] = {**stated, "key": pinned}
+def _knowledge(file: ProjectFile) -> dict[str, NamedRecords]:
+    """The records that a project names: name → where they lie, which is inside of the folder of the file."""
+    root = file.path.parent
+    found: dict[str, NamedRecords] = {}
+    for number, text in enumerate(file.table["knowledge"]):
+        if "://" in text:
+            hint = "records are not fetched: install them as a distribution, or name a local file with --knowledge"
+            raise file.error(f"`{file.name('knowledge')}` names an address", "knowledge", number, hint=hint)
+        wrong = None if text and "\0" not in text else "is no path"
+        wrong = wrong or why_not_inside(root / text, root)
+        if wrong is not None:
+            message = f"`{file.name('knowledge')}` names `{text}`, which {wrong}"
+            raise file.error(message, "knowledge", number, hint=BESIDE)
+        found[as_seen_from_here(root / text)] = NamedRecords(path=root / text, within=root)
     return found
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
-from gradcompat.config.project_file import ProjectFile
+from gradcompat.config.project_file import BESIDE, ProjectFile, why_not_inside
 from gradcompat.model.waiver import VersionBound, Waiver
 from gradcompat.names import normalise
+from gradcompat.quotation import quoted
 from gradcompat.versions import VersionSet
 
 if TYPE_CHECKING:
@@ -46,20 +48,28 @@ def _waiver(table: Any, number: int, file: ProjectFile) -> Waiver:
         raise file.error(f"`{file.name('waivers')}` holds something that is not a table", *at)
     for key in table:
         if key not in _KEYS:
-            raise file.error(f"`{key}` is not known in a waiver", *at, key, hint=f"known: {', '.join(_KEYS)}")
+            raise file.error(
+                f"`{quoted(key, '…')}` is not known in a waiver", *at, key, hint=f"known: {', '.join(_KEYS)}"
+            )
     path = _text(table, "path", at, file)
     if path is not None:
         try:
             pattern(path)
         except ValueError as error:
             raise file.error(f"`path` of a waiver: {error}", *at, "path", hint="write it as in a .gitignore") from None
+    proof = _text(table, "proof", at, file)
+    # One that is not there is told by whoever reads it.
+    if proof is not None and os.path.lexists(file.path.parent / proof):
+        wrong = why_not_inside(file.path.parent / proof, file.path.parent)
+        if wrong is not None:
+            raise file.error(f"`proof` of a waiver names `{proof}`, which {wrong}", *at, "proof", hint=BESIDE)
     return Waiver(
         id=_needed(table, "id", at, file).upper(),
         reason=_needed(table, "reason", at, file),
         until=_until(table.get("until"), at, file),
         packages=_packages(table.get("packages", {}), at, file),
         path=path,
-        proof=_text(table, "proof", at, file),
+        proof=proof,
         location=file.place(*at),
         folder=str(file.path.parent),
     )

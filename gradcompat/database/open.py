@@ -1,67 +1,80 @@
-"""The records of a run: what ships or was fetched, and somebody's own beside it.
+"""The records of a run: those that ship, or a newer installed release of them, and somebody's own beside them.
 
 Most runs have nothing but what ships: what reads the rest is loaded where there is some.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from gradcompat.config.schema import configuration
-from gradcompat.errors import KnowledgeError, UsageError
-from gradcompat.knowledge.folder import stored_path
-from gradcompat.knowledge.load import KnowledgeBase, load
-from gradcompat.user_folders import data_folder
-
-UPDATE_URL, UPDATE_KEY = "GRADCOMPAT_UPDATE_URL", "GRADCOMPAT_UPDATE_KEY"
+from gradcompat.errors import KnowledgeError
+from gradcompat.knowledge.distributions import COMPILED_NAME, PUBLIC, KnowledgeDistribution, installed_distributions
+from gradcompat.knowledge.load import KnowledgeBase, load, load_checked
 
 
-def known_records(named: Sequence[str] = (), *, project: bool = True) -> KnowledgeBase:
+def known_records(
+    named: Sequence[str] = (), *, project: bool = True, kept: Mapping[str, Any] | None = None
+) -> KnowledgeBase:
     """The knowledge base of this run.
 
     Args:
-        named: files, folders and URLs of somebody's own records.
-        project: what the nearest pyproject.toml says counts, too.
+        named: files and folders of somebody's own records.
+        project: what the project's own options name counts, too.
+        kept: these options, where they are known already.
 
     Raises:
         UsageError: if something that is named makes no sense.
         KnowledgeError: if records cannot be read, or are not right.
     """
-    kept = configuration(Path.cwd()) if project else {}
-    base = current(kept)
-    places = dict.fromkeys((*kept.get("knowledge", ()), *named))
-    if places:
-        from gradcompat.database.private import with_place
+    installed = installed_distributions(sys.path)
+    base = _public(installed)
+    private = [one for one in installed if one.name != PUBLIC]
+    if kept is None:
+        kept = configuration(Path.cwd()) if project else {}
+    if private or named or kept.get("knowledge"):
+        from gradcompat.database.private import with_distribution, with_place
 
-        for place in places:
-            base = with_place(base, place)
+        for one in private:
+            base = with_distribution(base, one)
+        for place, records in kept.get("knowledge", {}).items():
+            if place not in named:
+                base = with_place(base, place, records.path, records.within)
+        for place in dict.fromkeys(named):
+            base = with_place(base, place, Path(place))
     return base
 
 
-def current(kept: Mapping[str, Any]) -> KnowledgeBase:
-    """What ships with the package, or what was fetched if that is newer; with the own records that were fetched.
+def public_records() -> KnowledgeBase:
+    """What ships with the package, or the installed release of the same if that is newer."""
+    return _public(installed_distributions(sys.path))
 
-    Fetched knowledge that cannot be used is said, and the shipped one serves.
-    """
+
+def _public(installed: Sequence[KnowledgeDistribution]) -> KnowledgeBase:
+    """An installed release that cannot be used is said, and what ships serves."""
     shipped = load()
-    folder = data_folder(os.environ, sys.platform)
-    if folder is None:
+    newer = next((one for one in installed if one.name == PUBLIC), None)
+    if newer is None:
         return shipped
-    project_url = None if UPDATE_URL in os.environ else kept.get("update", {}).get("url")
-    path = stored_path(folder, project_url)
-    if not os.path.exists(path):
+    released = newer.released()
+    year, month, day = map(int, shipped.date.split("-"))
+    if released is not None and released <= (year, month, day, 0):
         return shipped
-    from gradcompat.cli.fetched import fetched_base
-
     try:
-        return fetched_base(path, shipped, kept if project_url is not None else {})
-    except (KnowledgeError, UsageError) as error:
-        say(f"{error}; the knowledge of {shipped.date} that ships with gradcompat serves")
+        if released is None:
+            raise KnowledgeError("its version is not a date", path=str(newer))
+        base = load_checked(newer.folder / COMPILED_NAME)
+        if tuple(map(int, base.date.split("-"))) != released[:3]:
+            raise KnowledgeError(f"its records are of {base.date}, which is not its version", path=str(newer))
+    except (KnowledgeError, ValueError) as error:
+        reason = error.message if isinstance(error, KnowledgeError) else "its records have no date"
+        say(f"`{newer}`: {reason}; the records of {shipped.date} that ship with gradcompat count")
         return shipped
+    return replace(base, sources=(replace(base.sources[0], kind="installed", name=str(newer)),))
 
 
 def say(sentence: str) -> None:

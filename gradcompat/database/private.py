@@ -1,38 +1,58 @@
-"""Somebody's own records from files, folders and URLs, checked as those that ship are."""
+"""Somebody's own records from files, folders and installed distributions, checked as those that ship are."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gradcompat._version import __version__
-from gradcompat.database.open import say
-from gradcompat.errors import IndexUnavailable, KnowledgeError, UsageError
+from gradcompat import __version__
+from gradcompat.config.project_file import BESIDE, why_not_inside
+from gradcompat.errors import KnowledgeError, UsageError
 from gradcompat.index.cache import Cache
+from gradcompat.knowledge.distributions import KnowledgeDistribution
 from gradcompat.knowledge.load import KnowledgeBase, joined, knowledge_from
+from gradcompat.regular_files import read_regular
 from gradcompat.user_folders import cache_folder
 
 MAX_FILE = 8 * 2**20
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _SUFFIXES = (".yaml", ".yml")
 
 
-def with_place(base: KnowledgeBase, place: str) -> KnowledgeBase:
-    """The knowledge base with the records that a path or a URL names.
+def with_place(base: KnowledgeBase, place: str, path: Path, within: Path | None = None) -> KnowledgeBase:
+    """The knowledge base with the records of a file or a folder.
+
+    Args:
+        base: the records so far.
+        place: what messages call it.
+        path: where it lies.
+        within: the folder that nothing of it may lead out of; None where the user named it.
 
     Raises:
         UsageError: if it names none.
         KnowledgeError: if they are not right.
     """
-    for file in files_of(place):
+    for file in files_of(place, path, within):
         base = with_file(base, file)
+    return base
+
+
+def with_distribution(base: KnowledgeBase, distribution: KnowledgeDistribution) -> KnowledgeBase:
+    """The knowledge base with the records of an installed distribution.
+
+    Raises:
+        UsageError: if it has none.
+        KnowledgeError: if they are not right.
+    """
+    files = list(files_of(str(distribution), distribution.folder))
+    for file in files:
+        # A distribution has one file as a rule, and then its name and version say enough.
+        base = with_file(base, replace(file, name=str(distribution)) if len(files) == 1 else file)
     return base
 
 
@@ -42,25 +62,8 @@ def with_file(base: KnowledgeBase, file: OwnFile) -> KnowledgeBase:
     Raises:
         KnowledgeError: if they are not right, or an id of them is taken.
     """
-    base = _with_own(base, file.name, _compiled(file, base))
-    file.keep()
-    return base
-
-
-def _with_own(base: KnowledgeBase, name: str, compiled: dict[str, Any]) -> KnowledgeBase:
-    own = knowledge_from(compiled, name)
-    return joined(base, own, replace(own.sources[0], kind="private", name=name))
-
-
-def compiled_places(places: Sequence[str], base: KnowledgeBase) -> list[tuple[str, dict[str, Any]]]:
-    """The compiled records of files, folders and URLs by their names; checked, also against one another."""
-    found = []
-    for place in dict.fromkeys(places):
-        for file in files_of(place):
-            compiled = _compiled(file, base)
-            base = _with_own(base, file.name, compiled)
-            found.append((file.name, compiled))
-    return found
+    own = knowledge_from(_compiled(file, base), file.name)
+    return joined(base, own, replace(own.sources[0], kind="private", name=file.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +73,14 @@ class OwnFile:
     Attributes:
         name: what messages call it.
         content: its bytes.
-        path: where it is, if it is on this machine.
-        keep: to be called when it was found right.
+        path: where it is.
+        within: the folder that what stands beside it may not lead out of.
     """
 
     name: str
     content: bytes
-    path: Path | None = None
-    keep: Callable[[], None] = lambda: None
+    path: Path
+    within: Path | None = None
 
     @property
     def text(self) -> str:
@@ -92,21 +95,24 @@ class OwnFile:
             raise KnowledgeError("is not UTF-8 text", path=self.name) from None
 
 
-def files_of(place: str) -> Iterator[OwnFile]:
-    """The files of records that a path or a URL names.
+def files_of(place: str, path: Path, within: Path | None = None) -> Iterator[OwnFile]:
+    """The files of records that are a path, or lie in a folder.
+
+    Args:
+        place: what messages call it.
+        path: where it lies.
+        within: the folder that nothing of it may lead out of; None where the user named it.
 
     Raises:
-        UsageError: if it names none.
-        KnowledgeError: if one cannot be had.
+        UsageError: if there is none, or one cannot be read.
     """
-    if _URL.match(place):
-        yield _downloaded(place)
-        return
     if not place:
-        raise UsageError("`--knowledge` names nothing", hint="name a file, a folder or an https address")
-    path = Path(place)
-    if not path.is_dir():
-        yield OwnFile(place, _content(path, place), path)
+        raise UsageError("`--knowledge` names nothing", hint="name a file or a folder")
+    if "://" in place and not os.path.exists(path):
+        hint = "install them as a distribution, or fetch them and name the file"
+        raise UsageError("records are not fetched from an address", path=place, hint=hint)
+    if not os.path.isdir(path):
+        yield OwnFile(place, _content(path, place, within), path, within)
         return
     try:
         found = sorted(one for one in path.iterdir() if one.suffix in _SUFFIXES and not one.name.startswith("."))
@@ -116,16 +122,16 @@ def files_of(place: str) -> Iterator[OwnFile]:
         raise UsageError("holds no file of records", path=place, hint="records stand in files that end with .yaml")
     for one in found:
         shown = (Path(place) / one.name).as_posix()
-        yield OwnFile(shown, _content(one, shown), one)
+        yield OwnFile(shown, _content(one, shown, within), one, within)
 
 
-def _content(path: Path, shown: str) -> bytes:
+def _content(path: Path, shown: str, within: Path | None) -> bytes:
+    if within is not None and (wrong := why_not_inside(path, within)) is not None:
+        raise UsageError(wrong, path=shown, hint=BESIDE)
     try:
-        with path.open("rb") as file:
-            content = file.read(MAX_FILE + 1)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise UsageError(f"cannot be read: {reason}", path=shown) from None
+        content = read_regular(path, MAX_FILE + 1)
+    except OSError as error:
+        raise UsageError(f"cannot be read: {error.strerror}", path=shown) from None
     if len(content) > MAX_FILE:
         raise UsageError(f"is larger than {MAX_FILE // 2**20} MiB", path=shown)
     return content
@@ -136,15 +142,13 @@ def _compiled(file: OwnFile, base: KnowledgeBase) -> dict[str, Any]:
 
     Checking takes as long as several checks of a lockfile: the schema, every example, what was measured.
     """
-    beside = [] if file.path is None else sorted((file.path.parent / "measured").glob("*.jsonl"))
+    folder = file.path.parent / "measured"
+    beside = sorted(folder.glob("*.jsonl"))
     whole = hashlib.sha256()
     for part in (__version__.encode(), base.digest.encode(), file.name.encode("utf-8", "replace"), file.content):
         whole.update(b"%d " % len(part) + part)
-    try:
-        for one in beside:
-            whole.update(one.read_bytes())
-    except OSError as error:
-        raise UsageError(f"cannot be read: {error.strerror}", path=str(one)) from None
+    for one in beside:
+        whole.update(_content(one, one.as_posix(), file.within))
     cache = Cache(cache_folder(os.environ, sys.platform))
     entry = cache.read("checked-records", whole.hexdigest())
     if entry is not None:
@@ -158,47 +162,7 @@ def _compiled(file: OwnFile, base: KnowledgeBase) -> dict[str, Any]:
     from gradcompat.knowledge.measured import read_rows
     from gradcompat.knowledge.private import compiled_own
 
-    rows = (*load_rows(), *(read_rows(file.path.parent / "measured") if file.path is not None and beside else ()))
+    rows = (*load_rows(), *(read_rows(folder) if beside else ()))
     compiled = compiled_own(file.content, file.name, rows, base)
     cache.write("checked-records", whole.hexdigest(), [json.dumps(compiled).encode()])
     return compiled
-
-
-def _downloaded(url: str) -> OwnFile:
-    """What an https server has; its last answer, with the age of it said, where it does not answer now."""
-    from gradcompat.index.credentials import Credentials
-    from gradcompat.index.limits import Limits
-    from gradcompat.index.location import named
-    from gradcompat.index.transport import Transport
-
-    shown = named(url)
-    if not url.lower().startswith("https://"):
-        raise UsageError("records are fetched over https alone", path=shown, hint="or name a file, or a folder")
-    credentials = Credentials([(url, None)], os.environ)
-    cache = Cache(cache_folder(os.environ, sys.platform))
-    # A token in the address is nothing to keep on a disk.
-    key = hashlib.sha256(url.encode("utf-8", "replace")).hexdigest()
-    entry = cache.read("own-records", key)
-    headers = {"if-none-match": entry.meta["etag"]} if entry is not None and "etag" in entry.meta else {}
-    # With a copy at hand a server that does not answer is not worth a minute.
-    limits = Limits(attempts=1, silence=5.0) if entry is not None else Limits(attempts=2)
-    transport = Transport(credentials=credentials.of, limits=limits)
-    try:
-        answer = transport.get(url, limit=MAX_FILE, headers=headers, accepted=(200, 304) if entry else (200,))
-    except IndexUnavailable as error:
-        if entry is None:
-            raise KnowledgeError(f"{error.message}, and no copy of its records is here", path=shown) from None
-        days = max(0, int(entry.age // 86_400))
-        say(f"`{shown}`: {error.message}; its records of {_days_ago(days)} serve")
-        return OwnFile(shown, entry.parts[0])
-    finally:
-        transport.close()
-    if answer.status == 304 and entry is not None:
-        cache.confirm("own-records", key)
-        return OwnFile(shown, entry.parts[0])
-    meta = {"etag": answer.headers["etag"]} if "etag" in answer.headers else {}
-    return OwnFile(shown, answer.content, keep=lambda: cache.write("own-records", key, [answer.content], meta))
-
-
-def _days_ago(days: int) -> str:
-    return "today" if days == 0 else f"{days} day{'' if days == 1 else 's'} ago"

@@ -25,6 +25,7 @@ from gradcompat.errors import Malformed
 from gradcompat.formats import json_text
 from gradcompat.formats.document import Document
 from gradcompat.model.environment import Location, Skipped
+from gradcompat.quotation import parser_reason, quoted
 
 Point = tuple[dict[str, float], int]
 Kind = Literal["csv", "jsonl", "json"]
@@ -124,7 +125,7 @@ def _json_lines(lines: Iterable[str], path: str) -> Iterator[Point | Skipped]:
                 row = None
         if not isinstance(row, dict):
             location = Location(path=path, line=index)
-            yield Skipped(what=text[:60], reason="is not a JSON object", gap=True, location=location)
+            yield Skipped(what="a line", reason="is not a JSON object", gap=True, location=location)
             continue
         values = _row(row)
         if values is not None:
@@ -136,13 +137,13 @@ def _csv(lines: Iterable[str], path: str) -> Iterator[Point | Skipped]:
     try:
         header = next(rows, None)
     except csv.Error as error:
-        raise Malformed(f"is not a table: {error}", path=path, line=1) from None
+        raise Malformed(f"is not a table: {parser_reason(str(error))}", path=path, line=1) from None
     columns, others = _columns(header or [], path)
     if not _OF_TRAINING & set(columns.values()):
         raise Malformed("has no column of a loss or a gradient norm", path=path, line=1)
     for other in others:
         yield Skipped(
-            what=other[:60],
+            what=quoted(other, "other rows"),
             reason="another run of the same table",
             gap=True,
             location=Location(path=path, line=1),
@@ -156,7 +157,7 @@ def _csv(lines: Iterable[str], path: str) -> Iterator[Point | Skipped]:
                 yield values, rows.line_num
     except csv.Error as error:
         location = Location(path=path, line=rows.line_num)
-        yield Skipped(what="the rest of the table", reason=str(error), gap=True, location=location)
+        yield Skipped(what="the rest of the table", reason=parser_reason(str(error)), gap=True, location=location)
 
 
 def _columns(header: list[str], path: str) -> tuple[dict[int, str], list[str]]:

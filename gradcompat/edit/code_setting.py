@@ -14,6 +14,7 @@ from typing import Any
 
 from gradcompat.edit.setting_values import Replacement, SettingEdit, means, not_there, refused, written
 from gradcompat.errors import EditError
+from gradcompat.quotation import parser_reason
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _STRING = re.compile(r"(?:'[^'\\\n]*'|\"[^\"\\\n]*\")")
@@ -95,7 +96,7 @@ def _tree(text: str, shown: str) -> ast.Module:
             warnings.simplefilter("ignore")  # of "\\d", which is their business
             return ast.parse(text)
     except SyntaxError as error:
-        raise EditError(f"not valid Python: {error.msg}", path=shown, line=error.lineno) from None
+        raise EditError(f"not valid Python: {parser_reason(error.msg)}", path=shown, line=error.lineno) from None
     except (RecursionError, MemoryError, ValueError):
         raise EditError("cannot be parsed as Python", path=shown) from None
 

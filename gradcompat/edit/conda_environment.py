@@ -142,7 +142,7 @@ def _for_conda(number: int, scalar: Scalar, wanted: Mapping[str, PinEdit], outco
     where = f"line {scalar.line}"
     rest = text[head.end() :]
     if "[" in rest or "/" in rest or len(scalar.text) > _MAX_LENGTH:
-        outcome.leave(pin.package, f"{where}: is written in a way that is not edited: `{text[:80]}`")
+        outcome.leave(pin.package, f"{where}: is written in a way that is not edited")
         return None
     build = _BUILD.search(rest)
     version = rest[: build.start()].rstrip() if build else ""

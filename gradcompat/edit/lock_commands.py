@@ -2,24 +2,19 @@
 
 Only uv and pip-compile can be told an exact version without asking the project for it. Poetry and PDM take the newest
 release that the project's requirements allow, so those are edited first; :func:`caveat` says what else to know.
+:mod:`gradcompat.edit.locking` runs a command where that is safe.
 """
 
 from __future__ import annotations
 
-import os
-import re
 import shlex
-import signal
-import subprocess
-import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from gradcompat.edit.compiled import Compiled, compiled, folder_of
+from gradcompat.edit.compile_options import CompileCommand, compile_command
+from gradcompat.edit.compiled import compiled, folder_of
 from gradcompat.edit.pins import PinEdit
-from gradcompat.errors import EditError
-
-TOOLS = frozenset({"uv", "poetry", "pdm", "pip-compile"})
 
 _CAVEATS = {
     "poetry.lock": "Poetry takes the newest releases that pyproject.toml allows, which may be newer than the plan's",
@@ -28,30 +23,80 @@ _CAVEATS = {
     "conda-lock": "conda-lock takes the newest releases that its sources allow, which may be newer than the plan's",
     "pixi.lock": "pixi takes the newest releases that its manifest allows, which may be newer than the plan's",
 }
-# In the header of a file, these would have the tool read or run something from elsewhere.
-_REFUSED = re.compile(r"--(?:directory|project|cache-dir|config|config-file|pip-args|no-config|output-file-prefix)\b")
-_INTERPRETER = re.compile(r"(?:-p|--python)(?:=(.*))?")
-_UPGRADES_ALL = frozenset({"-U", "--upgrade"})
-_UPGRADES_ONE = ("-P", "--upgrade-package")
-_PYTHON_VERSION = re.compile(r"\d+(?:\.\d+){0,2}")
-_TAIL = 64 * 1024
-_CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
-_LONGEST_LINE = 300
+_LEFT = {
+    "poetry": "Poetry is left to you: it builds packages to learn what they need, and installs the project's plugins",
+    "pdm": "PDM is left to you: it builds packages to learn what they need, and runs the project's hooks",
+}
+_TOOLS = ("pip-compile", "uv pip compile")
 
 
-def command(kind: str, path: Path, pins: Sequence[PinEdit], *, text: str = "") -> tuple[str, ...] | None:
-    """The command that moves these packages, to be run in :func:`folder`; None if there is none.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LockCommand:
+    """A command that moves packages in a lockfile.
+
+    Attributes:
+        path: the lockfile.
+        shown: how it is called to the user.
+        arguments: the command, as the user would type it in ``where``.
+        where: the folder to run it in.
+        compiled: for compiled requirements, what their header says.
+        header: for these, the command as the header keeps it.
+        left: why it is left to the user, a sentence; None if it is run.
+        suspect: the words are those of a file, and nobody should run them without a look.
+    """
+
+    path: Path
+    shown: str
+    arguments: tuple[str, ...]
+    where: Path
+    compiled: CompileCommand | None = None
+    header: tuple[str, ...] | None = None
+    left: str | None = None
+    suspect: bool = False
+
+    @property
+    def hint(self) -> str:
+        """How the user runs it."""
+        return f"run it yourself: `{shlex.join(self.arguments)}`"
+
+
+def lock_command(kind: str, path: Path, shown: str, pins: Sequence[PinEdit], *, text: str = "") -> LockCommand | None:
+    """The command that moves these packages; None if there is none.
 
     Args:
         kind: the format, in the words of the readers: ``uv.lock``, ``requirements``, ….
         path: the lockfile.
+        shown: how it is called to the user.
         pins: what shall move.
         text: its content, for those where only the header says how they were made.
     """
-    names = tuple(pin.package for pin in pins)
-    exact = tuple(f"{pin.package}=={pin.version_to}" for pin in pins)
     if not pins:
         return None
+    if kind in ("requirements", "pylock.toml"):
+        return _again(path, shown, pins, text)
+    arguments = _arguments(kind, path, pins)
+    if arguments is None:
+        return None
+    other = None if kind == "uv.lock" else f"`{arguments[0]}` is left to you"
+    return LockCommand(
+        path=path, shown=shown, arguments=arguments, where=path.parent, left=_LEFT.get(arguments[0], other)
+    )
+
+
+def command(kind: str, path: Path, pins: Sequence[PinEdit], *, text: str = "") -> tuple[str, ...] | None:
+    """The words of such a command; None if there is none, or none that anybody should run without a look at it."""
+    found = lock_command(kind, path, path.name, pins, text=text)
+    return None if found is None or found.suspect else found.arguments
+
+
+def caveat(kind: str) -> str | None:
+    """What a user should know before running the command, if anything."""
+    return _CAVEATS.get(kind)
+
+
+def _arguments(kind: str, path: Path, pins: Sequence[PinEdit]) -> tuple[str, ...] | None:
+    names = tuple(pin.package for pin in pins)
+    exact = _exact(pins)
     match kind:
         case "uv.lock":
             return ("uv", "lock", *_each("--upgrade-package", exact))
@@ -65,126 +110,58 @@ def command(kind: str, path: Path, pins: Sequence[PinEdit], *, text: str = "") -
             return ("conda-lock", "lock", "--lockfile", path.name, *_each("--update", names))
         case "pixi.lock":
             return ("pixi", "update", *names)
-        case "requirements" | "pylock.toml":
-            made = compiled(text)
-            return None if made is None else _again(made, path, exact)
         case _:
             return None
 
 
-def folder(path: Path, *, text: str = "") -> Path:
-    """Where the command has to be run: beside the lockfile, or where its header says that it was."""
+def _again(path: Path, shown: str, pins: Sequence[PinEdit], text: str) -> LockCommand | None:
+    """The command of a header, for these packages only."""
     made = compiled(text)
-    output = None if made is None else _output(made, path)
-    return (folder_of(path, output) if output is not None else None) or path.parent
+    if made is None or made.tool not in _TOOLS or not made.arguments:
+        return None
+    tool = tuple(made.tool.split())
+    moves = _each("--upgrade-package", _exact(pins))
+    try:
+        found = compile_command(made.tool, made.arguments[len(tool) :])
+        output = _output(found, path)
+        where = folder_of(path, output)
+        if output is None or where is None:
+            raise ValueError("writes another file than this")
+    except ValueError as error:
+        return LockCommand(
+            path=path,
+            shown=shown,
+            arguments=(*made.arguments, *moves),
+            where=path.parent,
+            left=f"`{shown}`: the command in its header {error}: look at it before you run it",
+            suspect=True,
+        )
+    words = found.words
+    if found.output is None and found.tool == "uv pip compile":
+        words = (*words, "--output-file", output)
+    return LockCommand(
+        path=path,
+        shown=shown,
+        arguments=(*tool, *words, *moves),
+        where=where,
+        compiled=found,
+        header=(*tool, *found.words),
+    )
 
 
-def caveat(kind: str) -> str | None:
-    """What a user should know before running the command, if anything."""
-    return _CAVEATS.get(kind)
+def _output(found: CompileCommand, path: Path) -> str | None:
+    """The file that the command writes: what it says, or what the tool does where it says nothing."""
+    if found.output is not None:
+        return found.output
+    if found.tool != "pip-compile":
+        return path.name
+    stems = [source.removesuffix(".in") for source in found.sources if source.endswith(".in")]
+    return f"{stems[0]}.txt" if len(stems) == 1 else None
 
 
-def run(arguments: Sequence[str], where: Path, timeout: float) -> None:
-    """Run such a command.
-
-    Args:
-        arguments: what :func:`command` gave.
-        where: what :func:`folder` gave.
-        timeout: in seconds.
-
-    Raises:
-        EditError: if the tool is none that is run, is not installed, fails, or takes longer.
-    """
-    shown = shlex.join(arguments)
-    if arguments[0] not in TOOLS:
-        raise EditError(f"`{arguments[0]}` is not run from here", hint=f"run `{shown}`")
-    name = " ".join(arguments[:2]) if arguments[0] != "pip-compile" else arguments[0]
-    with tempfile.TemporaryFile() as output:
-        try:
-            process = subprocess.Popen(  # noqa: S603 # a list, no shell; the tool is one of four
-                list(arguments),
-                cwd=where,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env={**os.environ, "NO_COLOR": "1", "PDM_CHECK_UPDATE": "0"},
-                start_new_session=True,
-            )
-        except FileNotFoundError:
-            raise EditError(f"`{arguments[0]}` is not installed", hint=f"run `{shown}` where it is") from None
-        except (OSError, ValueError) as error:
-            raise EditError(f"`{name}` could not be started: {error}", hint=f"run `{shown}`") from None
-        try:
-            status = process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            raise EditError(f"`{name}` did not end within {timeout:g} seconds", hint=f"run `{shown}`") from None
-        finally:
-            if process.poll() is None:
-                _kill(process)
-        if status:
-            reason = _last_line(output.fileno()) or f"status {status}"
-            raise EditError(f"`{name}` failed: {reason}", hint=f"run `{shown}` to see all that it says")
+def _exact(pins: Sequence[PinEdit]) -> tuple[str, ...]:
+    return tuple(f"{pin.package}=={pin.version_to}" for pin in pins)
 
 
 def _each(option: str, values: Sequence[str]) -> tuple[str, ...]:
     return tuple(argument for value in values for argument in (option, value))
-
-
-def _again(made: Compiled, path: Path, exact: Sequence[str]) -> tuple[str, ...] | None:
-    """The command of the header, for these packages only."""
-    output = _output(made, path)
-    if made.tool not in ("pip-compile", "uv pip compile") or not made.sources or output is None:
-        return None
-    if folder_of(path, output) is None:
-        return None
-    length = len(made.tool.split())
-    kept: list[str] = []
-    rest = iter(made.arguments[length:])
-    for argument in rest:
-        interpreter = _INTERPRETER.fullmatch(argument)
-        if _REFUSED.match(argument):
-            return None
-        if argument in _UPGRADES_ONE:
-            next(rest, None)
-        elif argument in _UPGRADES_ALL or argument.startswith("--upgrade-package="):
-            continue
-        elif interpreter:
-            version = interpreter[1] if interpreter[1] is not None else next(rest, "")
-            if not _PYTHON_VERSION.fullmatch(version):
-                return None
-            kept += [argument] if interpreter[1] is not None else [argument, version]
-        else:
-            kept.append(argument)
-    if made.output is None and made.tool == "uv pip compile":
-        kept += ["--output-file", output]
-    return (*made.arguments[:length], *kept, *_each("--upgrade-package", exact))
-
-
-def _output(made: Compiled, path: Path) -> str | None:
-    """The file that the command writes: what it says, or what the tool does where it says nothing."""
-    if made.output is not None:
-        return made.output
-    if made.tool != "pip-compile":
-        return path.name
-    stems = [source.removesuffix(".in") for source in made.sources if source.endswith(".in")]
-    return f"{stems[0]}.txt" if len(stems) == 1 else None
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End the tool with whatever it started."""
-    try:
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-    except ProcessLookupError:
-        pass  # it ended by itself in between
-    process.wait()
-
-
-def _last_line(descriptor: int) -> str:
-    size = os.fstat(descriptor).st_size
-    os.lseek(descriptor, max(size - _TAIL, 0), os.SEEK_SET)
-    text = _CONTROL.sub("", os.read(descriptor, _TAIL).decode("utf-8", "replace"))
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1][:_LONGEST_LINE].rstrip(".") if lines else ""

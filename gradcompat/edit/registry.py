@@ -5,6 +5,7 @@ A module is imported when a file of its kind is edited.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -87,6 +88,6 @@ def edit_text(kind: str, path: Path, shown: str, text: str, pins: Sequence[PinEd
         raise EditError(f"is {kind}, which only its tool writes", path=shown)
     options: dict[str, Any] = {}
     if kind == "pyproject.toml":
-        options["manager"] = next((name for lock, name in _MANAGERS if (path.parent / lock).is_file()), None)
+        options["manager"] = next((name for lock, name in _MANAGERS if os.path.isfile(path.parent / lock)), None)
     result: Edited = import_module(f"gradcompat.edit.{editor.module}").edit(text, shown, pins, **options)
     return result

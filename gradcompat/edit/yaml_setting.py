@@ -25,6 +25,7 @@ from yaml.events import (
 
 from gradcompat.edit.setting_values import Replacement, SettingEdit, means, not_there, refused, written
 from gradcompat.errors import EditError
+from gradcompat.quotation import parser_reason
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # PyYAML can be built without libyaml
 _PROPERTIES = re.compile(r"&\S+\s+")
@@ -157,7 +158,7 @@ def _nodes(text: str, shown: str) -> _Nodes:
             elif isinstance(event, NodeEvent):
                 _add(found, event, anchors, stack)
     except yaml.YAMLError as error:
-        raise EditError(f"not valid YAML: {str(error).splitlines()[0]}", path=shown) from None
+        raise EditError(f"not valid YAML: {parser_reason(str(error).splitlines()[0])}", path=shown) from None
     except UnicodeEncodeError:  # half a surrogate pair, which libyaml is not even shown
         raise EditError("not valid YAML: has characters that are none", path=shown) from None
     return found

@@ -11,6 +11,7 @@ from typing import Any
 
 from gradcompat.errors import Malformed
 from gradcompat.formats.text_places import Container, TextPlaces
+from gradcompat.quotation import parser_reason
 
 _STRING = json.JSONDecoder()
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -31,7 +32,7 @@ def parse(text: str, path: str) -> Any:
     try:
         return json.loads(_printable(text), parse_int=_integer)
     except json.JSONDecodeError as error:
-        raise Malformed(f"not valid JSON: {error.msg}", path=path, line=error.lineno) from None
+        raise Malformed(f"not valid JSON: {parser_reason(error.msg)}", path=path, line=error.lineno) from None
     except RecursionError:
         raise Malformed("nested too deeply", path=path) from None
 

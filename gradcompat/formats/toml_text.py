@@ -10,6 +10,7 @@ import tomli
 
 from gradcompat.errors import Malformed
 from gradcompat.model.environment import Location
+from gradcompat.quotation import parser_reason
 
 _LINE_IN_MESSAGE = re.compile(r"\(at line (\d+), column \d+\)")
 
@@ -26,13 +27,13 @@ def parse(text: str, path: str) -> dict[str, Any]:
         message = str(error)
         at = _LINE_IN_MESSAGE.search(message)
         if at is None:
-            raise Malformed(f"not valid TOML: {message}", path=path) from None
+            raise Malformed(f"not valid TOML: {parser_reason(message)}", path=path) from None
         message = message.replace(at[0], "").strip()
-        raise Malformed(f"not valid TOML: {message}", path=path, line=int(at[1])) from None
+        raise Malformed(f"not valid TOML: {parser_reason(message)}", path=path, line=int(at[1])) from None
     except RecursionError:
         raise Malformed("nested too deeply", path=path) from None
     except ValueError as error:  # a date such as 0000-00-00, a number with 5,000 digits
-        raise Malformed(f"not valid TOML: {error}", path=path) from None
+        raise Malformed(f"not valid TOML: {parser_reason(str(error))}", path=path) from None
 
 
 class TablePlaces:

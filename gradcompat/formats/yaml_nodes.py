@@ -24,7 +24,8 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
-from gradcompat.errors import Malformed
+from gradcompat.errors import Malformed, Unrecognised
+from gradcompat.quotation import parser_reason
 
 try:
     from yaml._yaml import CParser as _Parser
@@ -130,9 +131,11 @@ def parse(text: str, path: str) -> list[Node]:
         line = None
         if error.problem_mark is not None:  # which is behind the last line if something is missing at the end
             line = min(error.problem_mark.line + 1, max(len(text.splitlines()), 1))
-        raise Malformed(f"not valid YAML: {error.problem or error.context}", path=path, line=line) from None
+        raise Malformed(
+            f"not valid YAML: {parser_reason(error.problem or error.context or '')}", path=path, line=line
+        ) from None
     except yaml.YAMLError as error:
-        raise Malformed(f"not valid YAML: {str(error).splitlines()[0]}", path=path) from None
+        raise Malformed(f"not valid YAML: {parser_reason(str(error).splitlines()[0])}", path=path) from None
     except UnicodeEncodeError:  # half a surrogate pair, which libyaml is not even shown
         raise Malformed("not valid YAML: has characters that are none", path=path) from None
 
@@ -144,10 +147,13 @@ def parse_mapping(text: str, path: str) -> Mapping:
         Malformed: as :func:`parse`, and if there are more documents, or something else is at the top.
     """
     documents = parse(text, path)
-    if len(documents) != 1:
-        raise Malformed(f"holds {len(documents)} YAML documents instead of one", path=path)
+    if len(documents) > 1:
+        line = documents[1].line
+        raise Malformed(f"holds {len(documents)} YAML documents instead of one", path=path, line=line)
+    if not documents:
+        raise Unrecognised("holds 0 YAML documents instead of one", path=path)
     if not isinstance(documents[0], Mapping):
-        raise Malformed("has no `key: value` lines at its top", path=path, line=documents[0].line)
+        raise Unrecognised("has no `key: value` lines at its top", path=path, line=documents[0].line)
     return documents[0]
 
 
@@ -187,9 +193,9 @@ def _compose(text: str, path: str) -> list[Node]:
             line = event.start_mark.line + 1
             aliased = anchors.get(event.anchor)
             if aliased is None:
-                raise Malformed(f"the alias `*{event.anchor}` has no anchor", path=path, line=line)
+                raise Malformed("an alias has no anchor", path=path, line=line)
             if id(aliased) in open_nodes:
-                raise Malformed(f"the alias `*{event.anchor}` contains itself", path=path, line=line)
+                raise Malformed("an alias contains itself", path=path, line=line)
             _place(aliased, stack, documents, path)
         elif kind is DocumentStartEvent:
             anchors.clear()

@@ -28,12 +28,14 @@ class Lookup:
         index_url: in the place of the main index.
         extra_index_urls: beside it.
         exclude_newer: releases from this moment on do not count.
+        project_index: ask the indexes that a file of the project names, too.
     """
 
     offline: bool = False
     index_url: str | None = None
     extra_index_urls: Sequence[str] = ()
     exclude_newer: str | None = None
+    project_index: bool = False
 
 
 @contextmanager
@@ -63,12 +65,14 @@ def catalogue_of(
         index_url=lookup.index_url,
         extra_index_urls=tuple(lookup.extra_index_urls),
         exclude_newer=lookup.exclude_newer,
+        project_indexes=lookup.project_index,
     )
     found = configuration(Path.cwd(), os.environ, arguments=arguments)
     stated = next((os.environ[name] for name in _CERTIFICATES if os.environ.get(name)), None)
     with PackageIndex(
         found.indexes,
         tied=found.tied,
+        held=found.held,
         strategy=found.strategy,
         exclude_newer=found.exclude_newer,
         cache=cache_folder(os.environ, sys.platform),

@@ -52,6 +52,7 @@ class PackageIndex:
         indexes: Sequence[IndexLocation],
         *,
         tied: Mapping[str, Sequence[IndexLocation]] | None = None,
+        held: Mapping[str, str] | None = None,
         strategy: Strategy = "all",
         exclude_newer: str | None = None,
         cache: Path | None = None,
@@ -67,6 +68,7 @@ class PackageIndex:
         Args:
             indexes: in the order of their priority; pages and folders of files among them.
             tied: package → where it comes from, and from nowhere else.
+            held: package → why nobody is asked for it.
             strategy: ``all`` joins what all indexes have, as pip does; ``first`` takes a package from the first index
                 that has it, as uv does. Pages and folders of files count in any case.
             exclude_newer: files from this moment on do not count; RFC 3339 in UTC.
@@ -81,6 +83,7 @@ class PackageIndex:
         self._indexes = tuple(one for one in indexes if not one.find_links)
         self._links = tuple(one for one in indexes if one.find_links)
         self._tied = {normalise(name): tuple(several) for name, several in (tied or {}).items()}
+        self._held = {normalise(name): reason for name, reason in (held or {}).items()}
         self._strategy = strategy
         self._before = uploaded(exclude_newer)
         if exclude_newer is not None and self._before is None:
@@ -139,7 +142,8 @@ class PackageIndex:
         waiting = [
             (name, partial(self.releases, name))
             for name in dict.fromkeys(map(normalise, names))
-            if not all(self._is_at_hand(location, name) for location in self._locations(name))
+            if name not in self._held
+            and not all(self._is_at_hand(location, name) for location in self._locations(name))
         ]
         self._side_by_side(waiting)
 
@@ -208,6 +212,8 @@ class PackageIndex:
 
     def _of(self, name: str) -> Iterator[tuple[IndexLocation, Listing]]:
         """What there is of a package, index by index."""
+        if name in self._held:
+            raise IndexUnavailable(self._held[name])
         found = False
         for location in self._locations(name):
             if found and self._strategy == "first" and not location.find_links and name not in self._tied:

@@ -2,13 +2,15 @@
 
 In this order: arguments of the command line; options in requirements files; the settings of the project's tool, which
 is uv where there is a uv.lock, a uv.toml or ``[tool.uv]``, and else pip; where these name no index, those of the other
-tool, because a machine that has to use a mirror often says so to one of them only; the public index. An argument for
+tool, because a machine that has to use a mirror often says so to one of them only; the public index. What a file of the
+project names is asked only where the user says so (``project_indexes.py``). An argument for
 one thing leaves the others as they are: ``--index-url`` replaces the main index, and configured extra ones stay, as
 they do for pip and for uv.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import sys
@@ -20,10 +22,11 @@ from pathlib import Path
 from gradcompat.index.credentials import Credentials, shown
 from gradcompat.index.location import IndexLocation
 from gradcompat.index.pip_settings import pip_settings
+from gradcompat.index.project_indexes import Asking, speaks, without_project
 from gradcompat.index.public import public_index
 from gradcompat.index.settings import Origin, Places, Settings, StatedIndex, Strategy, index_url
 from gradcompat.index.timestamps import moment
-from gradcompat.index.uv_settings import uv_settings
+from gradcompat.index.uv_settings import UvSettings, uv_settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +54,7 @@ class Arguments:
         find_links: pages and folders of files.
         no_index: nothing but ``find_links``.
         exclude_newer: a date, a time, or a span such as ``7 days``.
+        project_indexes: ask what the project's own files name, too.
         lines: options of the requirements files that are read; those that are not about indexes are passed over.
     """
 
@@ -59,6 +63,7 @@ class Arguments:
     find_links: Sequence[str] = field(default=(), repr=False)
     no_index: bool = False
     exclude_newer: str | None = None
+    project_indexes: bool = False
     lines: Sequence[RequirementsLine] = ()
 
 
@@ -71,6 +76,7 @@ class Configuration:
         strategy: ``all`` joins what all indexes have, as pip does; ``first`` takes a package from the first that has
             it, as uv does.
         tied: package → the indexes that it comes from, and from no other; some are only there for such packages.
+        held: package → why nobody is asked for it: it comes from an index that only the project names.
         exclude_newer: releases from this moment on do not count; RFC 3339 in UTC.
         credentials: for the indexes, and for other hosts that the user has passwords for.
         where: what was taken from where, each a sentence.
@@ -80,6 +86,7 @@ class Configuration:
     indexes: tuple[IndexLocation, ...]
     strategy: Strategy
     tied: Mapping[str, tuple[IndexLocation, ...]]
+    held: Mapping[str, str]
     exclude_newer: str | None
     credentials: Credentials
     where: tuple[str, ...]
@@ -117,6 +124,11 @@ def configuration(
     )
     # uv's files are read first in any case, because they decide whose project it is.
     uv = uv_settings(start, places, now)
+    asking = Asking(settings=uv.settings)
+    if not arguments.project_indexes and speaks(uv.settings):
+        named = (*arguments.extra_index_urls, *arguments.find_links, arguments.index_url or "", public_index())
+        asking = without_project(uv.settings, pip_settings(start, places, prefix, now), named)
+        uv = UvSettings(settings=asking.settings, of_project=uv.of_project)
     if uv.of_project and uv.settings.speak_of_indexes:
         consulted = [uv.settings]
     else:
@@ -144,10 +156,11 @@ def configuration(
         ),
         strategy=base.strategy,
         tied={name: tuple(IndexLocation(url=index.url) for index in several) for name, several in tied.items()},
+        held=asking.held,
         exclude_newer=newest[0] if newest is not None else None,
         credentials=credentials,
         where=tuple(_sentences(indexes, links, tied, no_index, newest)),
-        notes=tuple(note for one in consulted for note in one.notes),
+        notes=(*asking.notes, *(note for one in consulted for note in one.notes)),
     )
 
 
@@ -179,7 +192,7 @@ def _asked(arguments: Arguments, environ: Mapping[str, str], start: Path, strate
             elif option == "--extra-index-url":
                 asked.extra.append(stated(value, origin))
             elif option == "--find-links":
-                beside = "://" not in value and (folder / value).exists()
+                beside = "://" not in value and os.path.exists(folder / value)
                 asked.find_links.append(stated(value, origin, folder if beside else start))
             else:
                 asked.no_index = origin

@@ -11,12 +11,13 @@ from __future__ import annotations
 import netrc
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+
+from gradcompat.programs import find_program
 
 _KEYRING_SECONDS = 10.0
 
@@ -128,8 +129,8 @@ class Credentials:
         if not self._keyring or user is None:
             return None
         name, url = user
-        command = shutil.which("keyring", path=self._environ.get("PATH", os.defpath))
-        if command is None or not os.path.isabs(command):
+        command = find_program("keyring", self._environ.get("PATH", os.defpath))
+        if command is None:
             self.notes.append("the command `keyring` is asked for by the configuration and was not found")
             self._keyring = False
             return None
@@ -150,6 +151,7 @@ class Credentials:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 env=dict(self._environ),
+                cwd=os.path.dirname(command),  # and not a project, whose modules it might import
                 timeout=_KEYRING_SECONDS,
                 check=False,
             )
@@ -200,7 +202,7 @@ def _netrc(environ: Mapping[str, str], notes: list[str]) -> dict[str, Credential
     beside = [Path(home) / ".netrc", Path(home) / "_netrc"] if home else []
     for path in [Path(named)] if named else beside:
         try:
-            if not path.exists():
+            if not os.path.exists(path):
                 continue
             read = netrc.netrc(str(path))
         except netrc.NetrcParseError as error:

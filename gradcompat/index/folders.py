@@ -11,6 +11,7 @@ from gradcompat.errors import IndexUnavailable
 from gradcompat.index.location import IndexLocation, named
 from gradcompat.index.pages import read_page
 from gradcompat.model.release import Distribution
+from gradcompat.regular_files import read_regular
 
 
 def path_of(url: str) -> Path:
@@ -42,13 +43,12 @@ def local_files(location: IndexLocation, name: str, limit: int) -> tuple[Distrib
     url = location.page(name)
     path = path_of(url)
     try:
-        if path.is_dir():
+        if os.path.isdir(path):
             page = path / "index.html"
-            if not page.is_file():
+            if not os.path.isfile(page):
                 return _lying_in(path)
             url, path = page.as_uri(), page
-        with path.open("rb") as file:
-            content = file.read(limit + 1)
+        content = read_regular(path, limit + 1)
     except (FileNotFoundError, NotADirectoryError):
         return ()
     except (OSError, ValueError) as error:
@@ -65,5 +65,5 @@ def local_files(location: IndexLocation, name: str, limit: int) -> tuple[Distrib
 
 def _lying_in(folder: Path) -> tuple[Distribution, ...]:
     with os.scandir(folder) as entries:
-        names = sorted(entry.name for entry in entries if entry.is_file())
+        names = sorted(entry.name for entry in entries if os.path.isfile(entry))
     return tuple(Distribution(filename=name, url=(folder / name).absolute().as_uri()) for name in names)

@@ -80,13 +80,13 @@ def _files(places: Places, prefix: Path | None, notes: list[str]) -> Iterator[Pa
     yield from (folder / "pip" / name for folder in machine)
     if not places.windows and places.platform != "darwin":
         yield places.root / "etc" / name
-    if home is not None and not (named and Path(named).exists()):
+    if home is not None and not (named and os.path.exists(Path(named))):
         yield home / ("pip" if places.windows else ".pip") / name
         yield _of_user(places, home) / "pip" / name
     if prefix is not None:
         yield prefix / name
     if named:
-        if not Path(named).exists():
+        if not os.path.exists(Path(named)):
             notes.append(f"`PIP_CONFIG_FILE` names `{named}`, which does not exist")
         yield Path(named)
 
@@ -94,7 +94,7 @@ def _files(places: Places, prefix: Path | None, notes: list[str]) -> Iterator[Pa
 def _of_user(places: Places, home: Path) -> Path:
     if places.windows:
         return Path(places.environ.get("APPDATA") or home / "AppData/Roaming")
-    if places.platform == "darwin" and (home / "Library/Application Support/pip").is_dir():
+    if places.platform == "darwin" and os.path.isdir(home / "Library/Application Support/pip"):
         return home / "Library/Application Support"
     return Path(places.environ.get("XDG_CONFIG_HOME") or home / ".config")
 

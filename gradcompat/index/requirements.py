@@ -22,6 +22,7 @@ from gradcompat.index.metadata import CoreMetadata, parse_metadata
 from gradcompat.index.ranges import remote_file
 from gradcompat.index.transport import TooLarge, Transport
 from gradcompat.model.release import Distribution
+from gradcompat.regular_files import open_regular
 
 # The beginning of an sdist, in which PKG-INFO stands as a rule.
 _HEAD = 64 * 1024
@@ -161,7 +162,7 @@ def _local(file: Distribution, limits: Limits) -> bytes | None:
     """The metadata inside a file of this machine; None for an sdist without."""
     path = path_of(file.url)
     try:
-        with path.open("rb") as opened:
+        with open_regular(path) as opened:
             if file.filename.endswith(".whl"):
                 return metadata_of_wheel(opened, limits.metadata)
             if file.filename.endswith(".zip"):

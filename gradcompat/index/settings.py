@@ -47,6 +47,7 @@ class StatedIndex:
         name: what uv's settings call it.
         default: it stands in the place of the public index.
         explicit: it is only for the packages that name it.
+        project: the folder of the project's own file that names it; None for what the user or the machine says.
     """
 
     url: str = field(repr=False)
@@ -54,6 +55,7 @@ class StatedIndex:
     name: str | None = None
     default: bool = False
     explicit: bool = False
+    project: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +132,7 @@ def read_settings(path: Path, notes: list[str]) -> Document | None:
         UsageError: if it is no text.
     """
     try:
-        if path.is_dir():
+        if os.path.isdir(path):
             notes.append(f"`{path.as_posix()}`: is a folder, not a file")
             return None
         path.stat()

@@ -7,8 +7,9 @@ with UV_CONFIG_FILE all others are left out; user and machine have at most one f
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -29,6 +30,7 @@ class Table:
         keys: of the table in the file: ``("tool", "uv")``, or none.
         folder: what relative paths start from.
         name: the file, as it is shown.
+        of_project: it is the project's, and not of the user or of the machine.
     """
 
     values: Mapping[str, Any]
@@ -36,6 +38,7 @@ class Table:
     keys: tuple[str, ...] = ()
     folder: Path
     name: str
+    of_project: bool = False
 
     def origin(self, *keys: str | int) -> Origin:
         """Where a value stands."""
@@ -70,8 +73,9 @@ def find_files(start: Path, places: Places, notes: list[str]) -> UvFiles:
     """
     folders = (start, *start.parents)
     reading = _Reading(notes)
-    marked = any((folder / name).is_file() for folder in folders for name in ("uv.lock", "uv.toml"))
-    root, projects = _projects(folders, reading)
+    marked = any(os.path.isfile(folder / name) for folder in folders for name in ("uv.lock", "uv.toml"))
+    root, found = _projects(folders, reading)
+    projects = tuple(replace(table, of_project=True) for table in found)
     environ = places.environ
     named = environ.get("UV_CONFIG_FILE")
     if named:
@@ -82,6 +86,7 @@ def find_files(start: Path, places: Places, notes: list[str]) -> UvFiles:
     if environ.get("UV_NO_CONFIG", "").lower() in ("1", "true", "yes", "on", "y", "t"):
         return UvFiles(settings=(), projects=projects, of_project=marked or bool(projects))
     own = _nearest(folders[folders.index(root) :], reading)
+    own = None if own is None else replace(own, of_project=True)
     of_user = _first(_of_user(places), reading)
     of_machine = _first(_of_machine(places), reading)
     return UvFiles(

@@ -8,7 +8,7 @@ counts.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,7 @@ def uv_settings(start: Path, places: Places, now: datetime) -> UvSettings:
     known = {index.name for index in indexes}
     for index in _stated(files.projects):  # a uv.toml hides them, and sources may still name them
         if index.name in wanted - known:
-            indexes.append(StatedIndex(url=index.url, origin=index.origin, name=index.name, explicit=True))
+            indexes.append(replace(index, default=False, explicit=True))
     for table in files.settings:
         if table.values.get("exclude-newer-package"):
             notes.append(f"{table.origin('exclude-newer-package')}: `exclude-newer-package` is not taken into account")
@@ -110,7 +110,10 @@ def _stated(tables: Sequence[Table]) -> Iterator[StatedIndex]:
         if url is not None:
             origin = table.origin("index-url")
             yield StatedIndex(
-                url=index_url(_text(url, origin, "index-url"), origin, table.folder), origin=origin, default=True
+                url=index_url(_text(url, origin, "index-url"), origin, table.folder),
+                origin=origin,
+                default=True,
+                project=_project(table),
             )
 
 
@@ -131,7 +134,12 @@ def _row(table: Table, number: int, row: Any) -> StatedIndex:
         name=name,
         default=row.get("default", False),
         explicit=row.get("explicit", False),
+        project=_project(table),
     )
+
+
+def _project(table: Table) -> Path | None:
+    return table.folder if table.of_project else None
 
 
 def _urls(tables: Sequence[Table], key: str) -> Iterator[StatedIndex]:
@@ -141,7 +149,8 @@ def _urls(tables: Sequence[Table], key: str) -> Iterator[StatedIndex]:
             raise table.origin(key).error(f"`{key}` is not a list")
         for number, value in enumerate(values):
             origin = table.origin(key, number)
-            yield StatedIndex(url=index_url(_text(value, origin, key), origin, table.folder), origin=origin)
+            url = index_url(_text(value, origin, key), origin, table.folder)
+            yield StatedIndex(url=url, origin=origin, project=_project(table))
 
 
 def _text(value: Any, origin: Origin, key: str) -> str:

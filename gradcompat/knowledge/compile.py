@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from typing import Any
 
+from gradcompat.knowledge.load import digest_of
 from gradcompat.knowledge.records import Authored
 from gradcompat.knowledge.schema import (
     COMPARISON,
@@ -36,7 +36,7 @@ def compile_records(authored: Authored) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "date": authored.date,
-        "digest": compile_digest(issues),
+        "digest": digest_of(issues),
         "families": families,
         "conda": {other: name for name, facts in authored.packages.items() for other in facts.conda},
         "yanked": {name: facts.yanked for name, facts in authored.packages.items() if facts.yanked},
@@ -44,11 +44,6 @@ def compile_records(authored: Authored) -> dict[str, Any]:
         "by_package": dict(sorted(by_package.items())),
         "issues": issues,
     }
-
-
-def compile_digest(issues: list[dict[str, Any]]) -> str:
-    """Of the compiled records, whatever the order of their keys."""
-    return "sha256:" + hashlib.sha256(json.dumps(issues, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def dumps(compiled: dict[str, Any]) -> str:

@@ -136,6 +136,43 @@ def knowledge_from(data: Mapping[str, Any], path: str) -> KnowledgeBase:
     )
 
 
+def digest_of(issues: Sequence[Mapping[str, Any]]) -> str:
+    """What compiled records are told by, whatever the order of their keys."""
+    import hashlib  # loads OpenSSL, which a check of what ships does not need
+
+    return "sha256:" + hashlib.sha256(json.dumps(issues, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def load_checked(path: Path) -> KnowledgeBase:
+    """Read a compiled knowledge base that did not come with this gradcompat.
+
+    Raises:
+        KnowledgeError: if it is missing, broken, or holds what this gradcompat does not understand.
+    """
+    try:
+        base = load(path)
+        if digest_of(base.records) != base.digest:
+            raise KnowledgeError("is broken: its digest is not that of its records", path=str(path))
+        base.in_force()
+        if not _is_indexed(base):
+            raise ValueError(path)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError):
+        raise KnowledgeError("is not what `gradcompat knowledge compile` writes", path=str(path)) from None
+    return base
+
+
+def _is_indexed(base: KnowledgeBase) -> bool:
+    """Are names texts, and does every package lead to a record? The digest is of the records alone."""
+    said = (*base.names.families.items(), *base.names.conda.items())
+    listed = (*base.yanked.items(), *base.horizon.items())
+    return (
+        all(isinstance(name, str) and isinstance(other, str) for name, other in said)
+        and all(isinstance(values, list) and all(isinstance(one, str) for one in values) for _, values in listed)
+        and all(len(values) == 2 for values in base.horizon.values())
+        and all(type(one) is int and 0 <= one < len(base.records) for many in base.by_package.values() for one in many)
+    )
+
+
 def joined(base: KnowledgeBase, own: KnowledgeBase, source: KnowledgeSource) -> KnowledgeBase:
     """A knowledge base with somebody's own records behind the others.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,7 @@ def load_rows(path: Path = SHIPPED) -> tuple[Row, ...]:
     Raises:
         KnowledgeError: if the file is broken.
     """
-    if not path.exists():
+    if not os.path.exists(path):
         return ()
     try:
         compiled = json.loads(path.read_bytes())

@@ -12,6 +12,7 @@ from typing import Any
 
 from gradcompat.errors import KnowledgeError
 from gradcompat.model.probe import Measurement, ProbeSpec, Row
+from gradcompat.regular_files import read_regular
 from gradcompat.versions import parse_version
 
 if sys.platform != "win32":
@@ -19,6 +20,7 @@ if sys.platform != "win32":
 
 FOLDER = "measured"
 _SUFFIX = ".jsonl"
+_NO_ROW = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
 def read_rows(folder: Path) -> tuple[Row, ...]:
@@ -33,20 +35,31 @@ def read_rows(folder: Path) -> tuple[Row, ...]:
 
 def _rows(path: Path) -> Iterator[Row]:
     try:
-        lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise KnowledgeError(f"cannot be read: {error}", path=str(path)) from None
+        lines = read_regular(path).split(b"\n")
+    except OSError as error:
+        raise KnowledgeError(f"cannot be read: {error.strerror}", path=str(path)) from None
     for number, line in enumerate(lines, start=1):
+        if number == len(lines) and not _is_row(line):
+            return  # nothing, or what a run was killed in: the cell is measured again
         try:
             yield row_from(json.loads(line))
-        except (ValueError, KeyError, TypeError) as error:
-            if number == len(lines) and not line.endswith("}"):
-                return  # a run was killed while it wrote; the cell is measured again
-            raise KnowledgeError(f"is no row of measurements: {error!r}", path=str(path), line=number) from None
+        except _NO_ROW as error:
+            hint = "restore the file from version control, or delete the line to measure it again"
+            raise KnowledgeError(
+                f"is no row of measurements: {error!r}", path=str(path), line=number, hint=hint
+            ) from None
+
+
+def _is_row(line: bytes) -> bool:
+    try:
+        row_from(json.loads(line))
+    except _NO_ROW:
+        return False
+    return True
 
 
 def append(folder: Path, rows: Iterable[Row]) -> None:
-    """Add rows to the files of their packages, each in one write that is on the disk before this returns.
+    """Add rows to the files of their packages; they are on the disk before this returns.
 
     Raises:
         KnowledgeError: if a file cannot be written.
@@ -56,13 +69,13 @@ def append(folder: Path, rows: Iterable[Row]) -> None:
         by_package.setdefault(row.package, []).append(row)
     for package, added in by_package.items():
         path = folder / f"{package}{_SUFFIX}"
-        text = "".join(f"{_line(row)}\n" for row in added)
+        data = b"".join(map(_line, added))
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with _alone(folder):
                 _end_line(path)
-                with path.open("a", encoding="utf-8", newline="\n") as file:
-                    file.write(text)
+                with path.open("ab") as file:
+                    file.write(data)
                     file.flush()
                     os.fsync(file.fileno())
         except OSError as error:
@@ -70,13 +83,18 @@ def append(folder: Path, rows: Iterable[Row]) -> None:
 
 
 def _end_line(path: Path) -> None:
-    """Cut off a line that a killed run has left half written."""
-    if not path.exists():
+    """End a last line that is a row, and cut off one that a killed run has left half written."""
+    if not os.path.exists(path):
         return
     data = path.read_bytes()
     if data and not data.endswith(b"\n"):
+        start = data.rfind(b"\n") + 1
         with path.open("r+b") as file:
-            file.truncate(data.rfind(b"\n") + 1)
+            if _is_row(data[start:]):
+                file.seek(0, os.SEEK_END)
+                file.write(b"\n")
+            else:
+                file.truncate(start)
 
 
 def tidy(folder: Path) -> None:
@@ -88,12 +106,15 @@ def tidy(folder: Path) -> None:
     with _alone(folder):
         for path in sorted(folder.glob(f"*{_SUFFIX}")):
             latest = {row.cell: row for row in _rows(path)}
-            text = "".join(f"{_line(row)}\n" for row in sorted(latest.values(), key=_order))
-            temporary = path.with_name(f".{path.name}.{os.getpid()}")
+            data = b"".join(_line(row) for row in sorted(latest.values(), key=_order))
+            temporary = path.with_name(f".{path.name}.tmp")  # one name, so that what a kill leaves is written over
             try:
-                if text.encode() == path.read_bytes():
+                if data == path.read_bytes():
                     continue
-                temporary.write_text(text, "utf-8", newline="\n")
+                with temporary.open("wb") as file:
+                    file.write(data)
+                    file.flush()
+                    os.fsync(file.fileno())
                 temporary.replace(path)
             except OSError as error:
                 temporary.unlink(missing_ok=True)
@@ -114,8 +135,9 @@ def _alone(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _line(row: Row) -> str:
-    return json.dumps(row_data(row), ensure_ascii=False)
+def _line(row: Row) -> bytes:
+    # ASCII: a kill cuts no character, and no text holds what some readers take for the end of a line.
+    return json.dumps(row_data(row)).encode("ascii") + b"\n"
 
 
 def _order(row: Row) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""Somebody's own records, beside those that ship: as their authors write them, or compiled.
+"""Somebody's own records, beside those that ship, as their authors write them.
 
 They hold to the schema and the linter of the shipped ones, and cannot change those. What is wrong with one record makes
 the whole file an error: nothing is matched against what is left of it.
@@ -6,14 +6,12 @@ the whole file an error: nothing is matched against what is left of it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
 from gradcompat.errors import InvalidIssue
 from gradcompat.knowledge.compile import compile_records
-from gradcompat.knowledge.decompile import checked
-from gradcompat.knowledge.lint import lint, own_problems, unproved_bounds
+from gradcompat.knowledge.lint import lint, unproved_bounds
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.knowledge.records import Problem, read_text
 from gradcompat.model.probe import Row
@@ -23,7 +21,7 @@ def compiled_own(content: bytes, name: str, rows: Iterable[Row], shipped: Knowle
     """The compiled form of a file of records.
 
     Args:
-        content: YAML, or JSON if the name ends so.
+        content: YAML.
         name: what messages call it.
         rows: what was measured.
         shipped: the records that it stands beside.
@@ -31,15 +29,6 @@ def compiled_own(content: bytes, name: str, rows: Iterable[Row], shipped: Knowle
     Raises:
         KnowledgeError: if it cannot be read, or a record is not right.
     """
-    if is_compiled(name):
-        try:
-            data = json.loads(content)
-        except (ValueError, RecursionError) as error:
-            line = error.lineno if isinstance(error, json.JSONDecodeError) else None
-            raise InvalidIssue("is not JSON", path=name, line=line) from None
-        authored = checked(data, name)
-        _refuse(own_problems(authored, shipped), name)
-        return dict(data)
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
@@ -48,11 +37,6 @@ def compiled_own(content: bytes, name: str, rows: Iterable[Row], shipped: Knowle
     measured = tuple(rows)
     _refuse((*lint(authored, measured, shipped), *unproved_bounds(authored, measured)), name)
     return compile_records(authored)
-
-
-def is_compiled(name: str) -> bool:
-    """Does the name say that the records are compiled?"""
-    return name.lower().endswith(".json")
 
 
 def _refuse(problems: tuple[Problem, ...], name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from pydantic import ValidationError
 from gradcompat.errors import KnowledgeError, Malformed
 from gradcompat.formats.yaml_nodes import Mapping, Node, Scalar, Sequence, parse
 from gradcompat.knowledge.schema import Horizon, Knowledge, PackageFacts, Record
+from gradcompat.regular_files import read_regular
 
 MAX_NODES = 1_000_000  # a short file could ask for billions
 
@@ -47,6 +49,12 @@ class Authored:
         return Problem(self.path, self.lines.get(record), record, message)
 
 
+def records_file() -> Path:
+    """The file of the records that ship: in the package, or at the top of the checkout that an editable install uses."""
+    packaged = Path(__file__).with_name("issues.yaml")
+    return packaged if os.path.isfile(packaged) else Path(__file__).parents[2] / "knowledge" / "issues.yaml"
+
+
 def read(path: Path) -> Authored:
     """Read a file of records.
 
@@ -55,7 +63,7 @@ def read(path: Path) -> Authored:
     """
     shown = path.as_posix()
     try:
-        text = path.read_text("utf-8")
+        text = read_regular(path).decode("utf-8")
     except OSError as error:
         raise KnowledgeError(f"cannot be read: {error.strerror}", path=shown) from None
     except UnicodeDecodeError:

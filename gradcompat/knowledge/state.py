@@ -27,14 +27,13 @@ BASES = ("measured", "wheels", "tags", "release-notes", "reported")
 _SAID_BY_OTHERS = ("release-notes", "reported")
 
 
-def state_of(authored: Authored, rows: Sequence[Row], today: date, *, examples: bool = True) -> KnowledgeState:
+def state_of(authored: Authored, rows: Sequence[Row], today: date) -> KnowledgeState:
     """The state of these records.
 
     Args:
         authored: the records.
         rows: what was measured.
         today: from which ages are counted.
-        examples: whether the records have theirs; without them nobody can tell what was seen at a horizon.
     """
     names = knowledge_from(compile_records(authored), authored.path).names
     records = [record for record in authored.records if record.withdrawn is None]
@@ -46,7 +45,7 @@ def state_of(authored: Authored, rows: Sequence[Row], today: date, *, examples: 
     measured: dict[str, list[Row]] = {}
     for row in rows:
         measured.setdefault(names.families.get(row.package, row.package), []).append(row)
-    shown = {record.id: _shown(record, issues[record.id], names, measured) for record in records} if examples else None
+    shown = {record.id: _shown(record, issues[record.id], names, measured) for record in records}
     unfixed = unfixed_by_package(issues.values())
     packages = [
         _package(name, group, authored.horizon.get(name), unfixed.get(name, ()), shown, today)
@@ -73,7 +72,7 @@ def _package(
     records: Sequence[Record],
     horizon: Horizon | None,
     unfixed: Sequence[Issue],
-    shown: Mapping[str, Mapping[str, set[Version]]] | None,
+    shown: Mapping[str, Mapping[str, set[Version]]],
     today: date,
 ) -> PackageState:
     last = None if horizon is None else parse_version(horizon.version)
@@ -87,9 +86,7 @@ def _package(
         date=None if horizon is None else horizon.date,
         age=None if horizon is None else (today - date.fromisoformat(horizon.date)).days,
         unfixed=tuple(issue.id for issue in unfixed),
-        unseen=None
-        if shown is None
-        else tuple(issue.id for issue in unfixed if last not in shown[issue.id].get(name, set())),
+        unseen=tuple(issue.id for issue in unfixed if last not in shown[issue.id].get(name, set())),
     )
 
 

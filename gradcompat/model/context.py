@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gradcompat.model.environment import Location, Setting, Skipped
+from gradcompat.root import Root
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,11 +31,13 @@ class Composed:
         file: where the config lies, to put it together again with what a command line says.
         holds: the files, as they are shown, whose content is in its settings.
         groups: the folders, as they are shown, of which it has chosen what it takes.
+        root: what it may refer to; None for the root that the file itself has.
     """
 
     file: str
     holds: tuple[str, ...]
     groups: tuple[str, ...]
+    root: Root | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from gradcompat.redaction import redact
+
 # Where a package comes from, in the words of the lockfiles.
 SourceKind = Literal["registry", "git", "url", "path", "directory", "editable", "virtual", "conda"]
 
@@ -80,7 +82,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped:
-    """Something that was seen and not read.
+    """Something that was seen and not read; credentials in its words are hidden.
 
     ``gap`` says whether it could hide a defect: then the result is incomplete. A commented line or the project
     itself is no gap; an unreadable line is one.
@@ -90,6 +92,10 @@ class Skipped:
     reason: str
     gap: bool = True
     location: Location | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "what", redact(self.what))
+        object.__setattr__(self, "reason", redact(self.reason))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,8 +20,7 @@ class PackageState:
         date: when.
         age: days since then.
         unfixed: ids of those that no release is known to end.
-        unseen: those of them that neither a measurement nor an example shows in the horizon's release; None
-            where the records are without their examples, so that nobody can tell.
+        unseen: those of them that neither a measurement nor an example shows in the horizon's release.
     """
 
     name: str
@@ -33,7 +32,7 @@ class PackageState:
     date: str | None
     age: int | None
     unfixed: tuple[str, ...]
-    unseen: tuple[str, ...] | None
+    unseen: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

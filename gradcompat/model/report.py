@@ -159,6 +159,7 @@ class Report:
         remarks: about waivers and baselines that need somebody's attention.
         show_suppressed: what does not count is listed, too; where False, not even by formats that do it by themselves.
         sources: the files that the records come from; ``date`` is of the first.
+        contexts: every training config, launch script and program that was read, also where no run names it.
     """
 
     audits: tuple[Audit, ...]
@@ -177,6 +178,7 @@ class Report:
     remarks: tuple[Remark, ...] = ()
     sources: tuple[KnowledgeSource, ...] = ()
     show_suppressed: bool | None = None
+    contexts: tuple[str, ...] = ()
 
     @property
     def suppressed(self) -> tuple[Advised, ...]:

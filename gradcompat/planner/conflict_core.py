@@ -33,8 +33,10 @@ def partial(universe: Universe, judge: Judge, wanted: Sequence[Issue], terms: Te
     terms = replace(terms, limit=max(terms.limit // _SHARE, 1))
     kept: set[str] = set()
     best = Outcome({}, None, True, ())
-    for issue in order:
-        outcome = Search(universe, judge, replace(terms, excused=everything - kept - {issue.id})).run()
+    for index, issue in enumerate(order):
+        # What is left of the steps is for all that are left.
+        share = max(len(order) - index, 2)
+        outcome = Search(universe, judge, replace(terms, excused=everything - kept - {issue.id}, share=share)).run()
         if outcome.chosen is not None:
             best = outcome
             kept.add(issue.id)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import prod
 
 from packaging.version import Version
 
-from gradcompat.matcher import match
+from gradcompat.forks import Forks
+from gradcompat.matcher import MAX_CHOICES, match
 from gradcompat.model.environment import Environment, Location, Package, SourceKind
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import Issue, PackageAbsentTerm, PackageTerm
@@ -21,6 +23,8 @@ from gradcompat.versions import VersionSet, locate
 Assignment = Mapping[str, Version]
 
 _PLANNED = Location(path="plan")
+# Questions that take as long as matching an issue with one choice of entries.
+_MATCH = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,7 @@ class Judge:
     def __init__(self, universe: Universe, runs: tuple[Environment, ...]) -> None:
         self.universe = universe
         self.runs = runs
+        self.forks = Forks(universe.environment.conflicts)
         self.issues = tuple(sorted(universe.issues, key=lambda issue: issue.id))
         self.mentions = {issue.id: _mentioned(issue) for issue in self.issues}
         aliases: dict[str, list[str]] = {}
@@ -134,19 +139,26 @@ class Judge:
         )
         key = (issue.id, kinds)
         found = self._verdicts.get(key)
+        self.universe.budget.take()
         if found is None:
+            self.universe.budget.take(len(self.runs) * (_MATCH + self._choices(issue)))
             found = self._verdicts[key] = self._verdict(issue, {name: assignment[name] for name, _ in kinds})
         return found
 
     def _verdict(self, issue: Issue, assignment: Assignment) -> Verdict:
         found: dict[str, set[str]] = {}
         for run in self.runs:
-            for finding in match(self.reduced(run, issue, assignment), [issue], self.universe.names):
+            for finding in match(self.reduced(run, issue, assignment), [issue], self.universe.names, self.forks):
                 found.setdefault(finding.status, set()).update(map(self.universe.name_of, finding.packages))
         affected, conditional = found.get("affected"), found.get("conditional")
         return Verdict(
             None if affected is None else frozenset(affected), None if conditional is None else frozenset(conditional)
         )
+
+    def _choices(self, issue: Issue) -> int:
+        """How many entries and choices of them the matcher looks at, at most."""
+        counts = [len(self._by_canonical.get(name, ())) or 1 for name in self.mentions[issue.id]]
+        return 2 * sum(counts) + min(prod(counts), MAX_CHOICES)
 
     def reduced(self, run: Environment, issue: Issue, assignment: Assignment) -> Environment:
         """The entries on the target that the issue can see, with the assignment applied."""

@@ -186,11 +186,17 @@ def _core(draft: _Draft, universe: Universe, outcome: Outcome, terms: Terms) -> 
         sentences[0] += f", and no release that fits {described(universe.request.target)} is free of it"
     if not outcome.proven:
         sentences.append(
-            f"the search was cut off after {counted(terms.limit, 'state')}, so that a plan may exist nevertheless"
+            f"the search was cut off after {_looked_at(universe, terms.limit)}, so that a plan may exist nevertheless"
         )
     elif not minimal:
         sentences.append("not every one of these may be needed for that")
     return tuple(sentences)
+
+
+def _looked_at(universe: Universe, limit: int) -> str:
+    """After what a search has ended without a proof."""
+    budget = universe.budget
+    return f"{budget.most - max(budget.left, 0):,} steps" if budget.left < budget.most // 3 else counted(limit, "state")
 
 
 def _finished(
@@ -240,7 +246,7 @@ def _finished(
     code = tuple(one for one in draft.code if not set(one.cures).isdisjoint(remaining))
     reasons += [f"{one.cures[0]} goes with a change of the code, which cannot be tried from here" for one in code]
     if not draft.proven:
-        notes.append(f"the search was cut off after {counted(request.limit, 'state')}: a smaller change may exist")
+        notes.append(f"the search was cut off after {_looked_at(universe, request.limit)}: a smaller change may exist")
     cured = [issue for issue in issues if issue.id in fixed]
     return Plan(
         source=universe.environment.source,

@@ -23,6 +23,9 @@ from gradcompat.planner.judging import Assignment, Judge
 from gradcompat.planner.requirements import Need, allows
 from gradcompat.planner.universe import Candidate, Universe
 
+# Steps: what takes as long as so many questions to a record.
+_LOOKED_AT, _PRICED = 40, 20
+
 _FIRST_CHUNK, _LARGEST_CHUNK = 4, 32
 
 # A greedy search that has not found anything soon does not find it later either.
@@ -55,6 +58,7 @@ class Terms:
         ignored: facts that are left out of account, to learn whether they are why there is no plan.
         lenient: requirements that what is there does not meet either are left alone, also where a plan touches them.
         limit: how many states to look at.
+        share: of the steps that the plan has left, the search may take one in so many.
     """
 
     excused: frozenset[str] = frozenset()
@@ -63,6 +67,7 @@ class Terms:
     ignored: frozenset[Fact] = frozenset()
     lenient: bool = False
     limit: int
+    share: int = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +137,15 @@ class Search:
 
     def _run(self, *, greedy: bool) -> Outcome:
         limit = self.terms.limit if not greedy else max(self.terms.limit // GREEDY_SHARE, 1)
+        budget = self.universe.budget
+        reserved = budget.left - budget.left // self.terms.share
         order = count()
         start = _State({}, frozenset(), self.terms.still, self._bad({}, self.issues))
         heap: list[tuple[object, int, Cost, _State]] = []
 
         def push(state: _State | None) -> None:
             while state is not None:
+                budget.take(_PRICED)
                 cost = self._price(state)
                 key = (self._promise(state), cost) if greedy else cost
                 heappush(heap, (key, next(order), cost, state))
@@ -150,6 +158,9 @@ class Search:
         for _ in range(limit):
             if not heap or (best is not None and heap[0][2] > best[0]):
                 break
+            if budget.spent or budget.left < reserved:
+                return Outcome(best and best[2], best and best[0], False, tuple(self.facts))
+            budget.take(_LOOKED_AT)
             _, _, cost, state = heappop(heap)
             push(_next(state))
             try:
@@ -374,6 +385,7 @@ class Search:
 
     def _values(self, name: str, state: _State, demands: list[tuple[str, Need]]) -> list[Candidate]:
         """Where a package can move, nearest first, given what has moved already."""
+        self.universe.budget.take(len(self.universe.candidates(name)))
         found = []
         free: dict[int, bool] = {}
         for candidate in self.universe.candidates(name):

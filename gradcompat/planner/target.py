@@ -6,15 +6,14 @@ made on a laptop.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal
 
-from packaging.markers import InvalidMarker, Marker, UndefinedComparison, UndefinedEnvironmentName
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.tags import compatible_tags, cpython_tags, generic_tags, mac_platforms
 
+from gradcompat.markers import may_hold, parse_marker
 from gradcompat.model.environment import Package
 from gradcompat.model.release import Release, Target
 
@@ -23,8 +22,6 @@ Fit = Literal["wheel", "sdist"]
 _SYSTEMS = {"linux": "Linux", "darwin": "macOS", "win32": "Windows"}
 _PLATFORM_SYSTEM = {"linux": "Linux", "darwin": "Darwin", "win32": "Windows"}
 _IMPLEMENTATIONS = {"cp": ("cpython", "CPython"), "pp": ("pypy", "PyPy")}
-_EXTRA = re.compile(r"""\bextra\s*[!=]=\s*['"]([^'"]*)['"]|['"]([^'"]*)['"]\s*[!=]=\s*extra\b""")
-_LONGEST = 100_000
 # The names that manylinux had before it was numbered by glibc.
 _LEGACY = {17: "manylinux2014", 12: "manylinux2010", 5: "manylinux1"}
 _MACOS = (15, 0)  # nobody says which macOS a target has; wheels for a newer one are rare
@@ -64,15 +61,8 @@ def is_there(package: Package, target: Target) -> bool:
 @lru_cache(maxsize=8192)
 def _may_hold(text: str, target: Target) -> bool:
     """Does a marker hold with one extra or with none? One that cannot be read excludes nothing."""
-    if len(text) > _LONGEST:
-        return True
-    extras = {name for found in _EXTRA.findall(text) for name in found}
-    try:
-        marker = Marker(text)
-        known = marker_environment(target)
-        return any(marker.evaluate({**known, "extra": extra}) for extra in sorted({"", *extras}))
-    except (InvalidMarker, UndefinedComparison, UndefinedEnvironmentName, ValueError, KeyError, RecursionError):
-        return True
+    marker = parse_marker(text)
+    return marker is None or may_hold(marker, marker_environment(target)) is not False
 
 
 def fit(release: Release, target: Target) -> Fit | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from packaging.version import InvalidVersion, Version
 
+from gradcompat.budget import Budget
 from gradcompat.errors import IndexUnavailable
 from gradcompat.matcher import Names
 from gradcompat.model.environment import Environment, Package
@@ -61,6 +62,7 @@ class Universe:
         self.names = names
         self.catalogue = catalogue
         self.request = request
+        self.budget = Budget(request.steps)
         self.issues = issues
         here: dict[str, list[Package]] = {}
         elsewhere: dict[str, list[Package]] = {}

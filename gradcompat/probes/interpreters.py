@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from pathlib import Path
 
 from gradcompat.errors import ProbeUnavailable
+from gradcompat.programs import find_program
 
 
 def interpreter_of(named: str | None) -> Path:
@@ -25,14 +25,15 @@ def interpreter_of(named: str | None) -> Path:
         found = next((one for prefix in prefixes if prefix and (one := _in_prefix(Path(prefix)))), None)
         return found or Path(sys.executable)
     path = Path(named)
-    if path.is_dir():
+    if os.path.isdir(path):
         inside = _in_prefix(path)
         if inside is None:
             raise ProbeUnavailable("is a folder without an interpreter", path=named, hint="name a Python")
         return inside
-    if path.exists():
-        return path.absolute()
-    command = shutil.which(named)
+    if os.path.dirname(named):
+        command = os.path.abspath(named) if os.path.exists(named) else None
+    else:
+        command = find_program(named)  # a file of that name in the current folder is not meant
     if command is None:
         raise ProbeUnavailable("there is no such interpreter", path=named, hint="name a Python with torch")
     return Path(command)
@@ -40,4 +41,4 @@ def interpreter_of(named: str | None) -> Path:
 
 def _in_prefix(prefix: Path) -> Path | None:
     candidates = (prefix / "bin" / "python", prefix / "Scripts" / "python.exe", prefix / "python.exe")
-    return next((one.absolute() for one in candidates if one.exists()), None)
+    return next((one.absolute() for one in candidates if os.path.exists(one)), None)

@@ -8,6 +8,7 @@ is removed when the next layer is.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -21,7 +22,9 @@ from pathlib import Path
 
 from gradcompat.errors import ProbeUnavailable
 from gradcompat.model.release import Catalogue, Release
+from gradcompat.programs import find_program
 
+_NEUTRAL = Path(__file__).parent  # a working folder that is not that of a project
 _BUILD_SECONDS = 600
 _TOO_LONG = 2 * _BUILD_SECONDS  # nobody is building it any more
 # What uv and pip say where an index answered, and has no such release for this interpreter. pip says the same where the
@@ -120,7 +123,7 @@ def describe(interpreter: Path) -> Base:
     """
     try:
         done = subprocess.run(  # noqa: S603  # the interpreter that the user named
-            [str(interpreter), "-I", "-c", _DESCRIBE], capture_output=True, timeout=60, check=True
+            [str(interpreter), "-I", "-c", _DESCRIBE], capture_output=True, cwd=_NEUTRAL, timeout=60, check=True
         )
         said = json.loads(done.stdout)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
@@ -145,7 +148,7 @@ def layer(base: Base, laid: Laid, cache: Path, origin: Origin = CONFIGURED) -> P
     name, version = laid.name, laid.version
     short = "".join(base.python.split(".")[:2])
     place = cache / f"{base.implementation}{short}" / f"{name}-{version}"
-    if place.is_dir():
+    if os.path.isdir(place):
         return place
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -160,7 +163,7 @@ def layer(base: Base, laid: Laid, cache: Path, origin: Origin = CONFIGURED) -> P
             building.rename(place)
     finally:
         shutil.rmtree(building, ignore_errors=True)
-    if not place.is_dir():
+    if not os.path.isdir(place):
         raise LayerFailed(f"{name} {version} could not be put in its place", path=str(place))
     return place
 
@@ -226,8 +229,9 @@ def _sweep(folder: Path) -> None:
 
 def _install(base: Base, laid: Laid, folder: Path, origin: Origin) -> None:
     requirement = f"{laid.name}=={laid.version}"
-    uv = shutil.which("uv")
-    installer = [uv, "pip"] if uv is not None else [str(base.interpreter), "-m", "pip"]
+    uv = find_program("uv")
+    # uv runs nothing of the current folder, and its uv.toml there counts; pip would be imported from there.
+    installer = [uv, "pip"] if uv is not None else [str(base.interpreter), "-I", "-m", "pip"]
     choice = ["--python", str(base.interpreter)] if uv is not None else ["--no-compile", "--disable-pip-version-check"]
     command = [*installer, "install", *choice, "--quiet", "--no-deps", "--target", str(folder), requirement]
     # A build would not give what users have, except where they have to build too; and then it may need torch.
@@ -241,6 +245,7 @@ def _install(base: Base, laid: Laid, folder: Path, origin: Origin) -> None:
             command,
             stdin=subprocess.DEVNULL,
             capture_output=True,
+            cwd=None if uv is not None else folder,
             timeout=_BUILD_SECONDS,
             check=False,
         )

@@ -1,54 +1,75 @@
 """Local processes that measure: they end, and clear away what they have begun, when whoever started them does.
 
 A process of the pool waits for the interpreters and installers that it has started. Ctrl-C reaches it from the terminal
-or from :func:`interrupt`, and only while a task is at work is it an exception, so that the task ends its children and
-removes its folders. Where the starter is killed, each process of the pool interrupts itself.
+or from :meth:`Pool.interrupt`, and only while a task is at work is it an exception, so that the task ends its children
+and removes its folders. Where the starter is killed, each process of the pool is interrupted in the same way.
 """
 
 from __future__ import annotations
 
-import contextlib
-import multiprocessing
-import os
 import signal
-import sys
 import threading
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing.connection import wait
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from types import FrameType
+from typing import Any
 
 from gradcompat.model.probe import Row
 from gradcompat.probes.matrix import Task, measured
-
-_TO_CLEAR_AWAY = 10.0
-_IDLE = threading.Event()
-_IDLE.set()
+from gradcompat.worker_process import Worker, WorkerDied
 
 
-def pool(processes: int) -> ProcessPoolExecutor:
-    """Processes for :func:`work`; they start afresh, because a copy of this one would have its threads' locks."""
-    return ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _begin)
+class Pool(Executor):
+    """An executor of isolated processes, each driven by a thread; one that dies takes its call alone with it."""
+
+    def __init__(self, processes: int) -> None:
+        """Start none yet.
+
+        Args:
+            processes: how many there are at a time.
+        """
+        self._threads = ThreadPoolExecutor(processes)
+        self._own = threading.local()
+        self._workers: set[Worker] = set()
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Call a function of a module in a process; its future fails with ``WorkerDied`` where the process does."""
+        return self._threads.submit(self._call, fn, args, kwargs)
+
+    def interrupt(self) -> None:
+        """Stop what the processes are at; those that the terminal has told already take no notice."""
+        for worker in list(self._workers):
+            worker.interrupt()
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """As every executor; the processes end when they have nothing to do."""
+        self._threads.shutdown(wait=wait, cancel_futures=cancel_futures)
+        while self._workers:
+            self._workers.pop().close()
+
+    def _call(self, function: Callable[..., Any], arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        worker: Worker | None = getattr(self._own, "worker", None)
+        try:
+            if worker is None:
+                worker = self._own.worker = Worker()
+                self._workers.add(worker)
+                worker.call(_begin)
+            return worker.call(_named, function, arguments, named)
+        except WorkerDied:
+            if worker is not None:
+                self._workers.discard(worker)
+                worker.close()
+            self._own.worker = None
+            raise
 
 
 def work(task: Task) -> tuple[Row, ...]:
     """Measure one release, and stop at once when interrupted."""
-    _IDLE.clear()
     signal.signal(signal.SIGINT, _stop)
     try:
         return measured(task)
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        _IDLE.set()
-
-
-def interrupt() -> None:
-    """Stop what the processes of all pools are at; those that the terminal has told already take no notice."""
-    if sys.platform == "win32":  # there the console tells everybody, and nobody else can
-        return
-    for process in multiprocessing.active_children():
-        if process.pid is not None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(process.pid, signal.SIGINT)
 
 
 def _stop(number: int, _frame: FrameType | None) -> None:
@@ -58,15 +79,7 @@ def _stop(number: int, _frame: FrameType | None) -> None:
 
 def _begin() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    threading.Thread(target=_follow_parent, daemon=True).start()
 
 
-def _follow_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is None:
-        return
-    wait([parent.sentinel])
-    signal.raise_signal(signal.SIGINT)  # reaches the main thread, which is the one that measures
-    _IDLE.wait(_TO_CLEAR_AWAY)
-    os._exit(1)
+def _named(function: Callable[..., Any], arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    return function(*arguments, **named)

@@ -6,18 +6,21 @@ import json
 import re
 from typing import Any
 
+from gradcompat.redaction import redact
+
 # As characters, a terminal or an editor obeys them; as escapes of JSON they are the same string. The second alternative
 # is the sign that begins a command of a CI runner anywhere in a line.
 _OBEYED = re.compile(r"[^\n -~]|(?<=#)#")
 
 
 def json_output(data: Any) -> str:
-    r"""The data as text with a line end; letters of all languages stay as they are.
+    r"""The data as text with a line end, without credentials; letters of all languages stay as they are.
 
     >>> json_output({"name": "Gr\u00f6\u00dfe \u202e ##[error]"})
     '{\n "name": "Gr\u00f6\u00dfe \\u202e #\\u0023[error]"\n}\n'
     """
-    return _OBEYED.sub(_spelled, json.dumps(data, ensure_ascii=False, indent=1)) + "\n"
+    # What is hidden never crosses the quotes of a string.
+    return _OBEYED.sub(_spelled, redact(json.dumps(data, ensure_ascii=False, indent=1))) + "\n"
 
 
 def _spelled(match: re.Match[str]) -> str:

@@ -24,10 +24,10 @@ def render(report: Report, out: TextIO) -> None:
             "records": report.records,
             "digest": report.digest,
             "date": report.date,
-            "updated": next((one.updated for one in report.sources if one.updated is not None), None),
             "sources": [asdict(source) for source in report.sources],
         },
         "environments": [_environment(audit) for audit in report.audits],
+        "contexts": list(report.contexts),
         "findings": [_finding(result.advised, result.fingerprint) for result in found],
         "remarks": [
             {

@@ -10,23 +10,17 @@ from gradcompat.renderers.terminal import safe
 
 
 def sources_text(records: int, date: str, sources: Sequence[KnowledgeSource]) -> str:
-    """``217 records of 2026-11-20 and 3 of acme.yaml``; of what was fetched also how long ago.
+    """``217 records of 2026-11-20 and 3 of acme.yaml``; of an installed distribution also its name.
 
     Args:
         records: of all sources, which is what is said where there is but one.
         date: of the first.
-        sources: the first is what ships, or what was fetched in its place.
+        sources: the first is what ships, or a newer release of the same.
     """
     if not sources:
         return f"{counted(records, 'record')} of {date}"
     first, *own = sources
-    said = [f"{counted(first.records, 'record')} of {date}{_fetched(first)}"]
-    # What came together is told the time of once.
-    said += [f"{one.records} of {safe(one.name)}{'' if one.updated == first.updated else _fetched(one)}" for one in own]
-    return joined(tuple(said), "and")
-
-
-def _fetched(source: KnowledgeSource) -> str:
-    if source.age is None:
-        return ""
-    return f" fetched {'today' if source.age <= 0 else counted(source.age, 'day') + ' ago'}"
+    said = f"{counted(first.records, 'record')} of {date}"
+    if first.kind == "installed":
+        said += f" from {safe(first.name)}"
+    return joined((said, *(f"{one.records} of {safe(one.name)}" for one in own)), "and")

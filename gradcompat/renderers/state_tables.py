@@ -62,5 +62,5 @@ def _package(one: PackageState, bases: tuple[str, ...]) -> tuple[str, ...]:
         one.date or "",
         "" if one.age is None else str(one.age),
         str(len(one.unfixed)),
-        "?" if one.unseen is None and one.unfixed else ", ".join(one.unseen or ()),
+        ", ".join(one.unseen),
     )

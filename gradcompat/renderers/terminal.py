@@ -6,6 +6,7 @@ import re
 import shutil
 
 from gradcompat.model.environment import Skipped
+from gradcompat.redaction import redact
 
 _MAX_WIDTH = 110
 _MIN_WIDTH = 50
@@ -15,7 +16,7 @@ _COMMAND = re.compile(r"##(?=\w*\[)|(?<!\S)::+")
 
 
 def safe(text: str) -> str:
-    r"""The text without anything that a terminal or the log of a CI job would obey.
+    r"""The text without anything that a terminal or the log of a CI job would obey, and without credentials.
 
     Escapes, control and right-to-left marks are spelled out, and what begins a command of a runner is taken apart.
 
@@ -24,6 +25,7 @@ def safe(text: str) -> str:
     """
     if not text.isprintable():
         text = "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
+    text = redact(text)
     return _COMMAND.sub(lambda match: " ".join(match[0]), text) if "::" in text or "##" in text else text
 
 

@@ -5,7 +5,7 @@ It describes how a program is launched and nothing of the program, so it is a pa
 
 from __future__ import annotations
 
-from gradcompat.errors import Malformed
+from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import SettingValue
@@ -66,7 +66,7 @@ def scan(document: Document) -> Context:
     """
     config = read_config(document, FEEDS)
     if not any(key in config.top for key in _OWN) or not any(key in config.top for key in _BESIDE):
-        raise Malformed("is no accelerate config", path=document.path)
+        raise Unrecognised("is no accelerate config", path=document.path)
     settings, skipped = stated(config, FEEDS)
     file = config.value("deepspeed_config.deepspeed_config_file")
     return Context(

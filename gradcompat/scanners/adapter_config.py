@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gradcompat.errors import Malformed
+from gradcompat.errors import Unrecognised
 from gradcompat.formats import json_text
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
@@ -40,7 +40,7 @@ def scan(document: Document) -> Context:
     """
     config = read_config(document, FEEDS)
     if not isinstance(config.top.get("peft_type"), str) or not document.text.lstrip("\ufeff \t\r\n").startswith("{"):
-        raise Malformed("is no adapter_config.json", path=document.path)
+        raise Unrecognised("is no adapter_config.json", path=document.path)
     settings, skipped = stated(config, FEEDS)
     places = json_text.Places(document.text, document.path)
     said = {one.key for one in settings}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gradcompat.errors import Malformed
+from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting
@@ -101,7 +101,7 @@ def scan(document: Document) -> Context:
     """
     config = read_config(document, FEEDS)
     if not isinstance(config.top.get("base_model"), str) or len(_OWN & config.top.keys()) < 2:
-        raise Malformed("is no config of axolotl", path=document.path)
+        raise Unrecognised("is no config of axolotl", path=document.path)
     top = config.top
     config = replace(config, entries=tuple(replace(one, value=_value(one.name, one.value)) for one in config.entries))
     settings, skipped = settings_of(config, FEEDS)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradcompat.model.environment import Location, Setting, Skipped
+from gradcompat.quotation import quoted
 from gradcompat.scanners.code_calls import Known, known
 from gradcompat.scanners.code_names import UNKNOWN, Names, Scope
-from gradcompat.scanners.code_walk import text
 from gradcompat.scanners.key_mapping import fed
 from gradcompat.scanners.training_arguments import expanded, settled
 
@@ -145,4 +145,8 @@ def _keys(one: Known, name: str) -> list[str]:
 def unread_options(options: list[ast.expr], place: Place) -> list[Skipped]:
     """``**options`` that are put together elsewhere, as what was not read."""
     reason = "arguments that are put together elsewhere"
-    return [Skipped(what=f"**{text(one)}", reason=reason, gap=False, location=place(one)) for one in options]
+    return [Skipped(what=f"**{_name(one)}", reason=reason, gap=False, location=place(one)) for one in options]
+
+
+def _name(node: ast.expr) -> str:
+    return quoted(node.id, "…") if isinstance(node, ast.Name) else "…"

@@ -10,9 +10,9 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import replace
-from pathlib import Path
 
 from gradcompat.defaults import TRAIN
+from gradcompat.formats.document import Document
 from gradcompat.scanners import code_calls
 from gradcompat.scanners.code_arguments import Argument, Place
 from gradcompat.scanners.code_assignments import EMBEDDINGS, assigned, defined, frozen_in_loop, special_tokens
@@ -36,16 +36,16 @@ _OPEN = frozenset(
 )
 
 
-def read(tree: ast.Module, names: Names, place: Place, folder: Path | None) -> Findings:
+def read(tree: ast.Module, names: Names, place: Place, document: Document) -> Findings:
     """The facts of a program.
 
     Args:
         tree: the program.
         names: its names.
         place: where a node stands.
-        folder: the folder of the file, for models that lie beside it.
+        document: the file, for models that lie beside it.
     """
-    found = Findings(names, place, folder)
+    found = Findings(names, place, document)
     steps = list(walk(tree, names))
     end = _end_of_training(steps, names)
     for step in steps:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
-from pathlib import Path
 
+from gradcompat.formats.document import Document
 from gradcompat.model.environment import Location, Setting, SettingValue, Skipped
 from gradcompat.scanners.code_arguments import Argument, Place, arguments, said, unread_options
 from gradcompat.scanners.code_calls import Known
@@ -28,7 +28,7 @@ class Findings:
     Attributes:
         names: the names of the program.
         place: where a node stands.
-        folder: the folder of the file, for models that lie beside it.
+        document: the file, for models that lie beside it.
         symbols: the names of other packages that are used, with the first place.
         refers_to: files that are named.
         drivers: what may drive the training loop, with the first place.
@@ -44,7 +44,7 @@ class Findings:
 
     names: Names
     place: Place
-    folder: Path | None
+    document: Document
     settings: list[Setting] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     symbols: dict[str, Location] = field(default_factory=dict)

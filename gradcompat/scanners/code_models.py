@@ -11,7 +11,7 @@ from gradcompat.scanners.code_arguments import Argument
 from gradcompat.scanners.code_calls import LOADING, Known
 from gradcompat.scanners.code_findings import Findings
 from gradcompat.scanners.code_walk import Step
-from gradcompat.scanners.model_names import architecture_of, architecture_of_path
+from gradcompat.scanners.model_names import architecture_beside, architecture_of
 
 _AUTO = re.compile(r"Auto(?:Peft)?Model(?:For(?P<task>\w+?))?(?:WithValueHead)?")
 _CLASS = re.compile(
@@ -81,8 +81,8 @@ def named(found: Findings, step: Step, argument: Argument, task: str | None, *, 
     if known:
         return
     classes = None if name is None else architecture_of(name)
-    if classes is None and name is not None and found.folder is not None and not Path(name).is_absolute():
-        classes = architecture_of_path(found.folder / name)
+    if classes is None and name is not None and not Path(name).is_absolute():
+        classes = architecture_beside(found.document, name)
     if classes is not None and task is not None:
         classes = _headed(classes, task)
     found.settings.append(Setting(key="model.architecture", value=classes, location=location))

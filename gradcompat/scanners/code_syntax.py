@@ -12,6 +12,7 @@ import sys
 import warnings
 
 from gradcompat.errors import Malformed
+from gradcompat.quotation import parser_reason
 
 MAX_CHARACTERS = 2 * 1024 * 1024
 _LONGEST_CHAIN = 1000
@@ -48,7 +49,9 @@ def parse(text: str, path: str) -> ast.Module:
             return ast.parse(text)
     except SyntaxError as error:
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
-        raise Malformed(f"not valid Python {version}: {error.msg}", path=path, line=error.lineno or None) from None
+        raise Malformed(
+            f"not valid Python {version}: {parser_reason(error.msg)}", path=path, line=error.lineno or None
+        ) from None
     except UnicodeEncodeError as error:
         line = text.count("\n", 0, error.start) + 1
         raise Malformed("not valid Python: holds half a character", path=path, line=line) from None

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from gradcompat.formats.shell import HOLE
 from gradcompat.model.environment import Location, Setting, Skipped
+from gradcompat.quotation import quoted
 from gradcompat.scanners import axolotl, lightning_cli, llamafactory, ms_swift, torchtune, training_arguments
 from gradcompat.scanners.key_mapping import Feed, Feeds, fed
 from gradcompat.scanners.launchers import Argument, Launch, is_lightning
@@ -232,7 +233,7 @@ def _last(arguments: Iterable[Argument], places: Places, skipped: list[Skipped])
             noted.add(argument.name)
             reason = "stands more than once, the last value counts"
             where = places.location(before.option_place)
-            skipped.append(Skipped(what=argument.name[:100], reason=reason, gap=False, location=where))
+            skipped.append(Skipped(what=quoted(argument.name, "an option"), reason=reason, gap=False, location=where))
         found[argument.name] = argument
     return list(found.values())
 
@@ -249,7 +250,7 @@ def _fed(
         value = value[0]
     if not isinstance(value, bool) and sum(map(len, value)) > _LONGEST:
         reason = f"has more than {_LONGEST} characters"
-        skipped.append(Skipped(what=name[:100], reason=reason, location=location))
+        skipped.append(Skipped(what=quoted(name, "an option"), reason=reason, location=location))
         return []
     named: list[tuple[str, Setting]] = []
     for inner, one in expanded(name, list(value) if isinstance(value, tuple) else value):

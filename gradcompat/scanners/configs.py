@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gradcompat.errors import Malformed
+from gradcompat.errors import Malformed, Unrecognised
 from gradcompat.formats import json_text, yaml_nodes
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting, Skipped
+from gradcompat.quotation import quoted
 from gradcompat.scanners.key_mapping import Feeds, fed
 from gradcompat.scanners.model_names import architecture_of
 from gradcompat.scanners.training_arguments import expanded, settled
@@ -152,7 +153,7 @@ def _of_yaml(document: Document, wanted: Mapping[str, list[list[str]]]) -> Confi
                 entries.append(Entry(".".join(keys), _of_node(node), place, f"{keys[-1]}: {{}}"))
     duplicates = (
         Skipped(
-            what=key.text[:_LONGEST],
+            what=quoted(key.text, "a key"),
             reason="stands more than once, the last value counts",
             gap=False,
             location=Location(path=document.path, line=key.line, column=key.column),
@@ -177,7 +178,7 @@ def _of_node(node: yaml_nodes.Node) -> Any:
 def _of_json(document: Document, wanted: Mapping[str, list[list[str]]]) -> Config:
     values = json_text.parse(document.text, document.path)
     if not isinstance(values, dict):
-        raise Malformed("is no JSON object", path=document.path, line=1)
+        raise Unrecognised("is no JSON object", path=document.path, line=1)
     places = json_text.Places(document.text, document.path)
     entries: list[Entry] = []
     for root in wanted.keys() & values.keys():

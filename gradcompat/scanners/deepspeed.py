@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from gradcompat.errors import Malformed
+from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting, Skipped
@@ -112,7 +112,7 @@ def scan(document: Document) -> Context:
             skipped=tuple(skipped),
         )
     if is_yaml or not _is_deepspeed(config):
-        raise Malformed("is no DeepSpeed config", path=document.path)
+        raise Unrecognised("is no DeepSpeed config", path=document.path)
     config = replace(config, entries=tuple(entry for entry in config.entries if entry.name in _DEEPSPEED))
     settings, skipped = stated(config, _DEEPSPEED, _SWITCHES)
     return Context(

@@ -12,11 +12,12 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
-from gradcompat.errors import Malformed
+from gradcompat.errors import Unrecognised
 from gradcompat.formats import yaml_nodes
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Composed, Context, Override
 from gradcompat.model.environment import Location, Skipped
+from gradcompat.quotation import quoted
 from gradcompat.scanners import adapter_config, lightning_cli, training_arguments
 from gradcompat.scanners.class_paths import OPTIMIZER
 from gradcompat.scanners.configs import Config, Entry, run_of
@@ -91,7 +92,7 @@ def scan(document: Document, overrides: Sequence[Override] = ()) -> Context:
     primary = isinstance(listed, yaml_nodes.Sequence) or isinstance(top.entries.get("hydra"), yaml_nodes.Mapping)
     package = any(line.startswith("# @package") for line in document.text[:1000].split("\n"))
     if not primary and not package and all("_target_" not in one.entries for _, one in _mappings(top)):
-        raise Malformed("has neither `defaults` nor a `_target_`, as Hydra's configs do", path=document.path)
+        raise Unrecognised("has neither `defaults` nor a `_target_`, as Hydra's configs do", path=document.path)
     files = tuple(_files(listed.items)) if isinstance(listed, yaml_nodes.Sequence) else ()
     # What changes the choices of another config is nothing by itself: an experiment.
     part = not primary or (package and isinstance(listed, yaml_nodes.Sequence) and _changes_choices(listed))
@@ -104,7 +105,7 @@ def scan(document: Document, overrides: Sequence[Override] = ()) -> Context:
     config = lightning_cli.literal(config, "Trainer.")
     settings, skipped = stated(config, FEEDS, _SWITCHES)
     if not settings and not any("train" in file for file in files):
-        raise Malformed("says nothing of a training run", path=document.path)
+        raise Unrecognised("says nothing of a training run", path=document.path)
     if part and primary:
         return replace(run_of(config, "hydra", settings, skipped, refers_to=files), run=False)
     if part and (package or "_target_" in top.entries):
@@ -116,7 +117,12 @@ def scan(document: Document, overrides: Sequence[Override] = ()) -> Context:
     told = run_of(config, "hydra", settings, skipped)
     return replace(
         told,
-        composed=Composed(file=str(document.file), holds=tuple(one.shown for one in composed.read), groups=groups),
+        composed=Composed(
+            file=str(document.file),
+            holds=tuple(one.shown for one in composed.read),
+            groups=groups,
+            root=document.root,
+        ),
     )
 
 
@@ -217,4 +223,4 @@ def _duplicates(composed: Composite, top: yaml_nodes.Mapping, path: str) -> Iter
             for key in mapping.duplicates:
                 reason = "stands more than once, the last value counts"
                 place = Location(path=shown, line=key.line, column=key.column)
-                yield Skipped(what=key.text[:_LONGEST], reason=reason, gap=False, location=place)
+                yield Skipped(what=quoted(key.text, "a key"), reason=reason, gap=False, location=place)

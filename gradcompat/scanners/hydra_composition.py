@@ -6,16 +6,18 @@ may be overridden: those values are open. What comes later stands.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from gradcompat.errors import Malformed, SourceError
+from gradcompat.errors import Malformed, OutsideRoot, SourceError
 from gradcompat.formats import yaml_nodes
 from gradcompat.formats.document import Document, read_document
 from gradcompat.model.context import Override
 from gradcompat.model.environment import Location, Skipped
+from gradcompat.quotation import quoted
 from gradcompat.scanners.hydra_defaults import Choices, Composition, File, Load, Open, header_of
 from gradcompat.scanners.hydra_merging import Merged, nothing
 
@@ -113,19 +115,21 @@ def beside(document: Document, content: yaml_nodes.Mapping) -> Folder:
         shown = (here / name).as_posix()
         if name == PurePosixPath(document.path).name:
             return File(document.path, content, header_of(document.text))
-        if not (root / name).is_file():
+        if (objection := document.leads_outside(root / name)) is not None:
+            raise OutsideRoot(objection, path=shown)
+        if not os.path.isfile(root / name):
             return None
         text = read_document(root / name, shown).text
         return File(shown, _content(text, shown), header_of(text))
 
     def is_group(path: str) -> bool:
-        return _inside(path) and (root / path).is_dir()
+        return _inside(path) and document.leads_outside(root / path) is None and os.path.isdir(root / path)
 
     def has_headers(path: str) -> bool:
         if not is_group(path):
             return False
         files = sorted((root / path).glob("*.yaml"))
-        return len(files) > _MOST_OPTIONS or any(_header(file) is not None for file in files)
+        return len(files) > _MOST_OPTIONS or any(_header(file, document) is not None for file in files)
 
     return Folder(load, is_group, has_headers)
 
@@ -135,7 +139,9 @@ def _inside(path: str) -> bool:
     return bool(parts) and ".." not in parts and not path.startswith("/")
 
 
-def _header(file: Path) -> str | None:
+def _header(file: Path, document: Document) -> str | None:
+    if document.leads_outside(file) is not None:
+        return "unknown"
     try:
         return header_of(read_document(file).text)
     except SourceError:
@@ -185,7 +191,8 @@ def _override(composed: Composite, override: Override, number: int) -> None:
     match = _NAME.fullmatch(override.name)
     if match is None or not _KEYS.fullmatch(match[2]):
         reason = "names no value that gradcompat understands"
-        composed.skipped.append(Skipped(what=override.name[:100], reason=reason, location=override.location))
+        what = quoted(override.name.lstrip("+~"), "an override")
+        composed.skipped.append(Skipped(what=what, reason=reason, location=override.location))
         return
     keys = match[2].split(".")
     if keys[0] == "hydra":

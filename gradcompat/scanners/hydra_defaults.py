@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from gradcompat.errors import Malformed, SourceError
 from gradcompat.formats import yaml_nodes
+from gradcompat.quotation import reference
 
 _DEEPEST = 20  # files that a file is below
 _MOST = 300  # files of one config
@@ -211,7 +212,7 @@ class Composition:
         if file is None:
             return [] if default.optional else [self._open(default, shown, "there is no such file")]
         if path in above:
-            raise Malformed(f"`{path}` is composed of itself", path=file.shown, line=1)
+            raise Malformed(f"`{reference(path)}` is composed of itself", path=file.shown, line=1)
         if len(above) >= _DEEPEST:
             raise Malformed(f"composed more than {_DEEPEST} levels deep", path=file.shown, line=1)
         header = file.header
@@ -303,8 +304,10 @@ class Composition:
         return self._loaded[path]
 
     def _open(self, default: _Default, shown: str, reason: str) -> Open:
-        what = f"{default.group}: {default.value}" if default.group is not None else str(default.value)
-        return Open(what[:_LONGEST], reason, default.final_package(), default.group_path, shown, default.line)
+        value = str(default.value)
+        value = value if value == "???" else reference(value, "a choice")
+        what = value if default.group is None else f"{reference(default.group, 'a group')}: {value}"
+        return Open(what, reason, default.final_package(), default.group_path, shown, default.line)
 
 
 def _of_hydra(child: _Default) -> bool:

@@ -117,7 +117,7 @@ def convert(key: str, value: Any) -> SettingValue:
             return (value,)
         case "list", list() if all(isinstance(one, str) for one in value):
             return tuple(value)
-    raise ValueError(f"`{str(value)[:60]}` is no value for {key}, which is of type {wanted}")
+    raise ValueError(f"has no value that {key} takes, which is of type {wanted}")
 
 
 def _number(value: int | float | str) -> float | None:

@@ -13,11 +13,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from gradcompat.errors import Malformed, SourceError
+from gradcompat.errors import Malformed, SourceError, Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.formats.shell import HOLE, Command, Heredoc, Trace, Word, commands
 from gradcompat.model.context import Context, Override
 from gradcompat.model.environment import Location, Setting, Skipped
+from gradcompat.quotation import quoted, reference
 from gradcompat.scanners import command_line, reading
 from gradcompat.scanners.command_line import Places, files_of, settings_of
 from gradcompat.scanners.launchers import WRAPPERS, Argument, Launch, launch_of
@@ -119,7 +120,7 @@ def scan(document: Document) -> Context:
     _slurm(script)
     _read(script, text, lambda offset: offset)
     if not script.launches:
-        raise Malformed("starts no training that gradcompat knows", path=document.path)
+        raise Unrecognised("starts no training that gradcompat knows", path=document.path)
     places = Places(script.location, script.spelling, script.cut)
     settings: list[Setting] = []
     files: list[str] = []
@@ -198,7 +199,7 @@ def _read(script: _Script, text: str, place: Callable[[int], int], nested: int =
         left = left or (name == "exit" and not command.conditional)
         if launched and words[0].text.startswith("--"):
             reason = "belongs to no command, since the line before it ends there"
-            script.note(words[0].text, reason, words[0].place(0))
+            script.note(quoted(words[0].text, "an option"), reason, words[0].place(0))
         launch = launch_of(words)
         launched = launch is not None
         if launch is None:
@@ -282,7 +283,7 @@ def _with_written(script: _Script, settings: list[Setting], files: list[str]) ->
         try:
             context = reading.scan(Document(name, lines + script.document.text[heredoc.start : heredoc.end]))
         except SourceError as error:
-            script.note(name, f"is written here, and is not read: {error.message}", heredoc.start, gap=True)
+            script.note(reference(name), f"is written here, and is not read: {error.message}", heredoc.start, gap=True)
             continue
         for setting in context.settings:
             # DeepSpeed's `auto` takes what the trainer says.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gradcompat.errors import Malformed
+from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import SettingValue
@@ -127,11 +127,11 @@ def scan(document: Document) -> Context:
     config = read_config(document, {**FEEDS, **_FIT})
     composed = any(key in config.top for key in ("defaults", "hydra", "_target_"))
     if composed or document.text.lstrip("\ufeff").startswith("# @package"):
-        raise Malformed("is composed by Hydra, not by LightningCLI", path=document.path)
+        raise Unrecognised("is composed by Hydra, not by LightningCLI", path=document.path)
     prefix = "" if config.value("trainer") is not None else "fit."
     trainer = config.value(f"{prefix}trainer")
     if not isinstance(trainer, dict) or len(trainer.keys() & OWN) < LEAST or "_target_" in trainer:
-        raise Malformed("has no `trainer` of Lightning's", path=document.path)
+        raise Unrecognised("has no `trainer` of Lightning's", path=document.path)
     named = {entry.name.removeprefix(prefix): entry for entry in config.entries if entry.name.startswith(prefix)}
     entries = tuple(replace(entry, name=name) for name, entry in named.items() if name in FEEDS)
     config = literal(replace(config, entries=entries), "trainer.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gradcompat.errors import Malformed
+from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
 from gradcompat.scanners import training_arguments
@@ -87,7 +87,7 @@ def scan(document: Document) -> Context:
     """
     config = read_config(document, FEEDS)
     if not _is_ours(config):
-        raise Malformed("is no training config of LLaMA-Factory", path=document.path)
+        raise Unrecognised("is no training config of LLaMA-Factory", path=document.path)
     top = config.top
     if any(top.get(switch) is True for switch in _REPLACED):
         config = replace(config, entries=tuple(entry for entry in config.entries if entry.name != "optim"))

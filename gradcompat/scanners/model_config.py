@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradcompat.errors import Malformed
+from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
 from gradcompat.scanners.configs import read_config
@@ -41,6 +41,6 @@ def scan(document: Document) -> Context:
     top = config.top
     is_json = document.text.lstrip("\ufeff \t\r\n").startswith("{")
     if not is_json or not isinstance(top.get("model_type"), str) or all(key not in top for key in _BESIDE):
-        raise Malformed("is no config.json of a model", path=document.path)
+        raise Unrecognised("is no config.json of a model", path=document.path)
     settings, skipped = stated(config, FEEDS)
     return Context(source=document.path, kind="hf-model", settings=tuple(settings), run=False, skipped=tuple(skipped))

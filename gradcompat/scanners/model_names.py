@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from pathlib import Path
 
 from gradcompat.errors import SourceError
-from gradcompat.formats.document import read_document
+from gradcompat.formats.document import Document, read_beside
 from gradcompat.formats.json_text import parse
 
 _LONGEST_NAME = 200
@@ -204,12 +203,16 @@ def architecture_of(name: str) -> tuple[str, ...] | None:
     return None if match is None or match.lastindex is None else (classes[match.lastindex - 1],)
 
 
-def architecture_of_path(path: Path) -> tuple[str, ...] | None:
-    """The ``architectures`` of the ``config.json`` in a model's folder; None if there is none that says so."""
-    file = path / "config.json"
+def architecture_beside(document: Document, folder: str) -> tuple[str, ...] | None:
+    """The ``architectures`` of the ``config.json`` in a model's folder; None if there is none that says so.
+
+    Args:
+        document: the file that names the folder, in whose root it has to lie.
+        folder: relative to that file.
+    """
     try:
-        document = read_document(file)
-        content = parse(document.text, document.path)
+        config = read_beside(document, f"{folder}/config.json")
+        content = parse(config.text, config.path)
     except (SourceError, ValueError):  # a name with a NUL in it is no path
         return None
     named = content.get("architectures") if isinstance(content, dict) else None

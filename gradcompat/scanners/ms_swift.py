@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gradcompat.errors import Malformed
+from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
 from gradcompat.scanners import training_arguments
@@ -71,7 +71,7 @@ def scan(document: Document) -> Context:
     top = config.top
     named = any(isinstance(top.get(name), str) for name in _TUNERS) or "swift_version" in top
     if not named or len(_OWN & top.keys()) < 2 or _TRAINING.isdisjoint(top):
-        raise Malformed("has no training arguments of ms-swift", path=document.path)
+        raise Unrecognised("has no training arguments of ms-swift", path=document.path)
     if not any(top.get(name) for name in ("quant_bits", "quant_method", "load_in_4bit")):
         # `args.json` has every argument; that one then says nothing.
         config = replace(

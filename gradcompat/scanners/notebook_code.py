@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from gradcompat.errors import Malformed
+from gradcompat.errors import Malformed, Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.formats.json_text import Places, parse
 from gradcompat.model.context import Context
@@ -40,7 +40,7 @@ def scan(document: Document) -> Context:
     content = parse(document.text, document.path)
     cells = _cells(content)
     if cells is None:
-        raise Malformed("has no cells as a notebook has", path=document.path)
+        raise Unrecognised("has no cells as a notebook has", path=document.path)
     places = Places(document.text, document.path)
     lines: list[Location] = []  # of each line of the program, where it stands in the notebook
     program: list[ast.stmt] = []

@@ -8,11 +8,13 @@ what the project's own modules use that it imports is named among what was not r
 from __future__ import annotations
 
 import ast
+import os
 import re
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from gradcompat.errors import Malformed
+from gradcompat.errors import Malformed, Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting, Skipped
@@ -22,6 +24,7 @@ from gradcompat.scanners.code_names import Names
 from gradcompat.scanners.code_syntax import parse
 from gradcompat.scanners.code_unset import unset
 from gradcompat.scanners.key_mapping import Feed, Feeds
+from gradcompat.scanners.registry import LIBRARIES
 
 FEEDS: Feeds = {
     **code_calls.feeds(),
@@ -48,17 +51,6 @@ FEEDS: Feeds = {
     "TrainingArguments, SFTConfig, pl.Trainer, Accelerator": Feed("training.framework"),
     "names": Feed("code.symbols"),
 }
-
-# A program that uses none of these trains nothing that any record speaks of.
-_LIBRARIES = frozenset(
-    {
-        *("torch", "transformers", "trl", "peft", "accelerate", "lightning", "pytorch_lightning", "deepspeed"),
-        *("datasets", "bitsandbytes", "unsloth", "torchtune", "diffusers", "tensorflow", "liger_kernel", "verl"),
-        *("transformer_engine", "megatron", "lightning_fabric", "torchdata", "axolotl", "swift", "llamafactory"),
-        *("sentence_transformers", "timm", "apex", "optimum", "jax", "flax", "mmengine", "fairscale", "torchvision"),
-        *("torchao", "colossalai", "composer", "open_clip", "xformers", "flash_attn", "torchaudio"),
-    }
-)
 
 
 def scan(document: Document) -> Context:
@@ -88,11 +80,10 @@ def context(document: Document, kind: str, tree: ast.Module, place: Callable[[as
         Malformed: if it uses no library for training.
     """
     names = Names(tree)
-    if not _LIBRARIES & names.imported.keys():
-        raise Malformed("imports no library for training", path=document.path)
-    folder = None if document.file is None else document.file.parent
+    if not LIBRARIES & names.imported.keys():
+        raise Unrecognised("imports no library for training", path=document.path)
     try:
-        facts = read(tree, names, place, folder)
+        facts = read(tree, names, place, document)
         left = unset(facts, document.text)
     except RecursionError:
         raise Malformed("nested too deeply", path=document.path) from None
@@ -100,7 +91,7 @@ def context(document: Document, kind: str, tree: ast.Module, place: Callable[[as
     if facts.symbols:
         first = next(iter(facts.symbols.values()))
         settings.append(Setting(key="code.symbols", value=tuple(sorted(facts.symbols)), location=first))
-    unseen = _unseen(document, names, folder)
+    unseen = _unseen(document, names)
     if unseen and unseen[0].location is not None:
         # What those modules use is used too, and nobody has looked.
         settings.append(Setting(key="code.symbols", value=None, location=unseen[0].location))
@@ -123,12 +114,28 @@ def _once(settings: list[Setting]) -> list[Setting]:
     return sorted(once.values(), key=lambda one: (one.location.line or 0, one.location.column or 0))
 
 
-def _unseen(document: Document, names: Names, folder: Path | None) -> list[Skipped]:
+def _is_own(folder: Path, name: str) -> bool:
+    """Is the module one of the project? A link counts as one, and what may not be looked at: either could be."""
+    for path in (folder / f"{name}.py", folder / name / "__init__.py"):
+        try:
+            if stat.S_ISLNK(os.lstat(path).st_mode) or stat.S_ISREG(os.stat(path).st_mode):
+                return True
+        except PermissionError:
+            return True
+        except (OSError, ValueError):
+            continue
+    try:
+        return stat.S_ISLNK(os.lstat(folder / name).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def _unseen(document: Document, names: Names) -> list[Skipped]:
     """The modules of the project itself, and what `import *` brings."""
     reason = "is part of this project: what it uses is not seen here"
     own = dict(names.relative)
     for name, line in names.imported.items():
-        if folder is not None and ((folder / f"{name}.py").is_file() or (folder / name / "__init__.py").is_file()):
+        if document.file is not None and _is_own(document.file.parent, name):
             own[name] = line
     skipped = [
         Skipped(what=name, reason=reason, gap=False, location=Location(path=document.path, line=line))

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path, PurePath
 
-from gradcompat.errors import Malformed, SourceError
+from gradcompat.errors import Malformed, OutsideRoot, SourceError, Unrecognised
 from gradcompat.formats import walking
-from gradcompat.formats.document import Document, read_document
+from gradcompat.formats.document import MAX_BYTES, Document, document_of, read_bytes, read_document
 from gradcompat.model.context import Context, Override
-from gradcompat.model.environment import Skipped
+from gradcompat.model.environment import Location, Skipped
+from gradcompat.root import Root
 from gradcompat.scanners.registry import SCANNERS, candidates
+from gradcompat.scanners.unscanned import SHELL, could_train
 
 # Bytes beyond which a JSON is data and a program is generated; notebooks carry the pictures that they have drawn.
 _LARGEST = {".json": 256 * 1024, ".yaml": 256 * 1024, ".yml": 256 * 1024, ".ipynb": 16 * 1024 * 1024}
 _LARGEST_ELSE = 2 * 1024 * 1024
+_DOCUMENT_START = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
 
 
 def scan(document: Document) -> Context:
@@ -31,10 +36,32 @@ def scan(document: Document) -> Context:
         try:
             return scan_document(document)
         except SourceError as error:
-            # A line number means that it was understood up to there.
-            if refused is None or (refused.line is None and error.line is not None):
+            if refused is None or _likelihood(error) > _likelihood(refused):
                 refused = error
-    raise refused or Malformed("is no training config that gradcompat reads", path=document.path)
+    if refused is not None and not isinstance(refused, Unrecognised) and _is_stream_of_others(document):
+        raise Unrecognised("holds several YAML documents, and none is a training config", path=document.path)
+    raise refused or Unrecognised("is no training config that gradcompat reads", path=document.path)
+
+
+def _likelihood(error: SourceError) -> tuple[bool, bool]:
+    """What is broken could be one; a line number means that it was understood up to there."""
+    return not isinstance(error, Unrecognised), error.line is not None
+
+
+def _is_stream_of_others(document: Document) -> bool:
+    """Are these several YAML documents (manifests of Kubernetes), each of which is something else?"""
+    if PurePath(document.path).suffix.lower() not in (".yaml", ".yml"):
+        return False
+    parts = _DOCUMENT_START.split(document.text)
+    return len(parts) > 1 and all(map(_is_another, (replace(document, text=part, file=None) for part in parts)))
+
+
+def _is_another(document: Document) -> bool:
+    try:
+        scan(document)
+    except SourceError as error:
+        return isinstance(error, Unrecognised)
+    return False
 
 
 def recomposed(context: Context, overrides: Sequence[Override]) -> Context:
@@ -43,7 +70,8 @@ def recomposed(context: Context, overrides: Sequence[Override]) -> Context:
         return context
     scan_again: Callable[[Document, Sequence[Override]], Context] = import_module("gradcompat.scanners.hydra").scan
     try:
-        return scan_again(read_document(Path(context.composed.file), context.source), overrides)
+        document = read_document(Path(context.composed.file), context.source, context.composed.root)
+        return scan_again(document, overrides)
     except SourceError as error:
         reason = f"cannot be composed for a command line: {error.message}"
         settings = tuple(replace(setting, value=None) for setting in context.settings)
@@ -52,16 +80,18 @@ def recomposed(context: Context, overrides: Sequence[Override]) -> Context:
         )
 
 
-def find(folder: Path, shown: str) -> list[tuple[Path, str]]:
-    """Every file below a folder that may describe a training run, by its name and by the words in it."""
+def find(folder: Path, shown: str, unreadable: Callable[[OSError], None] = lambda _: None) -> list[tuple[Path, str]]:
+    """Every file below a folder whose name a training config, a launch script or a program may have."""
     found: list[tuple[Path, str]] = []
     patterns = {pattern.removeprefix("*") for scanner in SCANNERS for pattern in scanner.names}
     endings = tuple(ending for ending in patterns if "*" not in ending)
-    for here, names in walking.files(folder, lambda _: None):
-        for name in names:
-            path = here / name
-            if name.lower().endswith(endings) and path.is_file() and path.stat().st_size <= largest(name):
-                found.append((path, walking.label(path, folder, shown)))
+    for here, names in walking.files(folder, unreadable):
+        # Emacs marks a file that is being edited with a link that leads nowhere.
+        found += [
+            (here / name, walking.label(here / name, folder, shown))
+            for name in names
+            if name.lower().endswith(endings) and not name.startswith(".#")
+        ]
     return found
 
 
@@ -70,10 +100,65 @@ def largest(name: str) -> int:
     return _LARGEST.get(PurePath(name).suffix.lower(), _LARGEST_ELSE)
 
 
-def scan_if_any(path: Path, shown: str) -> Context | SourceError | None:
-    """The context of a file that may be something else: then None, or an error if it was understood up to a line."""
+def scan_found(path: Path, shown: str, root: Root) -> Context | Skipped | None:
+    """The context of a file that was found in a folder; a gap if it could be one and cannot be read; else None."""
     try:
-        document = read_document(path, shown)
-        return scan(document) if candidates(path.name, document.text) else None
+        data = read_bytes(path, shown)
     except SourceError as error:
+        reason = (
+            "is a link to a file that is not there"
+            if os.path.islink(path) and not os.path.exists(path)
+            else error.message
+        )
+        return Skipped(what=shown, reason=reason, location=Location(path=shown))
+    if len(data) > largest(path.name):
+        if not could_train(path.name, data, cut=len(data) > MAX_BYTES):
+            return None
+        reason = f"has words of a training config, and is larger than {largest(path.name) // 1024} KiB: not scanned"
+        return Skipped(what=shown, reason=reason, location=Location(path=shown))
+    try:
+        document = _document(path, shown, data, root)
+        return scan(document) if candidates(path.name, document.text) else None
+    except Unrecognised:
+        return None
+    except SourceError as error:
+        if not could_train(path.name, data):
+            return None
+        return Skipped(what=shown, reason=error.message, location=Location(path=error.path or shown, line=error.line))
+
+
+def scan_if_any(path: Path, shown: str, root: Root | None = None) -> Context | SourceError | None:
+    """The context of a file that may be something else: then None, or an error if it could be one and is broken."""
+    if root is not None and root.leads_outside(path):
+        return OutsideRoot(root.objection, path=shown)
+    try:
+        data = read_bytes(path, shown)
+    except SourceError:
+        return None
+    try:
+        document = _document(path, shown, data, root)
+        return scan(document) if candidates(path.name, document.text) else None
+    except Unrecognised as error:
         return error if error.line is not None else None
+    except SourceError as error:
+        return error if error.line is not None or could_train(path.name, data) else None
+
+
+def read_context(path: Path, shown: str) -> Document:
+    """Read a training config, a launch script or a program, in the encoding in which its tool does.
+
+    Raises:
+        NotFound: as :func:`~gradcompat.formats.document.read_document`.
+        Malformed: if its tool could not decode it either.
+    """
+    return _document(path, shown, read_bytes(path, shown), None)
+
+
+def _document(path: Path, shown: str, data: bytes, root: Root | None) -> Document:
+    try:
+        return document_of(data, shown, path, root)
+    except Malformed:
+        # A shell takes bytes as they are; the words that count are ASCII.
+        if path.suffix.lower() not in SHELL or b"\0" in data or len(data) > MAX_BYTES:
+            raise
+        return Document(shown, data.decode("latin-1"), path, root)

@@ -32,6 +32,17 @@ class Scanner:
 _YAML = ("*.yaml", "*.yml")
 _YAML_JSON = (*_YAML, "*.json")
 
+# A program that uses none of these trains nothing that any record speaks of.
+LIBRARIES = frozenset(
+    {
+        *("torch", "transformers", "trl", "peft", "accelerate", "lightning", "pytorch_lightning", "deepspeed"),
+        *("datasets", "bitsandbytes", "unsloth", "torchtune", "diffusers", "tensorflow", "liger_kernel", "verl"),
+        *("transformer_engine", "megatron", "lightning_fabric", "torchdata", "axolotl", "swift", "llamafactory"),
+        *("sentence_transformers", "timm", "apex", "optimum", "jax", "flax", "mmengine", "fairscale", "torchvision"),
+        *("torchao", "colossalai", "composer", "open_clip", "xformers", "flash_attn", "torchaudio"),
+    }
+)
+
 # The first whose name and marks fit is asked; if it refuses, the next.
 SCANNERS = (
     Scanner("accelerate", "accelerate", _YAML_JSON, ("distributed_type", "num_processes", "compute_environment"), 2),
@@ -105,12 +116,16 @@ SCANNERS = (
 )
 
 
+def fits(scanner: Scanner, name: str) -> bool:
+    """Could a file of that name be one of the scanner's?"""
+    lower = name.lower()
+    return any(fnmatchcase(lower, pattern) for pattern in scanner.names)
+
+
 def candidates(name: str, text: str) -> list[Scanner]:
     """The scanners that a file of that name and content could be for, best first."""
-    lower = name.lower()
     return [
         scanner
         for scanner in SCANNERS
-        if any(fnmatchcase(lower, pattern) for pattern in scanner.names)
-        and sum(1 for mark in scanner.marks if mark in text) >= scanner.least
+        if fits(scanner, name) and sum(1 for mark in scanner.marks if mark in text) >= scanner.least
     ]

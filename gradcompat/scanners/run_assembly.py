@@ -7,7 +7,8 @@ several files (Hydra) holds what they say; what it could have chosen and has not
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
@@ -31,7 +32,10 @@ def join(contexts: Sequence[Context], *, together: bool = False) -> list[Context
         One context for each run, in the order of the files. A part that no run names belongs to the run if there is
         only one, and only one part of its kind; else it stands for itself.
     """
-    named = {index: _named(context, contexts) for index, context in enumerate(contexts)}
+    called: dict[str, list[int]] = {}
+    for index, context in enumerate(contexts):
+        called.setdefault(PurePosixPath(context.source).name, []).append(index)
+    named = {index: _named(context, contexts, called) for index, context in enumerate(contexts)}
     inner = _held(contexts) | _not_chosen(contexts, together=together)
     referred = {target for targets in named.values() for target in targets} | inner
     runs = [index for index, context in enumerate(contexts) if context.run and index not in referred]
@@ -86,8 +90,9 @@ def _not_chosen(contexts: Sequence[Context], *, together: bool) -> set[int]:
     roots = {PurePosixPath(one.source).parent for one in composed}
     found: set[int] = set()
     folders = [PurePosixPath(context.source).parent for context in contexts]
+    counts = Counter(folders)
     for index, (context, folder) in enumerate(zip(contexts, folders, strict=True)):
-        if together and folders.count(folder) == 1:
+        if together and counts[folder] == 1:
             continue
         part = context.kind == _COMPOSED and not context.run and not roots.isdisjoint(folder.parents)
         if part or (folder.as_posix() in groups and context.source.endswith((".yaml", ".yml"))):
@@ -121,18 +126,25 @@ def _chooses(override: Override, groups: set[str]) -> bool:
     return any(f"/{group}".endswith(f"/{name}") for group in groups)
 
 
-def _named(context: Context, contexts: Sequence[Context]) -> list[int]:
-    """Which of the files a context names: by the path from its own folder, or by the end of the path."""
+def _named(context: Context, contexts: Sequence[Context], called: Mapping[str, Sequence[int]]) -> list[int]:
+    """Which of the files a context names: by the path from its own folder, or by the end of the path.
+
+    Args:
+        context: the one that names others.
+        contexts: all of them.
+        called: the name of a file → where among them the files of that name are.
+    """
     here = PurePosixPath(context.source).parent
     found: list[int] = []
     for reference in context.refers_to:
         wanted = PurePosixPath(reference.replace("\\", "/"))
-        exact = [index for index, one in enumerate(contexts) if _same(one.source, here / wanted)]
         parts = [part for part in wanted.parts if part not in (".", "..", "/")]
+        alike = called.get(wanted.name, ())
+        exact = [index for index in alike if _same(contexts[index].source, here / wanted)]
         ending = [
             index
-            for index, one in enumerate(contexts)
-            if parts and PurePosixPath(one.source).parts[-len(parts) :] == tuple(parts)
+            for index in alike
+            if parts and PurePosixPath(contexts[index].source).parts[-len(parts) :] == tuple(parts)
         ]
         # A path that fits several files names none of them for sure.
         for index in exact or (ending if len(ending) == 1 else []):

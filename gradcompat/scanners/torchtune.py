@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gradcompat.errors import Malformed
+from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
 from gradcompat.scanners.class_paths import OPTIMIZER
@@ -76,7 +76,7 @@ def scan(document: Document) -> Context:
     config = read_config(document, FEEDS)
     named = [config.value(name) for name in _COMPONENTS]
     if not any(isinstance(one, str) and one.startswith("torchtune.") for one in named):
-        raise Malformed("is no torchtune config", path=document.path)
+        raise Unrecognised("is no torchtune config", path=document.path)
     config = replace(config, entries=tuple(_kind(entry) for entry in config.entries))
     settings, skipped = stated(config, FEEDS)
     return run_of(config, "torchtune", settings, skipped)

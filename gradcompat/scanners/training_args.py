@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradcompat.errors import Malformed
+from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting
@@ -29,7 +29,7 @@ def scan(document: Document) -> Context:
     """
     config = read_config(document, FEEDS)
     if len(_OWN & config.top.keys()) < 3:
-        raise Malformed("has no arguments of transformers' Trainer", path=document.path)
+        raise Unrecognised("has no arguments of transformers' Trainer", path=document.path)
     settings, skipped = settings_of(config, FEEDS)
     # A dump has all arguments: those of TRL's configurations are there, or the trainer is not TRL's.
     framework = "transformers.Trainer" if training_arguments.TRL_OWN.isdisjoint(config.top) else "trl"

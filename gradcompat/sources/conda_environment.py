@@ -16,11 +16,11 @@ from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
 from gradcompat.formats.yaml_nodes import Mapping, Node, Scalar, Sequence, parse_mapping
 from gradcompat.model.environment import Environment, Location, Package, Skipped
+from gradcompat.quotation import quoted
 from gradcompat.sources import requirements
 from gradcompat.sources.conda_spec import parse_archive, parse_spec
 
 _MAX_LINES = 100_000  # aliases make a short file list as many as it likes
-_SHOWN = 100
 _PATCH_RELEASE = re.compile(r"==(\d+\.\d+\.\d+)\.\*")
 
 
@@ -38,7 +38,7 @@ class _Reading:
 
     def skip(self, what: str, reason: str, node: Node, *, gap: bool = True) -> None:
         location = Location(path=self.path, line=node.line, column=node.column)
-        self.skipped.append(Skipped(what=_shown(what), reason=reason, gap=gap, location=location))
+        self.skipped.append(Skipped(what=what, reason=reason, gap=gap, location=location))
 
 
 def read(document: Document) -> Environment:
@@ -52,7 +52,7 @@ def read(document: Document) -> Environment:
     if "dependencies" not in top.entries:
         raise Malformed("has no `dependencies:` as an environment.yml has", path=document.path)
     for key in top.duplicates:
-        reading.skip(key.text, "stands there twice: only the last one counts", key)
+        reading.skip(quoted(key.text, "a key"), "stands there twice: only the last one counts", key)
     dependencies = top.entries["dependencies"]
     if isinstance(dependencies, Sequence):
         for node in dependencies.items:
@@ -82,10 +82,10 @@ def _entry(node: Node, reading: _Reading) -> None:
         reading.skip("a list", "stands where a package should", node)
     else:
         for key in node.duplicates:
-            reading.skip(key.text, "stands there twice: only the last one counts", key)
+            reading.skip(quoted(key.text, "a key"), "stands there twice: only the last one counts", key)
         for word, value in node.entries.items():
             if word != "pip":
-                reading.skip(word, "is a section that conda does not know", node.keys[word])
+                reading.skip(quoted(word, "a key"), "is a section that conda does not know", node.keys[word])
             elif isinstance(value, Sequence):
                 reading.lines += len(value.items)
                 if reading.lines > _MAX_LINES:
@@ -109,11 +109,11 @@ def _package(node: Scalar, reading: _Reading) -> None:
         return
     spec = parse_spec(text)
     if spec is None:
-        reading.skip(text, "is no package as conda writes one", node)
+        reading.skip("a line", "is no package as conda writes one", node)
         return
     if spec.problem is not None:
         # The package itself is listed without a version, so that it is a gap where a defect of it is known.
-        reading.skip(text, spec.problem, node, gap=False)
+        reading.skip("a package", spec.problem, node, gap=False)
     at = Location(path=reading.path, line=node.line, column=node.column_of(spec.offset))
     reading.packages.append(
         Package(name=spec.name, version=spec.version, specifier=spec.specifier, source="conda", location=at)
@@ -129,7 +129,7 @@ def _pip_lines(section: Sequence, reading: _Reading) -> None:
             reading.pip.append(item)
         elif isinstance(item, Mapping) and len(item.entries) == 1:
             # `- torch: 2.0` and the like: YAML reads it as a mapping, and pip never sees it.
-            reading.skip(next(iter(item.entries)), "is not one line of text, as pip needs it", item)
+            reading.skip("a line", "is not one line of text, as pip needs it", item)
         else:
             reading.skip("a list or mapping", "stands where a line for pip should", item)
 
@@ -182,8 +182,3 @@ def _python(conda: tuple[Package, ...]) -> str | None:
         return None
     patch = _PATCH_RELEASE.fullmatch(found[0].specifier or "")
     return patch[1] if patch else found[0].version
-
-
-def _shown(text: str) -> str:
-    text = text.strip()
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

@@ -17,7 +17,6 @@ from gradcompat.sources.requirement import parse_requirement
 _PIP = re.compile(r"#\s*pip\s+(?=\S)")
 _HASH = re.compile(r"\s--hash=.*")
 _PLATFORM = re.compile(r"#\s*platform:\s*(\S+)")
-_SHOWN = 100
 _MAX_LINES = 200_000
 
 
@@ -54,8 +53,7 @@ def read(document: Document) -> Environment:
         elif text:
             archive = parse_archive(text)
             if archive is None:
-                what = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
-                skipped.append(Skipped(what=what, reason="is no address of a conda package", location=location))
+                skipped.append(Skipped(what="a line", reason="is no address of a conda package", location=location))
                 continue
             if archive.subdir is not None:
                 subdirs.add(archive.subdir)

@@ -20,7 +20,6 @@ _HEADING = re.compile(r"#?\s*(?:Name|Package)\s+Version\s+Build\b")
 _PLATFORM = re.compile(r"#\s*platform:\s*(\S+)")
 _ROW = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.-]*)\s+([^\s=<>]+)(?:\s+(.*))?")
 _PIP_BUILD = re.compile(r"(?:pypi|pip)_\d+")
-_SHOWN = 100
 _MAX_LINES = 200_000
 
 
@@ -89,12 +88,11 @@ def _export_line(text: str, location: Location, reading: _Reading) -> None:
     """``numpy=1.26.4=py310h5f9d8c6_0``, or what else ``conda create --file`` takes."""
     spec = parse_spec(text)
     if spec is None:
-        what = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
-        reading.skipped.append(Skipped(what=what, reason="is no package as conda writes one", location=location))
+        reading.skipped.append(Skipped(what="a line", reason="is no package as conda writes one", location=location))
         return
     if spec.problem is not None:
         # The package itself is listed without a version, so that it is a gap where a defect of it is known.
-        reading.skipped.append(Skipped(what=text, reason=spec.problem, gap=False, location=location))
+        reading.skipped.append(Skipped(what="a package", reason=spec.problem, gap=False, location=location))
     from_pip = spec.build and _PIP_BUILD.fullmatch(text.rpartition("=")[2]) is not None
     at = _moved(location, spec.offset)
     _add(spec.name, spec.version, at, reading, from_pip=from_pip, specifier=spec.specifier)

@@ -11,6 +11,7 @@ from gradcompat.formats.document import Document
 from gradcompat.formats.yaml_nodes import Mapping, Node, Scalar, Sequence, parse_mapping
 from gradcompat.model.environment import Environment, Location, Package, Skipped, SourceKind
 from gradcompat.names import normalise
+from gradcompat.quotation import quoted
 from gradcompat.sources.conda_spec import parse_archive, platform_of
 from gradcompat.sources.requirement import parse_requirement
 
@@ -75,12 +76,12 @@ def _package(entry: Node, index: int, path: str) -> Package | Skipped:
     if not name:
         return Skipped(what=what, reason="has no name", location=location)
     if entry.duplicates:
-        reason = f"has `{entry.duplicates[0].text}` twice"
-        return Skipped(what=f"{what}, {name},", reason=reason, location=location)
+        reason = f"has `{quoted(entry.duplicates[0].text, '…')}` twice"
+        return Skipped(what=f"{what}, {quoted(name, 'an odd name')},", reason=reason, location=location)
     manager = entry.text("manager")
     if manager not in ("conda", "pip"):
-        reason = f"is for `{manager}`, which is neither conda nor pip"
-        return Skipped(what=f"{what}, {name},", reason=reason, location=location)
+        reason = f"is for `{quoted(manager or '', '…')}`, which is neither conda nor pip"
+        return Skipped(what=f"{what}, {quoted(name, 'an odd name')},", reason=reason, location=location)
     url = entry.text("url") or ""
     version = entry.text("version")
     place = entry.entries.get("version") or entry.entries["name"]

@@ -12,6 +12,7 @@ from gradcompat.errors import Malformed, UnsupportedFormatVersion
 from gradcompat.formats.document import Document
 from gradcompat.formats.json_text import Places, parse
 from gradcompat.model.environment import Environment, Package, Skipped
+from gradcompat.quotation import reference
 from gradcompat.sources.purl import component, gathered
 
 SUPPORTED = ("1.2", "1.3", "1.4", "1.5", "1.6", "1.7")
@@ -68,7 +69,7 @@ def _components(content: dict[str, Any], places: Places, skipped: list[Skipped])
     pending: list[tuple[_Keys, Any]] = [(("components",), content.get("components", []))]
     if isinstance(project, dict):
         name = project.get("name")
-        what = name if isinstance(name, str) and name else "metadata.component"
+        what = reference(name, "metadata.component") if isinstance(name, str) else "metadata.component"
         place = places.of("metadata", "component", "name")
         skipped.append(Skipped(what=what, reason="is what the SBOM is about", gap=False, location=place))
         pending.append((("metadata", "component", "components"), project.get("components", [])))

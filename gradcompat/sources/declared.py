@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from gradcompat.formats.toml_places import TomlPlaces
 from gradcompat.model.environment import Location, Package, Skipped
+from gradcompat.quotation import quoted
 from gradcompat.sources.requirement import parse_requirement
 
 Result = Package | Skipped
@@ -33,7 +34,9 @@ class Declared:
         for keys in paths:
             holder = self.table(*keys[:-1])
             if keys[-1] in holder and not isinstance(holder[keys[-1]], dict):
-                yield Skipped(what=".".join(keys), reason="is not a table", location=self.places.key(*keys))
+                yield Skipped(
+                    what=quoted(".".join(keys), "a key"), reason="is not a table", location=self.places.key(*keys)
+                )
 
     def inside(self, location: Location, value: str) -> Location:
         """Where the text in the quotes at that place begins; without a column if escapes make it look otherwise."""
@@ -52,13 +55,13 @@ class Declared:
             return
         if not isinstance(value, list):
             reason = "is not a list of requirements"
-            yield Skipped(what=".".join(keys), reason=reason, location=self.places.key(*keys))
+            yield Skipped(what=quoted(".".join(keys), "a key"), reason=reason, location=self.places.key(*keys))
             return
         for index, one in enumerate(value):
             location = self.places.of(*keys, index)
             if not isinstance(one, str):
                 if not (isinstance(one, dict) and "include-group" in one):  # which is checked by its own reader
-                    what = f"{'.'.join(keys)}[{index}]"
+                    what = quoted(f"{'.'.join(keys)}[{index}]", "an entry")
                     yield Skipped(what=what, reason="is no requirement", location=location)
                 continue
             yield self.requirement(one, location, extra)

@@ -18,6 +18,8 @@ from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
 from gradcompat.formats.shell import Command, Variables, Word, known_value, split
 from gradcompat.model.environment import Environment, Location, Package, Skipped
+from gradcompat.quotation import quoted
+from gradcompat.quotation import reference as quoted_reference
 from gradcompat.sources.pip_command import (
     MAX_SCRIPT,
     Asked,
@@ -26,7 +28,7 @@ from gradcompat.sources.pip_command import (
     read_command,
     read_included,
     read_script,
-    shown,
+    variable,
 )
 
 _ESCAPE = re.compile(r"#\s*escape\s*=\s*([\\`])\s*", re.IGNORECASE)
@@ -239,25 +241,29 @@ def _stage(instruction: _Instruction, stages: list[_Stage], defaults: Variables,
     words = [word for word in words if not word.text.startswith("--")]
     image = words[0] if words else Word()
     named = len(words) == 3 and words[1].text.lower() == "as"
-    name = words[2].text if named else str(len(stages))
+    # A value that is put in for a variable may be a secret: what is shown is what stands in the line.
+    name = quoted(words[2].text, str(len(stages))) if named and words[2].text in instruction.text else str(len(stages))
+    plain = (word for word in instruction.text[start:].split() if not word.startswith("--"))
+    written = quoted_reference(next(plain, ""), "FROM")
     where = instruction.place(start + image.place(0))
     for number, stage in reversed(list(enumerate(stages))):
         if stage.name.lower() == image.text.lower() and not stage.name.isdigit():
             return _Stage(name, dict(stage.variables), {number, *stage.contains})
     stage = _Stage(name, {}, set())
     if not words or image.unknown:
-        what = shown(image.text) or "FROM"
-        unknown = f": it depends on `{shown(image.unknown[0])}`" if image.unknown else ""
+        unknown = f": it depends on {variable(image.unknown[0])}" if image.unknown else ""
         stage.asked.skipped.append(
-            Skipped(what=what, reason=f"which image this is cannot be told{unknown}", location=where)
+            Skipped(what=written, reason=f"which image this is cannot be told{unknown}", location=where)
         )
         pythons.add(None)
         return stage
-    _base_image(image, start, instruction, stage.asked, pythons)
+    _base_image(image, start, instruction, stage.asked, pythons, written)
     return stage
 
 
-def _base_image(image: Word, start: int, instruction: _Instruction, asked: Asked, pythons: set[str | None]) -> None:
+def _base_image(
+    image: Word, start: int, instruction: _Instruction, asked: Asked, pythons: set[str | None], written: str
+) -> None:
     """What the name of an image says of its packages."""
     reference = image.text.partition("@")[0]
     repository, colon, tag = reference.rpartition(":")
@@ -281,7 +287,7 @@ def _base_image(image: Word, start: int, instruction: _Instruction, asked: Asked
     if reference != "scratch" and _BARE.fullmatch(repository) is None:
         reason = "the packages that the base image holds are not seen here"
         # Of pytorch/pytorch the torch is what counts, and it is known.
-        asked.skipped.append(Skipped(what=shown(image.text), reason=reason, gap=torch is None, location=where))
+        asked.skipped.append(Skipped(what=written, reason=reason, gap=torch is None, location=where))
 
 
 def _arguments(instruction: _Instruction, variables: Variables, defaults: Variables) -> None:

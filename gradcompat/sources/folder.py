@@ -2,47 +2,73 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from gradcompat.errors import NotFound
 from gradcompat.formats import walking
+from gradcompat.formats.document import read_bytes
 from gradcompat.model.environment import Location, Skipped
+from gradcompat.root import Root, is_link_outside
 from gradcompat.sources.registry import Reader, by_name
 
 # What these ask for is what a lockfile beside them resolves: it is the lockfile that will be installed.
 _RESOLVED_BY_LOCK = frozenset({"pyproject.toml", "setup.cfg", "conda-environment"})
 _SCRIPT_MARK = b"# /// script"
-_SCRIPT_HEAD = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a folder holds: files to read, as paths and as they are shown, and what was passed over."""
+    """What a folder holds.
+
+    Attributes:
+        files: to read, as paths and as they are shown.
+        skipped: what was passed over.
+        resolved: of each lockfile, as it is shown, the files beside it that were passed over because of it.
+    """
 
     files: tuple[tuple[Path, str], ...]
     skipped: tuple[Skipped, ...]
+    resolved: Mapping[str, tuple[tuple[Path, str], ...]]
 
 
-def find(folder: Path, shown: str) -> Found:
-    """Search a folder and those below it, in a stable order."""
+def find(folder: Path, shown: str, root: Root) -> Found:
+    """Search a folder and those below it, in a stable order; a link that leads out of the root is a gap."""
     files: list[tuple[Path, str]] = []
     skipped: list[Skipped] = []
+    resolved: dict[str, tuple[tuple[Path, str], ...]] = {}
 
     def unreadable(error: OSError) -> None:
-        path = walking.label(Path(error.filename), folder, shown)
-        skipped.append(Skipped(what=path, reason=f"cannot be read: {error.strerror}", location=Location(path=path)))
+        skipped.append(walking.unlisted(error, folder, shown))
 
-    for here, names in walking.files(folder, unreadable):
-        readers = {name: reader for name in names if (reader := by_name(name)) and worth_reading(here / name, reader)}
+    def passed_over(path: Path) -> None:
+        label = walking.label(path, folder, shown)
+        reason = "is an installed environment, which is checked where it is named"
+        skipped.append(Skipped(what=label, reason=reason, gap=False, location=Location(path=label)))
+
+    for here, names in walking.files(folder, unreadable, passed_over):
+        readers: dict[str, Reader] = {}
+        for name in names:
+            reader = by_name(name)
+            if reader is None:
+                continue
+            if is_link_outside(here / name, root):
+                label = walking.label(here / name, folder, shown)
+                skipped.append(Skipped(what=label, reason=root.objection, location=Location(path=label)))
+            elif worth_reading(here / name, reader):
+                readers[name] = reader
         lock = next((name for name, reader in readers.items() if reader.lock), None)
         for name, reader in readers.items():
             label = walking.label(here / name, folder, shown)
             if lock is not None and (reader.kind in _RESOLVED_BY_LOCK or name.endswith(".in")):
                 reason = f"asks for ranges, which {lock} beside it resolves"
                 skipped.append(Skipped(what=label, reason=reason, gap=False, location=Location(path=label)))
+                locked = walking.label(here / lock, folder, shown)
+                resolved[locked] = (*resolved.get(locked, ()), (here / name, label))
             else:
                 files.append((here / name, label))
-    return Found(tuple(files), tuple(skipped))
+    return Found(tuple(files), tuple(skipped), resolved)
 
 
 def worth_reading(path: Path, reader: Reader) -> bool:
@@ -50,7 +76,6 @@ def worth_reading(path: Path, reader: Reader) -> bool:
     if reader.kind != "script":
         return True
     try:
-        with path.open("rb") as file:
-            return _SCRIPT_MARK in file.read(_SCRIPT_HEAD)
-    except OSError:
+        return _SCRIPT_MARK in read_bytes(path, path.name)
+    except NotFound:
         return False

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from gradcompat.errors import NotFound, SourceError
 from gradcompat.model.environment import Environment, Location, Skipped
+from gradcompat.regular_files import read_regular
 from gradcompat.sources.conda_prefix import CondaPrefix, merge, read_conda_meta
 from gradcompat.sources.distributions import Folder, printable, read
 
@@ -29,11 +30,12 @@ _MAX_CONFIG = 64 * 1024
 def is_environment(path: Path) -> bool:
     """Is it a virtual environment, a conda prefix, the prefix of a Python, or a site-packages folder?"""
     try:
-        if not path.is_dir():
+        if not os.path.isdir(path):
             return False
-        if (path / "pyvenv.cfg").is_file() or (path / "conda-meta").is_dir() or _is_site_packages(path):
+        if os.path.isfile(path / "pyvenv.cfg") or os.path.isdir(path / "conda-meta") or _is_site_packages(path):
             return True
-        return ((path / "bin").is_dir() or (path / "python.exe").is_file()) and any(_site_folders(os.fspath(path)))
+        has_python = os.path.isdir(path / "bin") or os.path.isfile(path / "python.exe")
+        return has_python and any(_site_folders(os.fspath(path)))
     except (OSError, ValueError):
         return False
 
@@ -55,7 +57,7 @@ def read_folder(path: Path, shown: str) -> Environment:
         raise NotFound(f"cannot be read: {reason}", path=shown) from None
     if not is_environment(path):
         raise SourceError("is not an environment: it has no pyvenv.cfg, no conda-meta and no packages", path=shown)
-    if _is_site_packages(path) and not (path / "pyvenv.cfg").is_file() and not (path / "conda-meta").is_dir():
+    if _is_site_packages(path) and not os.path.isfile(path / "pyvenv.cfg") and not os.path.isdir(path / "conda-meta"):
         return _environment(shown, [Folder(prefix, shown)], python=_python_of(path.parent.name))
     skipped: list[Skipped] = []
     config = _config(path / "pyvenv.cfg", shown, skipped)
@@ -216,7 +218,7 @@ def _is_site_packages(path: Path) -> bool:
 
 
 def _is_windows(path: Path) -> bool:
-    return (path / "Scripts").is_dir() or ((path / "Lib").is_dir() and not (path / "bin").is_dir())
+    return os.path.isdir(path / "Scripts") or (os.path.isdir(path / "Lib") and not os.path.isdir(path / "bin"))
 
 
 def _site_folders(prefix: str) -> Iterable[tuple[str | None, str]]:
@@ -251,11 +253,10 @@ def _shown(folder: str, prefix: str, shown: str) -> str:
 def _config(path: Path, shown: str, skipped: list[Skipped]) -> dict[str, str]:
     """The keys of a pyvenv.cfg; none if there is no such file."""
     name = _shown("/pyvenv.cfg", "", shown)
-    if not path.is_file():
+    if not os.path.isfile(path):
         return {}
     try:
-        with path.open("rb") as file:
-            text = file.read(_MAX_CONFIG).decode("utf-8", "replace")
+        text = read_regular(path, _MAX_CONFIG).decode("utf-8", "replace")
     except OSError as error:
         skipped.append(Skipped(what=name, reason=f"cannot be read: {error.strerror}", location=Location(path=name)))
         return {}

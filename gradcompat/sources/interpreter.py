@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -20,6 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gradcompat.errors import NotFound, SourceError
+from gradcompat.programs import find_program
+from gradcompat.regular_files import read_regular
 
 TIME_LIMIT = 10.0  # seconds; a cold start from a network file system takes two
 
@@ -126,7 +127,7 @@ def _program(executable: str, environ: Mapping[str, str], cwd: Path) -> str:
         NotFound: if there is no such file.
         SourceError: if it is not a program that is called like Python, or a script.
     """
-    found = executable if os.path.dirname(executable) else shutil.which(executable, path=environ.get("PATH"))
+    found = executable if os.path.dirname(executable) else find_program(executable, environ.get("PATH"))
     if found is None:
         raise NotFound("there is no such program on the PATH", path=executable)
     path = os.path.abspath(os.path.join(cwd, found))
@@ -180,12 +181,12 @@ def _behind_pyenv(root: Path, program: str, environ: Mapping[str, str], cwd: Pat
         if versions:
             break
         with suppress(OSError, UnicodeDecodeError):
-            lines = file.read_text(encoding="utf-8").splitlines()
+            lines = read_regular(file).decode("utf-8").splitlines()
             versions = [word for line in lines for word in line.partition("#")[0].split()]
     for version in versions:
         if version == "system" or "/" in version or version.startswith("."):
             continue
         candidate = root / "versions" / version / "bin" / program
-        if candidate.is_file():
+        if os.path.isfile(candidate):
             return os.fspath(candidate)
     return None

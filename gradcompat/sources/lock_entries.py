@@ -14,10 +14,10 @@ from gradcompat.formats.document import Document
 from gradcompat.formats.toml_text import TablePlaces
 from gradcompat.model.environment import Location, Package, Skipped
 from gradcompat.names import normalise
+from gradcompat.quotation import quoted
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _MAX_LENGTH = 200  # no name and no version is longer; Python converts no number of more than 4,300 digits
-_SHOWN = 60
 _NO_NAME = "\0"  # stands in no text file
 
 
@@ -31,11 +31,9 @@ class Pin(NamedTuple):
 def read_pin(name: Any, version: Any, location: Location) -> Pin | Skipped:
     """The pin of an entry, or why it is none."""
     if not isinstance(name, str) or len(name) > _MAX_LENGTH or not _NAME.fullmatch(name):
-        shown = name if isinstance(name, str) else repr(name) if isinstance(name, (int, float)) else "an entry"
-        shown = shown.encode("unicode_escape").decode("ascii")[:_SHOWN]
-        return Skipped(what=shown or "an entry", reason="has no name that a package can have", location=location)
+        return Skipped(what="an entry", reason="has no name that a package can have", location=location)
     if version is not None and not (isinstance(version, str) and 0 < len(version) <= _MAX_LENGTH):
-        return Skipped(what=name, reason="its version is not one", location=location)
+        return Skipped(what=quoted(name, "an entry"), reason="its version is not one", location=location)
     return Pin(normalise(name), version)
 
 

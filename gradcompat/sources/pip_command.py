@@ -12,23 +12,24 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
-from gradcompat.errors import NotFound, SourceError
+from gradcompat.errors import NotFound, OutsideRoot, SourceError
 from gradcompat.formats.document import Document, read_beside
 from gradcompat.formats.shell import Command, Variables, Word, commands
 from gradcompat.model.environment import Location, Package, Skipped
 from gradcompat.names import normalise
+from gradcompat.quotation import quoted, reference
 from gradcompat.sources import requirements
 from gradcompat.sources.conda_spec import parse_spec
 from gradcompat.sources.requirement import name_of, parse_requirement
 
 MAX_SCRIPT = 256 * 1024  # characters
 _MAX_NESTED = 4  # of `bash -c`
-_SHOWN = 100
 
 _PIP = re.compile(r"pip(?:3(?:\.\d+)?)?(?:\.exe)?")
 _PYTHON = re.compile(r"(?:python|pypy)(?:3(?:\.\d+)?)?(?:\.exe)?|py|\{sys\.executable\}")
 _CONDA = re.compile(r"(?:conda|mamba|micromamba)(?:\.exe)?")
-_NAME_AND_OPERATOR = re.compile(r"([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)(?:\[[^\[\]]*\])?\s*[=<>!~]")
+_VARIABLE = re.compile(r"\$\w{1,60}|\$?\{\w{1,60}\}")
+_NAME_AND_OPERATOR = re.compile(r"([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)(?:\[[^\[\]]*\])?\s*(?:[=<>!~]=|[<>])")
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash"})
 _MENTIONS = re.compile(r"pip|conda|mamba|\buv\b|poetry|pdm")
 # Commands that run the command behind them, with those of their options that take a word.
@@ -93,16 +94,20 @@ class Script:
 def read_included(document: Document, name: str, location: Location) -> tuple[tuple[Package, ...], tuple[Skipped, ...]]:
     """The requirements that ``-r`` names, if they lie in the document's own folder or below it."""
     if PurePath(name).suffix in (".toml", ".cfg", ".py"):
-        return (), (Skipped(what=shown(name), reason="is a file by itself", gap=False, location=location),)
+        return (), (Skipped(what=reference(name), reason="is a file by itself", gap=False, location=location),)
     try:
+        if document.file is not None and (objection := document.leads_outside(document.file.parent / name)):
+            raise OutsideRoot(objection, path=document.path)
         if os.path.isabs(name) or ".." in PurePath(name).parts:
             raise SourceError("lies outside of this folder")
         found = requirements.read(read_beside(document, name))
     except SourceError as error:
         reason = f"its requirements are installed and were not read: it {error.message}"
-        if isinstance(error, NotFound):
+        if isinstance(error, OutsideRoot):
+            reason = error.message
+        elif isinstance(error, NotFound):
             reason = "its requirements are installed, and there is no such file beside this one"
-        return (), (Skipped(what=shown(name), reason=reason, location=location),)
+        return (), (Skipped(what=reference(name), reason=reason, location=location),)
     return found.packages, found.skipped
 
 
@@ -163,24 +168,22 @@ def read_command(
         return
     uninstalled = _behind(rest, "uninstall", values)
     if uninstalled is not None:
-        names = [word.text for word in uninstalled if name_of(word.text)]
+        names = [name for word in uninstalled if not word.text.startswith("-") and (name := name_of(word.text))]
         if names:
             reason = "is uninstalled here; what was asked for before is listed nevertheless"
-            _note(asked, ", ".join(names), reason, uninstalled, script)
+            _note(asked, ", ".join(quoted(name, "a package") for name in names), reason, uninstalled, script)
         return
     _install(_behind(rest, "install", values), command, script, asked, values)
 
 
 def _note(asked: Asked, what: str, reason: str, words: list[Word], script: Script, *, gap: bool = False) -> None:
     location = script.place(words[0].place(0))
-    asked.skipped.append(Skipped(what=shown(what), reason=" ".join(reason.split()), gap=gap, location=location))
+    asked.skipped.append(Skipped(what=what, reason=" ".join(reason.split()), gap=gap, location=location))
 
 
-def shown(text: str) -> str:
-    """A piece of a file as one line of a message."""
-    head = " ".join(text[: 4 * _SHOWN].split()) or "''"
-    line = "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in head)
-    return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…"
+def variable(text: str) -> str:
+    """A variable as a message may name it; a command in its place is not quoted."""
+    return f"`{text}`" if _VARIABLE.fullmatch(text) else "a command or an expression"
 
 
 def _unwrapped(words: list[Word]) -> list[Word]:
@@ -212,7 +215,7 @@ def _nested_shell(words: list[Word], script: Script, asked: Asked, variables: Va
         if re.fullmatch(r"-[a-zA-Z]*c", word.text):
             inner = words[index + 1]
             if nested >= _MAX_NESTED:
-                _note(asked, word.text, "shells in shells, too deep to be read", [word], script, gap=True)
+                _note(asked, "a command", "shells in shells, too deep to be read", [word], script, gap=True)
                 return
 
             def place(offset: int, inner: Word = inner) -> Location:
@@ -253,11 +256,19 @@ def _install(words: list[Word] | None, command: Command, script: Script, asked: 
             if option in _EDITABLE:
                 _requirement(word_of_value, start, script, asked, None, editable=True)
             elif option in _CONSTRAINTS:
-                _note(asked, name, "constrains versions, and is not read", [word_of_value], script)
+                _note(
+                    asked,
+                    _written(reference(name), "a file", script),
+                    "constrains versions, and is not read",
+                    [word_of_value],
+                    script,
+                )
             elif word_of_value.unknown:
                 _unknown(word_of_value, script, asked)
             else:
                 packages, skipped = script.include(name, script.place(word_of_value.place(start)))
+                if name not in script.text:
+                    skipped = tuple(replace(one, what=_written(one.what, "a file", script)) for one in skipped)
                 asked.packages.extend(packages)
                 asked.skipped.extend(skipped)
         elif not joined and option in values:
@@ -286,10 +297,17 @@ def _requirement(
     location = script.place(word.place(start))
     if redirected is not None:
         reason = f"the shell reads the unquoted `{redirected}` behind it as a redirection: any version is asked for"
-        asked.skipped.append(Skipped(what=shown(text), reason=reason, gap=False, location=location))
+        asked.skipped.append(
+            Skipped(
+                what=_written(quoted(text, "a requirement"), "a requirement", script),
+                reason=reason,
+                gap=False,
+                location=location,
+            )
+        )
     if word.unknown and _OPTION_VARIABLE.fullmatch(text):
-        reason = f"depends on `{shown(word.unknown[0])}`, whose value is not known here, and looks like options"
-        asked.skipped.append(Skipped(what=shown(text), reason=reason, gap=False, location=location))
+        reason = f"depends on {variable(word.unknown[0])}, whose value is not known here, and looks like options"
+        asked.skipped.append(Skipped(what="an argument", reason=reason, gap=False, location=location))
         return
     if word.unknown:
         _unknown(word, script, asked)
@@ -300,15 +318,26 @@ def _requirement(
     read = parse_requirement(text, Location(path=location.path, line=1, column=1), editable=editable)
     found = script.place(word.place(start + (read.location.column or 1) - 1)) if read.location else location
     if isinstance(read, Skipped):
-        asked.skipped.append(replace(read, what=shown(read.what), location=location))
+        asked.skipped.append(replace(read, location=location))
         return
     asked.packages.append(replace(read, location=found))
 
 
 def _unknown(word: Word, script: Script, asked: Asked) -> None:
-    names = " and ".join(f"`{shown(name)}`" for name in list(dict.fromkeys(word.unknown))[:3])
+    names = " and ".join(dict.fromkeys(variable(name) for name in word.unknown[:3]))
     reason = f"depends on {names}, whose value is not known here"
-    _note(asked, word.text, reason, [word], script, gap=True)
+    _note(asked, _written(_asked_name(word.text), "a requirement", script), reason, [word], script, gap=True)
+
+
+def _written(word: str, otherwise: str, script: Script) -> str:
+    """The word, if the script has it as it stands: the value of a variable that was put in may be a secret."""
+    return word if word in script.text else otherwise
+
+
+def _asked_name(text: str) -> str:
+    """The package that an argument is about, as far as its name is sure."""
+    named = _NAME_AND_OPERATOR.match(text)
+    return "a requirement" if named is None else quoted(named[1], "a requirement")
 
 
 def _conda(words: list[Word], command: Command, script: Script, asked: Asked) -> None:
@@ -328,7 +357,8 @@ def _conda(words: list[Word], command: Command, script: Script, asked: Asked) ->
         if option in ("-f", "--file"):
             index += 0 if joined else 1
             name = value[0].text[value[1] :] if value else ""
-            _note(asked, name or "--file", "is a file of conda, which is not read from here", [word], script, gap=True)
+            what = _written(reference(name), "a file", script) if name else "--file"
+            _note(asked, what, "is a file of conda, which is not read from here", [word], script, gap=True)
         elif option is not None:
             index += 0 if joined or option not in _CONDA_VALUES else 1
         elif verb != "env":
@@ -340,7 +370,14 @@ def _spec(word: Word, script: Script, asked: Asked, redirected: str | None) -> N
     spec = parse_spec(word.text)
     if redirected is not None:
         reason = f"the shell reads the unquoted `{redirected}` behind it as a redirection: any version is asked for"
-        asked.skipped.append(Skipped(what=shown(word.text), reason=reason, gap=False, location=location))
+        asked.skipped.append(
+            Skipped(
+                what=_written(quoted(word.text, "a requirement"), "a requirement", script),
+                reason=reason,
+                gap=False,
+                location=location,
+            )
+        )
     if spec is None or word.unknown:
         if word.unknown:
             _unknown(word, script, asked)
@@ -349,10 +386,10 @@ def _spec(word: Word, script: Script, asked: Asked, redirected: str | None) -> N
                 package = Package(name=name[1].lower(), version=None, specifier="*", source="conda", location=location)
                 asked.packages.append(package)
         else:
-            _note(asked, word.text, "is no package as conda writes one", [word], script, gap=True)
+            _note(asked, "an argument", "is no package as conda writes one", [word], script, gap=True)
         return
     if spec.problem is not None:
-        _note(asked, word.text, spec.problem, [word], script)
+        _note(asked, "a package", spec.problem, [word], script)
     asked.packages.append(
         Package(
             name=spec.name,

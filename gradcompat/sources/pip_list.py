@@ -92,7 +92,7 @@ def read_tables(path: str, lines: list[PastedLine], packages: list[Package], ski
             continue
         if not broken and len(line.text.split()) == 1:
             used.add(index)
-            skipped.append(Skipped(what=_shown(line.text), reason="has no version", location=line.at(path, 0)))
+            skipped.append(Skipped(what="a line", reason="has no version", location=line.at(path, 0)))
         broken = True
     return used
 
@@ -118,7 +118,7 @@ def _read_bare(path: str, lines: list[PastedLine], packages: list[Package], skip
             packages.append(_package(match, line, path))
         elif not _NOISE.fullmatch(line.text):
             reason = "is no line of a list of packages"
-            skipped.append(Skipped(what=_shown(line.text), reason=reason, location=line.at(path, 0)))
+            skipped.append(Skipped(what="a line", reason=reason, location=line.at(path, 0)))
 
 
 def _is_bare_row(match: re.Match[str]) -> bool:
@@ -130,11 +130,6 @@ def _is_bare_row(match: re.Match[str]) -> bool:
 
 def _is_version(text: str) -> bool:
     return len(text) <= _SHOWN and parse_version(text) is not None
-
-
-def _shown(text: str) -> str:
-    text = text.strip()
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
 def _package(match: re.Match[str], line: PastedLine, path: str) -> Package:

@@ -13,6 +13,7 @@ from gradcompat.errors import Malformed, UnsupportedFormatVersion
 from gradcompat.formats.document import Document
 from gradcompat.formats.json_text import Places, parse
 from gradcompat.model.environment import Environment, Location, Package, Skipped, SourceKind
+from gradcompat.quotation import quoted
 from gradcompat.sources.lock_entries import is_tag, read_pin, split, text_or_none
 from gradcompat.versions import VersionSet
 
@@ -63,7 +64,9 @@ def _entries(content: dict[str, Any], places: Places) -> Iterator[Package | Skip
         if category == "_meta":
             continue
         if not isinstance(section, dict):
-            yield Skipped(what=category, reason="is not a table of packages", location=places.key(category))
+            yield Skipped(
+                what=quoted(category, "a category"), reason="is not a table of packages", location=places.key(category)
+            )
             continue
         for name, entry in section.items():
             yield _package(category, name, entry, places)
@@ -77,7 +80,7 @@ def _package(category: str, name: str, entry: Any, places: Places) -> Package | 
     elif isinstance(entry, dict) and "version" in entry:
         location = places.of(category, name, "version")
     if not isinstance(entry, dict):
-        return Skipped(what=name, reason="is not a table", location=location)
+        return Skipped(what=quoted(name, "an entry"), reason="is not a table", location=location)
     pin = read_pin(name, entry.get("version"), location)
     if isinstance(pin, Skipped):
         return pin
@@ -89,7 +92,7 @@ def _package(category: str, name: str, entry: Any, places: Places) -> Package | 
         elif _is_set(pin.version):
             specifier = pin.version.strip()
         else:
-            return Skipped(what=name, reason=f"`{pin.version}` is no version", location=location)
+            return Skipped(what=quoted(name, "an entry"), reason="its version is not one", location=location)
     source = _source(entry)
     return Package(
         name=pin.name,

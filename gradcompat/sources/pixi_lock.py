@@ -16,6 +16,8 @@ from gradcompat.formats.document import Document
 from gradcompat.formats.yaml_nodes import Mapping, Node, Scalar, Sequence, parse_mapping
 from gradcompat.model.environment import Environment, Location, Package, Skipped, SourceKind
 from gradcompat.names import normalise
+from gradcompat.quotation import quoted
+from gradcompat.quotation import reference as quoted_reference
 from gradcompat.sources.conda_spec import parse_archive, platform_of
 from gradcompat.sources.requirement import parse_requirement, version_of_tag
 
@@ -70,7 +72,13 @@ def read(document: Document) -> Environment:
     missing = [address for kind, address in selected if (kind, address) not in listed]
     if missing:
         reason = f"of {len(missing)} packages that environments select and `packages` does not list"
-        skipped.append(Skipped(what=missing[0], reason=f"is the first {reason}", location=Location(path=document.path)))
+        skipped.append(
+            Skipped(
+                what=missing[0] if missing[0] == _UNREADABLE[1] else quoted_reference(missing[0], "a package"),
+                reason=f"is the first {reason}",
+                location=Location(path=document.path),
+            )
+        )
     pythons = {package.version for package in packages if package.name == "python" and package.source == "conda"}
     return Environment(
         source=document.path,
@@ -107,7 +115,13 @@ def _selections(
         by_platform = node.entries.get("packages") if isinstance(node, Mapping) else None
         if not isinstance(by_platform, Mapping):
             location = Location(path=path, line=environments.keys[environment].line)
-            skipped.append(Skipped(what=f"environment {environment}", reason="selects no packages", location=location))
+            skipped.append(
+                Skipped(
+                    what=f"environment {quoted(environment, 'with an odd name')}",
+                    reason="selects no packages",
+                    location=location,
+                )
+            )
             continue
         for platform, references in by_platform.entries.items():
             subdir = subdirs.get(platform, platform)
@@ -149,8 +163,8 @@ def _package(entry: Node, index: int, selected: dict[tuple[str, str], tuple[str,
     if name is None:
         return Skipped(what=what, reason="has no name", location=location)
     if entry.duplicates:
-        reason = f"has `{entry.duplicates[0].text}` twice"
-        return Skipped(what=f"{what}, {name},", reason=reason, location=location)
+        reason = f"has `{quoted(entry.duplicates[0].text, '…')}` twice"
+        return Skipped(what=f"{what}, {quoted(name, 'an odd name')},", reason=reason, location=location)
     place = entry.entries.get("version") if entry.text("version") is not None else None
     if place is None:
         # The address; where there is none of a release, it is at least the line of the package.

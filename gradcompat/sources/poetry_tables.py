@@ -72,7 +72,7 @@ def _one(
     if isinstance(pin, Skipped):
         yield pin
     elif allowed is None:
-        yield Skipped(what=name, reason="its version constraint means nothing to Poetry", location=place)
+        yield Skipped(what=pin.name, reason="its version constraint means nothing to Poetry", location=place)
     else:
         package = Package(
             name=pin.name,

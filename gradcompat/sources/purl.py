@@ -14,6 +14,7 @@ from urllib.parse import unquote
 
 from gradcompat.model.environment import Location, Package, Skipped, SourceKind
 from gradcompat.names import normalise
+from gradcompat.quotation import quoted
 from gradcompat.sources.requirement import version_of_tag
 from gradcompat.versions import VersionSet, parse_version
 
@@ -80,12 +81,12 @@ def component(
         if purpose not in _LIBRARIES:
             return purpose
         if not _NAME.fullmatch(name):
-            return Skipped(what=name[:100] or "a component", reason="has no name that a package has", location=location)
+            return Skipped(what="a component", reason="has no name that a package has", location=location)
         purl = Purl("pypi", name, None, {})
     else:
         parsed = parse_purl(purl_text)
         if parsed is None:
-            return Skipped(what=f"`{purl_text[:100]}`", reason="is no package URL", location=location)
+            return Skipped(what="a component", reason="its package URL is none", location=location)
         purl = parsed
     if purl.type == "generic" and purl.name.lower() in ("python", "cpython"):
         purl = purl._replace(name="python", type="conda")  # the interpreter, which only conda has as a package
@@ -140,7 +141,7 @@ def gathered(found: Iterable[Package | Skipped | str]) -> Components:
 def _not_python(others: Counter[str]) -> list[Skipped]:
     if not others:
         return []
-    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(others.items()))
+    kinds = ", ".join(f"{count} {quoted(kind, 'other')}" for kind, count in sorted(others.items()))
     number = sum(others.values())
     what = "1 component" if number == 1 else f"{number} components"
     return [Skipped(what=what, reason=f"of no Python ecosystem: {kinds}", gap=False)]

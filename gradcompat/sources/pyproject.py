@@ -16,6 +16,7 @@ from gradcompat.formats.toml_places import TomlPlaces
 from gradcompat.formats.toml_text import parse
 from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.names import normalise
+from gradcompat.quotation import quoted, reference
 from gradcompat.sources.conda_spec import parse_spec
 from gradcompat.sources.declared import Declared, Result
 from gradcompat.sources.lock_entries import texts
@@ -84,7 +85,7 @@ def _standard(declared: Declared) -> Iterator[Result]:
             included = one.get("include-group") if isinstance(one, dict) else group
             # What is included is read where it stands.
             if not isinstance(included, str) or normalise(included) not in known:
-                what = f"dependency-groups.{group}[{index}]"
+                what = quoted(f"dependency-groups.{group}[{index}]", "an entry of dependency-groups")
                 location = declared.places.of("dependency-groups", group, index)
                 yield Skipped(what=what, reason="includes a group that does not exist", location=location)
 
@@ -98,7 +99,7 @@ def _dynamic(declared: Declared) -> Iterator[Skipped]:
         files = _files(declared.table("tool", "setuptools", "dynamic").get(key))
         reason = "are known only when the project is built, which gradcompat never does"
         if files:
-            named = ", ".join(f"`{file}`" for file in dict.fromkeys(files))
+            named = ", ".join(f"`{reference(file)}`" for file in dict.fromkeys(files))
             reason = f"are taken from {named} when the project is built: check {'that' if len(files) == 1 else 'those'}"
         yield Skipped(what=key, reason=reason, location=declared.places.of("project", "dynamic", index))
 
@@ -120,7 +121,7 @@ def _pdm_overrides(declared: Declared) -> Iterator[Result]:
     for name, value in declared.table(*keys).items():
         location = declared.places.of(*keys, name)
         if not isinstance(value, str):
-            yield Skipped(what=name, reason="its override is not text", location=location)
+            yield Skipped(what=quoted(name, "an entry"), reason="its override is not text", location=location)
             continue
         separator = " @ " if "://" in value else "" if value.lstrip()[:1] in tuple("<>=!~") else "=="
         result = declared.requirement(f"{name}{separator}{value}", location)
@@ -136,7 +137,7 @@ def _conda(declared: Declared) -> Iterator[Result]:
         if isinstance(value, str):
             spec, location = parse_spec(f"{name} {value}"), declared.inside(location, value)
         if spec is None or spec.problem is not None:
-            yield Skipped(what=name, reason="is no requirement that conda has", location=location)
+            yield Skipped(what=quoted(name, "an entry"), reason="is no requirement that conda has", location=location)
         else:
             yield Package(
                 name=spec.name, version=spec.version, specifier=spec.specifier, source="conda", location=location

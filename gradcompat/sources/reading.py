@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
@@ -9,8 +11,14 @@ from pathlib import PurePath
 
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
-from gradcompat.model.environment import Environment, Location, Skipped
+from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.sources.registry import BY_KIND, Reader, by_name
+
+# Looser than PEP 440: conda has `9e`, and a branch of a fork is called after the release that it left.
+_VERSION = re.compile(r"[vr]?\d[\w.+!~*-]{0,199}")
+# A lockfile has an entry of a package for each fork; no project has that many.
+MOST_ENTRIES = 100
+MOST_SKIPPED = 1_000
 
 
 def read(document: Document) -> Environment:
@@ -21,6 +29,43 @@ def read(document: Document) -> Environment:
     """
     if not document.text.strip():
         raise Malformed("is empty", path=document.path)
+    return _bounded(_read(document))
+
+
+def _bounded(environment: Environment) -> Environment:
+    """The environment with no more entries of one name, and no more gaps, than can be looked at one by one."""
+    counts = Counter(package.name for package in environment.packages)
+    many = {name: count for name, count in counts.items() if count > MOST_ENTRIES}
+    skipped = environment.skipped
+    if len(skipped) > MOST_SKIPPED:
+        more = len(skipped) - MOST_SKIPPED
+        rest = Skipped(
+            what=f"{more:,} more parts",
+            reason="cannot be read either",
+            gap=any(one.gap for one in skipped[MOST_SKIPPED:]),
+            location=Location(path=environment.source),
+        )
+        skipped = (*skipped[:MOST_SKIPPED], rest)
+    if not many:
+        return environment if skipped is environment.skipped else replace(environment, skipped=skipped)
+    seen: Counter[str] = Counter()
+    packages: list[Package] = []
+    for package in environment.packages:
+        seen[package.name] += 1
+        if seen[package.name] <= MOST_ENTRIES:
+            packages.append(package)
+    unchecked = tuple(
+        Skipped(
+            what=name,
+            reason=f"stands there {count:,} times: only the first {MOST_ENTRIES} entries are checked",
+            location=Location(path=environment.source),
+        )
+        for name, count in many.items()
+    )
+    return replace(environment, packages=tuple(packages), skipped=(*skipped, *unchecked[:MOST_SKIPPED]))
+
+
+def _read(document: Document) -> Environment:
     name = PurePath(document.path).name
     reader = None if document.file is None else by_name(name)
     if reader is None or reader.text:
@@ -57,4 +102,13 @@ def _recognised(text: str) -> str | None:
 
 def read_as(reader: Reader, document: Document) -> Environment:
     read_document: Callable[[Document], Environment] = import_module(f"gradcompat.sources.{reader.module}").read
-    return read_document(document)
+    environment = read_document(document)
+    if all(one.version is None or _VERSION.fullmatch(one.version) for one in environment.packages):
+        return environment
+    return replace(environment, packages=tuple(map(_with_version, environment.packages)))
+
+
+def _with_version(package: Package) -> Package:
+    """The package; without a version where what stands there has not even the form of one, and may be anything."""
+    known = package.version is None or _VERSION.fullmatch(package.version)
+    return package if known else replace(package, version=None)

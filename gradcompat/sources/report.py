@@ -17,6 +17,7 @@ from gradcompat.formats.document import Document
 from gradcompat.formats.pasted_text import PastedLine, pasted_lines
 from gradcompat.model.environment import Environment, Location, Package, Skipped, SourceKind
 from gradcompat.names import normalise
+from gradcompat.quotation import quoted
 from gradcompat.sources.pip_list import read_tables
 from gradcompat.sources.requirement import parse_requirement
 from gradcompat.versions import parse_version
@@ -168,7 +169,7 @@ def _read_tagged(tagged: re.Match[str], at: Location, report: _Report) -> None:
         return
     row = _CONDA.fullmatch(text)
     if row is None:
-        report.skipped.append(Skipped(what=text[:100], reason="is no line of conda's list", location=at))
+        report.skipped.append(Skipped(what="a line", reason="is no line of conda's list", location=at))
         return
     from_pip = row[4] == "pypi" or (row[3] or "").startswith("pypi_")
     source: SourceKind = "registry" if from_pip else "conda"
@@ -181,7 +182,7 @@ def _read_pin(text: str, at: Location, report: _Report) -> None:
     if isinstance(result, Skipped):
         report.skipped.append(result)
     elif result.version is None and result.source == "registry":
-        report.skipped.append(Skipped(what=text[:100], reason="has no version", location=at))
+        report.skipped.append(Skipped(what=quoted(result.name, "a line"), reason="has no version", location=at))
     else:
         report.add(result)
 
@@ -204,7 +205,7 @@ def _read_version(name: str, value: str, at: Location, report: _Report) -> None:
     if match and len(version) <= _MAX_VERSION and parse_version(version) is not None:
         report.add(Package(name=name, version=version, location=_moved(at, match.start(1))))
     elif not _ABSENT.match(value) and " " not in value.strip():
-        report.skipped.append(Skipped(what=f"{name} {value}"[:100], reason="is no version", location=at))
+        report.skipped.append(Skipped(what="a line", reason="has no version that is one", location=at))
 
 
 def _read_entry(entry: re.Match[str], at: Location, report: _Report) -> None:

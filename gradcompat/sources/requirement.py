@@ -14,18 +14,23 @@ from urllib.parse import unquote
 from packaging.markers import InvalidMarker, Marker
 from packaging.requirements import InvalidRequirement, Requirement
 
+from gradcompat.markers import parse_marker
 from gradcompat.model.environment import Location, Package, Skipped, SourceKind
 from gradcompat.names import normalise
+from gradcompat.quotation import parser_reason
+from gradcompat.redaction import is_token
 from gradcompat.versions import VersionSet, parse_version
 
 # Nothing that is meant to be installed is longer, and Python converts no number of more than 4,300 digits.
 _MAX_LENGTH = 4000
 _MAX_MARKER = 100_000  # uv writes long ones for projects with many forks
-_SHOWN = 100
 
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _EXTRAS = r"(?:\s*\[[^\[\]]*\])?"
 _IS_NAME = re.compile(_NAME)
+# What needs no parser: releases made of numbers, with the operators that take any of them.
+_PLAIN_CLAUSE = r"\s*(?:==|!=|<=|>=|<|>)\s*\d{1,9}(?:\.\d{1,9}){0,5}\s*"
+_PLAIN = re.compile(rf"({_NAME})(?:{_PLAIN_CLAUSE}(?:,{_PLAIN_CLAUSE})*)?")
 _HEAD = re.compile(_NAME + _EXTRAS)
 _NAMED_LINK = re.compile(rf"(?!git@)({_NAME}){_EXTRAS}\s*@\s*(?=\S)")
 _LINK = re.compile(
@@ -34,6 +39,9 @@ _LINK = re.compile(
 # pip takes anything with a slash for a path, and the name of an archive for a file.
 _PATH = re.compile(r"[^\s/\\;@<>=~!\[\]\"']+(?:/|\.(?:whl|tar\.gz|tgz|tar\.bz2|zip)(?=[\s;#]|$))", re.IGNORECASE)
 _MARKER_BEHIND_LINK = re.compile(r"\s;|;\s")
+_PLAIN_VARIABLES = frozenset(
+    {"sys_platform", "platform_system", "platform_machine", "os_name", "python_version", "python_full_version"}
+)
 _VARIABLE = re.compile(r"\$\{[^{}]*\}|\$[A-Za-z_]\w*|\{\{[^{}]*\}\}")
 _SUFFIX = re.compile(r"\.(?:whl|tar\.gz|tgz|tar\.bz2|tar\.xz|zip)$", re.IGNORECASE)
 # GitHub and GitLab serve a checkout as an archive, named after the tag or the commit.
@@ -109,13 +117,18 @@ def _specified(text: str, location: Location) -> Package | Skipped:
         if head and _VARIABLE.search(wanted, head.end()):
             # pip puts in the variables of whoever installs: the package is known, its version is not.
             return Package(name=normalise(str(name_of(text))), version=None, marker=marker, location=location)
+        plain = _PLAIN.fullmatch(wanted.strip())
+        if plain is not None:
+            return _pinned(plain[1], wanted, marker, location)
         try:
             requirement = Requirement(wanted)
         except (InvalidRequirement, RecursionError, ValueError) as error:
             problem = f"is no requirement: {_first_line(error)}"
         else:
-            return _pinned(requirement.name, wanted, marker, location)
-    return Skipped(what=_shown(text), reason=problem, location=location)
+            if not is_token(requirement.name):
+                return _pinned(requirement.name, wanted, marker, location)
+            problem = "has the form of a token, not of a name"
+    return Skipped(what="a requirement", reason=problem, location=location)
 
 
 def _pinned(name: str, wanted: str, marker: str | None, location: Location) -> Package:
@@ -160,14 +173,14 @@ def _linked(text: str, offset: int, name: str | None, location: Location, editab
     if len(link) > _MAX_LENGTH:
         problem = "is longer than any requirement"
     if problem is not None:
-        return Skipped(what=_shown(text), reason=problem, location=location)
+        return Skipped(what="a requirement", reason=problem, location=location)
     read = _read_link(link.strip().strip("\"'"), editable)
     name = name or read.name
     if name is None:
         if read.source in ("directory", "editable"):
             reason = "a project in a folder: neither its name nor its version stand here"
-            return Skipped(what=_shown(text), reason=reason, gap=False, location=location)
-        return Skipped(what=_shown(text), reason="the link names no package", location=location)
+            return Skipped(what="a requirement", reason=reason, gap=False, location=location)
+        return Skipped(what="a requirement", reason="the link names no package", location=location)
     at = None if read.version is None else _version_at(text, offset, link, read.version)
     return Package(
         name=normalise(name),
@@ -242,6 +255,9 @@ def _marker_problem(marker: str | None) -> str | None:
         return None
     if len(marker) > _MAX_MARKER:
         return "its marker is longer than any"
+    parsed = parse_marker(marker)
+    if parsed is not None and not parsed.odd and parsed.variables <= _PLAIN_VARIABLES:
+        return None
     try:
         Marker(marker)
     except (InvalidMarker, RecursionError, ValueError) as error:
@@ -252,12 +268,8 @@ def _marker_problem(marker: str | None) -> str | None:
 def _first_line(error: BaseException) -> str:
     if isinstance(error, RecursionError):
         return "nested too deeply"
-    line = str(error).partition("\n")[0].strip().rstrip(".:")
+    line = parser_reason(str(error).partition("\n")[0]).rstrip(".:")
     return line[:1].lower() + line[1:]
-
-
-def _shown(text: str) -> str:
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
 def _moved(location: Location, by: int) -> Location:

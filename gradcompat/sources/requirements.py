@@ -24,6 +24,7 @@ from gradcompat.formats.document import Document, read_beside
 from gradcompat.formats.pasted_text import physical_lines
 from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.names import normalise
+from gradcompat.quotation import reference
 from gradcompat.sources.constraints import narrowed
 from gradcompat.sources.requirement import parse_requirement
 
@@ -31,8 +32,10 @@ _MAX_FILES = 100
 _MAX_DEPTH = 20
 _MAX_LINES = 100_000  # of all files together
 _FREEZE_AT_LEAST = 41
+_NOTHING = "no line of it is a requirement"
+_SOMETHING_ELSE = "most of its lines are no requirements: it is something else"
 
-_OPTION_BEHIND = re.compile(r"\s--?[A-Za-z]")
+_OPTION_BEHIND = re.compile(r"\s(?:--[A-Za-z]|-[Cfi](?=[\s=]))")
 _OPTION = re.compile(r"(--?[A-Za-z][A-Za-z0-9-]*)(?:\s*=\s*|\s+)?(.*)", re.DOTALL)
 _INCLUDES = {"-r": False, "--requirement": False, "-c": True, "--constraint": True}
 _EDITABLE = ("-e", "--editable")
@@ -62,12 +65,14 @@ def read(document: Document) -> Environment:
     """Read requirements, with the files that they include.
 
     Raises:
-        Malformed: if there are lines and none of them is a requirement or an option.
+        Malformed: if most of the lines are neither a requirement nor an option: then it is something else, and
+            nothing of it is shown.
     """
     reading = _Reading()
     reading.read(document, constrains=False, depth=0)
-    if not reading.packages and reading.bad and not reading.good:
-        raise Malformed("no line of it is a requirement", path=document.path, line=reading.bad[0].line)
+    if len(reading.bad) > reading.good:
+        reason = _NOTHING if not reading.good and not reading.packages else _SOMETHING_ELSE
+        raise Malformed(reason, path=document.path, line=reading.bad[0].line)
     header = _header(document.text)
     packages = tuple(narrowed(reading.packages, reading.constraints))
     unused = reading.constraints.keys() - {package.name for package in packages}
@@ -165,14 +170,14 @@ class _Reading:
         elif _OTHER_OPTIONS.fullmatch(option):
             self.good += 1
         else:
-            self._bad(line.text.strip(), "is no option that pip knows", line.at(document.path, start))
+            self._bad("an option", "is none that pip knows", line.at(document.path, start))
 
     def _include(
         self, document: Document, at: Location, option: str, value: str, *, constrains: bool, depth: int
     ) -> None:
         """Read the file behind ``-r`` or ``-c``; whatever stands in the way is a gap."""
         relative = value.strip("\"'").replace("\\", "/").removeprefix("file://")
-        what = f"{option} {relative}"
+        what = f"{option} {reference(relative)}"
         problem = None
         if "://" in relative:
             problem = "lies on the network, where gradcompat does not look"
@@ -183,17 +188,22 @@ class _Reading:
             return
         if document.file is not None and _identity(document.file.parent / relative) in self.files:
             return  # a loop, or asked for twice: its lines are there already
-        before = _Counts(self.good, len(self.bad), len(self.skipped))
+        before = _Counts(self.good, len(self.bad), len(self.skipped), len(self.packages))
+        constrained = {name: len(packages) for name, packages in self.constraints.items()}
         try:
             included = read_beside(document, relative)
         except SourceError as error:
             self.skipped.append(Skipped(what=what, reason=error.message, location=at))
             return
         self.read(included, constrains=constrains or _INCLUDES[option], depth=depth + 1)
-        if len(self.bad) > before.bad and self.good == before.good:
+        if len(self.bad) - before.bad > self.good - before.good:
             # A path can point at anything. The lines of a file that is something else are nobody's business.
-            del self.skipped[before.skipped :], self.bad[before.bad :]
-            self.skipped.append(Skipped(what=what, reason="no line of it is a requirement", location=at))
+            reason = _NOTHING if self.good == before.good else _SOMETHING_ELSE
+            self.good = before.good
+            del self.skipped[before.skipped :], self.bad[before.bad :], self.packages[before.packages :]
+            for name, packages in self.constraints.items():
+                del packages[constrained.get(name, 0) :]
+            self.skipped.append(Skipped(what=what, reason=reason, location=at))
 
     def _requirement(
         self, document: Document, line: _Line, at: int, *, constrains: bool, editable: bool = False
@@ -201,10 +211,8 @@ class _Reading:
         options = _OPTION_BEHIND.search(line.text, at)
         text = line.text[at : options.start() if options else None]
         if _TOOL_MESSAGE.match(text.lstrip()):
-            reason = "a message of pip"
-            self.skipped.append(
-                Skipped(what=text.strip(), reason=reason, gap=False, location=line.at(document.path, at))
-            )
+            where = line.at(document.path, at)
+            self.skipped.append(Skipped(what="a line", reason="is a message of pip", gap=False, location=where))
             return
         # Columns are counted over the joined line first, then put back to where they stand.
         result = parse_requirement(text, Location(path=document.path, line=1, column=at + 1), editable=editable)
@@ -237,6 +245,7 @@ class _Counts:
     good: int
     bad: int
     skipped: int
+    packages: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,45 +253,63 @@ class _Line:
     """A line with those that it continues on, without its comment.
 
     Attributes:
-        parts: for each physical line: where it begins in ``text``, and its number.
-        comment_at: column of the comment, counted from 0.
+        parts: for each line that it was joined from: where it begins in ``text``, its number, and the column there,
+            counted from 0.
+        comment_at: where the comment begins, counted as in ``text``.
     """
 
     text: str
-    parts: tuple[tuple[int, int], ...]
+    parts: tuple[tuple[int, int, int], ...]
     comment: str | None = None
     comment_at: int = 0
 
     def at(self, path: str, offset: int) -> Location:
         """The place of a character of ``text``, or of the comment of a line that has no other text."""
-        begin, number = next(part for part in reversed(self.parts) if part[0] <= offset)
-        if not self.text.strip():
-            return Location(path=path, line=number, column=offset + 1)
-        offset += len(self.text[offset:]) - len(self.text[offset:].lstrip())
-        begin, number = next(part for part in reversed(self.parts) if part[0] <= offset)
-        return Location(path=path, line=number, column=offset - begin + 1)
+        if self.text.strip():
+            offset += len(self.text[offset:]) - len(self.text[offset:].lstrip())
+        begin, number, column = next(part for part in reversed(self.parts) if part[0] <= offset)
+        return Location(path=path, line=number, column=column + offset - begin + 1)
 
 
 def _logical_lines(text: str) -> Iterator[_Line]:
-    """The lines of a file as pip joins them: a comment line ends a continuation."""
+    """The lines of a file as pip joins them: only a comment on a line of its own ends a continuation."""
     pieces: list[str] = []
-    parts: list[tuple[int, int]] = []
+    parts: list[tuple[int, int, int]] = []
     length = 0
-    for number, line in enumerate(physical_lines(text), start=1):
-        at = _comment_at(line)
-        kept = line if at is None else line[:at]
-        continues = at is None and line.endswith("\\")
+    for number, column, line in _pip_lines(text):
+        only_comment = line.lstrip().startswith("#")
+        continues = line.endswith("\\") and not only_comment
+        kept, shift = line, 0
         if continues:
-            kept = kept[:-1]
+            kept, shift = line.strip("\\"), len(line) - len(line.lstrip("\\"))
+        elif only_comment and pieces:
+            kept, shift = f" {line}", -1
         pieces.append(kept)
-        parts.append((length, number))
+        parts.append((length, number, column + shift))
         length += len(kept)
         if not continues:
-            comment = None if at is None else line[at:].strip()
-            yield _Line("".join(pieces), tuple(parts), comment, at or 0)
+            yield _cut("".join(pieces), parts)
             pieces, parts, length = [], [], 0
     if pieces:
-        yield _Line("".join(pieces), tuple(parts))
+        yield _cut("".join(pieces), parts)
+
+
+def _cut(text: str, parts: list[tuple[int, int, int]]) -> _Line:
+    at = _comment_at(text)
+    return _Line(text, tuple(parts)) if at is None else _Line(text[:at], tuple(parts), text[at:].strip(), at)
+
+
+def _pip_lines(text: str) -> Iterator[tuple[int, int, str]]:
+    """The lines of a file as pip splits them, with the number and the column that an editor shows.
+
+    pip takes the separators of :meth:`str.splitlines`: a form feed and U+2028 end a line, too, and hide nothing.
+    """
+    for number, line in enumerate(physical_lines(text), start=1):
+        column = 0
+        for part in line.splitlines(keepends=True) or [""]:
+            (kept,) = part.splitlines() or [""]
+            yield number, column, kept
+            column += len(part)
 
 
 def _comment_at(line: str) -> int | None:

@@ -6,6 +6,7 @@ from email.parser import BytesHeaderParser
 from pathlib import Path
 
 from gradcompat.model.environment import Environment
+from gradcompat.regular_files import read_regular
 
 _FILES = ("METADATA", "PKG-INFO")
 _MAX_BYTES = 1 << 20
@@ -19,8 +20,7 @@ def requires_dist(environment: Environment) -> dict[tuple[str, str], tuple[str, 
         if package.version is None or path.name not in _FILES:
             continue
         try:
-            with path.open("rb") as file:
-                data = file.read(_MAX_BYTES)
+            data = read_regular(path, _MAX_BYTES)
         except OSError:
             continue  # the catalogue is asked instead
         message = BytesHeaderParser().parsebytes(data)

@@ -13,6 +13,7 @@ from dataclasses import replace
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
 from gradcompat.model.environment import Environment, Location, Package, Skipped
+from gradcompat.quotation import quoted, reference
 from gradcompat.sources.requirement import parse_requirement
 
 _SIGN = "\x1f"
@@ -90,8 +91,8 @@ def _listed(value: str, key: str, extra: str | None, lines: list[str], path: str
             if not part.strip():
                 continue
             if part.startswith("file:"):
-                reason = f"are taken from `{part[5:].strip()}` when the project is built: check that"
-                yield Skipped(what=key, reason=reason, location=location)
+                reason = f"are taken from `{reference(part[5:])}` when the project is built: check that"
+                yield Skipped(what=quoted(key, "extras_require"), reason=reason, location=location)
                 continue
             result = parse_requirement(part.partition(" #")[0], location)
             if isinstance(result, Package):

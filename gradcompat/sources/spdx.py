@@ -15,6 +15,7 @@ from gradcompat.errors import Malformed, UnsupportedFormatVersion
 from gradcompat.formats.document import Document
 from gradcompat.formats.json_text import Places, parse
 from gradcompat.model.environment import Environment, Location, Skipped
+from gradcompat.quotation import reference
 from gradcompat.sources.purl import component, gathered
 
 _HINT = "gradcompat reads SPDX 2.2, 2.3 and 3.0"
@@ -55,7 +56,12 @@ def read(document: Document) -> Environment:
         elements, described = _tag_value(document)
     project = described.pop() if len(described) == 1 and len(elements) > 1 else None
     found = gathered(
-        Skipped(what=element.name, reason="is what the SBOM is about", gap=False, location=element.location)
+        Skipped(
+            what=reference(element.name, "a package"),
+            reason="is what the SBOM is about",
+            gap=False,
+            location=element.location,
+        )
         if element.identity == project
         else component(element.purl, element.name, element.version, element.purpose, element.location)
         for element in elements
@@ -93,8 +99,16 @@ def _json(document: Document, skipped: list[Skipped]) -> tuple[list[_Element], s
 def _check(known: bool, version: object, location: Location) -> None:
     if not known:
         raise UnsupportedFormatVersion(
-            f"`{str(version)[:100]}` is not supported", path=location.path, line=location.line, hint=_HINT
+            f"`{reference(str(version), '…')}` is not supported",
+            path=location.path,
+            line=location.line,
+            hint=_HINT,
         )
+
+
+def _subject(element: _Element) -> Skipped:
+    reason = "is what the SBOM is about"
+    return Skipped(what=reference(element.name, "a package"), reason=reason, gap=False, location=element.location)
 
 
 def _version_two(

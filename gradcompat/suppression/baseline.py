@@ -37,18 +37,19 @@ class _Entry:
     before: Before
 
 
-def judging_by(file: str, options: Options) -> Judging:
+def judging_by(file: str, options: Options, path: Path | None = None) -> Judging:
     """Read the file now, and compare with it later.
 
     Args:
-        file: what an earlier check wrote.
+        file: what an earlier check wrote, as it is called.
         options: of this check; what it does not look for is not gone.
+        path: where it lies, if not where its name says.
 
     Raises:
         UsageError: if the file cannot be read, or is anything else than such a report.
     """
     try:
-        content = parse(read_document(Path(file)).text, file)
+        content = parse(read_document(path or Path(file), file).text, file)
     except SourceError as error:
         raise UsageError(_lowered(error.message), path=file, line=error.line, hint=_HINT) from None
     entries = _entries(content, file)

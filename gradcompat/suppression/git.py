@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import IO, Literal
 
 from gradcompat.errors import UsageError
+from gradcompat.programs import find_program
 
 _SAFE = (
     *("--no-pager", "--no-optional-locks", "--literal-pathspecs"),
@@ -35,6 +35,10 @@ _DROPPED = ("GIT_TRACE", "GIT_EXTERNAL_DIFF", "GIT_PAGER")
 _OUTER = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR")
 _TYPES = {"100644": "file", "100755": "file", "120000": "link", "160000": "module"}
 _DEEP = "with actions/checkout that is `fetch-depth: 0`; elsewhere `git fetch --unshallow`"
+
+# The largest repositories of training code have some ten thousand, Linux has ninety.
+MOST_FILES = 100_000
+_CHUNK = 1024 * 1024
 
 Type = Literal["file", "link", "module"]
 
@@ -94,11 +98,7 @@ class Repository:
         Raises:
             UsageError: if there is no such revision, or nothing in common with it.
         """
-        wanted = self._commit(base)
-        if wanted is None:
-            lacking = f"this clone is shallow, and may lack it: fetch the whole history ({_DEEP})"
-            named = "name a branch, a tag or a commit; `git branch --all` lists the branches"
-            raise UsageError(f"git knows no revision `{base}` here", hint=lacking if self._shallow() else named)
+        wanted = self.commit(base).id
         head = self._commit("HEAD")
         if head is None:
             raise UsageError("this repository has no commit yet, so nothing can be compared")
@@ -107,7 +107,20 @@ class Repository:
             hint = f"this clone is shallow: fetch the whole history ({_DEEP})" if self._shallow() else None
             raise UsageError(f"`{base}` has no commit in common with what is checked out here", hint=hint)
         found = done.stdout.decode("ascii").strip()
-        return Commit(found, found[:12] if found.startswith(base) else f"{base} ({found[:12]})")
+        return _shown(base, found)
+
+    def commit(self, revision: str) -> Commit:
+        """The commit of a revision.
+
+        Raises:
+            UsageError: if there is no such revision.
+        """
+        found = self._commit(revision)
+        if found is None:
+            lacking = f"this clone is shallow, and may lack it: fetch the whole history ({_DEEP})"
+            named = "name a branch, a tag or a commit; `git branch --all` lists the branches"
+            raise UsageError(f"git knows no revision `{revision}` here", hint=lacking if self._shallow() else named)
+        return _shown(revision, found)
 
     def _commit(self, revision: str) -> str | None:
         # What begins with a dash would be an option.
@@ -126,18 +139,46 @@ class Repository:
         """All files, links and submodules of a commit.
 
         Raises:
-            UsageError: if git cannot list them.
+            UsageError: if git cannot list them, or they are too many.
         """
-        done = self._git("ls-tree", "-r", "-z", "--full-tree", commit)
-        if done.returncode:
-            raise UsageError(f"git cannot list the files of `{commit[:12]}`: {_told(done)}")
         entries = []
-        for line in done.stdout.split(b"\0"):
+        for line in self._listed(commit):
             about, _, path = line.partition(b"\t")
             mode, _, rest = about.decode("ascii").partition(" ")
             if (kind := _TYPES.get(mode)) is not None:
                 entries.append(Entry(os.fsdecode(path), kind, rest.rpartition(" ")[2]))  # type: ignore[arg-type]  # of the table
         return entries
+
+    def _listed(self, commit: str) -> Iterator[bytes]:
+        """The lines of a tree. A few objects can stand for any number of files, so that they are counted on the way."""
+        with (
+            tempfile.TemporaryFile() as told,
+            subprocess.Popen(  # noqa: S603  # as below
+                self._command("ls-tree", "-r", "-z", "--full-tree", commit),
+                stdout=subprocess.PIPE,
+                stderr=told,
+                env=self._environment(),
+            ) as process,
+        ):
+            count, begun = 0, b""
+            try:
+                while process.stdout is not None and (chunk := process.stdout.read(_CHUNK)):
+                    *whole, begun = (begun + chunk).split(b"\0")
+                    count += len(whole)
+                    if count > MOST_FILES or len(begun) > _CHUNK:
+                        raise UsageError(
+                            f"`{commit[:12]}` has more than {MOST_FILES:,} files, too many to compare with",
+                            hint="check it without `--diff`, or write a baseline",
+                        )
+                    yield from whole
+            except BaseException:
+                process.kill()
+                raise
+            if process.wait():
+                told.seek(0)
+                lines = told.read().decode("utf-8", "replace").strip().splitlines()
+                said = (lines[-1].removeprefix("fatal: ") if lines else "it says nothing").rstrip(".")
+                raise UsageError(f"git cannot list the files of `{commit[:12]}`: {said}")
 
     def renames(self, commit: str) -> dict[str, str]:
         """Old path → new path of every file that was moved since, in commits or in the index.
@@ -189,7 +230,7 @@ class Repository:
         )
 
     def _command(self, *arguments: str) -> list[str]:
-        git = shutil.which("git")
+        git = find_program("git")
         if git is None:
             raise UsageError("`--diff` needs git, and there is none on the PATH")
         return [git, *_SAFE, "-C", str(self.top), *arguments]
@@ -197,6 +238,10 @@ class Repository:
     def _environment(self) -> dict[str, str]:
         dropped = (*_DROPPED, *_OUTER) if self.inner else _DROPPED
         return {**{key: value for key, value in os.environ.items() if not key.startswith(dropped)}, **_ENVIRONMENT}
+
+
+def _shown(revision: str, commit: str) -> Commit:
+    return Commit(commit, commit[:12] if commit.startswith(revision) else f"{revision} ({commit[:12]})")
 
 
 def _content(stream: IO[bytes], identifier: str) -> bytes:

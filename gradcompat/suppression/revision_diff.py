@@ -26,10 +26,11 @@ from gradcompat.audit.targets import Asked, File, asked_for
 from gradcompat.config.project_file import OWN, SHARED, project_file
 from gradcompat.config.schema import configuration
 from gradcompat.errors import UsageError
+from gradcompat.formats.walking import is_installed
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.environment import Location, SettingValue
 from gradcompat.model.report import Advised, Audit, Remark, Suppression
-from gradcompat.sources.installed import is_environment
+from gradcompat.regular_files import read_regular
 from gradcompat.sources.registry import by_name
 from gradcompat.suppression.apply import Judgement, Judging
 from gradcompat.suppression.git import Commit, Repository
@@ -71,33 +72,33 @@ def comparison(
     if not targets:
         raise UsageError("`--diff` compares files of a repository, and no target is named", hint=_HINT)
     repository = Repository.around(Path.cwd())
-    inside: dict[str, str] = {}
+    within: dict[str, str] = {}
     for target in targets:
         if target == "-":
             raise UsageError("`--diff` compares files of a repository, and `-` is standard input", hint=_HINT)
-        if os.path.isdir(target) and is_environment(Path(target)):
+        if os.path.isdir(target) and is_installed(Path(target)):
             raise UsageError("`--diff` cannot compare an installed environment", path=target, hint=_HINT)
-        path = _inside(target, repository.top)
+        path = inside(target, repository.top)
         if path is None:
             raise UsageError(
                 "`--diff` cannot compare what lies outside of the repository", path=target, hint="check it without"
             )
-        inside[target] = path
-    beside = {context: _inside(context, repository.top) for context in contexts}
+        within[target] = path
+    beside = {context: inside(context, repository.top) for context in contexts}
     return Comparison(
         repository=repository,
         commit=repository.fork_point(revision),
-        targets=inside,
+        targets=within,
         contexts=beside,
         facts=tuple(facts),
     )
 
 
-def _inside(target: str, top: Path) -> str | None:
+def inside(target: str, top: Path) -> str | None:
     """The path from the top of the repository, ``""`` for the top itself; None for what lies elsewhere."""
     path = Path(target)
     # A link is a file of its own; the folders on the way to it are not.
-    real = os.path.realpath(path) if path.is_dir() else os.path.join(os.path.realpath(path.parent), path.name)
+    real = os.path.realpath(path) if os.path.isdir(path) else os.path.join(os.path.realpath(path.parent), path.name)
     root = os.path.realpath(top)
     if not Path(real).is_relative_to(root):
         return None
@@ -105,7 +106,9 @@ def _inside(target: str, top: Path) -> str | None:
     return "" if relative == os.curdir else Path(relative).as_posix()
 
 
-def diffing(compared: Comparison, asked: Asked, base: KnowledgeBase, options: Options) -> Judging:
+def diffing(
+    compared: Comparison, asked: Asked, base: KnowledgeBase, options: Options, *, same_options: bool = False
+) -> Judging:
     """Audit the earlier revision when the audits of now are there, and compare.
 
     Args:
@@ -113,15 +116,17 @@ def diffing(compared: Comparison, asked: Asked, base: KnowledgeBase, options: Op
         asked: what is audited now.
         base: the records.
         options: of this check.
+        same_options: what the project says of the training now is what it said then.
     """
 
     def judging(audits: Sequence[Audit]) -> Judgement:
-        with _private_folder() as folder:
+        with private_folder() as folder:
             # A path that leads out of the repository leads as far out of this one, and no further than the folder.
             top = folder / compared.repository.top.relative_to(compared.repository.top.anchor)
             top.mkdir(parents=True)
             earlier = lay_out(compared.repository, compared.commit, _wanted(compared), top)
-            then = _audits_of(compared, earlier, asked, audits, base, options)
+            settings = options.settings if same_options else _settings(compared, earlier, options)
+            then = _audits_of(compared, earlier, asked, audits, base, options, settings)
         return _judgement(audits, then, earlier, compared)
 
     return judging
@@ -131,7 +136,7 @@ def _wanted(compared: Comparison) -> Wanted:
     named = {path for target, path in compared.targets.items() if not os.path.isdir(target)}
     named |= {path for path in compared.contexts.values() if path is not None}
     alone = all((reader := by_name(Path(path).name)) is not None and reader.lock for path in named)
-    here = _inside(".", compared.repository.top) or ""
+    here = inside(".", compared.repository.top) or ""
     folders = tuple(path for target, path in compared.targets.items() if os.path.isdir(target))
     folders += tuple(path for one, path in compared.contexts.items() if path is not None and os.path.isdir(one))
     kept = {Path(folder, name).as_posix() for folder in (here, *map(str, Path(here).parents)) for name in (OWN, SHARED)}
@@ -139,7 +144,13 @@ def _wanted(compared: Comparison) -> Wanted:
 
 
 def _audits_of(
-    compared: Comparison, earlier: Earlier, asked: Asked, audits: Sequence[Audit], base: KnowledgeBase, options: Options
+    compared: Comparison,
+    earlier: Earlier,
+    asked: Asked,
+    audits: Sequence[Audit],
+    base: KnowledgeBase,
+    options: Options,
+    settings: tuple[tuple[str, SettingValue], ...],
 ) -> list[Audit]:
     """The audits of then, in their order."""
 
@@ -148,7 +159,7 @@ def _audits_of(
         return Path(named) if path is None else earlier.top / path
 
     before = asked_for(list(compared.targets), None, list(compared.contexts), active_without_target=False, place=place)
-    then = replace(options, settings=_settings(compared, earlier, options), show_all=False, advise=False)
+    then = replace(options, settings=settings, show_all=False, advise=False)
     now = {
         task[0].shown: (task, audit)
         for task, audit in zip(tasks_of(asked), audits, strict=True)
@@ -178,7 +189,7 @@ def _unchanged(then: Task, now: Task) -> bool:
     try:
         if before.path.stat().st_size != source.path.stat().st_size:
             return False
-        return before.path.read_bytes() == source.path.read_bytes()
+        return read_regular(before.path) == read_regular(source.path)
     except OSError:
         return False
 
@@ -186,10 +197,10 @@ def _unchanged(then: Task, now: Task) -> bool:
 def _settings(compared: Comparison, earlier: Earlier, options: Options) -> tuple[tuple[str, SettingValue], ...]:
     """What the project's own options said of the training then, where they lie in the repository."""
     kept = project_file(Path.cwd())
-    if kept is not None and _inside(str(kept.path), compared.repository.top) is None:
+    if kept is not None and inside(str(kept.path), compared.repository.top) is None:
         return options.settings
     try:
-        stated = dict(configuration(earlier.top / (_inside(".", compared.repository.top) or "")).get("settings", ()))
+        stated = dict(configuration(earlier.top / (inside(".", compared.repository.top) or "")).get("settings", ()))
     except UsageError:
         stated = {}
     stated.update(map(parse_setting, compared.facts))
@@ -224,7 +235,7 @@ def _judgement(audits: Sequence[Audit], then: Sequence[Audit], earlier: Earlier,
 
 def _why_new(audit: Audit, then: Audit | None, earlier: Earlier, compared: Comparison) -> str | None:
     """Why there is nothing, or not everything, to compare an environment with."""
-    path = _inside(audit.source, compared.repository.top)
+    path = inside(audit.source, compared.repository.top)
     shown = compared.commit.shown
     if path is None:
         return f"it leads to a file outside of the repository, which {shown} cannot show"
@@ -242,7 +253,7 @@ def _why_new(audit: Audit, then: Audit | None, earlier: Earlier, compared: Compa
 
 
 @contextmanager
-def _private_folder() -> Iterator[Path]:
+def private_folder() -> Iterator[Path]:
     """A folder of this process alone, which is removed in the end, also when somebody stops the process."""
     stopped: list[int] = []
 

@@ -18,6 +18,7 @@ from gradcompat.suppression.git import Commit, Entry, Repository
 _BESIDE = frozenset({"", ".txt", ".in", ".pip", ".lock", ".toml", ".cfg"})
 _BESIDE_BYTES = 1024 * 1024
 _LINK_BYTES = 4096
+MOST_BYTES, MOST_WRITTEN = 256 * 1024 * 1024, 50_000  # of all files that are laid out
 _LINKS = 40  # in one path, as on Linux
 _POINTER = b"version https://git-lfs.github.com/spec/v1\n"
 _ENDINGS = tuple({name.rpartition("*")[2] for scanner in SCANNERS for name in scanner.names})
@@ -71,10 +72,32 @@ class _Layout:
     links: dict[str, str] = field(default_factory=dict)  # path → target, as it is written
 
 
-def lay_out(repository: Repository, commit: Commit, wanted: Wanted, folder: Path) -> Earlier:
+@dataclass(slots=True)
+class _Room:
+    """What may still be written: one content can stand in a tree any number of times."""
+
+    bytes: int
+    files: int
+
+    def take(self, size: int) -> bool:
+        """Take the room of one file, if there is some."""
+        if size > self.bytes or not self.files:
+            return False
+        self.bytes -= size
+        self.files -= 1
+        return True
+
+
+def lay_out(repository: Repository, commit: Commit, wanted: Wanted, folder: Path, *, moved: bool = True) -> Earlier:
     """Write what an audit could read into an empty folder.
 
-    A file that was moved since lies under its new name, and under its old one as well, by which others may name it.
+    Args:
+        repository: whose files they are.
+        commit: of then.
+        wanted: what is looked at.
+        folder: stands for the top of the repository.
+        moved: a file that was moved since lies under its new name, and under its old one as well, by which others may
+            name it.
 
     Raises:
         UsageError: if git cannot read the revision.
@@ -85,8 +108,8 @@ def lay_out(repository: Repository, commit: Commit, wanted: Wanted, folder: Path
             layout.entries[entry.path] = owner, entry
         else:
             layout.unread[entry.path] = "its name is none that a file can safely have"
-    moved = repository.renames(commit.id)
-    layout.entries.update({new: layout.entries[old] for old, new in moved.items() if old in layout.entries})
+    renames = repository.renames(commit.id) if moved else {}
+    layout.entries.update({new: layout.entries[old] for old, new in renames.items() if old in layout.entries})
     _read_links(layout)
     contents: dict[Repository, dict[str, list[tuple[str, int]]]] = {}
     linked: list[tuple[str, str]] = []
@@ -102,8 +125,9 @@ def lay_out(repository: Repository, commit: Commit, wanted: Wanted, folder: Path
             contents.setdefault(owner, {}).setdefault(content.id, []).append((path, limit))
         elif any(one.startswith(f"{target}/") for one in layout.entries):
             linked.append((path, target))
+    room = _Room(MOST_BYTES, MOST_WRITTEN)
     for owner, places in contents.items():
-        _write(owner, places, folder, layout.unread)
+        _write(owner, places, folder, layout.unread, room)
     for path, target in linked:
         _link(folder, path, target)
     return Earlier(folder, frozenset(layout.entries), layout.unread)
@@ -121,7 +145,7 @@ def _entries(
             continue
         inner = Repository(repository.top / entry.path, inner=True)
         try:
-            if not (inner.top / ".git").exists():
+            if not os.path.exists(inner.top / ".git"):
                 raise UsageError("it is not checked out")
             yield from _entries(inner, entry.id, f"{path}/", wanted, unread)
         except UsageError:
@@ -189,13 +213,20 @@ def _resolved(path: str, layout: _Layout) -> str | None:
 
 
 def _write(
-    owner: Repository, places: Mapping[str, list[tuple[str, int]]], folder: Path, unread: dict[str, str]
+    owner: Repository,
+    places: Mapping[str, list[tuple[str, int]]],
+    folder: Path,
+    unread: dict[str, str],
+    room: _Room,
 ) -> None:
     sizes = owner.sizes(list(places))
     fitting: dict[str, list[str]] = {}
     for identifier, here in places.items():
         for path, limit in here:
             if sizes.get(identifier, 0) <= limit:
+                if not room.take(sizes.get(identifier, 0)):
+                    unread[path] = "the files there are more than can be laid out"
+                    continue
                 fitting.setdefault(identifier, []).append(path)
             else:
                 unread[path] = f"it has more than {limit // 1024} KiB there"

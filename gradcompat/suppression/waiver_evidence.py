@@ -25,6 +25,7 @@ from gradcompat.model.probe import Measurement, ProbeSpec
 from gradcompat.names import normalise
 from gradcompat.recipes.judging import judge
 from gradcompat.recipes.table import recipe_of
+from gradcompat.root import Root
 
 _HINT = "write one with `gradcompat probe ID --record FILE`"
 _ANY_NUMBER = "processes"  # of a probe, which `--processes` may say otherwise than the record
@@ -46,18 +47,19 @@ class Proof:
         return frozenset(normalise(name) for _, _, one in self.results for name in one.packages)
 
 
-def read_proof(path: Path, shown: str) -> Proof:
+def read_proof(path: Path, shown: str, root: Root | None = None) -> Proof:
     """Read the file that a waiver names.
 
     Args:
         path: where it is.
         shown: how it is called.
+        root: where it has to lie; None if the user has named it on the command line.
 
     Raises:
         UsageError: if it is not there, or is anything else.
     """
     try:
-        content = parse(read_document(path, shown).text, shown)
+        content = parse(read_document(path, shown, root).text, shown)
     except SourceError as error:
         raise UsageError(
             f"cannot be the proof of a waiver: {error.message}", path=shown, line=error.line, hint=_HINT

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from gradcompat.audit.options import Options
-from gradcompat.config.project_file import as_seen_from_here, project_file_at
+from gradcompat.config.project_file import OWN, as_seen_from_here, project_file_at
 from gradcompat.config.schema import options_in, waivers_in
 from gradcompat.config.waiver_tables import pattern
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.messages import joined
 from gradcompat.model.report import Advised, Audit, Remark, Suppression
 from gradcompat.model.waiver import VersionBound, Waiver, Waivers
+from gradcompat.root import root_of_file
 from gradcompat.suppression.apply import Judgement, Judging
 from gradcompat.truth import Truth
 from gradcompat.versions import locate
@@ -89,7 +90,7 @@ def _ready(waiver: Waiver) -> _Ready:
         from gradcompat.suppression.waiver_evidence import read_proof
 
         path = Path(waiver.folder) / waiver.proof
-        proof = read_proof(path, as_seen_from_here(path))
+        proof = read_proof(path, as_seen_from_here(path), root_of_file(Path(waiver.folder) / OWN))
     return _Ready(waiver=waiver, spec=None if waiver.path is None else pattern(waiver.path), proof=proof)
 
 

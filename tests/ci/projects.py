@@ -6,7 +6,9 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from tests.conftest import ROOT
 
@@ -55,13 +57,15 @@ class Remote:
         write(folder, affected=affected)
         self.base = commit(folder, "Train")
 
-    def request(self, *, affected: bool, name: str = "uv.lock") -> str:
+    def request(self, *, affected: bool, name: str = "uv.lock", files: Mapping[str, str] = MappingProxyType({})) -> str:
         """Push a change, and merge it with main as a forge does."""
         git(self.folder, "checkout", "--quiet", "-B", "change", "main")
         (self.folder / "NOTES.md").write_text("About to change.\n")
         commit(self.folder, "Prepare")
         write(self.folder, affected=affected, name=name)
         (self.folder / "README.md").write_text(f"A project that is {'wrong' if affected else 'right'}.\n")
+        for path, text in files.items():
+            (self.folder / path).write_text(text, "utf-8")
         commit(self.folder, "Change")
         git(self.folder, "checkout", "--quiet", "--detach", "main")
         git(self.folder, "merge", "--quiet", "--no-ff", "--message", "Merge", "change")

@@ -8,8 +8,9 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 import yaml
@@ -51,9 +52,17 @@ class Project:
         self.remote.checkout(self.here, "refs/heads/main")
         return self.run({"ref": "refs/heads/main"}, {"GITHUB_REF": "refs/heads/main"}, inputs)
 
-    def requested(self, *, affected: bool, name: str = "uv.lock", depth: int = 1, **inputs: str) -> Job:
+    def requested(
+        self,
+        *,
+        affected: bool,
+        name: str = "uv.lock",
+        depth: int = 1,
+        files: Mapping[str, str] = MappingProxyType({}),
+        **inputs: str,
+    ) -> Job:
         """The job of a pull request with a change of this kind."""
-        self.remote.request(affected=affected, name=name)
+        self.remote.request(affected=affected, name=name, files=files)
         self.remote.checkout(self.here, "refs/pull/7/merge", depth)
         return self.run(self.request(), {"GITHUB_REF": "refs/pull/7/merge"}, inputs)
 
@@ -144,6 +153,30 @@ def test_a_pull_request_answers_for_what_it_brings(tmp_path: Path, api: Forge) -
     assert results(job) == ["GC-0004"]  # code scanning compares on its own
     assert (api.asked, api.comments) == ([], [])
     assert not re.search(r"^::(error|warning)", job.log, re.MULTILINE)
+
+
+@pytest.mark.parametrize("diff", ["auto", "none"])
+def test_a_pull_request_does_not_choose_its_options(tmp_path: Path, api: Forge, diff: str) -> None:
+    project = Project(tmp_path, api, affected=False)
+    options = {"gradcompat.toml": 'ignore = ["GC-0004"]\nfail-on = "never"\n[settings]\ntraining.seed = 1\n'}
+    job = project.requested(affected=True, files=options, diff=diff)
+    assert (job.status, job.outputs["findings"]) == (1, "1"), job.log
+    assert results(job) == ["GC-0004"]
+    told = "takes effect after the merge: `fail-on`, `ignore` and `settings`"
+    assert told.replace("`", "") in project.summary.replace("\\", "").replace("`", "")
+    assert "takes effect after the merge" in job.log
+
+
+def test_a_change_of_the_options_alone_is_told_in_the_comment(tmp_path: Path, api: Forge) -> None:
+    project = Project(tmp_path, api, affected=True)
+    waived = '[[waivers]]\nid = "GC-0004"\nreason = "![x](https://evil.example) @all"\n'
+    job = project.requested(affected=True, files={"gradcompat.toml": waived})
+    assert job.status == 0, job.log
+    (comment,) = api.comments
+    text = comment.body.replace("\\", "")
+    assert text.startswith(f"{MARK}\n**gradcompat**: no new findings.\n")
+    assert "takes effect after the merge: a waiver of GC-0004" in text
+    assert "cured" not in text
 
 
 def test_without_a_base_a_pull_request_answers_for_everything(tmp_path: Path, api: Forge) -> None:

@@ -74,6 +74,18 @@ def test_a_merge_request_answers_for_what_it_brings(tmp_path: Path, before: bool
     assert quality(tmp_path / "here") == ["GC-0004"]
 
 
+@pytest.mark.parametrize("diff", ["true", "false"])
+def test_a_merge_request_does_not_choose_its_options(tmp_path: Path, diff: str) -> None:
+    remote = Remote(tmp_path / "remote", affected=False)
+    remote.request(affected=True, files={"gradcompat.toml": 'ignore = ["GC-0004"]\nfail-on = "never"\n'})
+    remote.checkout(tmp_path / "here", "refs/heads/change", depth=50)
+    found, out = run(tmp_path / "here", CI_MERGE_REQUEST_DIFF_BASE_SHA=remote.base, GRADCOMPAT_DIFF=diff)
+    assert found == 1, out
+    assert "error GC-0004: " in out
+    assert "takes effect after the merge: `fail-on` and `ignore`" in " ".join(out.split())
+    assert "takes effect after the merge" in (tmp_path / "here" / "gradcompat.md").read_text("utf-8")
+
+
 def test_lists_are_data(tmp_path: Path) -> None:
     here = "$(touch pwned); `touch pwned`\"' \\n"
     write(tmp_path, affected=True, name=f"{here}/uv.lock")
@@ -118,7 +130,7 @@ def test_its_shell_is_sound() -> None:
 
 def test_what_it_reads_is_a_variable_of_it_or_of_gitlab() -> None:
     read = set(re.findall(r"\$\{?([A-Z][A-Z_]+)", "\n".join([*JOB["before_script"], *JOB["script"]])))
-    assert read - {"CI_MERGE_REQUEST_DIFF_BASE_SHA", "PATH"} == {
+    assert read - {"CI_MERGE_REQUEST_DIFF_BASE_SHA", "CI_MERGE_REQUEST_TARGET_BRANCH_SHA", "PATH"} == {
         name for name in JOB["variables"] if name.startswith("GRADCOMPAT_")
     }
 

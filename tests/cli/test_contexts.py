@@ -117,8 +117,9 @@ def test_a_context_that_cannot_be_read_is_not_passed_over(run: Run, tmp_path: Pa
     assert outcome.status == 3
     assert "broken.yaml:2: not valid YAML: " in outcome.out
     assert "missing.yaml: there is no such file or folder\n" in outcome.out
-    # Found and not named, it is no reason to stop: it may be anything.
-    assert run("check", ".").status == 0
+    outcome = run("check", ".")
+    assert outcome.status == 3
+    assert "broken.yaml" in outcome.out
 
 
 def test_inspect_shows_the_settings_of_a_config(run: Run, tmp_path: Path) -> None:
@@ -132,11 +133,11 @@ def test_inspect_shows_the_settings_of_a_config(run: Run, tmp_path: Path) -> Non
     )
 
 
-def test_data_that_lies_in_a_folder_is_not_taken_for_a_config(run: Run, tmp_path: Path) -> None:
+def test_what_is_as_large_as_data_is_scanned_where_it_is_named(run: Run, tmp_path: Path) -> None:
     lock(tmp_path, transformers="4.49.0")
     config(tmp_path / "train.yaml", 8)
     with (tmp_path / "train.yaml").open("a") as file:
         file.writelines(f"# {number:>60}\n" for number in range(5000))
-    assert found(run, ".")[1]["status"] == "conditional"
-    # Who names it means it.
+    status, finding = found(run, ".")
+    assert (status, finding["status"]) == (3, "conditional")
     assert found(run, ".", "--context", "train.yaml")[1]["status"] == "affected"

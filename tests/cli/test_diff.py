@@ -603,3 +603,41 @@ def test_a_broken_repository(repo: Repository, check: Any) -> None:
 def test_an_error_of_git_is_one_line(repo: Repository) -> None:
     with pytest.raises(UsageError, match="cannot compare"):
         Read(repo.path).renames("0" * 40)
+
+
+def bomb(where: Repository, levels: int, leaf: bytes) -> str:
+    """A commit whose tree holds one file ten to the power of ``levels`` times, in as many objects as levels."""
+
+    def git(*arguments: str, stdin: bytes = b"") -> str:
+        environment = {**os.environ, **ENVIRONMENT}
+        done = subprocess.run(
+            ["git", *arguments], cwd=where.path, input=stdin, env=environment, capture_output=True, check=True
+        )
+        return done.stdout.decode().strip()
+
+    inner = git("hash-object", "-w", "--stdin", stdin=leaf)
+    line = "100644 blob {}\trequirements-{}.txt\n"
+    for _ in range(levels):
+        inner = git("mktree", stdin="".join(line.format(inner, number) for number in range(10)).encode())
+        line = "040000 tree {}\td{}\n"
+    return git("commit-tree", inner, "-p", "HEAD", "-m", "bomb")
+
+
+def test_a_tree_that_a_few_objects_make_endless_is_refused(tmp_path: Path) -> None:
+    where = repository(tmp_path / "project", {"uv.lock": LOCK})
+    commit = bomb(where, 6, b"torch==2.5.1\n")
+    with pytest.raises(UsageError, match="more than 100,000 files"):
+        Read(where.path).entries(commit)
+
+
+def test_no_more_is_laid_out_than_there_is_room_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gradcompat.suppression.revision_tree.MOST_WRITTEN", 30)
+    where = repository(tmp_path / "project", {"uv.lock": LOCK})
+    commit = bomb(where, 2, b"torch==2.5.1\n")
+    wanted = Wanted(files=frozenset(), folders=("",), beside=True)
+    (tmp_path / "laid").mkdir()
+    earlier = lay_out(Read(where.path), Commit(commit, "bomb"), wanted, tmp_path / "laid")
+    written = [path for path in (tmp_path / "laid").rglob("*") if path.is_file()]
+    assert len(written) == 30
+    assert len(earlier.unread) == 70
+    assert set(earlier.unread.values()) == {"the files there are more than can be laid out"}

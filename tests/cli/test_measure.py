@@ -20,7 +20,7 @@ from gradcompat.cli.commands.knowledge.measure import specs_of
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.load import load
 from gradcompat.knowledge.measured import read_rows
-from tests.conftest import Outcome
+from tests.conftest import ROOT, Outcome
 from tests.index.serving import Reply, Server, anchor, serving
 from tests.probes import toys
 from tests.probes.toys import laid, ran, source, wheel
@@ -30,20 +30,18 @@ pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="the interpreter is watched with signals"),
 ]
 
-# The command, with a recipe that the table does not have; processes of the pool read this file again.
+# The command, with a recipe that the table does not have.
 PROGRAM = """\
-from gradcompat.recipes.recipe import Expectation, Recipe
-from gradcompat.recipes.table import BY_NAME
+import sys
 
-BY_NAME["toy"] = Recipe(
-    name="toy", module={module!r}, summary="A toy.", parameters={{"skip": (False, True)}}, needs=("toy",),
-    expectations=(Expectation("ratio", 0.9, 1.1, "the toy is {{}} times right"),), variants=({{}},),
-)
+sys.path.append({root!r})
 
-if __name__ == "__main__":
-    from gradcompat.cli.main import main
+import gradcompat.cli.commands.knowledge.measure
+from gradcompat.cli.main import main
+from tests.probes.toy_pool import work
 
-    main()
+gradcompat.cli.commands.knowledge.measure.work = work
+main()
 """
 Start = Callable[..., "subprocess.Popen[str]"]
 VERSIONS = {f"1.{minor}": 4.0 if 3 <= minor < 6 else 1.0 for minor in range(8)}
@@ -68,7 +66,7 @@ def serve(server: Server, versions: dict[str, float]) -> None:
 @pytest.fixture
 def start(tmp_path: Path, server: Server) -> Iterator[Start]:
     program = tmp_path / "program.py"
-    program.write_text(PROGRAM.format(module=toys.TOY_RECIPE.module), "utf-8")
+    program.write_text(PROGRAM.format(root=str(ROOT)), "utf-8")
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     started: list[subprocess.Popen[str]] = []

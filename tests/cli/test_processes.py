@@ -22,28 +22,23 @@ from gradcompat.audit.worker_pool import in_processes
 from gradcompat.errors import Malformed
 from gradcompat.knowledge.load import load
 from tests.cli.test_diff import CONFIG, HEAD, LOCK, lock
-from tests.conftest import Run
+from tests.cli.working import doubled, lost, nothing, refusing
+from tests.conftest import ROOT, Run
 
 pytestmark = pytest.mark.e2e
 
 posix = pytest.mark.skipif(os.name == "nt", reason="signals and limits of POSIX")
 
 
-def nothing() -> None:
-    """What a process has to prepare here."""
-
-
-def doubled(fatal: frozenset[int], task: int) -> str:
-    if task in fatal:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return f"done {task}"
-
-
-def lost(task: int) -> str:
-    return f"lost {task}"
+@pytest.fixture
+def importable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The processes find the tests, which are not in their current folder."""
+    monkeypatch.syspath_prepend(str(ROOT))
+    monkeypatch.chdir(tmp_path)
 
 
 @posix
+@pytest.mark.usefixtures("importable")
 @pytest.mark.parametrize("fatal", [(), (0,), (199,), (7, 8, 150)])
 @pytest.mark.parametrize("processors", [1, 2, 5])
 def test_a_process_that_dies_takes_one_task_with_it(fatal: tuple[int, ...], processors: int) -> None:
@@ -52,12 +47,7 @@ def test_a_process_that_dies_takes_one_task_with_it(fatal: tuple[int, ...], proc
     assert results == [f"{'lost' if task in fatal else 'done'} {task}" for task in range(200)]
 
 
-def refusing(task: int) -> str:
-    if task == 5:
-        raise Malformed("is empty", path="x")
-    return ""
-
-
+@pytest.mark.usefixtures("importable")
 def test_an_error_is_no_death() -> None:
     with pytest.raises(Malformed, match="is empty"):
         in_processes(refusing, range(20), lost, processors=2, prepare=nothing, arguments=())

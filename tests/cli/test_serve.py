@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -23,7 +24,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gradcompat.cli.commands.knowledge.serve import MAX_BODY, SLOTS, Server, loopback
+from gradcompat.cli.commands.knowledge.serve import MAX_BODY, Server, loopback
 from gradcompat.database.osv_api import Advisories
 from gradcompat.errors import UsageError
 from gradcompat.versions import locate
@@ -36,14 +37,16 @@ QUERY = json.dumps({"package": {"name": "transformers", "ecosystem": "PyPI"}, "v
 @contextmanager
 def serving(some: Advisories, host: str = "127.0.0.1", *, seconds: float = 10) -> Iterator[Server]:
     server = Server((host, 0), some, seconds=seconds)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    ready = threading.Event()
+    thread = threading.Thread(target=asyncio.run, args=(server.serve(ready.set),), daemon=True)
     thread.start()
+    ready.wait(30)
     try:
         yield server
     finally:
-        server.shutdown()
+        server.stop()
         thread.join()
-        server.server_close()
+        server.socket.close()
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +61,7 @@ def server(some: Advisories) -> Iterator[Server]:
 
 
 def address(server: Server) -> tuple[str, int]:
-    host, port = server.server_address[:2]
+    host, port = server.socket.getsockname()[:2]
     assert isinstance(host, str)
     return host, port
 
@@ -317,14 +320,37 @@ def test_a_client_that_dawdles_is_cut_off(some: Advisories) -> None:
         assert works(server)
 
 
-def test_those_who_say_nothing_keep_nobody_out(some: Advisories) -> None:
-    with serving(some, seconds=1) as server:
-        silent = [socket.create_connection(address(server)) for _ in range(SLOTS + 10)]
+def test_those_who_say_nothing_keep_nobody_waiting(some: Advisories) -> None:
+    """Nor do those who begin a request, or stop in the midst of its body."""
+    with serving(some, seconds=3600) as server:
+        begun = (b"", b"POST /v1/", HEAD + b"Content-Length: 100\r\n\r\n{")
+        silent = [socket.create_connection(address(server)) for _ in range(200)]
+        try:
+            for number, connection in enumerate(silent):
+                connection.sendall(begun[number % 3])
+            request = HEAD + b"Content-Length: %d\r\n\r\n" % len(QUERY) + QUERY
+            assert status_of(said(server, request, seconds=20)) == 200
+        finally:
+            for connection in silent:
+                connection.close()
+
+
+def test_where_the_places_run_out_the_longest_silence_ends(some: Advisories) -> None:
+    with (
+        mock.patch("gradcompat.cli.commands.knowledge.serve._places", return_value=20),
+        serving(some, seconds=3600) as server,
+    ):
+        silent = [socket.create_connection(address(server), timeout=20) for _ in range(25)]
         try:
             assert works(server)
+            for connection in silent[:5]:
+                with suppress(ConnectionResetError):
+                    assert connection.recv(1) == b""
+            silent[-1].sendall(b"GET /v1/vulns/x HTTP/1.1\r\n\r\n")
+            assert status_of(silent[-1].recv(100)) == 404
         finally:
-            for one in silent:
-                one.close()
+            for connection in silent:
+                connection.close()
 
 
 def test_a_thousand_queries_at_once(server: Server) -> None:

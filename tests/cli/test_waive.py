@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -159,3 +160,18 @@ def test_a_file_that_cannot_be_written_stays(run: Run, here: Path) -> None:
     done = run("waive", ID, "--reason", "x")
     assert (done.status, done.err) == (2, "error: `gradcompat.toml`: is read-only; nothing was written\n")
     assert sorted(one.name for one in here.iterdir()) == ["gradcompat.toml", "uv.lock"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a right there")
+@pytest.mark.parametrize("there", [True, False], ids=["to a file", "to nothing"])
+def test_a_link_out_of_the_project_is_left_alone(run: Run, tmp_path: Path, here: Path, there: bool) -> None:
+    outside = tmp_path.parent / f"{tmp_path.name}-victim.toml"
+    if there:
+        outside.write_text("", "utf-8")
+    (here / "gradcompat.toml").symlink_to(outside)
+    done = run("waive", ID, "--reason", "known")
+    assert done.status == 2
+    reason = "is a link to a file outside of its project" if there else "there is no such file or folder"
+    assert done.err.splitlines()[0] == f"error: `gradcompat.toml`: {reason}"
+    assert outside.exists() == there
+    assert not there or outside.read_text("utf-8") == ""

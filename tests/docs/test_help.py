@@ -23,7 +23,7 @@ EXAMPLES = sorted(
     {line for command, _ in ALL.values() for one in command.sections if one.title == "Examples" for line in one.lines}
 )
 
-# What is not run here, and the test that does: it needs torch, keys, a repository or an index, answers until it is
+# What is not run here, and the test that does: it needs torch, a repository or an index, answers until it is
 # stopped, or writes into the package. The words behind the colon stand in that test.
 ELSEWHERE = {
     "env -u": "tests/cli/test_knowledge.py: snapshot",
@@ -32,14 +32,11 @@ ELSEWHERE = {
     "gradcompat constraints --for": "tests/cli/test_plan.py: --for --python-version",
     "gradcompat knowledge compile": "tests/knowledge/test_issues.py: compile",
     "gradcompat knowledge horizon": "tests/cli/test_refresh.py: horizon --looked-at",
-    "gradcompat knowledge key": "tests/cli/test_update.py: key",
     "gradcompat knowledge measure": "tests/cli/test_measure.py: measure --python",
     "gradcompat knowledge new": "tests/cli/test_new_record.py: new",
     "gradcompat knowledge refresh": "tests/cli/test_refresh.py: refresh --python",
     "gradcompat knowledge serve": "tests/real/test_auditors.py: --service-url",
-    "gradcompat knowledge sign": "tests/cli/test_update.py: sign",
     "gradcompat knowledge snapshot": "tests/cli/test_knowledge.py: snapshot",
-    "gradcompat update": "tests/cli/test_update.py: update dry",
     "pip-audit": "tests/real/test_auditors.py: pip-audit --osv-url",
     "uv audit": "tests/real/test_auditors.py: audit --service-url --no-cache",
 }

@@ -1,15 +1,11 @@
 from __future__ import annotations
 
-import os
-import stat
-import sys
 from pathlib import Path
 
 import pytest
 
 from gradcompat.edit.compiled import Compiled, compiled, folder_of
-from gradcompat.edit.lock_commands import caveat, command, folder, run
-from gradcompat.errors import EditError
+from gradcompat.edit.lock_commands import caveat, command, lock_command
 from tests.edit.pinned import TORCH, TRANSFORMERS
 
 PINS = (TRANSFORMERS, TORCH)
@@ -84,7 +80,8 @@ MOVED = "--upgrade-package transformers==4.52.0 --upgrade-package torch==2.6.0"
 def test_compiled_requirements_are_compiled_again(text: str, path: str, wanted: str | None, where: str) -> None:
     arguments = command("requirements", Path(path), PINS, text=text)
     assert (None if arguments is None else " ".join(arguments)) == wanted
-    assert folder(Path(path), text=text) == Path(where)
+    found = lock_command("requirements", Path(path), path, PINS, text=text)
+    assert found is None or found.suspect or found.where == Path(where)
 
 
 def test_what_a_header_says() -> None:
@@ -106,68 +103,58 @@ def test_what_to_know_before() -> None:
     assert caveat("Pipfile.lock") == "Pipenv writes the exact versions into the Pipfile, too"
 
 
-def fake(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, script: str) -> None:
-    """A tool of that name, first on the path."""
-    tools = folder / "tools"
-    tools.mkdir()
-    path = tools / name
-    path.write_text(f"#!{sys.executable}\n{script}\n", "utf-8")
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setenv("PATH", f"{tools}{os.pathsep}{os.environ['PATH']}")
+HEADERS = [
+    ("uv pip compile requirements.in -pevil/python -o r.txt", "asks for `-pevil/python`, which is not passed on"),
+    ("uv pip compile r.in -o../victim.txt", "asks for `-o../victim.txt`, which is not passed on"),
+    ("uv pip compile r.in -o ../victim.txt", "writes another file than this"),
+    ("uv pip compile r.in -o r.txt -o victim.txt", "names two outputs"),
+    ("uv pip compile setup.py -o r.txt", "compiles `setup.py`, which has to be built"),
+    ("uv pip compile setup.cfg -o r.txt", "compiles `setup.cfg`, which has to be built"),
+    ("uv pip compile ../r.in -o r.txt", "compiles `../r.in`, which is outside of the folder"),
+    ("uv pip compile /etc/r.in -o r.txt", "compiles `/etc/r.in`, which is outside of the folder"),
+    ("uv pip compile r.in -c ../c.txt -o r.txt", "compiles `../c.txt`, which is outside of the folder"),
+    (
+        "uv pip compile git+https://git.example/x.in -o r.txt",
+        "compiles `git+https://git.example/x.in`, which is outside",
+    ),
+    ("uv pip compile -i https://index.example r.in -o r.txt", "asks for `-i`, which is not passed on"),
+    ("uv pip compile --index-url=https://index.example r.in -o r.txt", "asks for `--index-url=https://index.example`"),
+    ("uv pip compile --extra-index-url x r.in -o r.txt", "asks for `--extra-index-url`"),
+    ("uv pip compile --find-links evil r.in -o r.txt", "asks for `--find-links`"),
+    ("uv pip compile --no-binary :all: r.in -o r.txt", "asks for `--no-binary`"),
+    ("uv pip compile --config-setting x=y r.in -o r.txt", "asks for `--config-setting`"),
+    ("uv pip compile --torch-backend cpu r.in -o r.txt", "asks for `--torch-backend`"),
+    ("uv pip compile --python-platform ../evil r.in -o r.txt", "asks for `--python-platform` with `../evil`"),
+    ("uv pip compile --python-version evil/python r.in", "asks for `--python-version` with `evil/python`"),
+    ("uv pip compile --extra -pevil r.in -o r.txt", "asks for `--extra` with `-pevil`"),
+    ("uv pip compile --universal=x r.in -o r.txt", "asks for `--universal=x`"),
+    ("uv pip compile r.in --output-file", "has `--output-file` without a value"),
+    ("uv pip compile - -o r.txt", "asks for `-`"),
+    ("uv pip compile -- r.in -o r.txt", "asks for `--`"),
+    ("uv pip compile --new-option r.in -o r.txt", "asks for `--new-option`, which is not passed on"),
+    ("pip-compile --pip-args '--index-url https://index.example' -o r.txt r.in", "asks for `--pip-args`"),
+    ("pip-compile --config evil.toml -o r.txt r.in", "asks for `--config`"),
+    ("pip-compile -f evil -o r.txt r.in", "asks for `-f`"),
+    ("pip-compile -o r.txt setup.py", "compiles `setup.py`, which has to be built"),
+]
 
 
-needs_scripts = pytest.mark.skipif(os.name == "nt", reason="a script is no program there")
+@pytest.mark.parametrize(("text", "reason"), HEADERS)
+def test_what_a_header_asks_for_is_on_a_list_or_left_to_the_user(text: str, reason: str) -> None:
+    made = header(text, "uv" if text.startswith("uv") else "pip-compile")
+    found = lock_command("requirements", Path("a/r.txt"), "a/r.txt", PINS, text=made)
+    assert found is not None
+    assert found.suspect
+    assert found.left is not None
+    assert found.left.startswith(f"`a/r.txt`: the command in its header {reason}")
+    assert found.left.endswith(": look at it before you run it")
+    assert command("requirements", Path("a/r.txt"), PINS, text=made) is None
 
 
-@needs_scripts
-def test_a_tool_runs_where_it_has_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fake(tmp_path, monkeypatch, "pdm", "import sys; open('seen', 'w').write(' '.join(sys.argv[1:]))")
-    run(("pdm", "update", "a; b"), tmp_path, 60)
-    assert (tmp_path / "seen").read_text("utf-8") == "update a; b"
-
-
-@needs_scripts
-def test_a_tool_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    script = "print('resolving'); print('\\x1b[31mno solution for torch.\\x1b[0m\\n', flush=True); raise SystemExit(1)"
-    fake(tmp_path, monkeypatch, "uv", script)
-    with pytest.raises(EditError) as error:
-        run(("uv", "lock", "--upgrade-package", "torch==2.6.0"), tmp_path, 60)
-    assert str(error.value) == "`uv lock` failed: no solution for torch"
-    assert error.value.hint == "run `uv lock --upgrade-package torch==2.6.0` to see all that it says"
-
-
-@needs_scripts
-def test_a_tool_that_fails_without_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fake(tmp_path, monkeypatch, "pip-compile", "import sys; sys.exit(3)")
-    with pytest.raises(EditError) as error:
-        run(("pip-compile", "r.in"), tmp_path, 60)
-    assert str(error.value) == "`pip-compile` failed: status 3"
-
-
-@needs_scripts
-def test_a_tool_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    script = "import os, signal; open('pid', 'w').write(str(os.getpid())); signal.pause()"
-    fake(tmp_path, monkeypatch, "poetry", script)
-    with pytest.raises(EditError) as error:
-        run(("poetry", "update", "torch"), tmp_path, 0.5)
-    assert str(error.value) == "`poetry update` did not end within 0.5 seconds"
-    written = tmp_path / "pid"
-    if written.is_file() and written.read_text("utf-8"):  # on a slow machine it is ended before it began
-        with pytest.raises(ProcessLookupError):
-            os.kill(int(written.read_text("utf-8")), 0)
-
-
-def test_a_tool_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(EditError) as error:
-        run(("uv", "lock"), tmp_path, 60)
-    assert (str(error.value), error.value.hint) == ("`uv` is not installed", "run `uv lock` where it is")
-
-
-def test_other_programs_are_not_run(tmp_path: Path) -> None:
-    with pytest.raises(EditError) as error:
-        run(("pipenv", "upgrade", "torch==2.6.0"), tmp_path, 60)
-    assert (str(error.value), error.value.hint) == (
-        "`pipenv` is not run from here",
-        "run `pipenv upgrade torch==2.6.0`",
-    )
+@pytest.mark.parametrize("kind", ["poetry.lock", "pdm.lock", "Pipfile.lock", "conda-lock", "pixi.lock"])
+def test_other_tools_are_left_to_the_user(kind: str) -> None:
+    found = lock_command(kind, Path("a/the.lock"), "a/the.lock", PINS)
+    assert found is not None
+    assert found.left is not None
+    assert not found.suspect
+    assert found.hint == f"run it yourself: `{' '.join(found.arguments)}`"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from gradcompat.edit.lock_commands import command, folder, run
+from gradcompat.edit.lock_commands import lock_command
+from gradcompat.edit.locking import Indexes, locked
 from gradcompat.edit.pins import PinEdit
 from gradcompat.edit.registry import edit_file
 from gradcompat.edit.writing import write
@@ -43,7 +46,14 @@ def edit(kind: str, path: Path, *pins: PinEdit) -> None:
     write([file])
 
 
-def locked(path: Path) -> dict[str, str]:
+def lock(kind: str, path: Path, *pins: PinEdit) -> None:
+    text = path.read_text("utf-8") if kind == "requirements" else ""
+    found = lock_command(kind, path, path.name, pins, text=text)
+    assert found is not None
+    write([locked(found, Indexes(), 300)])
+
+
+def versions(path: Path) -> dict[str, str]:
     text = path.read_text("utf-8")
     if path.suffix == ".txt":
         return dict(re.findall(r"^([a-z0-9-]+)==(\S+)", text, re.MULTILINE))
@@ -52,33 +62,29 @@ def locked(path: Path) -> dict[str, str]:
 
 def test_uv_lock(tmp_path: Path) -> None:
     tool("uv")
-    project, lock = tmp_path / "pyproject.toml", tmp_path / "uv.lock"
+    project, target = tmp_path / "pyproject.toml", tmp_path / "uv.lock"
     project.write_text(PROJECT + '\n[tool.uv]\nconstraint-dependencies = ["markupsafe==2.1.3"]\n', "utf-8")
     start(["uv", "lock"], tmp_path)
-    assert locked(lock) == {"jinja2": "3.1.2", "markupsafe": "2.1.3", "toy": "0.1"}
+    assert versions(target) == {"jinja2": "3.1.2", "markupsafe": "2.1.3", "toy": "0.1"}
     edit("pyproject.toml", project, JINJA, MARKUPSAFE)
-    arguments = command("uv.lock", lock, (JINJA, MARKUPSAFE))
-    assert arguments is not None
-    run(arguments, folder(lock), 300)
-    assert locked(lock) == {"jinja2": "3.1.4", "markupsafe": "2.1.2", "toy": "0.1"}
+    lock("uv.lock", target, JINJA, MARKUPSAFE)
+    assert versions(target) == {"jinja2": "3.1.4", "markupsafe": "2.1.2", "toy": "0.1"}
     start(["uv", "lock", "--check"], tmp_path)
 
 
 def test_uv_lock_takes_a_new_constraint_and_says_why_not(tmp_path: Path) -> None:
     tool("uv")
-    project, lock = tmp_path / "pyproject.toml", tmp_path / "uv.lock"
+    project, target = tmp_path / "pyproject.toml", tmp_path / "uv.lock"
     project.write_text(PROJECT, "utf-8")
     start(["uv", "lock"], tmp_path)
     edit("pyproject.toml", project, MARKUPSAFE)
     start(["uv", "lock"], tmp_path)
-    assert locked(lock)["markupsafe"] == "2.1.2"
-    before = lock.read_bytes()
+    assert versions(target)["markupsafe"] == "2.1.2"
+    before = target.read_bytes()
     impossible = PinEdit(package="markupsafe", version_to="1.0")
-    arguments = command("uv.lock", lock, (impossible,))
-    assert arguments is not None
-    with pytest.raises(EditError, match=r"^`uv lock` failed: \S"):
-        run(arguments, folder(lock), 300)
-    assert lock.read_bytes() == before
+    with pytest.raises(EditError, match=r"^`uv lock`, which was to build nothing, failed: \S"):
+        lock("uv.lock", target, impossible)
+    assert target.read_bytes() == before
 
 
 @pytest.mark.parametrize("compiler", ["pip-compile", "uv"])
@@ -93,22 +99,29 @@ def test_compiled_requirements(tmp_path: Path, compiler: str) -> None:
     untouched = target.read_bytes()
     edit("requirements", target, JINJA, MARKUPSAFE)
     assert target.read_bytes() == untouched
-    arguments = command("requirements", target, (JINJA, MARKUPSAFE), text=target.read_text("utf-8"))
-    assert arguments is not None
-    run(arguments, folder(target, text=target.read_text("utf-8")), 300)
-    assert locked(target) == {"jinja2": "3.1.4", "markupsafe": "2.1.2"}
+    lock("requirements", target, JINJA, MARKUPSAFE)
+    assert versions(target) == {"jinja2": "3.1.4", "markupsafe": "2.1.2"}
 
 
-def test_pdm(tmp_path: Path) -> None:
-    tool("pdm")
-    project, lock = tmp_path / "pyproject.toml", tmp_path / "pdm.lock"
-    both = PROJECT.replace('"]', '", "markupsafe==2.1.3"]')
-    project.write_text(both, "utf-8")
-    start(["pdm", "lock"], tmp_path)
-    project.write_text(both.replace("markupsafe==2.1.3", "markupsafe<3"), "utf-8")
-    newer = PinEdit(package="markupsafe", version_from="2.1.3", version_to="2.1.5", direct=True)
-    edit("pyproject.toml", project, JINJA, newer)
-    arguments = command("pdm.lock", lock, (JINJA, newer))
-    assert arguments is not None
-    run(arguments, folder(lock), 300)
-    assert locked(lock) == {"jinja2": "3.1.4", "markupsafe": "2.1.5"}
+@pytest.mark.skipif(os.name == "nt", reason="a script is no program there")
+@pytest.mark.parametrize("kind", ["uv.lock", "requirements"])
+def test_no_interpreter_of_the_project_is_run(tmp_path: Path, kind: str) -> None:
+    tool("uv")
+    (tmp_path / "pyproject.toml").write_text(PROJECT, "utf-8")
+    target = tmp_path / ("uv.lock" if kind == "uv.lock" else "requirements.txt")
+    if kind == "uv.lock":
+        start(["uv", "lock"], tmp_path)
+    else:
+        start(["uv", "pip", "compile", "pyproject.toml", "-o", "requirements.txt"], tmp_path)
+    python, ran = tmp_path / ".venv" / "bin" / "python", tmp_path / "ran"
+    python.parent.mkdir(parents=True)
+    (tmp_path / ".venv" / "pyvenv.cfg").write_text("home = /usr/bin\nversion_info = 3.11.7\n", "utf-8")
+    python.write_text(f'#!/bin/sh\ntouch {ran}\nexec {sys.executable} "$@"\n', "utf-8")
+    python.chmod(0o755)
+    (tmp_path / ".python-version").write_text(f"{python}\n", "utf-8")
+    edit("pyproject.toml", tmp_path / "pyproject.toml", JINJA)
+    lock(kind, target, JINJA)
+    assert versions(target)["jinja2"] == "3.1.4"
+    assert not ran.exists()
+    start(["uv", "lock"], tmp_path)  # this is what uv does where the project lies
+    assert ran.exists()

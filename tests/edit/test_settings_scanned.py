@@ -10,6 +10,7 @@ import pytest
 from gradcompat.audit.runs import in_folder
 from gradcompat.edit.settings import edit
 from gradcompat.model.environment import Setting
+from gradcompat.root import root_of_folder
 from gradcompat.scanners.reading import scan
 from gradcompat.scanners.run_assembly import join
 from tests.edit.changing import change, literal, other, outcome
@@ -56,11 +57,12 @@ def test_each_setting_of_a_config_that_is_composed(tmp_path: Path) -> None:
     shutil.copytree(FIXTURES.parent / "hydra" / "project", project)
 
     def run() -> dict[str, Setting]:
-        first = join(in_folder(project, "."))[0]
+        first = join(in_folder(project, ".", root_of_folder(project, "."))[0])[0]
         return {one.key: one for one in first.settings}
 
     before = run()
-    wanted = [one for one in literal(join(in_folder(project, "."))[0]) if one.key != "code.symbols"]
+    scanned, _ = in_folder(project, ".", root_of_folder(project, "."))
+    wanted = [one for one in literal(join(scanned)[0]) if one.key != "code.symbols"]
     assert {one.location.path for one in wanted} == {
         *("configs/experiment/llava.yaml", "configs/model/llava.yaml", "configs/trainer/default.yaml", "run.sh"),
     }

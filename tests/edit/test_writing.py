@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gradcompat.edit import journal
 from gradcompat.edit.encoding import decoded
 from gradcompat.edit.writing import FileEdit, diff, edited, write
 from gradcompat.errors import EditError
@@ -114,18 +115,23 @@ def test_one_file_under_two_names_is_refused(tmp_path: Path) -> None:
     assert path.read_bytes() == b"x"
 
 
-def test_a_full_disk_leaves_everything_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("number", "path"), [(1, "a.txt"), (2, "a.txt"), (3, "b.txt")], ids=["journal", "a", "b"])
+def test_a_full_disk_leaves_everything_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, path: str
+) -> None:
     one, two = new_file(tmp_path, "a.txt", b"x"), new_file(tmp_path, "b.txt", b"x")
     calls: list[int] = []
+    real = os.write
 
-    def full(descriptor: int) -> None:
+    def full(descriptor: int, data: bytes) -> int:
         calls.append(descriptor)
-        if len(calls) == 2:
+        if len(calls) == number:
             raise OSError(errno.ENOSPC, "No space left on device")
+        return real(descriptor, data)
 
-    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr(os, "write", full)
     message = refusal(change(one, b"x", b"y"), change(two, b"x", b"y"))
-    assert message == "`b.txt`: cannot be written: No space left on device; nothing was written"
+    assert message == f"`{path}`: cannot be written: No space left on device; nothing was written"
     assert (one.read_bytes(), two.read_bytes()) == (b"x", b"x")
     assert names(tmp_path) == ["a.txt", "b.txt"]
 
@@ -136,8 +142,9 @@ def failing_replace(monkeypatch: pytest.MonkeyPatch, *numbers: int) -> None:
     real = os.replace
 
     def replace(source: Any, target: Any) -> None:
-        calls.append(target)
-        if len(calls) in numbers:
+        if Path(target).name != journal.NAME:
+            calls.append(target)
+        if len(calls) in numbers and Path(target).name != journal.NAME:
             raise OSError(errno.EACCES, "Permission denied")
         real(source, target)
 
@@ -175,11 +182,14 @@ def test_a_read_only_folder_is_refused(tmp_path: Path) -> None:
 
 def test_a_folder_that_takes_no_new_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = new_file(tmp_path, "a.txt", b"x")
+    real = os.open
 
-    def refused(*arguments: Any, **options: Any) -> tuple[int, str]:
-        raise PermissionError(errno.EACCES, "Permission denied")
+    def refused(name: Any, flags: int, *arguments: Any) -> int:
+        if flags & os.O_CREAT:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return real(name, flags, *arguments)
 
-    monkeypatch.setattr("tempfile.mkstemp", refused)
+    monkeypatch.setattr(os, "open", refused)
     assert refusal(change(path, b"x", b"y")) == "`a.txt`: cannot be written: Permission denied; nothing was written"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from gradcompat.errors import UsageError
 from gradcompat.index.configuration import Arguments, Configuration, RequirementsLine, configuration
 from gradcompat.index.credentials import Credential
 from gradcompat.index.location import IndexLocation
+from gradcompat.index.public import public_index
 from gradcompat.index.timestamps import moment
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
@@ -42,13 +43,14 @@ class Machine:
         *,
         start: str = "project",
         platform: str = "linux",
+        project: bool = True,
     ) -> Configuration:
         (self.base / start).mkdir(parents=True, exist_ok=True)
         home = {"HOME": str(self.base / "home"), "USERPROFILE": str(self.base / "home")}
         return configuration(
             self.base / start,
             {**home, **(environ or {})},
-            arguments=arguments or Arguments(),
+            arguments=replace(arguments or Arguments(), project_indexes=project),
             prefix=self.base / "venv",
             now=NOW,
             platform=platform,
@@ -647,3 +649,55 @@ def test_any_file_is_settings_or_a_clear_error(text: str, name: str, tmp_path_fa
         said = (error.message,) if error.path is not None else ()
     assert said
     assert not any("\n" in one for one in said)
+
+
+PROJECT_INDEXES = """\
+[[tool.uv.index]]
+name = "private"
+url = "https://me:secret@evil.example/simple"
+[[tool.uv.index]]
+name = "cuda"
+url = "https://wheels.example/cu124"
+explicit = true
+[tool.uv]
+find-links = ["https://evil.example/links", "wheels", "../elsewhere"]
+[tool.uv.sources]
+torch = { index = "cuda" }
+numpy = { index = "private" }
+"""
+
+
+def test_what_only_the_project_names_is_not_asked(machine: Machine) -> None:
+    machine.write("project/pyproject.toml", PROJECT_INDEXES)
+    (machine.base / "project" / "wheels").mkdir()
+    found = machine.look(project=False)
+    assert [one.url for one in found.indexes] == [public_index(), (machine.base / "project" / "wheels").as_uri()]
+    assert sorted(found.held) == ["numpy", "torch"]
+    assert found.held["torch"].startswith("it comes from `https://wheels.example/cu124`, which only the project names")
+    (note,) = found.notes
+    assert "https://evil.example/simple" in note
+    assert "https://evil.example/links" in note
+    assert "and for 2 of its packages nobody is asked" in note
+    assert "secret" not in note
+    assert found.tied == {}
+    assert machine.look().held == {}
+
+
+@pytest.mark.parametrize(
+    "environ", [{"UV_INDEX": "https://wheels.example/cu124/"}, {"PIP_EXTRA_INDEX_URL": "https://wheels.example/cu124"}]
+)
+def test_what_the_user_names_too_is_asked(machine: Machine, environ: dict[str, str]) -> None:
+    machine.write("project/pyproject.toml", PROJECT_INDEXES)
+    found = machine.look(environ=environ, project=False)
+    assert sorted(found.held) == ["numpy"]
+    assert [one.url.rstrip("/") for one in found.tied["torch"]] == ["https://wheels.example/cu124"]
+    asked = machine.look(Arguments(extra_index_urls=["https://evil.example/simple"]), project=False)
+    assert sorted(asked.held) == ["torch"]
+
+
+def test_settings_of_the_user_are_not_those_of_the_project(machine: Machine) -> None:
+    machine.write("home/.config/uv/uv.toml", 'index-url = "https://mirror.example/simple"\n')
+    machine.write("project/uv.toml", 'index-url = "https://evil.example/simple"\n')
+    found = machine.look(project=False)
+    assert [one.url for one in found.indexes] == ["https://mirror.example/simple"]
+    assert "https://evil.example/simple" in found.notes[0]

@@ -114,6 +114,69 @@ def test_a_line_that_is_no_row_is_named(tmp_path: Path, line: str) -> None:
     assert (caught.value.path, caught.value.line) == (str(path), 1)
 
 
+# What Python takes for the end of a line, letters of several bytes, and a lone half of a character.
+TEXTS = st.text(st.sampled_from('aé漢😀\u2028\u2029\x85\x0b\x0c\x1c\r\n\ud83d\\"}'), max_size=8)
+
+
+def saying(version: str, reason: str) -> Row:
+    plain = row(version, None)
+    return replace(plain, measurement=replace(plain.measurement, reason=reason))
+
+
+@given(reasons=st.lists(TEXTS, min_size=1, max_size=4), cut=st.integers(min_value=0))
+def test_a_kill_at_any_byte_loses_the_row_that_is_written_and_no_other(
+    tmp_path_factory: pytest.TempPathFactory, reasons: list[str], cut: int
+) -> None:
+    folder = tmp_path_factory.mktemp("rows")
+    rows = [saying(f"1.{number}", reason) for number, reason in enumerate(reasons)]
+    append(folder, rows[:-1])
+    path = folder / "transformers.jsonl"
+    kept = path.stat().st_size if path.exists() else 0
+    append(folder, rows[-1:])
+    data = path.read_bytes()
+    cut = kept + cut % (len(data) - kept)
+    path.write_bytes(data[:cut])
+    whole = rows if cut == len(data) - 1 else rows[:-1]  # only the end of the line is missing
+    assert [row_data(one) for one in read_rows(folder)] == [row_data(one) for one in whole]
+    append(folder, [row("2.0")])
+    tidy(folder)
+    assert [row_data(one) for one in read_rows(folder)] == [row_data(one) for one in (*whole, row("2.0"))]
+
+
+@pytest.mark.parametrize("reason", ["no é", "a\u2028b", "a\x85b"])
+def test_rows_of_earlier_versions_are_read(tmp_path: Path, reason: str) -> None:
+    path = tmp_path / "transformers.jsonl"
+    line = json.dumps(row_data(saying("1.0", reason)), ensure_ascii=False) + "\n"
+    half = json.dumps(row_data(saying("1.1", "é")), ensure_ascii=False).encode().partition("é".encode())[0] + b"\xc3"
+    path.write_bytes(line.encode() + half)
+    (one,) = read_rows(tmp_path)
+    assert one.measurement.reason == reason
+    append(tmp_path, [row("1.2")])
+    assert versions(tmp_path) == ["1.0", "1.2"]
+
+
+def test_a_kill_while_a_file_is_sorted_leaves_nothing_for_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    append(tmp_path, [row("1.1"), row("1.0")])
+
+    class Killed(BaseException):
+        pass
+
+    def killed(*_: object) -> None:
+        raise Killed
+
+    for name in ("fsync", "replace"):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, name, killed)
+            patch.setattr(Path, "replace", killed)
+            with pytest.raises(Killed):
+                tidy(tmp_path)
+        assert sorted(versions(tmp_path)) == ["1.0", "1.1"]
+    tidy(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["transformers.jsonl"]
+    lines = (tmp_path / "transformers.jsonl").read_bytes().splitlines()
+    assert [json.loads(line)["version"] for line in lines] == ["1.0", "1.1"]
+
+
 def test_no_space_for_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     append(tmp_path, [row("1.1"), row("1.0")])
 
@@ -124,7 +187,6 @@ def test_no_space_for_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(KnowledgeError, match="cannot be written: No space left on device"):
         append(tmp_path / "other", [row("1.2")])
-    monkeypatch.setattr(Path, "write_text", full)
     with pytest.raises(KnowledgeError, match="cannot be written: No space left on device"):
         tidy(tmp_path)
     assert (tmp_path / "transformers.jsonl").read_bytes() == before

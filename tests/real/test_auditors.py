@@ -6,6 +6,7 @@ named as that, too, which knows nothing of it; the only host that anything speak
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -90,14 +91,16 @@ def certain(base: KnowledgeBase, name: str, version: str) -> list[str]:
 @contextmanager
 def serving(base: KnowledgeBase, *, conditional: bool = False, page: int = 1_000) -> Iterator[str]:
     server = Server(("127.0.0.1", 0), Advisories(base, Snapshot(), conditional=conditional, page=page))
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    ready = threading.Event()
+    thread = threading.Thread(target=asyncio.run, args=(server.serve(ready.set),), daemon=True)
     thread.start()
+    ready.wait(30)
     try:
         yield server.url
     finally:
-        server.shutdown()
+        server.stop()
         thread.join()
-        server.server_close()
+        server.socket.close()
 
 
 def tool(name: str) -> str:

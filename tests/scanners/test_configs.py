@@ -96,9 +96,9 @@ def test_a_bad_value_among_good_ones() -> None:
     context = llamafactory.scan(of(text))
     assert lines(context)[3:] == [(7, "training.num_train_epochs", 2.0)]
     assert [(one.what, one.reason, one.gap, one.location and one.location.line) for one in context.skipped] == [
-        ("seed", "`[1]` is no value for training.seed, which is of type int", True, 5),
-        ("cutoff_len", "`two` is no value for data.sequence_length, which is of type int", True, 6),
-        ("max_grad_norm", "`.nan` is no value for training.max_grad_norm, which is of type float", True, 8),
+        ("seed", "has no value that training.seed takes, which is of type int", True, 5),
+        ("cutoff_len", "has no value that data.sequence_length takes, which is of type int", True, 6),
+        ("max_grad_norm", "has no value that training.max_grad_norm takes, which is of type float", True, 8),
         ("optim", "has 1001 characters", True, 9),
     ]
 

@@ -18,6 +18,7 @@ from gradcompat.formats import yaml_nodes
 from gradcompat.formats.document import Document, read_document
 from gradcompat.model.context import Context, Override
 from gradcompat.model.environment import Location, SettingValue
+from gradcompat.root import root_of_folder
 from gradcompat.scanners import hydra
 from gradcompat.scanners.hydra_composition import Folder, beside, compose
 from gradcompat.scanners.hydra_defaults import File, header_of
@@ -160,7 +161,7 @@ def test_each_value_has_its_own_place() -> None:
 
 
 def test_a_project_is_the_run_that_its_script_starts() -> None:
-    contexts = in_folder(PROJECT, ".")
+    contexts = in_folder(PROJECT, ".", root_of_folder(PROJECT, "."))[0]
     runs = {one.source: one for one in join(contexts)}
     assert list(runs) == ["run.sh + train.py + configs/train.yaml", "configs/eval.yaml"]
     run = runs["run.sh + train.py + configs/train.yaml"]
@@ -218,7 +219,7 @@ def in_a_project(tmp_path: Path, files: Mapping[str, str]) -> dict[str, Context]
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
-    return {run.source: run for run in join(in_folder(tmp_path, "."))}
+    return {run.source: run for run in join(in_folder(tmp_path, ".", root_of_folder(tmp_path, "."))[0])}
 
 
 def test_a_choice_of_the_command_line_is_no_value(tmp_path: Path) -> None:

@@ -314,7 +314,7 @@ def test_what_is_no_value_and_what_stands_twice() -> None:
             key="training.seed", value=2, location=Location(path="run.sh", line=1, column=68), spelling="--seed {}"
         ),
     )
-    reason = "`many` is no value for training.gradient_accumulation_steps, which is of type int"
+    reason = "has no value that training.gradient_accumulation_steps takes, which is of type int"
     twice = "stands more than once, the last value counts"
     assert context.skipped == (
         Skipped(what="seed", reason=twice, gap=False, location=Location(path="run.sh", line=1, column=52)),

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gradcompat.scanners.model_names import architecture_of, architecture_of_path
+from gradcompat.formats.document import Document
+from gradcompat.scanners.model_names import architecture_beside, architecture_of
 from tests.scanners.scanned import FIXTURES
 
 KNOWN = {
@@ -71,10 +72,14 @@ def test_a_name_that_does_not(name: str) -> None:
     assert architecture_of(name) is None
 
 
+def _beside(folder: Path, name: str = ".") -> tuple[str, ...] | None:
+    return architecture_beside(Document("train.py", "", folder / "train.py"), name)
+
+
 def test_the_config_in_the_folder() -> None:
-    assert architecture_of_path(FIXTURES / "models" / "llava") == ("LlavaForConditionalGeneration",)
-    assert architecture_of_path(FIXTURES / "models") is None
-    assert architecture_of_path(Path("a\0b")) is None
+    assert _beside(FIXTURES / "models" / "llava") == ("LlavaForConditionalGeneration",)
+    assert _beside(FIXTURES / "models") is None
+    assert _beside(FIXTURES, "a\0b") is None
 
 
 @pytest.mark.parametrize(
@@ -82,4 +87,4 @@ def test_the_config_in_the_folder() -> None:
 )
 def test_a_config_that_names_no_class(tmp_path: Path, text: str) -> None:
     (tmp_path / "config.json").write_text(text)
-    assert architecture_of_path(tmp_path) is None
+    assert _beside(tmp_path) is None

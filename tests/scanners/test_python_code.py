@@ -342,7 +342,7 @@ def test_a_value_of_the_wrong_type_is_skipped() -> None:
     assert [(one.what, one.reason, str(one.location)) for one in context.skipped] == [
         (
             "gradient_accumulation_steps",
-            "`many` is no value for training.gradient_accumulation_steps, which is of type int",
+            "has no value that training.gradient_accumulation_steps takes, which is of type int",
             "x.py:2",
         )
     ]

@@ -49,7 +49,7 @@ def test_components_of_all_kinds() -> None:
     ]
     assert notes(environment) == [
         ("trainer", "is what the SBOM is about", False, 3),
-        ("`pypi/broken`", "is no package URL", True, 14),
+        ("a component", "its package URL is none", True, 14),
         ("`components[6]`", "is not an object", True, 16),
         ("3 components", "of no Python ecosystem: 1 deb, 1 file, 1 huggingface", False, None),
     ]

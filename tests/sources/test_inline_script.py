@@ -36,7 +36,7 @@ def test_a_script() -> None:
                 location=Location(path="train.py", line=8, column=6),
             ),
             Skipped(
-                what="???",
+                what="a requirement",
                 reason="is no requirement: expected package name at the start of dependency specifier",
                 location=Location(path="train.py", line=9, column=6),
             ),

@@ -125,7 +125,7 @@ def test_a_line_that_is_cut_is_a_gap() -> None:
     environment = of("Package Version\n------- -------\ntorch   2.5.1\ntransfor")
     assert rows(environment) == [(3, 9, "torch", "2.5.1", "registry")]
     assert environment.skipped == (
-        Skipped(what="transfor", reason="has no version", location=Location(path="a.txt", line=4, column=1)),
+        Skipped(what="a line", reason="has no version", location=Location(path="a.txt", line=4, column=1)),
     )
     assert not environment.closed
 
@@ -153,8 +153,8 @@ def test_without_a_header() -> None:
         (10, 13, "accelerate", "1.4.0", "registry"),
     ]
     assert [(one.what, one.reason, one.gap) for one in environment.skipped] == [
-        ("transformers 4.49.0 is broken", "is no line of a list of packages", True),
-        ("deepspeed main", "is no line of a list of packages", True),
+        ("a line", "is no line of a list of packages", True),
+        ("a line", "is no line of a list of packages", True),
     ]
     assert not environment.closed
 

@@ -55,7 +55,7 @@ def test_the_tables_of_the_standards_and_of_uv_pdm_hatch_and_flit() -> None:
     assert notes(environment) == [
         ("numpy", "asks for >=1, which the project overrides", False, 16),
         (
-            "not a requirement",
+            "a requirement",
             "is no requirement: expected semicolon (after name with no version specifier) or end",
             True,
             17,
@@ -232,7 +232,7 @@ def test_what_cannot_be_read_is_said(content: str, expected: list[tuple[Any, ...
         ("", "`pyproject.toml`: has neither `[project]` nor `[tool]`"),
         ("a = 1", "`pyproject.toml`: has neither `[project]` nor `[tool]`"),
         ("[project]\nname =", "`pyproject.toml`: not valid TOML: Invalid value (at end of document)"),
-        ("[project]\n[project]\n", "`pyproject.toml:2`: not valid TOML: Cannot declare ('project',) twice"),
+        ("[project]\n[project]\n", "`pyproject.toml:2`: not valid TOML: Cannot declare a key twice"),
         ("[tool]\na = " + "[" * 100_000, "`pyproject.toml`: nested too deeply"),
     ],
 )

@@ -88,7 +88,9 @@ def test_a_version_that_is_none_is_a_gap() -> None:
     names = ("llamafactory", "torch", "transformers", "peft", "trl", "bitsandbytes")
     assert tuple(package.name for package in environment.packages) == names
     assert environment.skipped == (
-        Skipped(what="vllm nightly", reason="is no version", location=Location(path="l.txt", line=11, column=17)),
+        Skipped(
+            what="a line", reason="has no version that is one", location=Location(path="l.txt", line=11, column=17)
+        ),
     )
     assert (environment.python, environment.platform, environment.virtual) == ("3.10.16", "win32", {})
 
@@ -111,9 +113,9 @@ def test_a_thread_with_quotes_colours_and_a_list_of_pip() -> None:
             )
         ),
         skipped=(
-            Skipped(what="peft", reason="has no version", location=Location(path="t.md", line=14, column=1)),
+            Skipped(what="a line", reason="has no version", location=Location(path="t.md", line=14, column=1)),
             Skipped(
-                what="torch==what",
+                what="a requirement",
                 reason="is no requirement: expected semicolon (after name with no version specifier) or end",
                 location=Location(path="t.md", line=16, column=8),
             ),

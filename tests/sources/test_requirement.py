@@ -156,7 +156,7 @@ def test_what_is_no_requirement(text: str, reason: str | None, gap: bool) -> Non
 
 def test_an_editable_is_a_link_whatever_it_looks_like() -> None:
     assert parse_requirement("transformers", START, editable=True) == Skipped(
-        what="transformers",
+        what="a requirement",
         reason="a project in a folder: neither its name nor its version stand here",
         gap=False,
         location=START,

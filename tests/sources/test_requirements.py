@@ -86,18 +86,18 @@ def test_everything_that_a_person_writes() -> None:
     assert skipped(environment) == [
         (
             17,
-            "clip==1.0==",
+            "a requirement",
             "is no requirement: expected comma (within version specifier), semicolon (after version specifier) or end",
             True,
         ),
-        (26, ".", FOLDER, False),
-        (27, "./vendored", FOLDER, False),
-        (34, "--no-such-option", "is no option that pip knows", True),
-        (35, '"vllm>=0.6"', "is no requirement: expected package name at the start of dependency specifier", True),
-        (36, "WARNING: You are using pip version 21.2.4", "a message of pip", False),
+        (26, "a requirement", FOLDER, False),
+        (27, "a requirement", FOLDER, False),
+        (34, "an option", "is none that pip knows", True),
+        (35, "a requirement", "is no requirement: expected package name at the start of dependency specifier", True),
+        (36, "a line", "is a message of pip", False),
         (
             37,
-            "scipy==1.14.1 ; python_version is new",
+            "a requirement",
             "its marker is none: expected marker operator, one of <=, <, !=, ==, >=, >, ~=, ===, in, not in",
             True,
         ),
@@ -134,7 +134,7 @@ def test_files_behind_files() -> None:
 
 def test_standard_input_has_no_neighbours() -> None:
     environment = of("-r base.txt\ntorch==2.5.1\n")
-    assert skipped(environment) == [(1, "-r base.txt", "refers to `base.txt`, which standard input cannot show", True)]
+    assert skipped(environment) == [(1, "-r base.txt", "refers to a file, which standard input cannot show", True)]
 
 
 def test_a_constraints_file_itself_is_a_list_of_requirements() -> None:
@@ -237,7 +237,7 @@ def test_pip_freeze_says_what_an_editable_is_in_a_comment() -> None:
         ),
         skipped=(
             Skipped(
-                what="/home/user/unnamed",
+                what="a requirement",
                 reason=FOLDER,
                 gap=False,
                 location=Location(path=place, line=11, column=4),
@@ -321,7 +321,7 @@ def test_what_is_no_list_of_requirements(text: str, line: int) -> None:
 def test_a_cut_line_hides_nothing_else() -> None:
     environment = of("torch==2.5.1\ntransformers==")
     assert rows(environment) == [(1, 8, "torch", "2.5.1", None, "registry", None)]
-    assert [(line, what, gap) for line, what, _, gap in skipped(environment)] == [(2, "transformers==", True)]
+    assert [(line, what, gap) for line, what, _, gap in skipped(environment)] == [(2, "a requirement", True)]
 
 
 def test_a_comment_needs_a_blank_before_it() -> None:
@@ -341,7 +341,7 @@ def test_continuations() -> None:
         (5, 6, "trl", "1", None, "registry", None),
         (9, 7, "last", "1", None, "registry", None),
     ]
-    assert [(line, what, gap) for line, what, _, gap in skipped(environment)] == [(7, "peft==1 \\", True)]
+    assert [(line, what, gap) for line, what, _, gap in skipped(environment)] == [(7, "a requirement", True)]
 
 
 def test_a_very_long_file_is_cut_and_says_so() -> None:

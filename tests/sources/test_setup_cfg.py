@@ -31,7 +31,7 @@ def test_requirements_and_extras() -> None:
     ]
     assert notes(environment) == [
         (
-            "%(interpolated)s==1",
+            "a requirement",
             "is no requirement: expected package name at the start of dependency specifier",
             True,
             15,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import signal
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import date
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,6 +16,7 @@ from gradcompat.audit.targets import asked_for
 from gradcompat.cli.audit_options import options_of
 from gradcompat.cli.output import outputs_of, write
 from gradcompat.cli.parameters import AuditParameters, repeatable
+from gradcompat.config.schema import configuration
 from gradcompat.database.open import known_records
 from gradcompat.pipeline import report_on
 from gradcompat.renderers.registry import WITH_EDITS
@@ -63,6 +66,15 @@ def command(
             help="A git revision: only what has come since this branch left it counts. Nothing is checked out.",
         ),
     ] = None,
+    config_from: Annotated[
+        str | None,
+        typer.Option(
+            "--config-from",
+            metavar="REVISION",
+            help="Take the project's options, waivers, records and the baseline from this git revision: what a change "
+            "brings of them is named and does not count.",
+        ),
+    ] = None,
     show_suppressed: Annotated[
         bool | None,
         typer.Option(
@@ -76,7 +88,7 @@ def command(
     """Say which known training defects an environment or a lockfile has.
 
     A finding is `affected`, or `conditional` where it hangs on something that no file shows; then --set decides it.
-    Nothing of what is checked is run or imported, and no network is used, but for a URL of --knowledge.
+    Nothing of what is checked is run or imported, and no network is used.
 
     Exit status:
       0  nothing is affected at or above --fail-on
@@ -99,40 +111,50 @@ def command(
       gradcompat check uv.lock --set training.gradient_accumulation_steps=8
       gradcompat check . --output sarif=gradcompat.sarif --output github=-
       gradcompat check . --baseline baseline.json
-      gradcompat check . --diff origin/main
+      gradcompat check . --diff origin/main --config-from origin/main
       pip list | gradcompat check -
     """
     wanted = outputs_of(form, outputs)
-    base = known_records(audit.knowledge)
-    options = options_of(base, audit, show_all=show_all)
-    judging: list[Judging] = []
-    if options.waivers is not None:
-        from gradcompat.suppression.waivers import waiving
+    with ExitStack() as stack:
+        settled = None
+        if config_from is not None:
+            from gradcompat.suppression.base_options import base_options
 
-        options, by_waivers = waiving(options.waivers, base, options, date.today(), audit.targets)
-        judging.append(by_waivers)
-    compared = None
-    if baseline is not None:
-        from gradcompat.suppression.baseline import judging_by
+            settled = stack.enter_context(base_options(config_from, baseline))
+        kept = configuration(Path.cwd()) if settled is None else settled.kept
+        base = known_records(audit.knowledge, kept=kept)
+        options = options_of(base, audit, show_all=show_all, kept=kept)
+        judging: list[Judging] = []
+        if options.waivers is not None:
+            from gradcompat.suppression.waivers import waiving
 
-        judging.append(judging_by(baseline, options))
-    if diff is not None:
-        from gradcompat.suppression.revision_diff import comparison
+            options, by_waivers = waiving(options.waivers, base, options, date.today(), audit.targets)
+            judging.append(by_waivers)
+        compared = None
+        lies = None if baseline is None else Path(baseline) if settled is None else settled.baseline
+        if baseline is not None and lies is not None:
+            from gradcompat.suppression.baseline import judging_by
 
-        compared = comparison(diff, audit.targets, audit.python, audit.contexts, audit.facts)
-    asked = asked_for(audit.targets, audit.python, audit.contexts)
-    if compared is not None:
-        from gradcompat.suppression.revision_diff import diffing
+            judging.append(judging_by(baseline, options, lies))
+        if diff is not None:
+            from gradcompat.suppression.revision_diff import comparison
 
-        judging.append(diffing(compared, asked, base, options))
-    probing = None
-    if probe:
-        from gradcompat.audit.verification import probed
+            compared = comparison(diff, audit.targets, audit.python, audit.contexts, audit.facts)
+        asked = asked_for(audit.targets, audit.python, audit.contexts)
+        if compared is not None:
+            from gradcompat.suppression.revision_diff import diffing
 
-        # The terminal's Ctrl-C does not reach the other interpreter; it is ended on the way out.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        probing = partial(probed, targets=audit.targets, python=audit.python, device=device)
-    report = replace(report_on(asked, base, options, probing, judging), show_suppressed=show_suppressed)
+            judging.append(diffing(compared, asked, base, options, same_options=settled is not None))
+        probing = None
+        if probe:
+            from gradcompat.audit.verification import probed
+
+            # The terminal's Ctrl-C does not reach the other interpreter; it is ended on the way out.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            probing = partial(probed, targets=audit.targets, python=audit.python, device=device)
+        report = replace(report_on(asked, base, options, probing, judging), show_suppressed=show_suppressed)
+    if settled is not None:
+        report = replace(report, remarks=(*settled.remarks, *report.remarks))
     if any(one.form in WITH_EDITS for one in wanted):
         from gradcompat.audit.pin_edits import with_edits
 

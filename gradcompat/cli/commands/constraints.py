@@ -51,7 +51,7 @@ def command(
     """Write constraints for `pip install -c` and uv, each with its reason as a comment.
 
     Environment:
-      PIP_*, UV_*       the package index, and what pip.conf and uv.toml say; --index-url counts more
+      PIP_*, UV_*       the package index, and what your pip.conf and uv.toml say; --index-url counts more
       GRADCOMPAT_CACHE  where answers of an index are kept
 
     Examples:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import signal
 import sys
@@ -21,19 +22,21 @@ from gradcompat.cli.console import package_index, print_unread
 from gradcompat.cli.parameters import AuditParameters, Prereleases, ResolutionParameters
 from gradcompat.database.open import known_records
 from gradcompat.edit import settings as setting_editor
-from gradcompat.edit.lock_commands import caveat, folder
-from gradcompat.edit.lock_commands import run as run_tool
+from gradcompat.edit.journal import recover
+from gradcompat.edit.lock_commands import LockCommand, caveat, lock_command
+from gradcompat.edit.locking import Indexes, locked
 from gradcompat.edit.pins import NOT_NAMED, PinEdit
 from gradcompat.edit.registry import edit_text
 from gradcompat.edit.setting_values import SettingEdit
-from gradcompat.edit.writing import FileEdit, diff, edited, write
+from gradcompat.edit.writing import OUTSIDE, FileEdit, diff, edited, leads_outside, write
 from gradcompat.errors import EditError, SourceError
 from gradcompat.formats.document import read_document
-from gradcompat.index.catalog import hashes_of
+from gradcompat.index.catalog import Lookup, hashes_of
 from gradcompat.messages import change_text
 from gradcompat.model.environment import Setting
 from gradcompat.model.plan import Change, Plan, SettingChange
 from gradcompat.model.release import Catalogue
+from gradcompat.regular_files import read_regular
 from gradcompat.renderers.plan_text import setting_text
 from gradcompat.renderers.terminal import safe
 from gradcompat.scanners.reading import scan
@@ -51,27 +54,39 @@ class _Writing:
         done: what the edits do, each a sentence.
         by_hand: what no editor does, each a sentence.
         notes: what is worth knowing.
-        commands: the tools' commands for lockfiles, with the folders to run them in.
+        commands: the tools' commands for lockfiles.
+        targets: the folders that were named; a file below one may not lead out of it.
     """
 
     files: dict[Path, FileEdit] = field(default_factory=dict)
     done: list[str] = field(default_factory=list)
     by_hand: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    commands: dict[tuple[tuple[str, ...], Path], None] = field(default_factory=dict)
+    commands: dict[tuple[tuple[str, ...], Path], LockCommand] = field(default_factory=dict)
+    targets: tuple[Path, ...] = ()
 
     def edit(self, path: Path, shown: str, change: Callable[[str], str]) -> None:
         """Change a file on top of what other plans have changed in it."""
         known = self.files.get(path)
+        root = self.root_of(path)
+        if leads_outside(path, root):
+            raise EditError(OUTSIDE, path=shown, hint="name that file itself, if it shall change")
         if known is None:
             try:
-                before = path.read_bytes()
+                before = read_regular(path)
             except OSError as error:
                 raise EditError(f"cannot be read: {error.strerror}", path=shown) from None
-            self.files[path] = edited(path, shown, before, change)
+            self.files[path] = edited(path, shown, before, change, root)
         else:
             later = edited(path, shown, known.after, change)
-            self.files[path] = FileEdit(path=path, shown=shown, before=known.before, after=later.after)
+            self.files[path] = FileEdit(path=path, shown=shown, before=known.before, after=later.after, root=root)
+
+    def root_of(self, path: Path) -> Path:
+        """The folder that was named, if the file is below one; else its own."""
+        for folder in self.targets:
+            if path.is_relative_to(folder) and ".." not in path.relative_to(folder).parts:
+                return folder
+        return path.parent
 
 
 def command(
@@ -81,7 +96,7 @@ def command(
     prereleases: Prereleases = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print a unified diff, and write nothing.")] = False,
     lock: Annotated[
-        bool, typer.Option("--lock", help="Run the lockfile's own tool afterwards: uv, poetry, pdm, pip-tools.")
+        bool, typer.Option("--lock", help="Have uv or pip-tools write the lockfile afterwards, and build nothing.")
     ] = False,
 ) -> int:
     """Write the plan into pyproject.toml, requirements, environment.yml and training configs; comments stay.
@@ -95,7 +110,7 @@ def command(
       3  not everything could be verified
 
     Environment:
-      PIP_*, UV_*       the package index, and what pip.conf and uv.toml say; --index-url counts more
+      PIP_*, UV_*       the package index, and what your pip.conf and uv.toml say; --index-url counts more
       GRADCOMPAT_CACHE  where answers of an index are kept
 
     Examples:
@@ -104,8 +119,10 @@ def command(
     """
     base = known_records(audit.knowledge)
     options = options_of(base, audit)
+    if not dry_run:
+        _recover(audit.targets, audit.contexts)
     asked = asked_for(audit.targets, audit.python, audit.contexts)
-    writing = _Writing()
+    writing = _Writing(targets=tuple(path for path in map(Path, audit.targets) if os.path.isdir(path)))
     with package_index(resolution.lookup) as catalogue:
         done = work_on(asked, base, catalogue, options, Wishes.of(resolution.keep, prereleases=prereleases))
         for work in done:
@@ -120,10 +137,33 @@ def command(
             write(changed)
     _tell(writing, changed, dry_run=dry_run, everything=not any(work.incomplete for work in done))
     if lock and not dry_run:
-        for arguments, where in writing.commands:
-            run_tool(arguments, where, _LOCK_SECONDS)
-            sys.stderr.write(f"done: {shlex.join(arguments)}\n")
+        _lock(writing, resolution.lookup)
     return exit_status(done, left=bool(writing.by_hand) or any(work.left for work in done))
+
+
+def _recover(targets: Sequence[str], contexts: Sequence[str]) -> None:
+    """Finish or undo what a run that was killed has begun on these files, before anything is read."""
+    paths = [Path(target) for target in (*targets, *contexts) if target != "-"]
+    with _undisturbed():
+        for sentence in recover(paths or [Path.cwd()]):
+            sys.stderr.write(f"note: {safe(sentence)}\n")
+
+
+def _lock(writing: _Writing, lookup: Lookup) -> None:
+    """Have the tools write their lockfiles; one that is left to the user does not keep the others."""
+    indexes = Indexes(url=lookup.index_url, extra=lookup.extra_index_urls, offline=lookup.offline)
+    for command in writing.commands.values():
+        shown = shlex.join(command.arguments)
+        try:
+            edit = locked(command, indexes, _LOCK_SECONDS)
+            with _undisturbed():
+                write([edit])
+        except EditError as error:
+            sentence = f"{error} ({error.hint})" if error.hint else str(error)
+            writing.by_hand.append(sentence)
+            sys.stderr.write(f"by hand: {safe(sentence)}\n")
+            continue
+        sys.stderr.write(f"done: {safe(shown)}\n")
 
 
 @contextmanager
@@ -176,17 +216,30 @@ def _pins(work: Work, plan: Plan, writing: _Writing, catalogue: Catalogue) -> No
             writing.notes += [f"{file.shown}: {note}" for note in result.notes]
             return result.text
 
-        writing.edit(file.path, file.shown, change)
+        try:
+            writing.edit(file.path, file.shown, change)
+        except EditError as error:
+            if error.message != OUTSIDE:
+                raise
+            writing.by_hand.append(f"{error} ({error.hint})")
+            continue
         for package in outcome:
             if package in left:
                 writing.done.append(f"{file.shown}: {left.pop(package)}")
     if work.environment is None:
         return
     path = work.source.path if isinstance(work.source, File) else None
-    if path is not None and work.planned.command:
-        where = folder(path, text=head_of(path, work.environment.kind))
-        writing.commands[work.planned.command, where] = None
-        said = caveat(work.environment.kind)
+    kind = work.environment.kind
+    locking = (
+        lock_command(kind, path, work.environment.source, pins, text=head_of(path, kind))
+        if path is not None and work.project.lockfile
+        else None
+    )
+    if locking is not None and locking.suspect:
+        writing.by_hand.append(f"{locking.left}: `{shlex.join(locking.arguments)}`")
+    elif locking is not None:
+        writing.commands[locking.arguments, locking.where] = locking
+        said = caveat(kind)
         writing.notes += [said] if said is not None else []
         # What the project does not ask for in words, the lockfile alone holds.
         left = {package: text for package, text in left.items() if package in refused}
@@ -210,7 +263,7 @@ def _hashed(work: Work) -> bool:
     if work.environment is None or work.environment.kind != "requirements" or not isinstance(work.source, File):
         return False
     try:
-        return b"--hash=" in work.source.path.read_bytes()
+        return b"--hash=" in read_regular(work.source.path)
     except OSError:
         return False
 

@@ -7,17 +7,16 @@ from dataclasses import replace
 from typing import Any, TextIO
 
 from gradcompat.audit.matching import with_facts
-from gradcompat.audit.targets import File, Unreadable, asked_for
-from gradcompat.cli.console import print_error
+from gradcompat.audit.run_artifacts import failure
+from gradcompat.audit.targets import File, Unreadable, asked_for, environment_of
+from gradcompat.cli.ending import print_error
 from gradcompat.cli.parameters import Format, TargetParameters
 from gradcompat.errors import SourceError, UsageError
-from gradcompat.formats.document import read_document
 from gradcompat.messages import counted, value_text
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Skipped
 from gradcompat.renderers.json_output import json_output
 from gradcompat.renderers.terminal import safe, skipped_text
-from gradcompat.sources.reading import read
 from gradcompat.vocabulary import parse_setting
 
 
@@ -42,9 +41,9 @@ def command(
         raise UsageError(f"`--format {form}` is not known", hint="known: text, json")
     stated = tuple(map(parse_setting, what.facts))
     asked = asked_for(what.targets, what.python, what.contexts, active_without_target=not what.targets)
-    passed = asked.skipped
+    passed = [*asked.skipped, *(asked.contexts.unread if asked.contexts is not None else ())]
     environments: list[Environment] = []
-    failed = 0
+    failed: list[Skipped] = []
     for source in asked.sources:
         try:
             match source:
@@ -52,26 +51,31 @@ def command(
                     environments.append(source)
                 case Unreadable(error=error):
                     raise error
-                case File(path=path, shown=shown):
-                    environments.append(read(read_document(path, shown)))
+                case File():
+                    environments.append(environment_of(source))
         except SourceError as error:
             print_error(error)
-            failed += 1
+            failed.append(failure(error))
     runs = () if asked.contexts is None else (*asked.contexts.named, *asked.contexts.found)
     environments = [with_facts(environment, stated) for environment in environments]
     environments += [_as_environment(context) for context in runs]
-    if not environments:
-        return 2
-    if form == "json":
+    told = {one.what for one in failed}
+    passed = [one for one in passed if one.what not in told]
+    if form == "json" and environments:
         shown_all = [_data(environment) for environment in environments]
+        beside = [_skipped(skipped) for skipped in (*failed, *passed)]
         # One target is one object; a folder with several is a list under one key.
-        data: Any = shown_all[0] if len(shown_all) == 1 else {"environments": shown_all}
+        data: dict[str, Any] = {"environments": shown_all, "skipped": beside}
+        if len(shown_all) == 1:
+            data = {**shown_all[0], "skipped": [*shown_all[0]["skipped"], *beside]}
         sys.stdout.write(json_output(data))
-    else:
+    elif form == "text":
         for environment in environments:
             _text(environment, sys.stdout)
         for skipped in passed:
             sys.stdout.write(f"  {safe(skipped_text(skipped))}\n")
+    if not environments:
+        return 2
     gaps = any(skipped.gap for one in environments for skipped in one.skipped)
     return 3 if failed or gaps or any(skipped.gap for skipped in passed) else 0
 

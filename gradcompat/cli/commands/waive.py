@@ -6,7 +6,6 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,14 +19,16 @@ from gradcompat.config.project_file import OWN, SHARED, ProjectFile, as_seen_fro
 from gradcompat.config.schema import options_in
 from gradcompat.config.waiver_tables import day, pattern
 from gradcompat.database.open import known_records
+from gradcompat.edit.journal import recover
 from gradcompat.edit.waivers import with_waiver
-from gradcompat.edit.writing import FileEdit, diff, edited, write
+from gradcompat.edit.writing import OUTSIDE, diff, edited, leads_outside, write, write_new
 from gradcompat.errors import EditError, UsageError
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.messages import joined
 from gradcompat.model.environment import Environment
 from gradcompat.model.issue import Issue
 from gradcompat.names import normalise
+from gradcompat.regular_files import read_regular
 from gradcompat.renderers.terminal import safe
 from gradcompat.versions import VersionSet
 
@@ -227,12 +228,17 @@ def _proof(file: str, issue: Issue, folder: Path) -> str:
 
 def _write(place: Path, change: Any, *, dry_run: bool) -> None:
     shown = as_seen_from_here(place)
+    if not dry_run:
+        for sentence in recover([place]):
+            sys.stderr.write(f"note: {safe(sentence)}\n")
+    if leads_outside(place, place.parent):
+        raise EditError(OUTSIDE, path=shown, hint="put a file of its own there")
     there = os.path.lexists(place)
     try:
-        before = place.read_bytes() if there else b""
+        before = read_regular(place) if there else b""
     except OSError as error:
         raise UsageError(f"cannot be read: {error.strerror}", path=shown) from None
-    edit = edited(place, shown, before, lambda text: change(text, shown))
+    edit = edited(place, shown, before, lambda text: change(text, shown), place.parent)
     if edit.before == edit.after:
         sys.stderr.write(f"nothing has to change: {safe(shown)} has this waiver\n")
         return
@@ -241,22 +247,8 @@ def _write(place: Path, change: Any, *, dry_run: bool) -> None:
         # What a terminal would obey stays in a file alone.
         sys.stdout.write("\n".join(map(safe, text.split("\n"))) if sys.stdout.isatty() else text)
         return
-    if not there:
-        _create(place, edit)
+    if there:
+        write([edit])
     else:
-        write([edit])
+        write_new(edit)
     sys.stderr.write(f"{'changed' if there else 'written'}: {safe(shown)}\n")
-
-
-def _create(place: Path, edit: FileEdit) -> None:
-    """A file that is whole or not there."""
-    try:
-        place.open("xb").close()
-    except OSError as error:
-        raise EditError(f"cannot be written: {error.strerror}", path=edit.shown) from None
-    try:
-        write([edit])
-    except BaseException:
-        with suppress(OSError):
-            place.unlink()
-        raise

@@ -15,12 +15,6 @@ def command(
     path: Annotated[
         str | None, typer.Argument(metavar="[FILE]", help="A file of records.", show_default=ISSUES)
     ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output", metavar="FILE", help="Where to write records of your own: a file that ends with .json."
-        ),
-    ] = None,
 ) -> int:
     """Write the records into the package, as the JSON that `check` loads.
 
@@ -31,4 +25,4 @@ def command(
     Examples:
       gradcompat knowledge compile
     """
-    return run_compile(path, output)
+    return run_compile(path)

@@ -29,6 +29,7 @@ from gradcompat.knowledge.schema import Horizon
 from gradcompat.messages import counted
 from gradcompat.model.release import Catalogue, Release
 from gradcompat.names import normalise
+from gradcompat.regular_files import read_regular
 from gradcompat.renderers.terminal import safe
 from gradcompat.versions import parse_version
 
@@ -71,7 +72,7 @@ def command(
       3  something could not be looked up
 
     Environment:
-      PIP_*, UV_*       the package index, and what pip.conf and uv.toml say; --index-url counts more
+      PIP_*, UV_*       the package index, and what your pip.conf and uv.toml say; --index-url counts more
       GRADCOMPAT_CACHE  where answers of an index are kept
 
     Examples:
@@ -207,7 +208,7 @@ def _write(path: str, changes: Mapping[str, Horizon]) -> None:
     if not changes:
         return
     try:
-        before = Path(path).read_bytes()
+        before = read_regular(path)
         text = before.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise KnowledgeError(f"cannot be read: {error}", path=path) from None

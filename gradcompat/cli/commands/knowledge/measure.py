@@ -33,7 +33,7 @@ from gradcompat.probes.bisection import to_measure
 from gradcompat.probes.interpreters import interpreter_of
 from gradcompat.probes.matrix import Task, asked_cell, digest, measure, measured, tasks
 from gradcompat.probes.overlay_environments import Base, Laying, Origin, describe
-from gradcompat.probes.pool import interrupt, pool, work
+from gradcompat.probes.pool import Pool, work
 from gradcompat.recipes.judging import judge, wrong_values
 from gradcompat.recipes.table import BY_NAME, recipe_of
 from gradcompat.renderers.terminal import safe
@@ -200,7 +200,7 @@ def command(
       3  something came to nothing; the same command tries that again
 
     Environment:
-      PIP_*, UV_*       the package index, and what pip.conf and uv.toml say; --index-url counts more
+      PIP_*, UV_*       the package index, and what your pip.conf and uv.toml say; --index-url counts more
       GRADCOMPAT_CACHE  where answers of an index are kept
 
     Examples:
@@ -273,7 +273,7 @@ def run(
     # Probes run in folders of their own.
     cache = Path(layers).absolute() if layers is not None else _default_cache()
     kept = Path(folder)
-    rows = list(read_rows(kept)) if kept.is_dir() else []
+    rows = list(read_rows(kept)) if os.path.isdir(kept) else []
     if again:
         rows = [row for row in rows if row.measurement.state == "measured"]
     base = describe(interpreter_of(python))
@@ -317,7 +317,7 @@ def run(
     except KeyboardInterrupt:
         _say(f"stopped: what was measured is kept in {folder}; the same command goes on from there")
         status = 3
-    if kept.is_dir():
+    if os.path.isdir(kept):
         tidy(kept)
     return status
 
@@ -403,11 +403,11 @@ def _default_cache() -> Path:
 def _executor(jobs: int, scheduler: str | None) -> Iterator[Executor]:
     """Local processes, or a cluster; what is at work when something stops us is stopped."""
     if scheduler is None:
-        with pool(jobs) as processes:
+        with Pool(jobs) as processes:
             try:
                 yield processes
             except BaseException:
-                interrupt()
+                processes.interrupt()
                 raise
         return
     try:

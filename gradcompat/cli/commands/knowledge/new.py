@@ -15,7 +15,7 @@ from gradcompat.cli.authored_file import authored_file
 from gradcompat.cli.commands.knowledge.records import problems_of
 from gradcompat.cli.parameters import ISSUES, repeatable
 from gradcompat.cli.record_questions import Given, record_from
-from gradcompat.database.open import current
+from gradcompat.database.open import public_records
 from gradcompat.edit.writing import FileEdit, write
 from gradcompat.errors import IndexUnavailable, KnowledgeError, UsageError
 from gradcompat.index.snapshot import Snapshot
@@ -26,6 +26,7 @@ from gradcompat.knowledge.record_builder import problems
 from gradcompat.knowledge.record_yaml import appended, ids_in
 from gradcompat.knowledge.records import Authored, Problem, read
 from gradcompat.messages import counted
+from gradcompat.regular_files import read_regular
 from gradcompat.renderers.terminal import safe, width, wrapped
 
 T = TypeVar("T")
@@ -137,7 +138,7 @@ def command(
 
 def _read(path: str) -> bytes:
     try:
-        data = Path(path).read_bytes()
+        data = read_regular(path)
         data.decode("utf-8")
     except OSError as error:
         raise KnowledgeError(f"cannot be read: {error.strerror}", path=path) from None
@@ -164,7 +165,7 @@ def _releases() -> Callable[[str], Sequence[Version]]:
 
 def _problems(authored: Authored) -> tuple[Problem, ...]:
     """What `knowledge lint` finds in the file."""
-    return problems_of(authored, current({}) if is_own(authored) else None)[1]
+    return problems_of(authored, public_records() if is_own(authored) else None)[1]
 
 
 def _left(path: str, record: Mapping[str, Any], known: Sequence[Problem]) -> int:

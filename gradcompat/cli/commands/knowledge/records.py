@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from datetime import date
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from gradcompat.cli.authored_file import authored_file
 from gradcompat.cli.console import package_index
-from gradcompat.database.open import current
+from gradcompat.database.open import public_records
 from gradcompat.database.private import files_of, with_file
 from gradcompat.errors import IndexUnavailable, InvalidIssue, UsageError
 from gradcompat.index.catalog import Lookup
@@ -21,7 +22,6 @@ from gradcompat.knowledge.compile import compile_records, dumps
 from gradcompat.knowledge.lint import is_own, lint, unproved_bounds
 from gradcompat.knowledge.load import COMPILED, KnowledgeBase, load
 from gradcompat.knowledge.measured import FOLDER, read_rows
-from gradcompat.knowledge.private import is_compiled
 from gradcompat.knowledge.ranges import ranges, verdicts_of
 from gradcompat.knowledge.records import Authored, Problem, read, read_text
 from gradcompat.messages import counted
@@ -56,7 +56,7 @@ def run_lint(path: str | None, own: Sequence[str] = ()) -> int:
     status = 0
     for one in named:
         authored = read(Path(authored_file(one)))
-        status = max(status, _tell(authored, current({}) if is_own(authored) else None))
+        status = max(status, _tell(authored, public_records() if is_own(authored) else None))
     if own:
         status = max(status, _lint_own(own))
     return status
@@ -92,13 +92,9 @@ def problems_of(authored: Authored, shipped: KnowledgeBase | None) -> tuple[tupl
 
 def _lint_own(places: Sequence[str]) -> int:
     """Each file for itself, beside those that ship and those that were named before it."""
-    base, status = current({}), 0
+    base, status = public_records(), 0
     for place in dict.fromkeys(places):
-        for file in files_of(place):
-            if is_compiled(file.name):
-                base = with_file(base, file)  # has nothing but its records, and no lines: it is right, or an error
-                sys.stdout.write(f"{safe(file.name)}: {counted(base.sources[-1].records, 'record')}, no problems\n")
-                continue
+        for file in files_of(place, Path(place)):
             authored = read_text(file.text, file.name)
             wrong = _tell(authored, base)
             status = max(status, wrong)
@@ -107,21 +103,18 @@ def _lint_own(places: Sequence[str]) -> int:
     return status
 
 
-def run_compile(named: str | None, output: str | None = None) -> int:
-    """Write the compiled knowledge into the package, or somebody's own into a file.
+def run_compile(named: str | None) -> int:
+    """Write the compiled knowledge into the package.
 
     Args:
         named: the file of records; None for the one of the checkout that is the working folder.
-        output: the file to write somebody's own records into; None for the package.
 
     Raises:
         KnowledgeError: if the file cannot be read or a record is wrong.
-        UsageError: if it cannot be written, or what ships would go to a file.
+        UsageError: if it cannot be written.
     """
     path = authored_file(named)
     authored = read(Path(path))
-    if output is not None:
-        return _compile_own(authored, output)
     rows, problems = problems_of(authored, None)
     if problems:
         raise InvalidIssue(
@@ -137,24 +130,6 @@ def run_compile(named: str | None, output: str | None = None) -> int:
             raise UsageError(f"cannot be written: {error.strerror}", path=str(file)) from None
     records, measured = counted(len(authored.records), "record"), counted(len(rows), "measurement")
     sys.stdout.write(f"{records} and {measured} written\n")
-    return 0
-
-
-def _compile_own(authored: Authored, output: str) -> int:
-    if not output.lower().endswith(".json"):
-        raise UsageError("compiled records stand in a file that ends with .json", path=output)
-    if not is_own(authored):
-        hint = "without --output they go into the package"
-        raise UsageError("these are no records of your own", path=authored.path, hint=hint)
-    _, problems = problems_of(authored, current({}))
-    if problems:
-        hint = f"`gradcompat knowledge lint --knowledge {authored.path}` lists them"
-        raise InvalidIssue(counted(len(problems), "problem"), path=authored.path, hint=hint)
-    try:
-        Path(output).write_text(dumps(compile_records(authored)), "utf-8", newline="\n")
-    except OSError as error:
-        raise UsageError(f"cannot be written: {error.strerror}", path=output) from None
-    sys.stdout.write(f"{counted(len(authored.records), 'record')} written to {output}\n")
     return 0
 
 
@@ -272,6 +247,6 @@ def _probes(rows: Sequence[Row], probe: str | None) -> list[IssueProbe]:
 def _rows(folder: str | None) -> tuple[Row, ...]:
     if folder is None:
         return matrix.load_rows()
-    if not Path(folder).is_dir():
+    if not os.path.isdir(Path(folder)):
         raise UsageError("is no folder of measurements", path=folder)
     return read_rows(Path(folder))

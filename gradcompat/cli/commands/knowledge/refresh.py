@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -119,7 +120,7 @@ def run(
     versions = {one.version for one in new}
     rows = [
         row
-        for row in (read_rows(kept) if kept.is_dir() else ())
+        for row in (read_rows(kept) if os.path.isdir(kept) else ())
         if base.names.families.get(row.package, row.package) == name
         and parse_version(row.version) in versions
         and not row.beside

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from datetime import date
 from importlib import import_module
@@ -13,11 +12,9 @@ import typer
 
 from gradcompat.cli.parameters import ISSUES
 from gradcompat.errors import InvalidIssue, UsageError
-from gradcompat.knowledge.decompile import checked
-from gradcompat.knowledge.load import COMPILED, SHIPPED_NAME, load
 from gradcompat.knowledge.matrix import load_rows
 from gradcompat.knowledge.measured import FOLDER, read_rows
-from gradcompat.knowledge.records import read
+from gradcompat.knowledge.records import read, records_file
 from gradcompat.knowledge.state import state_of
 from gradcompat.messages import counted
 from gradcompat.model.knowledge_state import KnowledgeState
@@ -41,8 +38,6 @@ def command(
 ) -> int:
     """Show the state of the records: by package, category and basis, the age of each horizon, what nobody checked.
 
-    The installed records have no examples, so for them it is not said which open ones are not seen at the horizon.
-
     Examples:
       gradcompat knowledge report
       gradcompat knowledge report --format markdown
@@ -64,20 +59,15 @@ def run(path: str | None, form: str) -> int:
     """
     if form not in _RENDERERS:
         raise UsageError(f"`--format {form}` is not known", hint=f"known: {', '.join(_RENDERERS)}")
-    state = _installed() if path is None and not Path(ISSUES).exists() else _written(path or ISSUES)
-    import_module(_RENDERERS[form]).render(state, sys.stdout)
+    file = Path(path) if path is not None else Path(ISSUES) if Path(ISSUES).exists() else records_file()
+    import_module(_RENDERERS[form]).render(_state(file), sys.stdout)
     return 0
 
 
-def _written(path: str) -> KnowledgeState:
-    authored = read(Path(path))
+def _state(file: Path) -> KnowledgeState:
+    authored = read(file)
     if authored.problems:
-        hint = f"`gradcompat knowledge lint {path}` lists them"
-        raise InvalidIssue(counted(len(authored.problems), "problem"), path=path, hint=hint)
-    return state_of(authored, read_rows(Path(path).parent / FOLDER), date.today())
-
-
-def _installed() -> KnowledgeState:
-    load()  # says what is wrong with a file that is missing or broken
-    authored = checked(json.loads(COMPILED.read_bytes()), SHIPPED_NAME)
-    return state_of(authored, load_rows(), date.today(), examples=False)
+        hint = f"`gradcompat knowledge lint {file}` lists them"
+        raise InvalidIssue(counted(len(authored.problems), "problem"), path=str(file), hint=hint)
+    beside = read_rows(file.parent / FOLDER)
+    return state_of(authored, beside or load_rows(), date.today())

@@ -1,26 +1,27 @@
 """``gradcompat knowledge serve``: the records behind the API of osv.dev, for auditors on this machine.
 
-One thread answers one connection, and as many as :data:`SLOTS` at a time; the others wait in the queue of the system.
-A connection has :data:`SECONDS` for all it wants to say and hear, and ends with its answer.
+One loop reads all connections, and each ends with its answer. A client has :data:`SECONDS` for its request, and as many
+to take the answer.
 """
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import io
 import ipaddress
 import json
 import signal
 import socket
-import socketserver
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from email.message import Message
+from email.utils import formatdate
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import BoundedSemaphore
-from time import monotonic
-from typing import Annotated, Any
+from http.server import BaseHTTPRequestHandler
+from typing import Annotated
 
 import typer
 
@@ -32,10 +33,18 @@ from gradcompat.index.snapshot import Snapshot
 from gradcompat.messages import counted
 from gradcompat.renderers.terminal import safe
 
+try:
+    import resource
+except ImportError:  # Windows, which has no such limit
+    resource = None  # type: ignore[assignment]
+
 MAX_BODY = 1024 * 1024
 SECONDS = 10.0
-SLOTS = 128
 _WAITING = 2048
+_LONGEST_LINE = 65_536
+_LONGEST_HEAD = 4 * _LONGEST_LINE
+_MOST_CONNECTIONS = 4096
+_FILES_LEFT = 128
 _DRAINED = 8 * MAX_BODY
 _DRAIN_SECONDS = 2.0
 
@@ -92,13 +101,16 @@ def run(host: str, port: int, *, conditional: bool, knowledge: Sequence[str] = (
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # a client that has gone is no reason to end
     which = "with or without conditions" if conditional else "without conditions"
-    with server, suppress(KeyboardInterrupt):
+
+    def ready() -> None:
         sys.stdout.write(
             f"{server.url} answers as osv.dev does, with the {counted(advisories.answering, 'record')} {which} among "
             f"{len(base.records)} of {base.date}; Ctrl-C ends it\n"
         )
         sys.stdout.flush()
-        server.serve_forever()
+
+    with server.socket, suppress(KeyboardInterrupt):
+        asyncio.run(server.serve(ready))
     return 0
 
 
@@ -120,183 +132,215 @@ def loopback(host: str) -> str:
     )
 
 
-class Server(ThreadingHTTPServer):
-    """The listening socket; a bounded number of connections is answered at a time."""
+class Server:
+    """The listening socket, and what is said on its connections.
 
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = _WAITING
+    A connection costs a place until its request is there, and no thread: so those who say nothing keep nobody waiting.
+    Where the places run out, the one that has been silent the longest is given up.
+    """
 
     def __init__(self, address: tuple[str, int], advisories: Advisories, *, seconds: float = SECONDS) -> None:
         """Listen.
 
+        Args:
+            address: a host and a port.
+            advisories: what answers.
+            seconds: that a client has for its request, and for taking the answer.
+
         Raises:
             OSError: if the address cannot be used.
         """
-        self.advisories = advisories
-        self.seconds = seconds
-        self._slots = BoundedSemaphore(SLOTS)
-        self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
-        super().__init__(address, _Handler)
+        family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        self.socket = socket.create_server(address, family=family, backlog=_WAITING)
+        self._advisories, self._seconds = advisories, seconds
+        self._silent: dict[asyncio.StreamWriter, None] = {}  # the longest first
+        self._connections = 0
+        self._stopped: tuple[asyncio.AbstractEventLoop, asyncio.Event] | None = None
 
     @property
     def url(self) -> str:
         """``http://127.0.0.1:8573``."""
-        host, port = self.server_address[:2]
-        shown = host.decode() if isinstance(host, (bytes, bytearray)) else str(host)
-        return f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
+        host, port = self.socket.getsockname()[:2]
+        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
-    def server_bind(self) -> None:
-        """Without the name of the machine, for which the base class may ask a name server."""
-        socketserver.TCPServer.server_bind(self)
-        self.server_name, self.server_port = "localhost", self.server_address[1]
+    async def serve(self, ready: Callable[[], object] = lambda: None) -> None:
+        """Answer until :meth:`stop`; ``ready`` is called before the first one."""
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, about: _say(about.get("message", "")))
+        ended = asyncio.Event()
+        self._stopped = loop, ended
+        async with await asyncio.start_server(self._connected, sock=self.socket, limit=_LONGEST_LINE):
+            ready()
+            await ended.wait()
 
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Hand the connection to a thread, when one is free."""
-        self._slots.acquire()
+    def stop(self) -> None:
+        """Stop answering; may be called by another thread."""
+        if self._stopped is not None:
+            loop, ended = self._stopped
+            loop.call_soon_threadsafe(ended.set)
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One request and its answer. A connection that breaks is its client's affair."""
+        self._connections += 1
+        if self._connections > _places() and self._silent:
+            oldest = next(iter(self._silent))
+            del self._silent[oldest]
+            oldest.transport.abort()
+        self._silent[writer] = None
         try:
-            super().process_request(request, client_address)
-        except BaseException:  # no thread could be started, or Ctrl-C came in between
-            self._slots.release()
-            raise
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """In the thread."""
-        try:
-            super().process_request_thread(request, client_address)
+            request = await asyncio.wait_for(_request(reader, writer), self._seconds)
+            self._silent.pop(writer, None)
+            if request is not None:
+                answer = await asyncio.to_thread(self._answer, request)
+                await asyncio.wait_for(_send(answer, writer, body=request.method != "HEAD"), self._seconds)
+                if answer.status != HTTPStatus.OK:
+                    await asyncio.wait_for(_drain(reader, writer), _DRAIN_SECONDS)
+            writer.close()
+            await asyncio.wait_for(writer.wait_closed(), self._seconds)
+        except (OSError, asyncio.TimeoutError):
+            pass
         finally:
-            self._slots.release()
+            writer.transport.abort()
+            self._silent.pop(writer, None)
+            self._connections -= 1
 
-    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - as the base class calls it
-        """A connection that broke is its client's affair; anything else is said in one line."""
-        error = sys.exc_info()[1]
-        if not isinstance(error, OSError):
-            sys.stderr.write(safe(f"error: a request was not answered: {error!r}") + "\n")
-
-
-class _Timed(io.RawIOBase):
-    """What a socket says, up to a moment; a byte now and then does not keep the connection."""
-
-    def __init__(self, connection: socket.socket, end: float) -> None:
-        self._connection, self._end = connection, end
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        left = self._end - monotonic()
-        if left <= 0:
-            raise TimeoutError
-        self._connection.settimeout(left)
-        return self._connection.recv_into(buffer)
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: Server
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # header and body are two writes, of which the second would wait
-
-    def setup(self) -> None:
-        super().setup()
-        self.rfile = io.BufferedReader(_Timed(self.connection, monotonic() + self.server.seconds))
-
-    def do_GET(self) -> None:
-        self._answered("GET", lambda: b"")
-
-    def do_POST(self) -> None:
-        self._answered("POST", self._body)
-
-    def _answered(self, method: str, body: Callable[[], bytes | Answer]) -> None:
-        if not self._is_local(self.headers.get("Host")):
-            self._send(refusal(403, "The host of the request is not this machine."))
-            return
-        content = body()
+    def _answer(self, request: _Request) -> Answer:
+        if request.refused is not None:
+            return request.refused
         try:
-            answer = (
-                content if isinstance(content, Answer) else self.server.advisories.answer(method, self.path, content)
-            )
-        except Exception:
-            # The client hears of it, too; the base class would only hang up.
-            self._send(refusal(500, "Internal error."))
-            raise
-        self._send(answer)
+            return self._advisories.answer(request.method, request.target, request.body)
+        except Exception as error:
+            _say(repr(error))
+            return refusal(500, "Internal error.")
 
-    def _is_local(self, host: str | None) -> bool:
-        """A page of another site that has pointed its own name to this machine is not answered."""
-        if host is None:
-            return True  # HTTP/1.0, which no browser speaks
-        name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
-        try:
-            loopback(name.strip())
-        except UsageError:
-            return False
-        return True
+
+def _places() -> int:
+    """How many connections the system lets this process have, with some files left for the rest of it."""
+    if resource is None:
+        return _MOST_CONNECTIONS
+    return min(_MOST_CONNECTIONS, max(1, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - _FILES_LEFT))
+
+
+def _say(what: str) -> None:
+    sys.stderr.write(safe(f"error: a request was not answered: {what}") + "\n")
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What a client asks, or why that is refused."""
+
+    method: str
+    target: str = ""
+    body: bytes = b""
+    refused: Answer | None = None
+
+
+class _Head(BaseHTTPRequestHandler):
+    """The lines of a request before its body, as the standard library reads them; no socket.
+
+    Attributes:
+        complete: it is a request; where it is none, ``refused`` says why, unless nothing is to be said to it.
+        expects: the client waits for a word before it sends the body.
+    """
+
+    def __init__(self, lines: bytes) -> None:
+        self.rfile = io.BufferedReader(io.BytesIO(lines))
+        self.raw_requestline = self.rfile.readline()
+        self.refused: Answer | None = None
+        self.expects = False
+        self.complete = self.parse_request()
 
     def handle_expect_100(self) -> bool:
-        """Whoever asks before sending is told at once what would not be read."""
-        length = self._length()
-        if isinstance(length, Answer):
-            self._send(length)
-            return False
-        return super().handle_expect_100()
-
-    def _body(self) -> bytes | Answer:
-        """What was sent along, or why it is not read."""
-        length = self._length()
-        if isinstance(length, Answer):
-            return length
-        body = self.rfile.read(length)
-        return body if len(body) == length else refusal(400, "The body is shorter than its length.")
-
-    def _length(self) -> int | Answer:
-        lengths = [text.strip() for text in self.headers.get_all("Content-Length", [])]
-        if not lengths or "Transfer-Encoding" in self.headers:
-            return refusal(411, "The length of the body is missing.")
-        if len(set(lengths)) > 1 or not (lengths[0].isascii() and lengths[0].isdigit()):
-            return refusal(400, "The length of the body is no number.")
-        if len(lengths[0]) > 9 or int(lengths[0]) > MAX_BODY:
-            return refusal(413, f"The body is longer than {MAX_BODY} bytes.")
-        return int(lengths[0])
+        """Told by :func:`_request`, where the length is known to be right."""
+        self.expects = True
+        return True
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:  # noqa: ARG002
         """What the base class refuses, in our words: its own hold pieces of the request."""
-        if code == HTTPStatus.NOT_IMPLEMENTED:  # a method that we have no function for
-            self._send(self.server.advisories.answer(self.command, self.path))
-            return
-        self._send(refusal(code, f"{HTTPStatus(code).phrase}."))
+        self.refused = refusal(code, f"{HTTPStatus(code).phrase}.")
 
-    def _send(self, answer: Answer) -> None:
-        data = json.dumps(answer.data).encode("ascii")
-        self.close_connection = True
-        self.request_version = self.protocol_version  # the base class writes no status where it could read none
-        self.connection.settimeout(self.server.seconds)
-        self.send_response(answer.status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("X-Content-Type-Options", "nosniff")
-        self.send_header("Content-Length", str(len(data)))
-        self.send_header("Connection", "close")
-        if answer.allow is not None:
-            self.send_header("Allow", answer.allow)
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(data)
-        if answer.status != HTTPStatus.OK:
-            self._drain()
 
-    def _drain(self) -> None:
-        """Read what is still coming, for a while: a socket closed with unread data takes the answer back."""
-        with suppress(OSError):
-            self.connection.shutdown(socket.SHUT_WR)
-            rest, end = _DRAINED, monotonic() + _DRAIN_SECONDS
-            while rest > 0 and (left := end - monotonic()) > 0:
-                self.connection.settimeout(left)
-                received = len(self.connection.recv(65536))
-                if received == 0:
-                    return
-                rest -= received
+async def _request(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> _Request | None:
+    """Read one request; None if there is none.
 
-    def version_string(self) -> str:
-        return "gradcompat"
+    Raises:
+        OSError: if the connection breaks.
+    """
+    lines = b""
+    try:
+        while (line := await reader.readline()) not in (b"\r\n", b"\n", b""):
+            lines += line
+            if len(lines) > _LONGEST_HEAD:
+                return _Request("", refused=refusal(431, "Request Header Fields Too Large."))
+    except ValueError:  # a line without end
+        status = 431 if lines else 414
+        phrase = "Request Header Fields Too Large." if lines else "Request-URI Too Long."
+        return _Request("", refused=refusal(status, phrase))
+    if not lines:
+        return None
+    head = _Head(lines + line)
+    if not head.complete:
+        return None if head.refused is None else _Request("", refused=head.refused)
+    if not _is_local(head.headers.get("Host")):
+        return _Request(head.command, refused=refusal(403, "The host of the request is not this machine."))
+    if head.command != "POST":
+        return _Request(head.command, head.path)
+    length = _length(head.headers)
+    if isinstance(length, Answer):
+        return _Request(head.command, refused=length)
+    if head.expects:
+        writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    try:
+        return _Request(head.command, head.path, await reader.readexactly(length))
+    except asyncio.IncompleteReadError:
+        return _Request(head.command, refused=refusal(400, "The body is shorter than its length."))
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class calls it so
-        """Nothing: who asks what is nobody's affair."""
+
+def _is_local(host: str | None) -> bool:
+    """A page of another site that has pointed its own name to this machine is not answered."""
+    if host is None:
+        return True  # HTTP/1.0, which no browser speaks
+    name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
+    try:
+        loopback(name.strip())
+    except UsageError:
+        return False
+    return True
+
+
+def _length(headers: Message) -> int | Answer:
+    """Of the body, or why it is not read."""
+    lengths = [text.strip() for text in headers.get_all("Content-Length", [])]
+    if not lengths or "Transfer-Encoding" in headers:
+        return refusal(411, "The length of the body is missing.")
+    if len(set(lengths)) > 1 or not (lengths[0].isascii() and lengths[0].isdigit()):
+        return refusal(400, "The length of the body is no number.")
+    if len(lengths[0]) > 9 or int(lengths[0]) > MAX_BODY:
+        return refusal(413, f"The body is longer than {MAX_BODY} bytes.")
+    return int(lengths[0])
+
+
+async def _send(answer: Answer, writer: asyncio.StreamWriter, *, body: bool) -> None:
+    """Write the answer, until the system has taken all of it."""
+    data = json.dumps(answer.data).encode("ascii")
+    lines = [
+        f"HTTP/1.1 {answer.status} {HTTPStatus(answer.status).phrase}",
+        "Server: gradcompat",
+        f"Date: {formatdate(usegmt=True)}",
+        "Content-Type: application/json",
+        "X-Content-Type-Options: nosniff",
+        f"Content-Length: {len(data)}",
+        "Connection: close",
+        *([] if answer.allow is None else [f"Allow: {answer.allow}"]),
+    ]
+    writer.transport.set_write_buffer_limits(0)
+    writer.write("\r\n".join([*lines, "", ""]).encode("ascii") + (data if body else b""))
+    await writer.drain()
+
+
+async def _drain(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Read what is still coming, for a while: a socket closed with unread data takes the answer back."""
+    writer.write_eof()
+    rest = _DRAINED
+    while rest > 0 and (data := await reader.read(65536)):
+        rest -= len(data)

@@ -1,0 +1,33 @@
+"""How much work one input may cause: steps that are counted, so that every machine gives the same answer.
+
+Time would not do: what is a finding on a fast machine would be a gap on a slow one.
+"""
+
+from __future__ import annotations
+
+
+class Budget:
+    """Steps that may still be taken.
+
+    Args:
+        most: how many there are.
+    """
+
+    __slots__ = ("left", "most")
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.left = most
+
+    def take(self, steps: int = 1) -> bool:
+        """Take steps, if they are left; once they are not, the budget is spent and nothing can be taken any more."""
+        if steps > self.left:
+            self.left = -1
+            return False
+        self.left -= steps
+        return True
+
+    @property
+    def spent(self) -> bool:
+        """Was more asked for than there was?"""
+        return self.left < 0

@@ -1,0 +1,60 @@
+"""Files that cannot be scanned: which of them could describe a training run, by their name and their bytes.
+
+A project holds hundreds of files that are no training config, and some of them are broken on purpose. Only what has
+the words of a scanner in it is worth a word to the user, and in a form in which such a file would have them.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+
+from gradcompat.scanners.registry import LIBRARIES, SCANNERS, candidates, fits
+
+SHELL = frozenset({".sh", ".bash", ".slurm", ".sbatch", ".sb"})
+# Data sets and self-extracting archives are as large as that; a config, a program or a notebook is not.
+_LARGE_BY_NATURE = frozenset({".json", *SHELL})
+
+_IMPORT = re.compile(
+    rf"^[ \t]*(?:from|import)[ \t][^\r\n#]*?(?<![\w.])(?:{'|'.join(sorted(LIBRARIES))})(?!\w)", re.MULTILINE
+)
+_LAUNCH = re.compile(
+    r"\b(?:torchrun|accelerate[ \t]+launch|deepspeed|llamafactory-cli|axolotl|swift[ \t]+(?:sft|pt|rlhf)|trl[ \t]+\w"
+    r"|tune[ \t]+run|megatron[ \t]+\w|xtuner|colossalai)\b|\bpython[\d.]*[ \t][^\r\n]*(?:\.py\b|[ \t]-m[ \t])"
+)
+
+
+def could_train(name: str, data: bytes, *, cut: bool = False) -> bool:
+    """Could a file that is not scanned describe a training run?
+
+    Args:
+        name: of the file.
+        data: its bytes, in whatever encoding.
+        cut: the file goes on behind them.
+    """
+    suffix = PurePath(name).suffix.lower()
+    if cut and suffix not in _LARGE_BY_NATURE:
+        return True
+    # Without its zeros, ASCII in UTF-16 and UTF-32 is ASCII.
+    text = data.replace(b"\0", b"").decode("latin-1")
+    if suffix == ".json":
+        return not text.lstrip("\ufeff\xef\xbb\xbf\xff\xfe \t\r\n").startswith("[") and _has_keys(name, text)
+    if not candidates(name, text):
+        return False
+    if suffix == ".py":
+        return _IMPORT.search(text) is not None
+    return suffix not in SHELL or _LAUNCH.search(text) is not None
+
+
+def _has_keys(name: str, text: str) -> bool:
+    """Whether the marks of a scanner are keys; in the texts of a data set, their quotes are escaped."""
+    return any(
+        sum(
+            1
+            for mark in scanner.marks
+            if mark in text and re.search(rf'(?<!\\)"{re.escape(mark.strip(chr(34)))}', text) is not None
+        )
+        >= scanner.least
+        for scanner in SCANNERS
+        if fits(scanner, name)
+    )
