@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from datetime import date
 
 from gradcompat.audit.options import Options, ids_of
 from gradcompat.audit.targets import asked_for
-from gradcompat.database.open import known_records
+from gradcompat.database.open import open_database
 from gradcompat.model.environment import SettingValue
 from gradcompat.model.issue import Level
 from gradcompat.model.report import Report
@@ -56,7 +57,7 @@ def check(
         UsageError: if a setting or an id is not known, or the file of the waivers is wrong.
         KnowledgeError: if the knowledge base cannot be loaded.
     """
-    base = known_records([os.fspath(one) for one in knowledge], project=False)
+    base = open_database([os.fspath(one) for one in knowledge], note=warnings.warn, project=False)
     options = Options(
         settings=tuple(setting_of(key, value) for key, value in (settings or {}).items()),
         only=ids_of(only, base),

@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gradcompat.audit.planning import Work
     from gradcompat.index.catalog import Lookup
+    from gradcompat.knowledge.load import KnowledgeBase
     from gradcompat.model.release import Catalogue
+
+
+def known_records(named: Sequence[str] = (), *, kept: Mapping[str, Any] | None = None) -> KnowledgeBase:
+    """The records of this run; what there is to say of them is printed.
+
+    Args:
+        named: files and folders of somebody's own records.
+        kept: the project's own options, where they are known already.
+
+    Raises:
+        UsageError: if something that is named makes no sense.
+        KnowledgeError: if records cannot be read, or are not right.
+    """
+    from gradcompat.database.open import open_database
+
+    return open_database(named, note=print_note, kept=kept)
 
 
 def print_note(sentence: str) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import typer
 
-from gradcompat import __version__
+from gradcompat._version import __version__
 from gradcompat.errors import GradcompatError
 
 WRONG_USAGE = 2

@@ -6,7 +6,7 @@ Most runs have nothing but what ships: what reads the rest is loaded where there
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,18 @@ from gradcompat.knowledge.distributions import COMPILED_NAME, PUBLIC, KnowledgeD
 from gradcompat.knowledge.load import KnowledgeBase, load, load_checked
 
 
-def known_records(
-    named: Sequence[str] = (), *, project: bool = True, kept: Mapping[str, Any] | None = None
+def open_database(
+    named: Sequence[str] = (),
+    *,
+    note: Callable[[str], None],
+    project: bool = True,
+    kept: Mapping[str, Any] | None = None,
 ) -> KnowledgeBase:
     """The knowledge base of this run.
 
     Args:
         named: files and folders of somebody's own records.
+        note: is called with a sentence about installed records that cannot be used.
         project: what the project's own options name counts, too.
         kept: these options, where they are known already.
 
@@ -32,7 +37,7 @@ def known_records(
         KnowledgeError: if records cannot be read, or are not right.
     """
     installed = installed_distributions(sys.path)
-    base = _public(installed)
+    base = _public(installed, note)
     private = [one for one in installed if one.name != PUBLIC]
     if kept is None:
         kept = configuration(Path.cwd()) if project else {}
@@ -49,12 +54,12 @@ def known_records(
     return base
 
 
-def public_records() -> KnowledgeBase:
+def public_records(note: Callable[[str], None]) -> KnowledgeBase:
     """What ships with the package, or the installed release of the same if that is newer."""
-    return _public(installed_distributions(sys.path))
+    return _public(installed_distributions(sys.path), note)
 
 
-def _public(installed: Sequence[KnowledgeDistribution]) -> KnowledgeBase:
+def _public(installed: Sequence[KnowledgeDistribution], note: Callable[[str], None]) -> KnowledgeBase:
     """An installed release that cannot be used is said, and what ships serves."""
     shipped = load()
     newer = next((one for one in installed if one.name == PUBLIC), None)
@@ -72,13 +77,6 @@ def _public(installed: Sequence[KnowledgeDistribution]) -> KnowledgeBase:
             raise KnowledgeError(f"its records are of {base.date}, which is not its version", path=str(newer))
     except (KnowledgeError, ValueError) as error:
         reason = error.message if isinstance(error, KnowledgeError) else "its records have no date"
-        say(f"`{newer}`: {reason}; the records of {shipped.date} that ship with gradcompat count")
+        note(f"`{newer}`: {reason}; the records of {shipped.date} that ship with gradcompat count")
         return shipped
     return replace(base, sources=(replace(base.sources[0], kind="installed", name=str(newer)),))
-
-
-def say(sentence: str) -> None:
-    """Tell something beside the report."""
-    from gradcompat.renderers.terminal import safe
-
-    sys.stderr.write(f"note: {safe(sentence)}\n")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gradcompat import __version__
+from gradcompat._version import __version__
 from gradcompat.config.project_file import BESIDE, why_not_inside
 from gradcompat.errors import KnowledgeError, UsageError
 from gradcompat.index.cache import Cache

@@ -50,7 +50,7 @@ class Authored:
 
 
 def records_file() -> Path:
-    """The file of the records that ship: in the package, or at the top of the checkout that an editable install uses."""
+    """The file of the records that ship: in the package, or in the checkout of an editable install."""
     packaged = Path(__file__).with_name("issues.yaml")
     return packaged if os.path.isfile(packaged) else Path(__file__).parents[2] / "knowledge" / "issues.yaml"
 

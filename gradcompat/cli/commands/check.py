@@ -14,10 +14,10 @@ import typer
 
 from gradcompat.audit.targets import asked_for
 from gradcompat.cli.audit_options import options_of
+from gradcompat.cli.console import known_records
 from gradcompat.cli.output import outputs_of, write
 from gradcompat.cli.parameters import AuditParameters, repeatable
 from gradcompat.config.schema import configuration
-from gradcompat.database.open import known_records
 from gradcompat.pipeline import report_on
 from gradcompat.renderers.registry import WITH_EDITS
 from gradcompat.suppression.apply import Judging

@@ -15,9 +15,8 @@ from gradcompat.audit.options import Options
 from gradcompat.audit.planning import Wishes, exit_status, work_on
 from gradcompat.audit.targets import asked_for
 from gradcompat.cli.audit_options import options_of
-from gradcompat.cli.console import package_index, print_unread
+from gradcompat.cli.console import known_records, package_index, print_unread
 from gradcompat.cli.parameters import AuditParameters, ResolutionParameters, repeatable
-from gradcompat.database.open import known_records
 from gradcompat.errors import ResolutionError, UsageError
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.environment import Environment

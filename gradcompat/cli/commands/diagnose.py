@@ -13,9 +13,9 @@ import typer
 from gradcompat.audit.matching import with_facts
 from gradcompat.audit.run_artifacts import by_kind, failure, joined, known_of
 from gradcompat.audit.run_evidence import RunEvidence, agreed_settings, read_file
+from gradcompat.cli.console import known_records
 from gradcompat.cli.ending import print_error
 from gradcompat.cli.parameters import ContextFiles, Format, OwnRecords, Python, Set
-from gradcompat.database.open import known_records
 from gradcompat.diagnosis.ranking import diagnose
 from gradcompat.diagnosis.symptoms import patterns_of
 from gradcompat.errors import SourceError, UsageError

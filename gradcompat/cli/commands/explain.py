@@ -9,8 +9,8 @@ from typing import Annotated, TextIO
 
 import typer
 
+from gradcompat.cli.console import known_records
 from gradcompat.cli.parameters import OwnRecords
-from gradcompat.database.open import known_records
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.issue import (

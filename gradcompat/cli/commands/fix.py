@@ -18,9 +18,8 @@ import typer
 from gradcompat.audit.planning import Wishes, Work, exit_status, head_of, work_on
 from gradcompat.audit.targets import File, asked_for
 from gradcompat.cli.audit_options import options_of
-from gradcompat.cli.console import package_index, print_unread
+from gradcompat.cli.console import known_records, package_index, print_unread
 from gradcompat.cli.parameters import AuditParameters, Prereleases, ResolutionParameters
-from gradcompat.database.open import known_records
 from gradcompat.edit import settings as setting_editor
 from gradcompat.edit.journal import recover
 from gradcompat.edit.lock_commands import LockCommand, caveat, lock_command

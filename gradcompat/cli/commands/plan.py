@@ -11,9 +11,8 @@ import typer
 from gradcompat.audit.planning import Wishes, exit_status, work_on
 from gradcompat.audit.targets import asked_for
 from gradcompat.cli.audit_options import options_of
-from gradcompat.cli.console import package_index
+from gradcompat.cli.console import known_records, package_index
 from gradcompat.cli.parameters import AuditParameters, Prereleases, ResolutionParameters
-from gradcompat.database.open import known_records
 from gradcompat.errors import UsageError
 from gradcompat.model.plan import PlanReport
 

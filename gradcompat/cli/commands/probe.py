@@ -19,8 +19,8 @@ from gradcompat.audit.matching import matched
 from gradcompat.audit.options import NO_SUCH_ID, Options
 from gradcompat.audit.targets import asked_for, environment_of
 from gradcompat.audit.verification import measured, of_issues
+from gradcompat.cli.console import known_records
 from gradcompat.cli.parameters import Format, OwnRecords, Set
-from gradcompat.database.open import known_records
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.issue import Issue

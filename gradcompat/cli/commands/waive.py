@@ -14,11 +14,11 @@ import typer
 
 from gradcompat.audit.options import NO_SUCH_ID
 from gradcompat.audit.targets import asked_for, environment_of
+from gradcompat.cli.console import known_records
 from gradcompat.cli.parameters import OwnRecords, Python, Targets, repeatable
 from gradcompat.config.project_file import OWN, SHARED, ProjectFile, as_seen_from_here, project_file
 from gradcompat.config.schema import options_in
 from gradcompat.config.waiver_tables import day, pattern
-from gradcompat.database.open import known_records
 from gradcompat.edit.journal import recover
 from gradcompat.edit.waivers import with_waiver
 from gradcompat.edit.writing import OUTSIDE, diff, edited, leads_outside, write, write_new

@@ -12,8 +12,8 @@ from typing import Annotated
 import typer
 
 from gradcompat.cli.commands.constraints import without_releases
+from gradcompat.cli.console import known_records
 from gradcompat.cli.parameters import OwnRecords
-from gradcompat.database.open import known_records
 from gradcompat.errors import UsageError
 from gradcompat.index.snapshot import Snapshot
 from gradcompat.knowledge.load import KnowledgeBase, issue_from

@@ -13,6 +13,7 @@ from packaging.version import Version
 
 from gradcompat.cli.authored_file import authored_file
 from gradcompat.cli.commands.knowledge.records import problems_of
+from gradcompat.cli.console import print_note
 from gradcompat.cli.parameters import ISSUES, repeatable
 from gradcompat.cli.record_questions import Given, record_from
 from gradcompat.database.open import public_records
@@ -165,7 +166,7 @@ def _releases() -> Callable[[str], Sequence[Version]]:
 
 def _problems(authored: Authored) -> tuple[Problem, ...]:
     """What `knowledge lint` finds in the file."""
-    return problems_of(authored, public_records() if is_own(authored) else None)[1]
+    return problems_of(authored, public_records(print_note) if is_own(authored) else None)[1]
 
 
 def _left(path: str, record: Mapping[str, Any], known: Sequence[Problem]) -> int:

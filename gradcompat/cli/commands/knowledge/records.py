@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 from gradcompat.cli.authored_file import authored_file
-from gradcompat.cli.console import package_index
+from gradcompat.cli.console import package_index, print_note
 from gradcompat.database.open import public_records
 from gradcompat.database.private import files_of, with_file
 from gradcompat.errors import IndexUnavailable, InvalidIssue, UsageError
@@ -56,7 +56,7 @@ def run_lint(path: str | None, own: Sequence[str] = ()) -> int:
     status = 0
     for one in named:
         authored = read(Path(authored_file(one)))
-        status = max(status, _tell(authored, public_records() if is_own(authored) else None))
+        status = max(status, _tell(authored, public_records(print_note) if is_own(authored) else None))
     if own:
         status = max(status, _lint_own(own))
     return status
@@ -92,7 +92,7 @@ def problems_of(authored: Authored, shipped: KnowledgeBase | None) -> tuple[tupl
 
 def _lint_own(places: Sequence[str]) -> int:
     """Each file for itself, beside those that ship and those that were named before it."""
-    base, status = public_records(), 0
+    base, status = public_records(print_note), 0
     for place in dict.fromkeys(places):
         for file in files_of(place, Path(place)):
             authored = read_text(file.text, file.name)

@@ -25,8 +25,8 @@ from typing import Annotated
 
 import typer
 
+from gradcompat.cli.console import known_records
 from gradcompat.cli.parameters import OwnRecords
-from gradcompat.database.open import known_records
 from gradcompat.database.osv_api import Advisories, Answer, refusal
 from gradcompat.errors import UsageError
 from gradcompat.index.snapshot import Snapshot
