@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from gradcompat.database.open import known_records, public_records
+from gradcompat.cli.console import known_records, print_note
+from gradcompat.database.open import public_records
 from gradcompat.errors import GradcompatError
 from gradcompat.knowledge.distributions import installed_distributions
 from gradcompat.knowledge.load import COMPILED, load
@@ -66,7 +67,7 @@ def test_the_newest_of_bundled_and_installed_counts(
     site: Path, version: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     install(site, PUBLIC[0], version, PUBLIC[2], {"compiled.json": public("2020-01-01")})
-    assert public_records().sources[0].kind == "shipped"
+    assert public_records(print_note).sources[0].kind == "shipped"
     assert capsys.readouterr().err == ""
 
 
@@ -94,7 +95,7 @@ def test_what_is_not_understood_is_said_in_one_line(
     site: Path, version: str, content: str, reason: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     install(site, PUBLIC[0], version, PUBLIC[2], {"compiled.json": content})
-    assert public_records().sources[0].kind == "shipped"
+    assert public_records(print_note).sources[0].kind == "shipped"
     said = capsys.readouterr().err
     assert said.startswith(f"note: `gradcompat-knowledge {version}`: {reason}"), said
     assert said.endswith(f"; the records of {load().date} that ship with gradcompat count\n")
@@ -106,7 +107,7 @@ def test_a_term_to_come_is_not_understood(site: Path, capsys: pytest.CaptureFixt
 
     content = public(NEWER, issues=UNKNOWN_TERM, digest=digest_of(UNKNOWN_TERM), by_package={})
     install(site, *PUBLIC, {"compiled.json": content})
-    assert public_records().sources[0].kind == "shipped"
+    assert public_records(print_note).sources[0].kind == "shipped"
     assert "is no term of format 1" in capsys.readouterr().err
 
 
