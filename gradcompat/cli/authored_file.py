@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 
 from gradcompat.cli.parameters import ISSUES
 from gradcompat.errors import UsageError
@@ -19,7 +19,7 @@ def authored_file(named: str | None) -> str:
     """
     if named is not None:
         return named
-    if not Path(ISSUES).exists():
+    if not os.path.exists(ISSUES):
         hint = "name a file of records, or go to the top of a checkout; the installed records are compiled"
         raise UsageError("is not here, so there are no records to work on", path=ISSUES, hint=hint)
     return ISSUES

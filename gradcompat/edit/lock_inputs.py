@@ -21,6 +21,7 @@ from gradcompat.edit.compile_options import CompileCommand
 from gradcompat.edit.encoding import decoded
 from gradcompat.errors import EditError, Malformed
 from gradcompat.formats.toml_text import parse
+from gradcompat.regular_files import read_regular
 
 _LARGEST = 64 * 1024 * 1024
 _MOST_FILES = 100
@@ -102,7 +103,7 @@ def inputs_of_compile(command: CompileCommand, where: Path, path: Path, shown: s
 def python_of(where: Path) -> str | None:
     """The version of Python of the project's own environment, which is not run; None if there is none."""
     try:
-        text = (where / ".venv" / "pyvenv.cfg").read_text("utf-8")
+        text = read_regular(where / ".venv" / "pyvenv.cfg").decode("utf-8")
     except (OSError, ValueError):
         return None
     found = _VERSION.search(text)
@@ -118,7 +119,7 @@ def _check_settings(where: Path, tool: str) -> None:
         shared = folder / "pyproject.toml"
         if os.path.isfile(shared):
             try:
-                tools = _toml(shared.read_bytes(), str(shared)).get("tool")
+                tools = _toml(read_regular(shared), str(shared)).get("tool")
             except OSError as error:
                 raise EditError(f"cannot be read: {error.strerror}", path=str(shared)) from None
             stated = tools.get(tool) if isinstance(tools, dict) else None

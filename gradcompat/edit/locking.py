@@ -23,6 +23,7 @@ from gradcompat.edit.lock_inputs import inputs_of_compile, inputs_of_uv_lock, py
 from gradcompat.edit.writing import FileEdit
 from gradcompat.errors import EditError
 from gradcompat.programs import find_program
+from gradcompat.regular_files import read_regular
 
 # uv looks for these in the folders above its own, too.
 _OBEYED = (".python-version", ".python-versions", ".venv", "pyproject.toml", "pyvenv.cfg", "uv.toml")
@@ -72,7 +73,7 @@ def locked(command: LockCommand, indexes: Indexes, timeout: float) -> FileEdit:
         else:
             inputs = inputs_of_compile(command.compiled, command.where, command.path, command.shown)
             output = command.path.relative_to(command.where).as_posix()
-        before = command.path.read_bytes()
+        before = read_regular(command.path)
     except EditError as error:
         raise EditError(error.message, path=error.path, line=error.line, hint=command.hint) from None
     except OSError as error:
@@ -85,7 +86,7 @@ def locked(command: LockCommand, indexes: Indexes, timeout: float) -> FileEdit:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(data)
         _run(tool, command, folder, _environment(command, indexes), timeout)
-        after = (folder / output).read_bytes()
+        after = read_regular(folder / output)
     if command.arguments[0] == "pip-compile" and _ONLY_WHEELS not in before.replace(b"\r\n", b"\n"):
         after = after.replace(_ONLY_WHEELS, b"", 1)
     _check_result(command, indexes, before, after)

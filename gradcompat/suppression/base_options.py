@@ -21,6 +21,7 @@ from gradcompat.errors import UsageError
 from gradcompat.messages import joined
 from gradcompat.model.environment import Location
 from gradcompat.model.report import Remark
+from gradcompat.regular_files import read_regular
 from gradcompat.suppression.git import Commit, Repository
 from gradcompat.suppression.revision_diff import inside, private_folder
 from gradcompat.suppression.revision_tree import Wanted, lay_out
@@ -207,6 +208,6 @@ def _same(then: Path, now: Path) -> bool:
     try:
         if not os.path.isfile(then) or not os.path.isfile(now) or then.stat().st_size != now.stat().st_size:
             return not os.path.exists(then) and not os.path.exists(now)
-        return then.read_bytes() == now.read_bytes()
+        return read_regular(then) == read_regular(now)
     except OSError:
         return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from datetime import date
 from importlib import import_module
@@ -59,7 +60,7 @@ def run(path: str | None, form: str) -> int:
     """
     if form not in _RENDERERS:
         raise UsageError(f"`--format {form}` is not known", hint=f"known: {', '.join(_RENDERERS)}")
-    file = Path(path) if path is not None else Path(ISSUES) if Path(ISSUES).exists() else records_file()
+    file = Path(path) if path is not None else Path(ISSUES) if os.path.exists(ISSUES) else records_file()
     import_module(_RENDERERS[form]).render(_state(file), sys.stdout)
     return 0
 
