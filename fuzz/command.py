@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fuzz.campaign import Campaign, reproduced, smallest
 from fuzz.findings import Findings
-from fuzz.folders import lay_out
+from fuzz.folders import materialize_tree
 from fuzz.generation import SHARES
 from fuzz.grammars.table import GRAMMARS
 from fuzz.summary import summary
@@ -66,6 +66,6 @@ def _reduce(file: Path) -> int:
 def _unpack(file: Path) -> int:
     root = Path("unpacked") / "project"
     stored = Findings(file.parent).read(file)
-    lay_out(stored.input.entries, root)
+    materialize_tree(stored.input.entries, root)
     print(f"{stored.finding.signature}\n{root}")
     return 0

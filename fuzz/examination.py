@@ -139,7 +139,7 @@ class Examiner:
         if one.target in TEXT_TARGETS:
             yield root
             return
-        folders.lay_out(one.entries, root)
+        folders.materialize_tree(one.entries, root)
         os.chdir(root)
         try:
             yield root
@@ -182,7 +182,7 @@ class Examiner:
 
     def _with_another(self, one: Input, root: Path, result: Result, added: Entry) -> list[Finding]:
         before = result if one.kind.startswith("folder") else self._quietly(targets.check_json)
-        folders.lay_out((added,), root / "more")
+        folders.materialize_tree((added,), root / "more")
         after = self._quietly(targets.check_json)
         if before is None or after is None:
             return []

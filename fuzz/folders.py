@@ -290,7 +290,7 @@ def unreadable(random: Random) -> Entry:
     return Entry(path=path, data=broken(text.encode(), random), named=True, unreadable=True)
 
 
-def lay_out(entries: tuple[Entry, ...], root: Path) -> None:
+def materialize_tree(entries: tuple[Entry, ...], root: Path) -> None:
     """Make the files; what the file system refuses is left out.
 
     Args:

@@ -7,14 +7,14 @@ import warnings
 from collections.abc import Mapping, Sequence
 from datetime import date
 
-from gradcompat.audit.options import Options, ids_of
-from gradcompat.audit.targets import asked_for
+from gradcompat.audit.options import AuditOptions, ids_of
+from gradcompat.audit.targets import resolve_targets
 from gradcompat.database.open import open_database
 from gradcompat.model.environment import SettingValue
 from gradcompat.model.issue import Level
 from gradcompat.model.report import Report
-from gradcompat.pipeline import report_on
-from gradcompat.suppression.waivers import waivers_at, waiving
+from gradcompat.pipeline import build_report
+from gradcompat.suppression.waivers import build_waiver_rule, waivers_at
 from gradcompat.vocabulary import setting_of
 
 
@@ -58,7 +58,7 @@ def check(
         KnowledgeError: if the knowledge base cannot be loaded.
     """
     base = open_database([os.fspath(one) for one in knowledge], note=warnings.warn, project=False)
-    options = Options(
+    options = AuditOptions(
         settings=tuple(setting_of(key, value) for key, value in (settings or {}).items()),
         only=ids_of(only, base),
         ignore=ids_of(ignore, base),
@@ -66,10 +66,10 @@ def check(
         strict=strict,
     )
     interpreter = None if python is None else os.fspath(python)
-    asked = asked_for([os.fspath(one) for one in targets], interpreter, [os.fspath(one) for one in contexts])
+    asked = resolve_targets([os.fspath(one) for one in targets], interpreter, [os.fspath(one) for one in contexts])
     judging = []
     if waivers is not None:
         shown = [os.fspath(one) for one in targets]
-        options, by_waivers = waiving(waivers_at(os.fspath(waivers)), base, options, date.today(), shown)
+        options, by_waivers = build_waiver_rule(waivers_at(os.fspath(waivers)), base, options, date.today(), shown)
         judging.append(by_waivers)
-    return report_on(asked, base, options, judging=judging)
+    return build_report(asked, base, options, judging=judging)

@@ -7,19 +7,19 @@ from dataclasses import replace
 
 from gradcompat.audit.auditor import audit_all
 from gradcompat.audit.exit_status import exit_status
-from gradcompat.audit.options import Options
-from gradcompat.audit.targets import Asked
+from gradcompat.audit.options import AuditOptions
+from gradcompat.audit.targets import AuditRequest
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.report import Audit, Report
-from gradcompat.suppression.apply import Judging, set_aside
+from gradcompat.suppression.apply import RuleBuilder, suppress
 
 
-def report_on(
-    asked: Asked,
+def build_report(
+    asked: AuditRequest,
     base: KnowledgeBase,
-    options: Options,
+    options: AuditOptions,
     probed: Callable[[list[Audit]], list[Audit]] | None = None,
-    judging: Sequence[Judging] = (),
+    judging: Sequence[RuleBuilder] = (),
 ) -> Report:
     """Audit everything that was asked for.
 
@@ -44,7 +44,7 @@ def report_on(
         audits[0] = replace(audits[0], skipped=(*audits[0].skipped, *beside))
     judgements = [judge(audits) for judge in judging]
     remarks = tuple(remark for one in judgements for remark in one.remarks)
-    audits = set_aside(audits, [one.judge for one in judgements])
+    audits = suppress(audits, [one.judge for one in judgements])
     status = exit_status(audits, options)
     if status != 2 and any(remark.level == "error" for remark in remarks):
         status = 1

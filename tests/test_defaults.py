@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gradcompat.audit.matching import matched
-from gradcompat.audit.options import Options
+from gradcompat.audit.matching import match_runs
+from gradcompat.audit.options import AuditOptions
 from gradcompat.defaults import DEFAULTS, Default, defaults_of
 from gradcompat.knowledge.load import load
 from gradcompat.model.context import Context, Unset
@@ -176,5 +176,5 @@ def test_the_user_knows_better(run: Run, tmp_path: Path) -> None:
 def test_a_config_in_yaml_gets_none() -> None:
     """Flags may add to it, and what runs with it may set anything."""
     config = Context(source="train.yaml", kind="llamafactory", settings=(), run=True)
-    found = matched(environment(package("transformers", "4.49.0")), (config,), load(), Options())
+    found = match_runs(environment(package("transformers", "4.49.0")), (config,), load(), AuditOptions())
     assert [one for one in found.runs["train.yaml"].settings if str(one.location).startswith("default")] == []

@@ -8,11 +8,11 @@ from typing import Literal
 import pytest
 
 from gradcompat.audit.exit_status import exit_status
-from gradcompat.audit.options import Options
+from gradcompat.audit.options import AuditOptions
 from gradcompat.knowledge.load import load
 from gradcompat.model.finding import Finding
 from gradcompat.model.probe import Measurement, Outcome, ProbeResult, ProbeSpec
-from gradcompat.model.report import Advised, Audit
+from gradcompat.model.report import Audit, ReportedFinding
 
 
 def finding(status: Literal["affected", "conditional"]) -> Finding:
@@ -21,10 +21,10 @@ def finding(status: Literal["affected", "conditional"]) -> Finding:
     return Finding(issue=issue, status=status, source="here", packages=(), because=(), unknown=(), terms=())
 
 
-def advised(status: Literal["affected", "conditional"], *outcomes: Outcome) -> Advised:
+def advised(status: Literal["affected", "conditional"], *outcomes: Outcome) -> ReportedFinding:
     measurement = Measurement(spec=ProbeSpec(name="toy"), state="measured")
     results = tuple(ProbeResult(measurement=measurement, outcome=outcome, reason="") for outcome in outcomes)
-    return Advised(finding=finding(status), advice=None, probed=results)
+    return ReportedFinding(finding=finding(status), advice=None, probed=results)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_what_is_affected_is_never_refuted() -> None:
 
 def test_a_refuted_condition_does_not_fail_a_strict_check() -> None:
     audit = Audit(source="here", kind="installed", packages=1, recognised=1, findings=(), skipped=())
-    strict = Options(strict=True)
+    strict = AuditOptions(strict=True)
     assert exit_status([replace(audit, findings=(advised("conditional"),))], strict) == 1
     assert exit_status([replace(audit, findings=(advised("conditional", "reproduced"),))], strict) == 1
     assert exit_status([replace(audit, findings=(advised("conditional", "skipped"),))], strict) == 1

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 from packaging.version import Version
 
 from gradcompat.advice import advise
-from gradcompat.audit.matching import Matched, matched
-from gradcompat.audit.options import Options
-from gradcompat.audit.targets import Asked, File, Source, environment_of
+from gradcompat.audit.matching import Matched, match_runs
+from gradcompat.audit.options import AuditOptions
+from gradcompat.audit.targets import AuditRequest, File, Source, environment_of
 from gradcompat.errors import IndexUnavailable, SourceError
 from gradcompat.knowledge.horizon import newer
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.model.finding import Advice, Finding, Status
-from gradcompat.model.report import Advised, Audit
+from gradcompat.model.report import Audit, ReportedFinding
 from gradcompat.versions import VersionSet, parse_version
 
 if TYPE_CHECKING:
@@ -38,14 +38,14 @@ _TOO_LARGE = "check it alone, on a machine with more memory"
 Task = tuple[Source, tuple[Context, ...]]
 
 
-def tasks_of(asked: Asked) -> list[Task]:
+def tasks_of(asked: AuditRequest) -> list[Task]:
     """Each source with its training runs, in their order."""
     shown = [_shown(source) for source in asked.sources]
     runs = asked.contexts.of(shown) if asked.contexts is not None else [()] * len(shown)
     return list(zip(asked.sources, runs, strict=True))
 
 
-def audit_all(asked: Asked, base: KnowledgeBase, options: Options) -> list[Audit]:
+def audit_all(asked: AuditRequest, base: KnowledgeBase, options: AuditOptions) -> list[Audit]:
     """Audit everything that was asked for.
 
     What a lockfile should have resolved is audited itself where that cannot be read, and joins ``asked.sources``.
@@ -64,19 +64,21 @@ def audit_all(asked: Asked, base: KnowledgeBase, options: Options) -> list[Audit
     return audits + audit_each(tasks_of(asked)[first:], base, options)
 
 
-def audit_each(tasks: Sequence[Task], base: KnowledgeBase, options: Options) -> list[Audit]:
+def audit_each(tasks: Sequence[Task], base: KnowledgeBase, options: AuditOptions) -> list[Audit]:
     """Audit every source with its training runs, in their order; many files go to all processors."""
     files = sum(isinstance(source, File) for source, _ in tasks)
     processors = min(_processors(), files // _FILES_FOR_A_PROCESS)
     if processors < 2:
         return [audit(source, contexts, base, options) for source, contexts in tasks]
-    from gradcompat.audit.worker_pool import in_processes
+    from gradcompat.audit.worker_pool import map_in_processes
 
     arguments = (None if base.plain else base, options)
     try:
         # The processes work in another folder.
         placed = [(_placed(source), contexts) for source, contexts in tasks]
-        return in_processes(_audit_here, placed, _lost, processors=processors, prepare=_prepare, arguments=arguments)
+        return map_in_processes(
+            _audit_here, placed, _lost, processors=processors, prepare=_prepare, arguments=arguments
+        )
     except OSError:  # the system has no process left for us
         return [audit(source, contexts, base, options) for source, contexts in tasks]
 
@@ -101,10 +103,10 @@ def _shown(source: Source) -> str:
     return source.source if isinstance(source, Environment) else source.shown
 
 
-_worker: tuple[KnowledgeBase, Options]
+_worker: tuple[KnowledgeBase, AuditOptions]
 
 
-def _prepare(base: KnowledgeBase | None, options: Options) -> None:
+def _prepare(base: KnowledgeBase | None, options: AuditOptions) -> None:
     """Runs once in each process: the knowledge is loaded there, since reading it is cheaper than sending it.
 
     Only what was fetched, or is somebody's own, is sent: every process has to have the very same.
@@ -126,7 +128,7 @@ def audit(
     source: Source,
     contexts: tuple[Context, ...],
     base: KnowledgeBase,
-    options: Options,
+    options: AuditOptions,
 ) -> Audit:
     """Read one source, match it with each training run and advise; what cannot be read is an audit that says so.
 
@@ -158,12 +160,12 @@ def _audited(
     contexts: tuple[Context, ...],
     path: Path | None,
     base: KnowledgeBase,
-    options: Options,
+    options: AuditOptions,
 ) -> Audit:
-    found = matched(environment, contexts, base, options)
+    found = match_runs(environment, contexts, base, options)
     planned = _planned(environment, found, path, base, options) if options.advise else {}
     advised = tuple(
-        Advised(
+        ReportedFinding(
             finding=finding,
             # Trying the remedies of all that may be takes longer than matching, and only what is needs one.
             advice=planned.get((finding.issue.id, finding.status))
@@ -196,7 +198,7 @@ def _versions(
 
 
 def _planned(
-    environment: Environment, found: Matched, path: Path | None, base: KnowledgeBase, options: Options
+    environment: Environment, found: Matched, path: Path | None, base: KnowledgeBase, options: AuditOptions
 ) -> dict[tuple[str, Status], Advice]:
     """What a plan does about each finding; nothing where none has to be made."""
     statuses = ("affected", "conditional") if options.strict else ("affected",)
@@ -209,9 +211,9 @@ def _planned(
     except IndexUnavailable:
         return {}
     # Planning takes as long as all the rest of a check, which most environments need not pay for.
-    from gradcompat.audit.fixes import first_lines
+    from gradcompat.audit.fixes import planned_advice
 
-    return first_lines(environment, found, path, base, snapshot, options)
+    return planned_advice(environment, found, path, base, snapshot, options)
 
 
 def _advised(finding: Finding, found: Matched, base: KnowledgeBase) -> Advice | None:

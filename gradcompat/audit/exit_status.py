@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradcompat.audit.options import Options
+from gradcompat.audit.options import AuditOptions
 from gradcompat.model.issue import LEVELS
 from gradcompat.model.report import Audit
 
 
-def exit_status(audits: Sequence[Audit], options: Options) -> int:
+def exit_status(audits: Sequence[Audit], options: AuditOptions) -> int:
     """0 clean, 1 findings, 2 nothing could be read, 3 something could not be checked."""
     if audits and all(audit.kind is None for audit in audits):
         return 2

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradcompat.audit.repository_paths import RepositoryPaths
-from gradcompat.model.report import Advised, Audit
+from gradcompat.model.report import Audit, ReportedFinding
 
 
 def fingerprints(audits: Sequence[Audit], places: RepositoryPaths) -> dict[int, str]:
@@ -29,7 +29,7 @@ def fingerprints(audits: Sequence[Audit], places: RepositoryPaths) -> dict[int, 
     return marks
 
 
-def _order(advised: Advised) -> tuple[Any, ...]:
+def _order(advised: ReportedFinding) -> tuple[Any, ...]:
     """Where a finding stands among those of its environment: by its record, then by its entries."""
     entries = [
         (one.location.path, one.location.line or 0, one.location.column or 0, one.version or "", one.forks)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Literal
 
 from gradcompat.audit.matching import Matched
-from gradcompat.audit.options import Options
-from gradcompat.audit.planning import Wishes, plan_of
+from gradcompat.audit.options import AuditOptions
+from gradcompat.audit.planning import PlanOptions, plan_of
 from gradcompat.audit.project_files import project_of
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.environment import Environment
@@ -22,13 +22,13 @@ from gradcompat.versions import VersionSet
 _STEPS = 200_000
 
 
-def first_lines(
+def planned_advice(
     environment: Environment,
     found: Matched,
     path: Path | None,
     base: KnowledgeBase,
     catalogue: Catalogue,
-    options: Options,
+    options: AuditOptions,
 ) -> dict[tuple[str, Status], Advice]:
     """Id of an issue and status of a finding → what the plan of the environment does; nothing for what the plan leaves.
 
@@ -49,7 +49,9 @@ def first_lines(
         left = [one for one in found.findings if _key(one) not in lines and _counts(one, asked)]
         if not any(one.issue.remedies for one in left):
             continue
-        plan = plan_of(environment, found, project, base, catalogue, asked, Wishes(), alternatives=False, steps=_STEPS)
+        plan = plan_of(
+            environment, found, project, base, catalogue, asked, PlanOptions(), alternatives=False, steps=_STEPS
+        )
         if plan is not None:
             lines.update((_key(one), advice) for one in left if (advice := _advice(one, plan)) is not None)
         if asked.fail_on in ("note", None):
@@ -61,7 +63,7 @@ def _key(finding: Finding) -> tuple[str, Status]:
     return finding.issue.id, finding.status
 
 
-def _counts(finding: Finding, options: Options) -> bool:
+def _counts(finding: Finding, options: AuditOptions) -> bool:
     """Is it one that a plan has to cure?"""
     statuses = ("affected", "conditional") if options.strict else ("affected",)
     least = LEVELS.index(options.fail_on or "note")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gradcompat.audit.options import Options
+from gradcompat.audit.options import AuditOptions
 from gradcompat.defaults import defaults_of
 from gradcompat.forks import Forks
 from gradcompat.knowledge.load import KnowledgeBase
@@ -41,7 +41,9 @@ class Matched:
         return self.runs[finding.contexts[0] if finding.contexts else ""]
 
 
-def matched(environment: Environment, contexts: tuple[Context, ...], base: KnowledgeBase, options: Options) -> Matched:
+def match_runs(
+    environment: Environment, contexts: tuple[Context, ...], base: KnowledgeBase, options: AuditOptions
+) -> Matched:
     """Match an environment with each of its training runs."""
     issues = base.about([environment])
     wanted = [
@@ -61,7 +63,7 @@ def matched(environment: Environment, contexts: tuple[Context, ...], base: Knowl
     # What a config says of the device counts more than what the machine has, and --set more than both.
     runs = {run: with_facts(view, options.settings) for run, view in views.items()}
     forks = Forks(environment.conflicts)
-    findings = merged(
+    findings = merge_findings(
         [
             replace(finding, contexts=tuple(filter(None, alike)))
             for alike in _alike(runs, wanted)
@@ -104,7 +106,7 @@ def _speaks_of_host(issue: Issue) -> bool:
     )
 
 
-def merged(findings: Sequence[Finding]) -> list[Finding]:
+def merge_findings(findings: Sequence[Finding]) -> list[Finding]:
     """One finding for an issue and a set of entries, whatever the number of training runs.
 
     What is affected in one run is affected, and says in which; it is conditional where no run is affected and some run

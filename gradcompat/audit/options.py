@@ -18,7 +18,7 @@ NO_SUCH_ID = "ids look like GC-0002; --knowledge names records of your own"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class AuditOptions:
     """What the user said beside the targets."""
 
     settings: tuple[tuple[str, SettingValue], ...] = ()

@@ -12,7 +12,7 @@ from gradcompat.edit.registry import BY_KIND, edit_text
 from gradcompat.errors import EditError
 from gradcompat.model.environment import Location
 from gradcompat.model.issue import VersionRemedy
-from gradcompat.model.report import Advised, Audit, LineEdit
+from gradcompat.model.report import Audit, LineEdit, ReportedFinding
 from gradcompat.regular_files import read_regular
 
 
@@ -25,7 +25,7 @@ def with_edits(audit: Audit) -> Audit:
     return replace(audit, findings=findings)
 
 
-def _edits(advised: Advised, kind: str) -> tuple[LineEdit, ...]:
+def _edits(advised: ReportedFinding, kind: str) -> tuple[LineEdit, ...]:
     """Nothing where the move alone does not cure, where it brings something else, or where the file has no such pin."""
     advice = advised.advice
     if advice is None or not isinstance(advice.remedy, VersionRemedy) or advice.target is None:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gradcompat.audit.matching import Matched, matched, with_facts
-from gradcompat.audit.options import Options
+from gradcompat.audit.matching import Matched, match_runs, with_facts
+from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.project_files import Project, project_of
-from gradcompat.audit.targets import Asked, File, Source, environment_of
+from gradcompat.audit.targets import AuditRequest, File, Source, environment_of
 from gradcompat.errors import SourceError
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.context import Context
@@ -26,20 +26,20 @@ from gradcompat.sources.requires_dist import requires_dist
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
+class PlanOptions:
     """What the user says of a plan beside the options of ``check``."""
 
     keep: frozenset[str] = frozenset()
     prereleases: bool = False
 
     @classmethod
-    def of(cls, keep: Sequence[str], *, prereleases: bool) -> Wishes:
+    def of(cls, keep: Sequence[str], *, prereleases: bool) -> PlanOptions:
         """From the command line."""
         return cls(keep=frozenset(map(normalise, keep)), prereleases=prereleases)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class PlanningResult:
     """One environment with everything that ``plan`` and ``fix`` need of it.
 
     Attributes:
@@ -67,9 +67,9 @@ class Work:
         return self.planned.plan is not None and not self.planned.plan.complete
 
 
-def work_on(
-    asked: Asked, base: KnowledgeBase, catalogue: Catalogue, options: Options, wishes: Wishes
-) -> tuple[Work, ...]:
+def plan_all(
+    asked: AuditRequest, base: KnowledgeBase, catalogue: Catalogue, options: AuditOptions, wishes: PlanOptions
+) -> tuple[PlanningResult, ...]:
     """Plan each environment that was asked for."""
     shown = [source.source if isinstance(source, Environment) else source.shown for source in asked.sources]
     runs = asked.contexts.of(shown) if asked.contexts is not None else [()] * len(shown)
@@ -86,7 +86,7 @@ def work_on(
     return tuple(done)
 
 
-def exit_status(done: Sequence[Work], *, left: bool) -> int:
+def exit_status(done: Sequence[PlanningResult], *, left: bool) -> int:
     """What the plans of one run come to: 2 if nothing could be read, 3 if something could not be read or verified.
 
     Args:
@@ -106,9 +106,9 @@ def _one(
     contexts: tuple[Context, ...],
     base: KnowledgeBase,
     catalogue: Catalogue,
-    options: Options,
-    wishes: Wishes,
-) -> Work:
+    options: AuditOptions,
+    wishes: PlanOptions,
+) -> PlanningResult:
     try:
         environment = environment_of(source)
     except SourceError as error:
@@ -116,8 +116,8 @@ def _one(
         location = None if error.path is None else Location(path=error.path, line=error.line)
         skipped = (Skipped(what=shown, reason=error.message, location=location),)
         nothing = Planned(source=shown, kind=None, summaries={}, references={}, plan=None, skipped=skipped)
-        return Work(source=source, environment=None, found=None, project=Project(), planned=nothing)
-    found = matched(environment, contexts, base, options)
+        return PlanningResult(source=source, environment=None, found=None, project=Project(), planned=nothing)
+    found = match_runs(environment, contexts, base, options)
     project = project_of(environment, source.path if isinstance(source, File) else None)
     made = plan_of(environment, found, project, base, catalogue, options, wishes)
     named = _named(made, base)
@@ -131,7 +131,7 @@ def _one(
         asked_in=project.files[0].shown if project.files and project.lockfile else None,
         skipped=tuple(skipped for skipped in environment.skipped if skipped.gap),
     )
-    return Work(source=source, environment=environment, found=found, project=project, planned=planned)
+    return PlanningResult(source=source, environment=environment, found=found, project=project, planned=planned)
 
 
 def plan_of(
@@ -140,8 +140,8 @@ def plan_of(
     project: Project,
     base: KnowledgeBase,
     catalogue: Catalogue,
-    options: Options,
-    wishes: Wishes,
+    options: AuditOptions,
+    wishes: PlanOptions,
     *,
     alternatives: bool = True,
     steps: int = DEFAULT_STEPS,

@@ -52,7 +52,7 @@ Source = File | Environment | Unreadable
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AuditRequest:
     """Everything that the targets name.
 
     Attributes:
@@ -66,14 +66,14 @@ class Asked:
     skipped: list[Skipped]
 
 
-def asked_for(
+def resolve_targets(
     targets: Sequence[str],
     python: str | None,
     context_files: Sequence[str] = (),
     *,
     active_without_target: bool = True,
     place: Callable[[str], Path] = Path,
-) -> Asked:
+) -> AuditRequest:
     """Look at every target: a folder is everything found in it, a training config is a context.
 
     Args:
@@ -125,7 +125,7 @@ def asked_for(
             sources += [Unreadable(target, _without_environment(target)) for target in dict.fromkeys(targets)]
     sources += [Unreadable(shown, error) for shown, error in failed]
     # A folder that cannot be listed is told once, whatever it was searched for.
-    return Asked(sources, _contexts(named, found, [one for one in unread if one not in skipped]), skipped)
+    return AuditRequest(sources, _contexts(named, found, [one for one in unread if one not in skipped]), skipped)
 
 
 def _without_environment(folder: str) -> SourceError:

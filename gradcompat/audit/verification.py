@@ -9,7 +9,7 @@ from pathlib import Path
 from gradcompat.errors import ProbeUnavailable, UsageError
 from gradcompat.model.issue import Issue
 from gradcompat.model.probe import Measurement, ProbeResult, ProbeSpec
-from gradcompat.model.report import Advised, Audit
+from gradcompat.model.report import Audit, ReportedFinding
 from gradcompat.probes.interpreters import interpreter_of
 from gradcompat.probes.runner import Interpreter, Job
 from gradcompat.probes.runner import run as run_jobs
@@ -17,7 +17,9 @@ from gradcompat.recipes.judging import judge
 from gradcompat.recipes.table import recipe_of
 
 
-def probed(audits: Sequence[Audit], *, targets: Sequence[str], python: str | None, device: str) -> list[Audit]:
+def with_probe_results(
+    audits: Sequence[Audit], *, targets: Sequence[str], python: str | None, device: str
+) -> list[Audit]:
     """The audits with the verdicts of the probes of what was found.
 
     Args:
@@ -48,11 +50,11 @@ def _probed(audit: Audit, interpreter: Path, device: str) -> Audit:
     wanted = of_issues([issue for issue in issues if issue.probes])
     if not wanted:
         return audit
-    results = measured(wanted, Interpreter(path=interpreter), device=device)
+    results = measure(wanted, Interpreter(path=interpreter), device=device)
     return replace(audit, findings=tuple(_with(one, results) for one in audit.findings))
 
 
-def _with(advised: Advised, results: Sequence[ProbeResult]) -> Advised:
+def _with(advised: ReportedFinding, results: Sequence[ProbeResult]) -> ReportedFinding:
     own = tuple(result for result in results if advised.finding.issue.id in result.issues)
     return replace(advised, probed=own)
 
@@ -66,7 +68,7 @@ def of_issues(issues: Sequence[Issue]) -> dict[str, tuple[ProbeSpec, list[Issue]
     return probes
 
 
-def measured(
+def measure(
     probes: dict[str, tuple[ProbeSpec, list[Issue]]],
     interpreter: Interpreter,
     *,

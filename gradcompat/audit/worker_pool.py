@@ -21,7 +21,7 @@ _Chunk = tuple[int, Sequence[Any]]  # the place of the first task among all, and
 _LARGEST_CHUNK = 64
 
 
-def in_processes(
+def map_in_processes(
     work: Callable[[Task], Result],
     tasks: Sequence[Task],
     lost: Callable[[Task], Result],

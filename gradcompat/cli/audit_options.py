@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gradcompat.audit.options import Options, ids_of
+from gradcompat.audit.options import AuditOptions, ids_of
 from gradcompat.cli.parameters import AuditParameters
 from gradcompat.config.schema import configuration, waivers_in
 from gradcompat.errors import UsageError
@@ -19,7 +19,7 @@ _LEVELS: dict[str, Level | None] = {"error": "error", "warning": "warning", "not
 
 def options_of(
     base: KnowledgeBase, audit: AuditParameters, *, show_all: bool = False, kept: Mapping[str, Any] | None = None
-) -> Options:
+) -> AuditOptions:
     """What the user said, or else what ``[tool.gradcompat]`` says; ``kept`` is the latter, where it is known already.
 
     Raises:
@@ -31,7 +31,7 @@ def options_of(
         raise UsageError(f"`{level}` is no level", hint="levels are error, warning and note; `never` fails on none")
     stated = dict(kept.get("settings", ()))
     stated.update(map(parse_setting, audit.facts))
-    return Options(
+    return AuditOptions(
         settings=tuple(stated.items()),
         only=ids_of(audit.only or kept.get("only", []), base),
         ignore=ids_of([*audit.ignore, *kept.get("ignore", [])], base),

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gradcompat.audit.planning import Work
+    from gradcompat.audit.planning import PlanningResult
     from gradcompat.index.catalog import Lookup
     from gradcompat.knowledge.load import KnowledgeBase
     from gradcompat.model.release import Catalogue
@@ -37,7 +37,7 @@ def print_note(sentence: str) -> None:
     sys.stderr.write(f"note: {safe(sentence)}\n")
 
 
-def print_unread(done: Sequence[Work]) -> None:
+def print_unread(done: Sequence[PlanningResult]) -> None:
     """On standard error, a line for everything that could not be read."""
     from gradcompat.renderers.terminal import safe, skipped_text
 

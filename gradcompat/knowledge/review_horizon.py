@@ -95,7 +95,7 @@ def named(record: Record, names: Names) -> Iterable[tuple[str, Version]]:
                 yield name, version
 
 
-def raised(now: Mapping[str, Horizon], to: Mapping[str, Horizon]) -> dict[str, Horizon]:
+def advance_horizon(now: Mapping[str, Horizon], to: Mapping[str, Horizon]) -> dict[str, Horizon]:
     """The horizons of ``to`` that lie beyond those of now, or of packages that have none."""
     return {
         name: one for name, one in to.items() if name not in now or Version(now[name].version) < Version(one.version)

@@ -61,7 +61,7 @@ class Remark:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Advised:
+class ReportedFinding:
     """A finding with the smallest change known to clear it, and what its probes showed.
 
     Attributes:
@@ -135,12 +135,12 @@ class Audit:
     kind: str | None
     packages: int
     recognised: int
-    findings: tuple[Advised, ...]
+    findings: tuple[ReportedFinding, ...]
     skipped: tuple[Skipped, ...]
     hint: str | None = None
     contexts: tuple[str, ...] = ()
     newer: tuple[Newer, ...] = ()
-    suppressed: tuple[Advised, ...] = ()
+    suppressed: tuple[ReportedFinding, ...] = ()
     versions: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict)
 
     @property
@@ -169,7 +169,7 @@ class Report:
     exit_status: int
 
     @property
-    def findings(self) -> tuple[Advised, ...]:
+    def findings(self) -> tuple[ReportedFinding, ...]:
         """The findings of all environments, in their order."""
         return tuple(one for audit in self.audits for one in audit.findings)
 
@@ -181,11 +181,11 @@ class Report:
     contexts: tuple[str, ...] = ()
 
     @property
-    def suppressed(self) -> tuple[Advised, ...]:
+    def suppressed(self) -> tuple[ReportedFinding, ...]:
         """What was found in all environments and does not count, in their order."""
         return tuple(one for audit in self.audits for one in audit.suppressed)
 
-    def counts(self, advised: Advised) -> bool:
+    def counts(self, advised: ReportedFinding) -> bool:
         """Is it found, and not only possible, refuted or worth knowing?"""
         if advised.suppressed is not None:
             return False
@@ -194,7 +194,7 @@ class Report:
             return not advised.finding.issue.informational
         return self.strict and status == "conditional" and not advised.refuted
 
-    def fails(self, advised: Advised) -> bool:
+    def fails(self, advised: ReportedFinding) -> bool:
         """Does it make the exit status 1?"""
         statuses = ("affected", "conditional") if self.strict else ("affected",)
         if self.fail_on is None or advised.refuted or advised.finding.status not in statuses:

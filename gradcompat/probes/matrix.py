@@ -23,7 +23,7 @@ from pathlib import Path
 from gradcompat.model.probe import Cell, Measurement, ProbeSpec, Row
 from gradcompat.model.release import Catalogue, Release
 from gradcompat.probes.dependency_selection import companions, fits
-from gradcompat.probes.overlay_environments import CONFIGURED, Base, Laid, NoLayer, Origin, layer
+from gradcompat.probes.overlay_environments import CONFIGURED, Base, NoLayer, Origin, Overlay, layer
 from gradcompat.probes.runner import Interpreter, Job, run
 from gradcompat.recipes.recipe import Recipe
 from gradcompat.recipes.table import needed, recipe_of
@@ -66,7 +66,7 @@ class Task:
 
     package: str
     version: str
-    layers: tuple[Laid, ...]
+    layers: tuple[Overlay, ...]
     specs: tuple[ProbeSpec, ...]
     base: Base
     cache: str
@@ -153,7 +153,7 @@ def _task(
     return Task(
         package=release.name,
         version=str(release.version),
-        layers=tuple(Laid(name=one.name, version=str(one.version), built=not one.wheels) for one in laid),
+        layers=tuple(Overlay(name=one.name, version=str(one.version), built=not one.wheels) for one in laid),
         missing=found.missing,
         unknown=found.unknown,
         impossible=""

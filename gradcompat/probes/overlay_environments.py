@@ -83,7 +83,7 @@ class Base:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Laid:
+class Overlay:
     """One release to lay down.
 
     Attributes:
@@ -132,7 +132,7 @@ def describe(interpreter: Path) -> Base:
     return Base(interpreter=interpreter, **said)
 
 
-def layer(base: Base, laid: Laid, cache: Path, origin: Origin = CONFIGURED) -> Path:
+def layer(base: Base, laid: Overlay, cache: Path, origin: Origin = CONFIGURED) -> Path:
     """The folder of one release, built if it is not there yet.
 
     Args:
@@ -209,7 +209,7 @@ class Laying:
         said = self.catalogue.requires(release)
         if said is not None or release.wheels or not release.sdist:
             return said
-        laid = Laid(name=release.name, version=str(release.version), built=True)
+        laid = Overlay(name=release.name, version=str(release.version), built=True)
         try:
             place = layer(self.base, laid, self.cache, self.origin)
             (path,) = place.glob("*.dist-info/METADATA")
@@ -227,7 +227,7 @@ def _sweep(folder: Path) -> None:
                 shutil.rmtree(one, ignore_errors=True)
 
 
-def _install(base: Base, laid: Laid, folder: Path, origin: Origin) -> None:
+def _install(base: Base, laid: Overlay, folder: Path, origin: Origin) -> None:
     requirement = f"{laid.name}=={laid.version}"
     uv = find_program("uv")
     # uv runs nothing of the current folder, and its uv.toml there counts; pip would be imported from there.

@@ -9,7 +9,7 @@ from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.messages import moves_text
 from gradcompat.model.finding import Advice
 from gradcompat.model.issue import CodeRemedy, InstallRemedy, Remedy, SettingRemedy, VersionRemedy
-from gradcompat.model.report import SCHEMA_VERSION, Advised, Audit, Report, Suppression
+from gradcompat.model.report import SCHEMA_VERSION, Audit, Report, ReportedFinding, Suppression
 from gradcompat.renderers.json_output import json_output
 from gradcompat.renderers.probe_json import result_data
 from gradcompat.renderers.results import results
@@ -73,7 +73,7 @@ def _environment(audit: Audit) -> dict[str, Any]:
     }
 
 
-def _finding(advised: Advised, fingerprint: str) -> dict[str, Any]:
+def _finding(advised: ReportedFinding, fingerprint: str) -> dict[str, Any]:
     finding, issue = advised.finding, advised.finding.issue
     return {
         "id": issue.id,
@@ -129,7 +129,7 @@ def _suppressed(suppression: Suppression) -> dict[str, Any]:
     }
 
 
-def _probe(advised: Advised) -> dict[str, Any] | None:
+def _probe(advised: ReportedFinding) -> dict[str, Any] | None:
     """The verdict with the measurements behind it; None where nothing was measured."""
     if not advised.probed:
         return None

@@ -16,7 +16,7 @@ from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.messages import counted, entry_text, joined
 from gradcompat.model.environment import Location, Package, Skipped
 from gradcompat.model.issue import LEVELS, VersionRemedy
-from gradcompat.model.report import Advised, Audit, Remark, Report
+from gradcompat.model.report import Audit, Remark, Report, ReportedFinding
 from gradcompat.renderers.probe_text import ran
 from gradcompat.renderers.sources_text import sources_text
 from gradcompat.renderers.suppressed_text import suppression_text
@@ -44,7 +44,7 @@ class Result:
     """
 
     audit: Audit
-    advised: Advised
+    advised: ReportedFinding
     state: State
     counts: bool
     fails: bool
@@ -185,7 +185,7 @@ def paragraphs(text: str) -> str:
     return "\n".join(map(plain, text.strip().split("\n")))
 
 
-def _state(advised: Advised) -> State:
+def _state(advised: ReportedFinding) -> State:
     if advised.refuted:
         return "refuted"
     if advised.finding.status == "affected" and advised.finding.issue.informational:
@@ -193,7 +193,7 @@ def _state(advised: Advised) -> State:
     return advised.finding.status
 
 
-def _pin(advised: Advised) -> Package | None:
+def _pin(advised: ReportedFinding) -> Package | None:
     packages = advised.finding.packages
     advice = advised.advice
     moved = advice.package if advice is not None and isinstance(advice.remedy, VersionRemedy) else None

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from gradcompat.model.report import Advised, Remark, Suppression
+from gradcompat.model.report import Remark, ReportedFinding, Suppression
 
 _BY = {"waiver": ("by a waiver", "by waivers"), "baseline": ("by the baseline",), "diff": ("there before",)}
 
 
-def counts_text(suppressed: Sequence[Advised]) -> str:
+def counts_text(suppressed: Sequence[ReportedFinding]) -> str:
     """``3 suppressed: 2 by waivers, 1 by the baseline``; empty if nothing is."""
     kinds: Counter[str] = Counter(one.suppressed.kind for one in suppressed if one.suppressed is not None)
     words = {kind: said[0] if kinds[kind] == 1 else said[-1] for kind, said in _BY.items() if kinds[kind]}

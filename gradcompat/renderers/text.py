@@ -9,7 +9,7 @@ from gradcompat.messages import counted, entry_text, joined, move_text, moves_te
 from gradcompat.model.environment import Location, Package, Skipped
 from gradcompat.model.finding import Advice, Finding
 from gradcompat.model.issue import LEVELS, CodeRemedy, InstallRemedy, VersionRemedy
-from gradcompat.model.report import Advised, Audit, Newer, Report
+from gradcompat.model.report import Audit, Newer, Report, ReportedFinding
 from gradcompat.renderers.probe_text import ran
 from gradcompat.renderers.sources_text import sources_text
 from gradcompat.renderers.suppressed_text import counts_text, remark_text, suppression_text
@@ -87,7 +87,7 @@ def _beside(report: Report, columns: int, out: TextIO) -> None:
         out.write("\n".join(lines) + "\n\n")
 
 
-def _asks_for_change(advised: Advised) -> bool:
+def _asks_for_change(advised: ReportedFinding) -> bool:
     return advised.finding.status == "affected" and not advised.finding.issue.informational
 
 
@@ -149,7 +149,7 @@ def _head(audit: Audit) -> str:
     return f"{audit.source}: {kind}{counted(audit.packages, 'package')}{some}{beside}"
 
 
-def _affected(advised: Advised, columns: int, out: TextIO) -> None:
+def _affected(advised: ReportedFinding, columns: int, out: TextIO) -> None:
     finding, issue = advised.finding, advised.finding.issue
     out.write(wrapped(issue.summary, columns, f"{issue.level} {issue.id}: ", "  ") + "\n")
     places = _places(finding)
@@ -170,7 +170,7 @@ def _affected(advised: Advised, columns: int, out: TextIO) -> None:
     out.write(_line("more", f"gradcompat explain {issue.id}", columns) + "\n")
 
 
-def _probed(advised: Advised, columns: int, out: TextIO) -> None:
+def _probed(advised: ReportedFinding, columns: int, out: TextIO) -> None:
     """What was measured, in which versions and on which device."""
     for result in advised.probed:
         outcome = result.outcome.replace("_", " ")
@@ -189,16 +189,16 @@ def _informational(findings: list[Finding], columns: int, out: TextIO) -> None:
         out.write("\n")
 
 
-def _conditional_briefly(conditional: list[Advised]) -> str:
+def _conditional_briefly(conditional: list[ReportedFinding]) -> str:
     levels = Counter(advised.finding.issue.level for advised in conditional)
     counts = tuple(counted(levels[level], level) for level in reversed(LEVELS) if levels[level])
     ids = list(dict.fromkeys(advised.finding.issue.id for advised in conditional))
     return f"{joined(counts, 'and')} depending on what was not seen: {_names(ids)}"
 
 
-def _conditional(conditional: list[Advised], columns: int, out: TextIO) -> None:
+def _conditional(conditional: list[ReportedFinding], columns: int, out: TextIO) -> None:
     """Under the packages that they are about, and in fewer words: `explain` has the rest, and --set the remedy."""
-    groups: dict[tuple[str, ...], list[Advised]] = {}
+    groups: dict[tuple[str, ...], list[ReportedFinding]] = {}
     for advised in conditional:
         groups.setdefault(tuple(_places(advised.finding)), []).append(advised)
     for places, group in groups.items():
@@ -217,7 +217,7 @@ def _conditional(conditional: list[Advised], columns: int, out: TextIO) -> None:
         out.write("\n")
 
 
-def _suppressed(suppressed: tuple[Advised, ...], columns: int, out: TextIO) -> None:
+def _suppressed(suppressed: tuple[ReportedFinding, ...], columns: int, out: TextIO) -> None:
     """What was found, and why it does not count."""
     if suppressed:
         out.write("Suppressed:\n\n")
@@ -237,7 +237,7 @@ def _needs_another_package(finding: Finding) -> bool:
     return all(any(unknown.unlisted for unknown in one) for one in finding.unknown)
 
 
-def _also(conditional: list[Advised], columns: int, out: TextIO) -> None:
+def _also(conditional: list[ReportedFinding], columns: int, out: TextIO) -> None:
     """One line for what a package would bring that is not listed, where more may be installed than is."""
     wanted: dict[str, list[str]] = {}
     for advised in conditional:
@@ -326,7 +326,7 @@ def _evidence(finding: Finding) -> str:
     return f"{BASIS[finding.issue.range_basis]}; {url}"
 
 
-def _fix(advised: Advised, columns: int, out: TextIO) -> None:
+def _fix(advised: ReportedFinding, columns: int, out: TextIO) -> None:
     advice = advised.advice
     if advice is None:
         out.write(_line("fix", "no remedy of this record fits this environment", columns))

@@ -22,7 +22,7 @@ from gradcompat.quotation import quoted
 from gradcompat.quotation import reference as quoted_reference
 from gradcompat.sources.pip_command import (
     MAX_SCRIPT,
-    Asked,
+    AuditRequest,
     Include,
     Script,
     read_command,
@@ -81,7 +81,7 @@ class _Stage:
     name: str
     variables: Variables
     contains: set[int]
-    asked: Asked = field(default_factory=Asked)
+    asked: AuditRequest = field(default_factory=AuditRequest)
     requirements: set[str] = field(default_factory=set)
 
 
@@ -262,7 +262,7 @@ def _stage(instruction: _Instruction, stages: list[_Stage], defaults: Variables,
 
 
 def _base_image(
-    image: Word, start: int, instruction: _Instruction, asked: Asked, pythons: set[str | None], written: str
+    image: Word, start: int, instruction: _Instruction, asked: AuditRequest, pythons: set[str | None], written: str
 ) -> None:
     """What the name of an image says of its packages."""
     reference = image.text.partition("@")[0]

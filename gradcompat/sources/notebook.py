@@ -16,7 +16,15 @@ from gradcompat.formats.document import Document
 from gradcompat.formats.json_text import Places, parse
 from gradcompat.formats.shell import Command, Word
 from gradcompat.model.environment import Environment, Location, Package, Skipped
-from gradcompat.sources.pip_command import MAX_SCRIPT, Asked, Include, Script, read_command, read_included, read_script
+from gradcompat.sources.pip_command import (
+    MAX_SCRIPT,
+    AuditRequest,
+    Include,
+    Script,
+    read_command,
+    read_included,
+    read_script,
+)
 
 _MENTIONS = re.compile(r"pip|conda|mamba|\buv\b|poetry|pdm")
 # `!pip …`, `out = !pip …`, `%pip …`, `%system pip …`, and `pip …` alone, which IPython takes for `%pip …`.
@@ -53,7 +61,7 @@ def read(document: Document) -> Environment:
         raise Malformed("has no cells as a notebook has", path=document.path)
     places = Places(document.text, document.path)
     reason = "a best effort: cells may run in any order, and what was installed before is not seen"
-    asked = Asked()
+    asked = AuditRequest()
     asked.skipped.append(Skipped(what=document.path, reason=reason, gap=False, location=Location(path=document.path)))
     files: set[str] = set()
 
@@ -99,7 +107,7 @@ def _python(content: Any) -> str | None:
     return None
 
 
-def _cell(keys: tuple[str | int, ...], cell: Any, places: Places, include: Include, asked: Asked) -> None:
+def _cell(keys: tuple[str | int, ...], cell: Any, places: Places, include: Include, asked: AuditRequest) -> None:
     whole = places.of(*keys)
     if not isinstance(cell, dict):
         asked.skipped.append(Skipped(what="a cell", reason="is not an object", location=whole))
@@ -187,7 +195,9 @@ def _open_string(line: str, inside: str | None) -> str | None:
     return inside
 
 
-def _shell(text: str, start: int, end: int, place: Callable[[int], Location], include: Include, asked: Asked) -> None:
+def _shell(
+    text: str, start: int, end: int, place: Callable[[int], Location], include: Include, asked: AuditRequest
+) -> None:
     script = Script(text[start:end], lambda offset: place(start + offset), include, braces=True)
     read_script(script, {}, asked)
 
@@ -195,7 +205,9 @@ def _shell(text: str, start: int, end: int, place: Callable[[int], Location], in
 # Calls from Python
 
 
-def _calls(text: str, start: int, end: int, place: Callable[[int], Location], include: Include, asked: Asked) -> None:
+def _calls(
+    text: str, start: int, end: int, place: Callable[[int], Location], include: Include, asked: AuditRequest
+) -> None:
     """``subprocess.check_call([sys.executable, "-m", "pip", "install", "torch==2.5.1"])``."""
     position = start
     while match := _TOKEN.search(text, position, end):

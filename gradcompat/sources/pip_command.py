@@ -74,7 +74,7 @@ Include = Callable[[str, Location], tuple[tuple[Package, ...], tuple[Skipped, ..
 
 
 @dataclass(slots=True)
-class Asked:
+class AuditRequest:
     """What a script asks for, as far as it could be read."""
 
     packages: list[Package] = field(default_factory=list)
@@ -111,7 +111,7 @@ def read_included(document: Document, name: str, location: Location) -> tuple[tu
     return found.packages, found.skipped
 
 
-def read_script(script: Script, variables: Variables, asked: Asked, *, nested: int = 0) -> None:
+def read_script(script: Script, variables: Variables, asked: AuditRequest, *, nested: int = 0) -> None:
     """Add what the script asks for."""
     if len(script.text) > MAX_SCRIPT:
         reason = f"is longer than {MAX_SCRIPT // 1024} KiB"
@@ -127,7 +127,7 @@ def read_script(script: Script, variables: Variables, asked: Asked, *, nested: i
 
 
 def read_command(
-    command: Command, script: Script, asked: Asked, variables: Variables | None = None, *, nested: int = 0
+    command: Command, script: Script, asked: AuditRequest, variables: Variables | None = None, *, nested: int = 0
 ) -> None:
     """Add what one command asks for."""
     words = _unwrapped(command.words)
@@ -176,7 +176,7 @@ def read_command(
     _install(_behind(rest, "install", values), command, script, asked, values)
 
 
-def _note(asked: Asked, what: str, reason: str, words: list[Word], script: Script, *, gap: bool = False) -> None:
+def _note(asked: AuditRequest, what: str, reason: str, words: list[Word], script: Script, *, gap: bool = False) -> None:
     location = script.place(words[0].place(0))
     asked.skipped.append(Skipped(what=what, reason=" ".join(reason.split()), gap=gap, location=location))
 
@@ -209,7 +209,7 @@ def _unwrapped(words: list[Word]) -> list[Word]:
     return words
 
 
-def _nested_shell(words: list[Word], script: Script, asked: Asked, variables: Variables, nested: int) -> None:
+def _nested_shell(words: list[Word], script: Script, asked: AuditRequest, variables: Variables, nested: int) -> None:
     """What ``bash -lc '…'`` runs."""
     for index, word in enumerate(words[1:-1], start=1):
         if re.fullmatch(r"-[a-zA-Z]*c", word.text):
@@ -236,7 +236,9 @@ def _behind(words: list[Word], verb: str, values: Iterable[str]) -> list[Word] |
     return None
 
 
-def _install(words: list[Word] | None, command: Command, script: Script, asked: Asked, values: Iterable[str]) -> None:
+def _install(
+    words: list[Word] | None, command: Command, script: Script, asked: AuditRequest, values: Iterable[str]
+) -> None:
     if words is None:
         return
     cut = {id(redirect.behind): redirect.sign for redirect in command.redirects if redirect.behind is not None}
@@ -289,7 +291,7 @@ def _option(word: Word, following: Word | None) -> tuple[str | None, bool, tuple
 
 
 def _requirement(
-    word: Word, start: int, script: Script, asked: Asked, redirected: str | None, *, editable: bool = False
+    word: Word, start: int, script: Script, asked: AuditRequest, redirected: str | None, *, editable: bool = False
 ) -> None:
     text = word.text[start:].replace("\n", " ")
     if not text.strip():
@@ -323,7 +325,7 @@ def _requirement(
     asked.packages.append(replace(read, location=found))
 
 
-def _unknown(word: Word, script: Script, asked: Asked) -> None:
+def _unknown(word: Word, script: Script, asked: AuditRequest) -> None:
     names = " and ".join(dict.fromkeys(variable(name) for name in word.unknown[:3]))
     reason = f"depends on {names}, whose value is not known here"
     _note(asked, _written(_asked_name(word.text), "a requirement", script), reason, [word], script, gap=True)
@@ -340,7 +342,7 @@ def _asked_name(text: str) -> str:
     return "a requirement" if named is None else quoted(named[1], "a requirement")
 
 
-def _conda(words: list[Word], command: Command, script: Script, asked: Asked) -> None:
+def _conda(words: list[Word], command: Command, script: Script, asked: AuditRequest) -> None:
     """``conda install`` and ``conda create``."""
     verb = next(
         (verb for verb in ("install", "create", "env") if _behind(words, verb, _CONDA_VALUES) is not None), None
@@ -365,7 +367,7 @@ def _conda(words: list[Word], command: Command, script: Script, asked: Asked) ->
             _spec(word, script, asked, cut.get(id(word)))
 
 
-def _spec(word: Word, script: Script, asked: Asked, redirected: str | None) -> None:
+def _spec(word: Word, script: Script, asked: AuditRequest, redirected: str | None) -> None:
     location = script.place(word.place(0))
     spec = parse_spec(word.text)
     if redirected is not None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from gradcompat.model.report import Advised, Audit, Remark, Suppression
+from gradcompat.model.report import Audit, Remark, ReportedFinding, Suppression
 
-Judge = Callable[[Audit, Advised], Suppression | None]
+Judge = Callable[[Audit, ReportedFinding], Suppression | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
+class SuppressionRules:
     """What is to be set aside, and what there is to say of the file that says so.
 
     Attributes:
@@ -27,17 +27,19 @@ class Judgement:
     remarks: tuple[Remark, ...] = ()
 
 
-Judging = Callable[[Sequence[Audit]], Judgement]  # sees all audits, as they were before anything was set aside
+RuleBuilder = Callable[
+    [Sequence[Audit]], SuppressionRules
+]  # sees all audits, as they were before anything was set aside
 
 
-def set_aside(audits: Sequence[Audit], judges: Sequence[Judge]) -> list[Audit]:
+def suppress(audits: Sequence[Audit], judges: Sequence[Judge]) -> list[Audit]:
     """The audits with each finding that a judge speaks of moved to ``suppressed``, in the same order."""
     return [_divided(audit, judges) for audit in audits] if judges else list(audits)
 
 
 def _divided(audit: Audit, judges: Sequence[Judge]) -> Audit:
-    kept: list[Advised] = []
-    aside: list[Advised] = []
+    kept: list[ReportedFinding] = []
+    aside: list[ReportedFinding] = []
     for advised in audit.findings:
         counts = advised.finding.status != "not_affected" and not advised.refuted
         suppression = _first(audit, advised, judges) if counts else None
@@ -48,5 +50,5 @@ def _divided(audit: Audit, judges: Sequence[Judge]) -> Audit:
     return replace(audit, findings=tuple(kept), suppressed=(*audit.suppressed, *aside)) if aside else audit
 
 
-def _first(audit: Audit, advised: Advised, judges: Sequence[Judge]) -> Suppression | None:
+def _first(audit: Audit, advised: ReportedFinding, judges: Sequence[Judge]) -> Suppression | None:
     return next((said for judge in judges if (said := judge(audit, advised)) is not None), None)

@@ -24,7 +24,7 @@ from gradcompat.model.report import Remark
 from gradcompat.regular_files import read_regular
 from gradcompat.suppression.git import Commit, Repository
 from gradcompat.suppression.revision_diff import inside, private_folder
-from gradcompat.suppression.revision_tree import Wanted, lay_out
+from gradcompat.suppression.revision_tree import Wanted, materialize_tree
 
 KIND = "configuration-of-the-base"
 _MOST_NAMED = 8
@@ -105,7 +105,7 @@ class _Reading:
         top.mkdir()
         # A file that the change has moved is not looked for under its new name: the change would choose the options.
         wanted = Wanted(files=frozenset(paths), folders=(), beside=False)
-        lay_out(self.repository, self.commit, wanted, top, moved=False)
+        materialize_tree(self.repository, self.commit, wanted, top, moved=False)
         return top
 
     def _file(self, top: Path) -> ProjectFile | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gradcompat.audit.fingerprints import fingerprints
-from gradcompat.audit.options import Options
+from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.errors import SourceError, UsageError
 from gradcompat.formats.document import read_document
@@ -20,9 +20,9 @@ from gradcompat.formats.json_text import parse
 from gradcompat.messages import counted
 from gradcompat.model.environment import Location
 from gradcompat.model.finding import Status
-from gradcompat.model.report import SCHEMA_VERSION, Advised, Audit, Remark, Suppression
-from gradcompat.suppression.apply import Judgement, Judging
-from gradcompat.suppression.prior_finding import Before, is_known, weight, weight_of
+from gradcompat.model.report import SCHEMA_VERSION, Audit, Remark, ReportedFinding, Suppression
+from gradcompat.suppression.apply import RuleBuilder, SuppressionRules
+from gradcompat.suppression.prior_finding import PriorFinding, is_known, weight, weight_of
 
 _HINT = "write one with `gradcompat check … --output json=FILE`"
 _STATUSES: tuple[Status, ...] = ("affected", "conditional", "not_affected")
@@ -34,10 +34,10 @@ class _Entry:
 
     issue: str
     source: str
-    before: Before
+    before: PriorFinding
 
 
-def judging_by(file: str, options: Options, path: Path | None = None) -> Judging:
+def judging_by(file: str, options: AuditOptions, path: Path | None = None) -> RuleBuilder:
     """Read the file now, and compare with it later.
 
     Args:
@@ -54,15 +54,15 @@ def judging_by(file: str, options: Options, path: Path | None = None) -> Judging
         raise UsageError(_lowered(error.message), path=file, line=error.line, hint=_HINT) from None
     entries = _entries(content, file)
 
-    def judging(audits: Sequence[Audit]) -> Judgement:
+    def judging(audits: Sequence[Audit]) -> SuppressionRules:
         return _judgement(audits, entries, Location(path=file), options)
 
     return judging
 
 
 def _judgement(
-    audits: Sequence[Audit], entries: Mapping[str, _Entry], location: Location, options: Options
-) -> Judgement:
+    audits: Sequence[Audit], entries: Mapping[str, _Entry], location: Location, options: AuditOptions
+) -> SuppressionRules:
     places = RepositoryPaths()
     marks = fingerprints(audits, places)
     # The file was written in this folder, as a rule, or in the root of the repository.
@@ -71,7 +71,7 @@ def _judgement(
         for run in entry.before.runs:
             runs |= {run: run, places.shown(run): run}
 
-    def judge(_: Audit, advised: Advised) -> Suppression | None:
+    def judge(_: Audit, advised: ReportedFinding) -> Suppression | None:
         entry = entries.get(marks[id(advised)])
         if not is_known(advised, None if entry is None else entry.before, lambda run: runs.get(places.shown(run), run)):
             return None
@@ -89,10 +89,10 @@ def _judgement(
         and entry.issue not in options.ignore
     ]
     if not gone:
-        return Judgement(judge=judge)
+        return SuppressionRules(judge=judge)
     verb = "is" if len(gone) == 1 else "are"
     text = f"{counted(len(gone), 'finding')} of the baseline {verb} gone: write it again to keep them from coming back"
-    return Judgement(
+    return SuppressionRules(
         judge=judge, remarks=(Remark(kind="gone-from-baseline", level="note", text=text, location=location),)
     )
 
@@ -135,7 +135,7 @@ def _entry(finding: Any, place: str, file: str) -> tuple[str, _Entry, bool]:
     suppressed = finding.get("suppressed")
     if suppressed is not None and not isinstance(suppressed, dict):
         raise UsageError(f"is a broken report: `{place}.suppressed` is no object", path=file, hint=_HINT)
-    before = Before(
+    before = PriorFinding(
         weight(
             status,
             refuted=isinstance(probe, dict) and probe.get("refuted") is True,

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from gradcompat.model.finding import Finding, Status
 from gradcompat.model.issue import ModelTerm, SettingTerm, SymbolTerm
-from gradcompat.model.report import Advised
+from gradcompat.model.report import ReportedFinding
 
 _OF_A_RUN = (SettingTerm, ModelTerm, SymbolTerm)
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
+class PriorFinding:
     """One finding of then.
 
     Attributes:
@@ -34,13 +34,13 @@ def weight(status: Status, *, refuted: bool, informational: bool) -> int:
     return 2 if status == "conditional" or informational else 3
 
 
-def weight_of(advised: Advised) -> int:
+def weight_of(advised: ReportedFinding) -> int:
     """The weight of a finding of now."""
     finding = advised.finding
     return weight(finding.status, refuted=advised.refuted, informational=finding.issue.informational)
 
 
-def is_known(advised: Advised, before: Before | None, run: Callable[[str], str]) -> bool:
+def is_known(advised: ReportedFinding, before: PriorFinding | None, run: Callable[[str], str]) -> bool:
     """Was it found before, as surely as now and in the same training runs?
 
     A condition that turned out to hold is new, and so is a run that newly has a setting that the defect needs. Where

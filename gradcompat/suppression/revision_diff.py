@@ -20,22 +20,22 @@ from types import FrameType
 
 from gradcompat.audit.auditor import Task, audit_each, tasks_of
 from gradcompat.audit.fingerprints import fingerprints
-from gradcompat.audit.options import Options
+from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.repository_paths import RepositoryPaths
-from gradcompat.audit.targets import Asked, File, asked_for
+from gradcompat.audit.targets import AuditRequest, File, resolve_targets
 from gradcompat.config.project_file import OWN, SHARED, project_file
 from gradcompat.config.schema import configuration
 from gradcompat.errors import UsageError
 from gradcompat.formats.walking import is_installed
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.environment import Location, SettingValue
-from gradcompat.model.report import Advised, Audit, Remark, Suppression
+from gradcompat.model.report import Audit, Remark, ReportedFinding, Suppression
 from gradcompat.regular_files import read_regular
 from gradcompat.sources.registry import by_name
-from gradcompat.suppression.apply import Judgement, Judging
+from gradcompat.suppression.apply import RuleBuilder, SuppressionRules
 from gradcompat.suppression.git import Commit, Repository
-from gradcompat.suppression.prior_finding import Before, is_known, weight_of
-from gradcompat.suppression.revision_tree import Earlier, Wanted, lay_out
+from gradcompat.suppression.prior_finding import PriorFinding, is_known, weight_of
+from gradcompat.suppression.revision_tree import Earlier, Wanted, materialize_tree
 from gradcompat.vocabulary import parse_setting
 
 _HINT = "name the lockfiles or folders of the repository: gradcompat check . --diff main"
@@ -107,8 +107,8 @@ def inside(target: str, top: Path) -> str | None:
 
 
 def diffing(
-    compared: Comparison, asked: Asked, base: KnowledgeBase, options: Options, *, same_options: bool = False
-) -> Judging:
+    compared: Comparison, asked: AuditRequest, base: KnowledgeBase, options: AuditOptions, *, same_options: bool = False
+) -> RuleBuilder:
     """Audit the earlier revision when the audits of now are there, and compare.
 
     Args:
@@ -119,12 +119,12 @@ def diffing(
         same_options: what the project says of the training now is what it said then.
     """
 
-    def judging(audits: Sequence[Audit]) -> Judgement:
+    def judging(audits: Sequence[Audit]) -> SuppressionRules:
         with private_folder() as folder:
             # A path that leads out of the repository leads as far out of this one, and no further than the folder.
             top = folder / compared.repository.top.relative_to(compared.repository.top.anchor)
             top.mkdir(parents=True)
-            earlier = lay_out(compared.repository, compared.commit, _wanted(compared), top)
+            earlier = materialize_tree(compared.repository, compared.commit, _wanted(compared), top)
             settings = options.settings if same_options else _settings(compared, earlier, options)
             then = _audits_of(compared, earlier, asked, audits, base, options, settings)
         return _judgement(audits, then, earlier, compared)
@@ -146,10 +146,10 @@ def _wanted(compared: Comparison) -> Wanted:
 def _audits_of(
     compared: Comparison,
     earlier: Earlier,
-    asked: Asked,
+    asked: AuditRequest,
     audits: Sequence[Audit],
     base: KnowledgeBase,
-    options: Options,
+    options: AuditOptions,
     settings: tuple[tuple[str, SettingValue], ...],
 ) -> list[Audit]:
     """The audits of then, in their order."""
@@ -158,7 +158,9 @@ def _audits_of(
         path = compared.targets[named] if named in compared.targets else compared.contexts[named]
         return Path(named) if path is None else earlier.top / path
 
-    before = asked_for(list(compared.targets), None, list(compared.contexts), active_without_target=False, place=place)
+    before = resolve_targets(
+        list(compared.targets), None, list(compared.contexts), active_without_target=False, place=place
+    )
     then = replace(options, settings=settings, show_all=False, advise=False)
     now = {
         task[0].shown: (task, audit)
@@ -194,7 +196,7 @@ def _unchanged(then: Task, now: Task) -> bool:
         return False
 
 
-def _settings(compared: Comparison, earlier: Earlier, options: Options) -> tuple[tuple[str, SettingValue], ...]:
+def _settings(compared: Comparison, earlier: Earlier, options: AuditOptions) -> tuple[tuple[str, SettingValue], ...]:
     """What the project's own options said of the training then, where they lie in the repository."""
     kept = project_file(Path.cwd())
     if kept is not None and inside(str(kept.path), compared.repository.top) is None:
@@ -207,16 +209,18 @@ def _settings(compared: Comparison, earlier: Earlier, options: Options) -> tuple
     return tuple(stated.items())
 
 
-def _judgement(audits: Sequence[Audit], then: Sequence[Audit], earlier: Earlier, compared: Comparison) -> Judgement:
+def _judgement(
+    audits: Sequence[Audit], then: Sequence[Audit], earlier: Earlier, compared: Comparison
+) -> SuppressionRules:
     places = RepositoryPaths()
     marks_then = fingerprints(then, places)
-    before: dict[str, Before] = {}
+    before: dict[str, PriorFinding] = {}
     for audit in then:
         for one in (*audit.findings, *audit.suppressed):
-            before[marks_then[id(one)]] = Before(weight_of(one), frozenset(one.finding.contexts))
+            before[marks_then[id(one)]] = PriorFinding(weight_of(one), frozenset(one.finding.contexts))
     marks = fingerprints(audits, places)
 
-    def judge(audit: Audit, advised: Advised) -> Suppression | None:
+    def judge(audit: Audit, advised: ReportedFinding) -> Suppression | None:
         if not is_known(advised, before.get(marks[id(advised)]), str):
             return None
         location = Location(path=audit.source)
@@ -230,7 +234,7 @@ def _judgement(audits: Sequence[Audit], then: Sequence[Audit], earlier: Earlier,
         if why is not None:
             text = f"{why}: all that is found here counts as new"
             remarks.append(Remark(kind="not-compared", level="note", text=text, location=Location(path=audit.source)))
-    return Judgement(judge=judge, remarks=tuple(remarks))
+    return SuppressionRules(judge=judge, remarks=tuple(remarks))
 
 
 def _why_new(audit: Audit, then: Audit | None, earlier: Earlier, compared: Comparison) -> str | None:

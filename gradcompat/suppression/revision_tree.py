@@ -88,7 +88,9 @@ class _Room:
         return True
 
 
-def lay_out(repository: Repository, commit: Commit, wanted: Wanted, folder: Path, *, moved: bool = True) -> Earlier:
+def materialize_tree(
+    repository: Repository, commit: Commit, wanted: Wanted, folder: Path, *, moved: bool = True
+) -> Earlier:
     """Write what an audit could read into an empty folder.
 
     Args:

@@ -9,16 +9,16 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from gradcompat.audit.options import Options
+from gradcompat.audit.options import AuditOptions
 from gradcompat.config.project_file import OWN, as_seen_from_here, project_file_at
 from gradcompat.config.schema import options_in, waivers_in
 from gradcompat.config.waiver_tables import pattern
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.messages import joined
-from gradcompat.model.report import Advised, Audit, Remark, Suppression
+from gradcompat.model.report import Audit, Remark, ReportedFinding, Suppression
 from gradcompat.model.waiver import VersionBound, Waiver, Waivers
 from gradcompat.root import root_of_file
-from gradcompat.suppression.apply import Judgement, Judging
+from gradcompat.suppression.apply import RuleBuilder, SuppressionRules
 from gradcompat.truth import Truth
 from gradcompat.versions import locate
 
@@ -39,9 +39,9 @@ class _Ready:
     proof: Proof | None
 
 
-def waiving(
-    waivers: Waivers, base: KnowledgeBase, options: Options, today: date, targets: Sequence[str] = ()
-) -> tuple[Options, Judging]:
+def build_waiver_rule(
+    waivers: Waivers, base: KnowledgeBase, options: AuditOptions, today: date, targets: Sequence[str] = ()
+) -> tuple[AuditOptions, RuleBuilder]:
     """What the waivers say of the findings of a run, and options with which the audits tell what they ask after.
 
     Args:
@@ -59,7 +59,7 @@ def waiving(
     names |= {base.names.families.get(name, name) for one in ready if one.proof for name in one.proof.packages}
     whole = [Path(os.path.realpath(target)) for target in targets if os.path.isdir(target)]
 
-    def judged(audits: Sequence[Audit]) -> Judgement:
+    def judged(audits: Sequence[Audit]) -> SuppressionRules:
         outcomes = [_outcome(one, audits, base, today) for one in ready]
         # Of several waivers of one finding the first one is told.
         reasons = {key: said for outcome in reversed(outcomes) for key, said in outcome.suppressed.items()}
@@ -69,7 +69,7 @@ def waiving(
             if (lapse := _lapse(one, outcome, audits, base, options, today, whole)) is not None
             and (remark := _remark(one.waiver, *lapse, waivers)) is not None
         ]
-        return Judgement(judge=lambda _, advised: reasons.get(id(advised)), remarks=tuple(remarks))
+        return SuppressionRules(judge=lambda _, advised: reasons.get(id(advised)), remarks=tuple(remarks))
 
     return replace(options, versions_of=frozenset(names)), judged
 
@@ -145,7 +145,7 @@ def suppression_of(waiver: Waiver) -> Suppression:
 
 
 def _objection(
-    one: _Ready, audit: Audit, advised: Advised, base: KnowledgeBase, today: date
+    one: _Ready, audit: Audit, advised: ReportedFinding, base: KnowledgeBase, today: date
 ) -> tuple[Lapse, str] | None:
     """Why a waiver that is about a finding does not hold; None if it does."""
     if one.waiver.until is not None and one.waiver.until < today.isoformat():
@@ -166,7 +166,7 @@ def _over(until: str) -> str:
     return f"its last day was {until}"
 
 
-def _ended(bound: VersionBound, audit: Audit, advised: Advised, base: KnowledgeBase) -> str | None:
+def _ended(bound: VersionBound, audit: Audit, advised: ReportedFinding, base: KnowledgeBase) -> str | None:
     """What the environment has instead of the versions that the waiver holds for."""
     name = _canonical(bound.name, base)
     taking_part = [one.version for one in advised.finding.packages if base.names.canonical(one) == name]
@@ -192,7 +192,7 @@ def _canonical(name: str, base: KnowledgeBase) -> str:
     return base.names.families.get(name, name)
 
 
-def _covers(one: _Ready, audit: Audit, advised: Advised | None = None) -> bool:
+def _covers(one: _Ready, audit: Audit, advised: ReportedFinding | None = None) -> bool:
     """Is the waiver about this environment, or about the files in which the entries of the finding stand?"""
     if one.spec is None:
         return True
@@ -219,7 +219,7 @@ def _lapse(
     outcome: _Outcome,
     audits: Sequence[Audit],
     base: KnowledgeBase,
-    options: Options,
+    options: AuditOptions,
     today: date,
     whole: Sequence[Path],
 ) -> tuple[Lapse, str] | None:
@@ -253,7 +253,7 @@ def _remark(waiver: Waiver, lapse: Lapse, said: str, levels: Waivers) -> Remark 
     return Remark(kind=f"{lapse}-waiver", level=level, text=text, location=waiver.location)
 
 
-def _may_be_used_elsewhere(one: _Ready, audits: Sequence[Audit], options: Options, whole: Sequence[Path]) -> bool:
+def _may_be_used_elsewhere(one: _Ready, audits: Sequence[Audit], options: AuditOptions, whole: Sequence[Path]) -> bool:
     """Was something left out of this run that it could be about?"""
     if (options.only and one.waiver.id not in options.only) or one.waiver.id in options.ignore:
         return True

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradcompat.audit.options import Options
+from gradcompat.audit.options import AuditOptions
 from gradcompat.errors import UsageError
 from gradcompat.suppression.baseline import judging_by
 from tests.cli.test_diff import ACCUMULATION, CONFIG, HEAD, LOCK, lock, told
@@ -225,13 +225,13 @@ def test_any_bytes(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> Non
     file = tmp_path_factory.mktemp("bytes") / "baseline.json"
     file.write_bytes(data)
     with pytest.raises(UsageError):
-        judging_by(str(file), Options())
+        judging_by(str(file), AuditOptions())
 
 
 def _refusal(file: Path) -> str | None:
     """The line that says why it is no baseline; None for one that is."""
     try:
-        judging_by(str(file), Options())
+        judging_by(str(file), AuditOptions())
     except UsageError as error:
         return str(error)
     return None

@@ -19,7 +19,7 @@ import pytest
 from gradcompat.errors import UsageError
 from gradcompat.suppression.git import Commit
 from gradcompat.suppression.git import Repository as Read
-from gradcompat.suppression.revision_tree import Earlier, Wanted, lay_out
+from gradcompat.suppression.revision_tree import Earlier, Wanted, materialize_tree
 from tests.cli.repositories import ENVIRONMENT, Repository, repository
 from tests.conftest import Outcome, Run
 
@@ -501,7 +501,7 @@ EVERYTHING = Wanted(files=frozenset(), folders=("",), beside=False)
 
 def laid_out(repo: Repository, commit: Commit, folder: Path, wanted: Wanted = EVERYTHING) -> Earlier:
     folder.mkdir()
-    return lay_out(Read(repo.path), commit, wanted, folder)
+    return materialize_tree(Read(repo.path), commit, wanted, folder)
 
 
 def contents(folder: Path) -> dict[str, str]:
@@ -636,7 +636,7 @@ def test_no_more_is_laid_out_than_there_is_room_for(tmp_path: Path, monkeypatch:
     commit = bomb(where, 2, b"torch==2.5.1\n")
     wanted = Wanted(files=frozenset(), folders=("",), beside=True)
     (tmp_path / "laid").mkdir()
-    earlier = lay_out(Read(where.path), Commit(commit, "bomb"), wanted, tmp_path / "laid")
+    earlier = materialize_tree(Read(where.path), Commit(commit, "bomb"), wanted, tmp_path / "laid")
     written = [path for path in (tmp_path / "laid").rglob("*") if path.is_file()]
     assert len(written) == 30
     assert len(earlier.unread) == 70

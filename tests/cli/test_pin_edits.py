@@ -12,7 +12,7 @@ from gradcompat.model.environment import Location, Package
 from gradcompat.model.finding import Advice, Finding
 from gradcompat.model.issue import VersionRemedy
 from gradcompat.model.plan import Change
-from gradcompat.model.report import Advised, Audit, LineEdit
+from gradcompat.model.report import Audit, LineEdit, ReportedFinding
 from gradcompat.versions import VersionSet
 from tests.building import issue, versions
 
@@ -46,7 +46,7 @@ def edits(
         unknown=(),
         terms=(),
     )
-    found = Advised(finding=finding, advice=advice)
+    found = ReportedFinding(finding=finding, advice=advice)
     audit = Audit(source=name, kind=kind, packages=1, recognised=1, findings=(found,), skipped=())
     return list(with_edits(audit).findings[0].edits)
 

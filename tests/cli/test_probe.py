@@ -73,7 +73,7 @@ def test_a_record_and_its_recipe_have_a_verdict_each() -> None:
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(verification, "run_jobs", lambda jobs, interpreter, tell: [wrong])
-        results = verification.measured(
+        results = verification.measure(
             {"no_op_training": (spec, [issue])},
             Interpreter(path=Path(sys.executable)),
             recipes=["no_op_training"],

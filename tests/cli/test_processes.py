@@ -16,9 +16,9 @@ import pytest
 
 from gradcompat.audit import auditor as auditing
 from gradcompat.audit.auditor import audit_each
-from gradcompat.audit.options import Options
+from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.targets import File
-from gradcompat.audit.worker_pool import in_processes
+from gradcompat.audit.worker_pool import map_in_processes
 from gradcompat.errors import Malformed
 from gradcompat.knowledge.load import load
 from tests.cli.test_diff import CONFIG, HEAD, LOCK, lock
@@ -43,14 +43,14 @@ def importable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("processors", [1, 2, 5])
 def test_a_process_that_dies_takes_one_task_with_it(fatal: tuple[int, ...], processors: int) -> None:
     work = partial(doubled, frozenset(fatal))
-    results = in_processes(work, range(200), lost, processors=processors, prepare=nothing, arguments=())
+    results = map_in_processes(work, range(200), lost, processors=processors, prepare=nothing, arguments=())
     assert results == [f"{'lost' if task in fatal else 'done'} {task}" for task in range(200)]
 
 
 @pytest.mark.usefixtures("importable")
 def test_an_error_is_no_death() -> None:
     with pytest.raises(Malformed, match="is empty"):
-        in_processes(refusing, range(20), lost, processors=2, prepare=nothing, arguments=())
+        map_in_processes(refusing, range(20), lost, processors=2, prepare=nothing, arguments=())
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_the_order_is_that_of_one_process(many: Path, monkeypatch: pytest.Monkey
     reports = []
     for processors in (1, 2, 3, 7):
         monkeypatch.setattr(auditing, "_processors", lambda processors=processors: processors)
-        reports.append(audit_each(tasks, base, Options()))
+        reports.append(audit_each(tasks, base, AuditOptions()))
     assert reports[0] == reports[1] == reports[2] == reports[3]
     assert [audit.source for audit in reports[0]] == [source.shown for source, _ in tasks]
     assert sum(audit.kind is None for audit in reports[0]) == 2

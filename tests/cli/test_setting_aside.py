@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gradcompat.model.report import Suppression
-from gradcompat.suppression.apply import Judge, set_aside
+from gradcompat.suppression.apply import Judge, suppress
 from tests.renderers.reports import FOR_GOOD, KNOWN, WAIVER, advised, audit, entry, record
 
 
@@ -18,7 +18,7 @@ def test_what_does_not_count_anyway_stays_where_it_is() -> None:
         advised(record("GC-0005", "note", informational=True)),
         advised(record("GC-0006"), status="not_affected"),
     ]
-    (one,) = set_aside([audit(*found)], [always(WAIVER)])
+    (one,) = suppress([audit(*found)], [always(WAIVER)])
     assert [each.finding.issue.id for each in one.findings] == ["GC-0003", "GC-0006"]
     assert [each.finding.issue.id for each in one.suppressed] == ["GC-0001", "GC-0002", "GC-0004", "GC-0005"]
     assert {each.suppressed for each in one.suppressed} == {WAIVER}
@@ -29,13 +29,13 @@ def test_the_first_judge_that_speaks_counts() -> None:
         return FOR_GOOD if one is found[1] else None
 
     found = [advised(record(), entry(line=line)) for line in (1, 2)]
-    (one,) = set_aside([audit(*found)], [second_line, always(KNOWN)])
+    (one,) = suppress([audit(*found)], [second_line, always(KNOWN)])
     assert [each.suppressed for each in one.suppressed] == [KNOWN, FOR_GOOD]
 
 
 def test_nothing_changes_where_nobody_speaks() -> None:
     audits = [audit(advised(record())), audit(source="b.lock")]
-    assert set_aside(audits, []) == audits
-    (first, second) = set_aside(audits, [lambda _, __: None])
+    assert suppress(audits, []) == audits
+    (first, second) = suppress(audits, [lambda _, __: None])
     assert first is audits[0]
     assert second is audits[1]

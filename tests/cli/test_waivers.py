@@ -11,14 +11,14 @@ import pytest
 
 import gradcompat
 from gradcompat.audit.auditor import audit
-from gradcompat.audit.options import Options
+from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.targets import File
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.load import KnowledgeBase, load
 from gradcompat.model.report import Audit, Remark
-from gradcompat.pipeline import report_on
-from gradcompat.suppression.apply import set_aside
-from gradcompat.suppression.waivers import waivers_at, waiving
+from gradcompat.pipeline import build_report
+from gradcompat.suppression.apply import suppress
+from gradcompat.suppression.waivers import build_waiver_rule, waivers_at
 from tests.cli.waived import FACTS, ID, LOCK, project, waiver
 from tests.conftest import Run
 
@@ -45,14 +45,14 @@ def judged(
     *sources: str,
     today: date = TODAY,
     targets: tuple[str, ...] = (),
-    options: Options | None = None,
+    options: AuditOptions | None = None,
 ) -> tuple[list[Audit], tuple[Remark, ...]]:
     """Lockfiles with the waivers of ``gradcompat.toml``."""
-    wanted = options or Options(settings=SETTINGS, only=frozenset({ID}), advise=False)
-    given, judging = waiving(waivers_at("gradcompat.toml"), base, wanted, today, targets)
+    wanted = options or AuditOptions(settings=SETTINGS, only=frozenset({ID}), advise=False)
+    given, judging = build_waiver_rule(waivers_at("gradcompat.toml"), base, wanted, today, targets)
     audits = [audit(File(Path(source), source), (), base, given) for source in sources or ("uv.lock",)]
     judgement = judging(audits)
-    return set_aside(audits, [judgement.judge]), judgement.remarks
+    return suppress(audits, [judgement.judge]), judgement.remarks
 
 
 def kinds(remarks: tuple[Remark, ...]) -> list[tuple[str, str, int | None]]:
@@ -164,7 +164,9 @@ def test_a_path_counts_from_the_waiver_s_own_file(
     (here / "a").mkdir()
     (here / "a" / "uv.lock").write_text(LOCK, "utf-8")
     monkeypatch.chdir(here / "a")
-    given, judging = waiving(waivers_at("../gradcompat.toml"), base, Options(only=frozenset({ID})), TODAY)
+    given, judging = build_waiver_rule(
+        waivers_at("../gradcompat.toml"), base, AuditOptions(only=frozenset({ID})), TODAY
+    )
     audits = [audit(File(Path(name), name), (), base, given) for name in ("uv.lock", "../uv.lock")]
     judge = judging(audits).judge
     assert [judge(one, one.findings[0]) is not None for one in audits] == [True, False]
@@ -187,7 +189,7 @@ def test_it_may_name_the_file_in_which_the_pin_stands(base: KnowledgeBase, here:
     ],
 )
 def test_a_waiver_that_does_nothing_is_said(base: KnowledgeBase, here: Path, table: str, kind: str, text: str) -> None:
-    every = Options(settings=(("training.gradient_accumulation_steps", 1),), advise=False)
+    every = AuditOptions(settings=(("training.gradient_accumulation_steps", 1),), advise=False)
     for level in ("note", "warning", "error"):
         project(here, table, levels=f'{kind}-waivers = "{level}"\n')
         _, remarks = judged(base, options=every)
@@ -208,8 +210,8 @@ def test_two_waivers_of_one_finding_are_both_used(base: KnowledgeBase, here: Pat
 def test_what_was_not_looked_for_does_not_make_a_waiver_unused(base: KnowledgeBase, here: Path) -> None:
     project(here, waiver(id='"GC-0002"'))
     assert judged(base)[1] == ()  # --only another one
-    assert judged(base, options=Options(ignore=frozenset({"GC-0002"}), advise=False))[1] == ()
-    assert judged(base, "none.lock", options=Options(advise=False))[1] == ()  # could not be read
+    assert judged(base, options=AuditOptions(ignore=frozenset({"GC-0002"}), advise=False))[1] == ()
+    assert judged(base, "none.lock", options=AuditOptions(advise=False))[1] == ()  # could not be read
 
 
 def test_a_path_that_was_not_checked_is_unused_only_if_the_whole_project_was(base: KnowledgeBase, here: Path) -> None:
@@ -222,10 +224,10 @@ def test_a_path_that_was_not_checked_is_unused_only_if_the_whole_project_was(bas
 
 def test_a_possible_finding_is_waived_and_what_does_not_apply_never(base: KnowledgeBase, here: Path) -> None:
     project(here, waiver())
-    ((one,), remarks) = judged(base, options=Options(only=frozenset({ID}), advise=False))
+    ((one,), remarks) = judged(base, options=AuditOptions(only=frozenset({ID}), advise=False))
     assert [found.finding.status for found in one.suppressed] == ["conditional"]
     assert remarks == ()
-    stated = Options(
+    stated = AuditOptions(
         settings=(("training.gradient_accumulation_steps", 1),), only=frozenset({ID}), show_all=True, advise=False
     )
     ((one,), remarks) = judged(base, options=stated)
@@ -292,15 +294,15 @@ def test_a_function_takes_a_file_of_waivers(here: Path) -> None:
 
 def test_the_stage_asks_the_judges_in_order_and_leaves_the_rest(base: KnowledgeBase, here: Path) -> None:
     project(here, waiver())
-    given, judging = waiving(waivers_at("gradcompat.toml"), base, Options(only=frozenset({ID})), TODAY)
+    given, judging = build_waiver_rule(waivers_at("gradcompat.toml"), base, AuditOptions(only=frozenset({ID})), TODAY)
     asked: list[str] = []
 
     def other(audits: Any) -> Any:
         asked.append("other")
         return judging(audits)
 
-    from gradcompat.audit.targets import Asked
+    from gradcompat.audit.targets import AuditRequest
 
     sources: list[Any] = [File(Path("uv.lock"), "uv.lock")]
-    report = report_on(Asked(sources, None, []), base, given, judging=[judging, other])
+    report = build_report(AuditRequest(sources, None, []), base, given, judging=[judging, other])
     assert (len(report.suppressed), report.findings, asked) == (1, (), ["other"])

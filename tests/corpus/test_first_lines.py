@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from gradcompat.audit.auditor import audit
-from gradcompat.audit.options import Options
-from gradcompat.audit.planning import Wishes, work_on
-from gradcompat.audit.targets import Asked, File
+from gradcompat.audit.options import AuditOptions
+from gradcompat.audit.planning import PlanOptions, plan_all
+from gradcompat.audit.targets import AuditRequest, File
 from gradcompat.index.snapshot import Snapshot
 from gradcompat.knowledge.load import load
 from gradcompat.messages import change_text
@@ -30,7 +30,7 @@ PREFERENCES = ("training.gradient_accumulation_steps=4", "training.method=dpo")
 @pytest.mark.parametrize(("facts", "least"), [(VISION, 10), (PREFERENCES, 3)])
 def test_check_says_what_a_plan_does(corpus: Path, facts: tuple[str, ...], least: int) -> None:
     base, snapshot = load(), Snapshot()
-    options = Options(settings=tuple(map(parse_setting, (*facts, *HOST))))
+    options = AuditOptions(settings=tuple(map(parse_setting, (*facts, *HOST))))
     compared = 0
     for kind in ("uv.lock", "poetry.lock", "requirements-plain"):
         for path in sorted((corpus / kind).iterdir()):
@@ -42,7 +42,7 @@ def test_check_says_what_a_plan_does(corpus: Path, facts: tuple[str, ...], least
             ]
             if not found:
                 continue
-            (work,) = work_on(Asked([source], None, []), base, snapshot, options, Wishes())
+            (work,) = plan_all(AuditRequest([source], None, []), base, snapshot, options, PlanOptions())
             plan = work.planned.plan
             assert plan is not None
             for one in found:

@@ -13,7 +13,7 @@ from fuzz.campaign import Campaign
 from fuzz.command import main
 from fuzz.corpus import Corpus, reduced
 from fuzz.findings import Findings
-from fuzz.folders import TEMPLATES, lay_out
+from fuzz.folders import TEMPLATES, materialize_tree
 from fuzz.generation import SHARES, generated
 from fuzz.grammars.table import GRAMMARS
 from fuzz.inputs import Entry, Input, loads
@@ -83,7 +83,7 @@ def test_an_input_is_written_and_read() -> None:
 def test_a_folder_is_laid_out(kind: str, tmp_path: Path) -> None:
     for number in range(6):
         entries = TEMPLATES[kind](Random(number))
-        lay_out(tuple(entries), tmp_path / f"{number}" / "project")
+        materialize_tree(tuple(entries), tmp_path / f"{number}" / "project")
         laid_out = [entry for entry in entries if (tmp_path / f"{number}" / "project" / entry.path).exists()]
         assert len(laid_out) == len(entries)
 

@@ -19,7 +19,7 @@ QUICK = Limits(silence=5, total=5, attempts=3)
 
 
 @dataclass(frozen=True)
-class Asked:
+class AuditRequest:
     """A request that the server got."""
 
     path: str
@@ -48,7 +48,7 @@ class Server:
     def __init__(self, port: int) -> None:
         self.base = f"http://127.0.0.1:{port}"
         self.pages: dict[str, Reply | list[Reply]] = {}
-        self.asked: list[Asked] = []
+        self.asked: list[AuditRequest] = []
         self.hold = threading.Event()
 
     @property
@@ -75,7 +75,7 @@ def serving() -> Iterator[Server]:
         wbufsize = -1  # one packet for headers and body: two wait for one another
 
         def do_GET(self) -> None:
-            server.asked.append(Asked(self.path, {name.lower(): value for name, value in self.headers.items()}))
+            server.asked.append(AuditRequest(self.path, {name.lower(): value for name, value in self.headers.items()}))
             reply = server.reply(self.path)
             status, body, headers = reply.status, reply.body, dict(reply.headers)
             if status == -1:  # says nothing at all

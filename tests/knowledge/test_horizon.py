@@ -14,7 +14,7 @@ from gradcompat.knowledge.horizon import newer, unfixed_by_package
 from gradcompat.knowledge.lint import lint
 from gradcompat.knowledge.load import KnowledgeBase, knowledge_from
 from gradcompat.knowledge.records import read
-from gradcompat.knowledge.review_horizon import raised, seen, with_horizon
+from gradcompat.knowledge.review_horizon import advance_horizon, seen, with_horizon
 from gradcompat.knowledge.schema import Horizon
 from gradcompat.model.probe import Measurement, ProbeSpec, Row
 from gradcompat.model.report import Newer
@@ -115,7 +115,7 @@ def test_an_example_of_a_release_that_came_later_and_of_none(tmp_path: Path) -> 
 def test_a_horizon_is_raised_and_never_lowered() -> None:
     now = {"a": Horizon(version="1.10", date="2026-11-20")}
     to = {"a": Horizon(version="1.9", date="2026-11-21"), "b": Horizon(version="2", date="2026-11-21")}
-    assert raised(now, to) == {"b": to["b"]}
+    assert advance_horizon(now, to) == {"b": to["b"]}
 
 
 def test_a_line_is_written_and_the_rest_stays(tmp_path: Path) -> None:

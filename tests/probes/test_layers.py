@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 
 from gradcompat.errors import ProbeUnavailable
-from gradcompat.probes.overlay_environments import Laid, LayerFailed, Laying, NoLayer, Origin, describe, layer
+from gradcompat.probes.overlay_environments import LayerFailed, Laying, NoLayer, Origin, Overlay, describe, layer
 from tests.index.serving import Reply, Server, anchor, serving
 from tests.probes.toys import BASE, Table, laid, release, source, wheel
 
-TOY = Laid(name="toy", version="1.0")
+TOY = Overlay(name="toy", version="1.0")
 SHORT = "".join(BASE.python.split(".")[:2])
 
 
@@ -73,7 +73,7 @@ def test_a_layer_is_built_once(server: Server, installer: str, tmp_path: Path) -
 
 def test_a_release_that_is_not_there_is_never_there(server: Server, installer: str, tmp_path: Path) -> None:
     with pytest.raises(NoLayer) as caught:
-        layer(BASE, Laid(name="toy", version="2.0"), tmp_path, Origin(index_url=f"{server.base}/simple"))
+        layer(BASE, Overlay(name="toy", version="2.0"), tmp_path, Origin(index_url=f"{server.base}/simple"))
     assert caught.value.message == f"there is no toy==2.0 for Python {BASE.python} on linux-x86_64"
     assert left(tmp_path) == []
 
@@ -166,7 +166,7 @@ def test_what_a_killed_process_left_is_swept_and_what_another_builds_is_not(
 def test_only_what_has_no_wheel_for_anybody_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ended = Ended(monkeypatch)
     layer(BASE, TOY, tmp_path)
-    layer(BASE, Laid(name="old", version="1.0", built=True), tmp_path)
+    layer(BASE, Overlay(name="old", version="1.0", built=True), tmp_path)
     wheels, built = ended.commands
     assert wheels[-2:] == ["--only-binary", ":all:"]
     assert built[-2:] == ["old==1.0", "--no-build-isolation"]

@@ -25,7 +25,7 @@ from gradcompat.model.release import Release
 from gradcompat.probes import matrix
 from gradcompat.probes.bisection import to_measure
 from gradcompat.probes.matrix import Task, digest, measure, measured, placeless, tasks
-from gradcompat.probes.overlay_environments import Laid, LayerFailed, NoLayer, Origin
+from gradcompat.probes.overlay_environments import LayerFailed, NoLayer, Origin, Overlay
 from gradcompat.recipes.table import BY_NAME, RECIPES
 from tests.probes.toys import BASE, SPEC, TOY_RECIPE, Table, laid, ran, release
 
@@ -100,7 +100,7 @@ def test_a_task_has_what_the_release_needs(cache: Path) -> None:
     assert task == Task(
         package="toy",
         version="2.0",
-        layers=(Laid(name="toy", version="2.0"), Laid(name="hub", version="0.3", built=True)),
+        layers=(Overlay(name="toy", version="2.0"), Overlay(name="hub", version="0.3", built=True)),
         missing=("toy 2.0 requires torch<2, and the base has torch 2.13.0",),
         unknown=("none, which toy 2.0 requires: `none`: the index does not answer",),
         specs=(SPEC,),

@@ -10,7 +10,7 @@ from gradcompat.model.environment import Location, Package, Skipped
 from gradcompat.model.finding import Advice, Finding, Reason, Status, Unknown
 from gradcompat.model.issue import Issue, Level, VersionRemedy
 from gradcompat.model.probe import Measurement, Outcome, ProbeResult, ProbeSpec
-from gradcompat.model.report import Advised, Audit, Remark, Report, Suppression
+from gradcompat.model.report import Audit, Remark, Report, ReportedFinding, Suppression
 from gradcompat.renderers.registry import RENDERERS
 from gradcompat.versions import VersionSet
 from tests.building import issue, versions
@@ -37,10 +37,10 @@ def advised(
     *packages: Package,
     status: Status = "affected",
     probed: Outcome | None = None,
-) -> Advised:
+) -> ReportedFinding:
     sure = status == "affected"
     condition = ((Unknown(key="training.packing", sentence="training.packing is true"),),)
-    return Advised(
+    return ReportedFinding(
         finding=Finding(
             issue=about,
             status=status,
@@ -77,7 +77,7 @@ def verdict(outcome: Outcome) -> ProbeResult:
     return ProbeResult(measurement=measurement, outcome=outcome, reason="both losses are 2.5", issues=("GC-0003",))
 
 
-def audit(*findings: Advised, source: str = "uv.lock", skipped: tuple[Skipped, ...] = ()) -> Audit:
+def audit(*findings: ReportedFinding, source: str = "uv.lock", skipped: tuple[Skipped, ...] = ()) -> Audit:
     return Audit(source=source, kind="uv.lock", packages=2, recognised=1, findings=findings, skipped=skipped)
 
 
@@ -130,7 +130,7 @@ UNUSED = Remark(
 )
 
 
-def suppressed(one: Advised, why: Suppression = WAIVER) -> Advised:
+def suppressed(one: ReportedFinding, why: Suppression = WAIVER) -> ReportedFinding:
     return replace(one, suppressed=why)
 
 

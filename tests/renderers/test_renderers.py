@@ -12,8 +12,8 @@ import pytest
 
 from gradcompat.audit.auditor import audit_all
 from gradcompat.audit.exit_status import exit_status
-from gradcompat.audit.options import Options
-from gradcompat.audit.targets import Asked, Source, Unreadable
+from gradcompat.audit.options import AuditOptions
+from gradcompat.audit.targets import AuditRequest, Source, Unreadable
 from gradcompat.errors import UnsupportedFormatVersion
 from gradcompat.knowledge.compile import compile_records
 from gradcompat.knowledge.load import KnowledgeBase, knowledge_from
@@ -58,7 +58,7 @@ def lockfile() -> Environment:
     )
 
 
-def report(base: KnowledgeBase, options: Options) -> Report:
+def report(base: KnowledgeBase, options: AuditOptions) -> Report:
     sources: list[Source] = [
         lockfile(),
         Environment(source="clean.lock", kind="uv.lock", packages=(pin("numpy", "2.0.0", 1),), closed=True),
@@ -70,7 +70,7 @@ def report(base: KnowledgeBase, options: Options) -> Report:
             UnsupportedFormatVersion("lockfile version 3 is not supported", path="new.lock", hint="gradcompat reads 1"),
         ),
     ]
-    audits = tuple(audit_all(Asked(sources, None, []), base, options))
+    audits = tuple(audit_all(AuditRequest(sources, None, []), base, options))
     return Report(
         audits=audits,
         records=len(base.records),
@@ -84,10 +84,10 @@ def report(base: KnowledgeBase, options: Options) -> Report:
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        ("unseen", Options()),
+        ("unseen", AuditOptions()),
         (
             "stated",
-            Options(
+            AuditOptions(
                 settings=(
                     ("training.gradient_accumulation_steps", 8),
                     ("model.architecture", ("LlavaForConditionalGeneration",)),
@@ -104,7 +104,7 @@ def test_report(
     monkeypatch: pytest.MonkeyPatch,
     form: str,
     name: str,
-    options: Options,
+    options: AuditOptions,
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     out = io.StringIO()
@@ -146,7 +146,7 @@ def test_what_nobody_has_looked_at_is_one_sentence(newer: list[Newer], said: str
 
 def test_text_never_colours_or_trails(base: KnowledgeBase) -> None:
     out = io.StringIO()
-    import_module(RENDERERS["text"]).render(report(base, Options()), out)
+    import_module(RENDERERS["text"]).render(report(base, AuditOptions()), out)
     assert all(line == line.rstrip() and line.isprintable() for line in out.getvalue().splitlines())
 
 

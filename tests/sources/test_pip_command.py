@@ -6,7 +6,7 @@ import pytest
 
 from gradcompat.formats.shell import Variables, commands
 from gradcompat.model.environment import Location, Package, Skipped
-from gradcompat.sources.pip_command import MAX_SCRIPT, Asked, Script, read_script
+from gradcompat.sources.pip_command import MAX_SCRIPT, AuditRequest, Script, read_script
 
 Pin = tuple[str, str | None, str | None, int]
 
@@ -15,8 +15,8 @@ def included(name: str, location: Location) -> tuple[tuple[Package, ...], tuple[
     return (Package(name=f"from-{name}", version="1", location=location),), ()
 
 
-def asked_by(text: str, variables: Variables | None = None, *, braces: bool = False) -> Asked:
-    asked = Asked()
+def asked_by(text: str, variables: Variables | None = None, *, braces: bool = False) -> AuditRequest:
+    asked = AuditRequest()
     script = Script(text, lambda offset: Location(path="x", line=1, column=offset + 1), included, braces)
     read_script(script, variables or {}, asked)
     return asked
@@ -79,7 +79,7 @@ def test_commands_that_install(command: str) -> None:
     ],
 )
 def test_commands_that_do_not(command: str) -> None:
-    assert asked_by(command) == Asked()
+    assert asked_by(command) == AuditRequest()
 
 
 def test_packages_of_one_command_with_their_columns() -> None:

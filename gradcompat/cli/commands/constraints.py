@@ -11,9 +11,9 @@ import typer
 from packaging.utils import is_normalized_name
 
 from gradcompat.audit.matching import with_facts
-from gradcompat.audit.options import Options
-from gradcompat.audit.planning import Wishes, exit_status, work_on
-from gradcompat.audit.targets import asked_for
+from gradcompat.audit.options import AuditOptions
+from gradcompat.audit.planning import PlanOptions, exit_status, plan_all
+from gradcompat.audit.targets import resolve_targets
 from gradcompat.cli.audit_options import options_of
 from gradcompat.cli.console import known_records, package_index, print_unread
 from gradcompat.cli.parameters import AuditParameters, ResolutionParameters, repeatable
@@ -69,8 +69,8 @@ def command(
             return _all(base, options, catalogue)
         if wanted:
             return _known_good(wanted, base, options, catalogue)
-        asked = asked_for(audit.targets, audit.python, audit.contexts)
-        done = work_on(asked, base, catalogue, options, Wishes.of(resolution.keep, prereleases=False))
+        asked = resolve_targets(audit.targets, audit.python, audit.contexts)
+        done = plan_all(asked, base, catalogue, options, PlanOptions.of(resolution.keep, prereleases=False))
     print_unread(done)
     if any(work.environment is not None for work in done):
         lines = _of_plans([work.planned for work in done], base)
@@ -118,7 +118,7 @@ def _reason(issue: Issue) -> str:
     return f"{issue.id}: {issue.summary}; {issue.references[0].url}"
 
 
-def _all(base: KnowledgeBase, options: Options, catalogue: Catalogue) -> int:
+def _all(base: KnowledgeBase, options: AuditOptions, catalogue: Catalogue) -> int:
     least = LEVELS.index(options.fail_on or "note")
     issues = [
         issue
@@ -147,7 +147,7 @@ def without_releases(one: Exclusion) -> str:
     return f"{one.package}: its releases are not known here, so those in {one.excluded} are not excluded"
 
 
-def _known_good(wanted: Sequence[str], base: KnowledgeBase, options: Options, catalogue: Catalogue) -> int:
+def _known_good(wanted: Sequence[str], base: KnowledgeBase, options: AuditOptions, catalogue: Catalogue) -> int:
     names = tuple(dict.fromkeys(normalise(name) for one in wanted for name in one.split(",") if name.strip()))
     if not names:
         raise UsageError("`--for` names no package", hint="write `--for transformers,peft`")

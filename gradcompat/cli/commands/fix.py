@@ -15,8 +15,8 @@ from typing import Annotated
 
 import typer
 
-from gradcompat.audit.planning import Wishes, Work, exit_status, head_of, work_on
-from gradcompat.audit.targets import File, asked_for
+from gradcompat.audit.planning import PlanningResult, PlanOptions, exit_status, head_of, plan_all
+from gradcompat.audit.targets import File, resolve_targets
 from gradcompat.cli.audit_options import options_of
 from gradcompat.cli.console import known_records, package_index, print_unread
 from gradcompat.cli.parameters import AuditParameters, Prereleases, ResolutionParameters
@@ -120,10 +120,10 @@ def command(
     options = options_of(base, audit)
     if not dry_run:
         _recover(audit.targets, audit.contexts)
-    asked = asked_for(audit.targets, audit.python, audit.contexts)
+    asked = resolve_targets(audit.targets, audit.python, audit.contexts)
     writing = _Writing(targets=tuple(path for path in map(Path, audit.targets) if os.path.isdir(path)))
     with package_index(resolution.lookup) as catalogue:
-        done = work_on(asked, base, catalogue, options, Wishes.of(resolution.keep, prereleases=prereleases))
+        done = plan_all(asked, base, catalogue, options, PlanOptions.of(resolution.keep, prereleases=prereleases))
         for work in done:
             if work.planned.plan is not None:
                 _collect(work, work.planned.plan, writing, catalogue)
@@ -185,7 +185,7 @@ def _show(text: str) -> None:
     sys.stdout.write(text)
 
 
-def _collect(work: Work, plan: Plan, writing: _Writing, catalogue: Catalogue) -> None:
+def _collect(work: PlanningResult, plan: Plan, writing: _Writing, catalogue: Catalogue) -> None:
     if plan.changes:
         _pins(work, plan, writing, catalogue)
     for setting in plan.settings:
@@ -195,7 +195,7 @@ def _collect(work: Work, plan: Plan, writing: _Writing, catalogue: Catalogue) ->
     writing.notes += [f"{work.planned.source}: {sentence}" for sentence in plan.verified.notes]
 
 
-def _pins(work: Work, plan: Plan, writing: _Writing, catalogue: Catalogue) -> None:
+def _pins(work: PlanningResult, plan: Plan, writing: _Writing, catalogue: Catalogue) -> None:
     """Move the pins in the files that ask, and find the command for the lockfile."""
     left = {change.package: change_text(change) for change in plan.changes}
     refused: dict[str, list[str]] = {}
@@ -257,7 +257,7 @@ def _kind_of(file: File) -> str:
         raise EditError(error.message, path=error.path, hint=error.hint) from None
 
 
-def _hashed(work: Work) -> bool:
+def _hashed(work: PlanningResult) -> bool:
     """Does the file pin with hashes, so that a moved pin needs the new ones?"""
     if work.environment is None or work.environment.kind != "requirements" or not isinstance(work.source, File):
         return False
@@ -278,7 +278,7 @@ def _pin(change: Change, catalogue: Catalogue, *, hashed: bool) -> PinEdit:
     )
 
 
-def _setting(change: SettingChange, work: Work, writing: _Writing) -> None:
+def _setting(change: SettingChange, work: PlanningResult, writing: _Writing) -> None:
     """Change the one place where a setting stands."""
     stated = _stated(change, work)
     if change.location is None or stated is None:
@@ -303,7 +303,7 @@ def _setting(change: SettingChange, work: Work, writing: _Writing) -> None:
     writing.done.append(f"{shown}: {setting_text(change)}")
 
 
-def _stated(change: SettingChange, work: Work) -> Setting | None:
+def _stated(change: SettingChange, work: PlanningResult) -> Setting | None:
     runs = work.found.runs.values() if work.found is not None else ()
     for run in runs:
         for setting in run.settings:

@@ -8,7 +8,7 @@ from typing import Any, TextIO
 
 from gradcompat.audit.matching import with_facts
 from gradcompat.audit.run_artifacts import failure
-from gradcompat.audit.targets import File, Unreadable, asked_for, environment_of
+from gradcompat.audit.targets import File, Unreadable, environment_of, resolve_targets
 from gradcompat.cli.ending import print_error
 from gradcompat.cli.parameters import Format, TargetParameters
 from gradcompat.errors import SourceError, UsageError
@@ -40,7 +40,7 @@ def command(
     if form not in ("text", "json"):
         raise UsageError(f"`--format {form}` is not known", hint="known: text, json")
     stated = tuple(map(parse_setting, what.facts))
-    asked = asked_for(what.targets, what.python, what.contexts, active_without_target=not what.targets)
+    asked = resolve_targets(what.targets, what.python, what.contexts, active_without_target=not what.targets)
     passed = [*asked.skipped, *(asked.contexts.unread if asked.contexts is not None else ())]
     environments: list[Environment] = []
     failed: list[Skipped] = []

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from gradcompat.audit.planning import Wishes, exit_status, work_on
-from gradcompat.audit.targets import asked_for
+from gradcompat.audit.planning import PlanOptions, exit_status, plan_all
+from gradcompat.audit.targets import resolve_targets
 from gradcompat.cli.audit_options import options_of
 from gradcompat.cli.console import known_records, package_index
 from gradcompat.cli.parameters import AuditParameters, Prereleases, ResolutionParameters
@@ -55,9 +55,9 @@ def command(
         raise UsageError(f"`--format {form}` is not known", hint=f"known: {', '.join(_FORMATS)}")
     base = known_records(audit.knowledge)
     options = options_of(base, audit)
-    asked = asked_for(audit.targets, audit.python, audit.contexts)
+    asked = resolve_targets(audit.targets, audit.python, audit.contexts)
     with package_index(resolution.lookup) as catalogue:
-        done = work_on(asked, base, catalogue, options, Wishes.of(resolution.keep, prereleases=prereleases))
+        done = plan_all(asked, base, catalogue, options, PlanOptions.of(resolution.keep, prereleases=prereleases))
     planned = tuple(work.planned for work in done)
     status = exit_status(done, left=any(one.plan is not None for one in planned))
     report = PlanReport(planned=planned, level=options.fail_on or "note", exit_status=status)

@@ -15,10 +15,10 @@ from typing import Annotated
 
 import typer
 
-from gradcompat.audit.matching import matched
-from gradcompat.audit.options import NO_SUCH_ID, Options
-from gradcompat.audit.targets import asked_for, environment_of
-from gradcompat.audit.verification import measured, of_issues
+from gradcompat.audit.matching import match_runs
+from gradcompat.audit.options import NO_SUCH_ID, AuditOptions
+from gradcompat.audit.targets import environment_of, resolve_targets
+from gradcompat.audit.verification import measure, of_issues
 from gradcompat.cli.console import known_records
 from gradcompat.cli.parameters import Format, OwnRecords, Set
 from gradcompat.errors import UsageError
@@ -144,7 +144,7 @@ def run(
     # on the way out.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     interpreter = Interpreter(path=interpreter_of(python))
-    results = measured(
+    results = measure(
         probes,
         interpreter,
         recipes=recipes,
@@ -187,8 +187,8 @@ def _every(base: KnowledgeBase) -> list[Issue]:
 
 def _applying(python: str | None, facts: Sequence[str], base: KnowledgeBase) -> list[Issue]:
     """The records with a probe that an environment has, or may have."""
-    (source,) = asked_for((), python).sources
-    found = matched(environment_of(source), (), base, Options(settings=tuple(map(parse_setting, facts))))
+    (source,) = resolve_targets((), python).sources
+    found = match_runs(environment_of(source), (), base, AuditOptions(settings=tuple(map(parse_setting, facts))))
     return [one.issue for one in found.findings if one.status != "not_affected" and one.issue.probes]
 
 

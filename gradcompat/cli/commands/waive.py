@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from gradcompat.audit.options import NO_SUCH_ID
-from gradcompat.audit.targets import asked_for, environment_of
+from gradcompat.audit.targets import environment_of, resolve_targets
 from gradcompat.cli.console import known_records
 from gradcompat.cli.parameters import OwnRecords, Python, Targets, repeatable
 from gradcompat.config.project_file import OWN, SHARED, ProjectFile, as_seen_from_here, project_file
@@ -187,7 +187,7 @@ def _bounds(
     """The versions that are there now: the waiver ends when one is another."""
     if not targets and python is None and path is not None and os.path.isfile(path):
         targets = [path]
-    environments = [environment_of(source) for source in asked_for(targets, python).sources]
+    environments = [environment_of(source) for source in resolve_targets(targets, python).sources]
     return {normalise(name): _bound(normalise(name), environments, base) for name in dict.fromkeys(names)}
 
 

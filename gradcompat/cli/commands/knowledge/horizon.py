@@ -24,7 +24,7 @@ from gradcompat.knowledge.horizon import unfixed_by_package
 from gradcompat.knowledge.load import KnowledgeBase, knowledge_from, load
 from gradcompat.knowledge.measured import FOLDER, read_rows
 from gradcompat.knowledge.records import read
-from gradcompat.knowledge.review_horizon import raised, seen, spoken_of, with_horizon
+from gradcompat.knowledge.review_horizon import advance_horizon, seen, spoken_of, with_horizon
 from gradcompat.knowledge.schema import Horizon
 from gradcompat.messages import counted
 from gradcompat.model.release import Catalogue, Release
@@ -185,7 +185,7 @@ def run_write(named: str | None, stated: Sequence[str], *, update: bool) -> int:
     changes: dict[str, Horizon] = {}
     if update:
         rows = read_rows(Path(path).parent / FOLDER)
-        changes = raised(authored.horizon, seen(authored, rows, base.names, _released))
+        changes = advance_horizon(authored.horizon, seen(authored, rows, base.names, _released))
     for text in stated:
         name, _, version = text.partition("==")
         known = canonical(name, base)
