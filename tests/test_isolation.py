@@ -175,11 +175,11 @@ def test_only_what_is_isolated_starts_processes() -> None:
         and any(starting.search(line) for line in path.read_text("utf-8").splitlines() if "``" not in line)
     }
     assert found - {"sources/notebook.py"} == {
-        "cli/revision.py",
-        "edit/lock_commands.py",
+        "edit/locking.py",
         "index/credentials.py",
-        "probes/layers.py",
+        "probes/overlay_environments.py",
         "probes/runner.py",
         "sources/interpreter.py",
+        "suppression/git.py",
         "worker_process.py",
     }

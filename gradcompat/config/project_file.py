@@ -18,6 +18,7 @@ from gradcompat.root import root_of_file
 
 OWN = "gradcompat.toml"
 SHARED = "pyproject.toml"
+ABSENT = "is not there"
 BESIDE = "a project's file names files and folders beside or below it; the command line may name any other"
 _WORD = b"gradcompat"
 
@@ -96,7 +97,7 @@ def why_not_inside(path: Path, root: Path) -> str | None:
     if not real.is_relative_to(os.path.realpath(root)):
         return "lies outside of the folder of this file"
     if not os.path.exists(real):
-        return "is not there"
+        return ABSENT
     return None if os.path.isfile(real) or os.path.isdir(real) else "is neither a file nor a folder"
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
-from gradcompat.config.project_file import BESIDE, ProjectFile, why_not_inside
+from gradcompat.config.project_file import ABSENT, BESIDE, ProjectFile, why_not_inside
 from gradcompat.model.waiver import VersionBound, Waiver
 from gradcompat.names import normalise
 from gradcompat.quotation import quoted
@@ -58,10 +57,9 @@ def _waiver(table: Any, number: int, file: ProjectFile) -> Waiver:
         except ValueError as error:
             raise file.error(f"`path` of a waiver: {error}", *at, "path", hint="write it as in a .gitignore") from None
     proof = _text(table, "proof", at, file)
-    # One that is not there is told by whoever reads it.
-    if proof is not None and os.path.lexists(file.path.parent / proof):
+    if proof is not None:
         wrong = why_not_inside(file.path.parent / proof, file.path.parent)
-        if wrong is not None:
+        if wrong not in (None, ABSENT):  # whoever reads it reports one that is not there
             raise file.error(f"`proof` of a waiver names `{proof}`, which {wrong}", *at, "proof", hint=BESIDE)
     return Waiver(
         id=_needed(table, "id", at, file).upper(),

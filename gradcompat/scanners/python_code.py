@@ -118,16 +118,13 @@ def _is_own(folder: Path, name: str) -> bool:
     """Is the module one of the project? A link counts as one, and what may not be looked at: either could be."""
     for path in (folder / f"{name}.py", folder / name / "__init__.py"):
         try:
-            if stat.S_ISLNK(os.lstat(path).st_mode) or stat.S_ISREG(os.stat(path).st_mode):
+            if os.path.islink(path) or stat.S_ISREG(os.stat(path).st_mode):
                 return True
         except PermissionError:
             return True
         except (OSError, ValueError):
             continue
-    try:
-        return stat.S_ISLNK(os.lstat(folder / name).st_mode)
-    except (OSError, ValueError):
-        return False
+    return os.path.islink(folder / name)
 
 
 def _unseen(document: Document, names: Names) -> list[Skipped]:

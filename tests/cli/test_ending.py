@@ -98,10 +98,10 @@ def test_pipes_are_not_waited_for(run: Run, project: Path) -> None:
 @pytest.mark.parametrize(
     ("place", "reason"),
     [
-        ("own.yaml", "it is a pipe, a socket or a device, not a file"),
-        ("/dev/zero", "it is a pipe, a socket or a device, not a file"),
-        ("/dev/stdin", "it is a pipe, a socket or a device, not a file"),
-        ("-", "No such file or directory"),
+        ("own.yaml", "is neither a file nor a folder"),
+        ("/dev/zero", "lies outside of the folder of this file"),
+        ("/dev/stdin", "lies outside of the folder of this file"),
+        ("-", "is not there"),
     ],
 )
 def test_records_of_a_project_are_files(project: Path, place: str, reason: str) -> None:

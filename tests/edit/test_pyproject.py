@@ -265,7 +265,7 @@ def test_what_is_written_with_escapes_is_left_alone() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[project]\n[project]\n", "`p.toml:2`: not valid TOML: Cannot declare ('project',) twice"),
+        ("[project]\n[project]\n", "`p.toml:2`: not valid TOML: Cannot declare a key twice"),
         ("a = " + "[" * 5000, "`p.toml`: nested too deeply"),
     ],
 )

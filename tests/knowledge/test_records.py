@@ -211,7 +211,7 @@ def test_the_head(tmp_path: Path, head: str, expected: list[tuple[int, str]]) ->
         (b"- 1\n", "`{path}`: is not one mapping with `date`, `packages` and `issues`"),
         (b"a: 1\n---\nb: 1\n", "`{path}`: is not one mapping with `date`, `packages` and `issues`"),
         (b"a: [1\nb: 2\n", "`{path}:2`: not valid YAML: did not find expected ',' or ']'"),
-        (b"a: *b\n", "`{path}:1`: the alias `*b` has no anchor"),
+        (b"a: *b\n", "`{path}:1`: an alias has no anchor"),
         (
             b"\xff\n",
             "`{path}`: is not UTF-8 text",

@@ -148,7 +148,7 @@ def test_without_a_checkout_the_report_is_of_the_installed_records(run: Run, tmp
     shipped = load()
     assert (outcome.status, told["date"], told["records"]) == (0, shipped.date, len(shipped.in_force()))
     assert told["rows"] == len(load_rows())
-    assert {type(one["unseen"]) for one in told["packages"]} == {int}
+    assert {type(one["unseen"]) for one in told["packages"]} == {list}
     (tmp_path / "knowledge").mkdir()
     written(tmp_path / "knowledge", MEASURED)
     assert run("knowledge", "report").out.startswith("1 record of 2026-11-20: ")

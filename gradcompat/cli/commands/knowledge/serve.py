@@ -197,8 +197,8 @@ class Server:
                     await asyncio.wait_for(_drain(reader, writer), _DRAIN_SECONDS)
             writer.close()
             await asyncio.wait_for(writer.wait_closed(), self._seconds)
-        except (OSError, asyncio.TimeoutError):
-            pass
+        except (OSError, asyncio.TimeoutError, asyncio.CancelledError):
+            pass  # before 3.12 asyncio reports a connection that is cancelled when the server stops
         finally:
             writer.transport.abort()
             self._silent.pop(writer, None)
