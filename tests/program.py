@@ -26,6 +26,7 @@ from types import FrameType
 import pytest
 
 import gradcompat
+from gradcompat.cli.ending import INTERNAL_ERROR
 
 _FILE = Path(gradcompat.__file__).with_name("__main__.py")
 _MAIN_CODE = compile(_FILE.read_text("utf-8"), str(_FILE), "exec")
@@ -107,6 +108,7 @@ def in_process(arguments: tuple[str, ...], stdin: str | bytes, cwd: Path, env: M
 def _outcome(status: int, out: bytes, err: bytes) -> Outcome:
     texts = [stream.decode("utf-8").replace(os.linesep, "\n") for stream in (out, err)]
     assert "Traceback" not in texts[1], texts[1]
+    assert status != INTERNAL_ERROR, texts[1]
     return Outcome(status, *texts)
 
 
