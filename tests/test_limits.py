@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from packaging.version import Version
 
 from gradcompat.budget import Budget
