@@ -253,7 +253,9 @@ def _package(term: PackageTerm, entry: Package) -> _Verdict:
         if term.versions == ALL:
             return _Verdict(Truth.YES, f"{entry_text(entry)} is there", term.name, entry.location)
         if window is None:
-            sentence = f"`{entry.version}`, which is no version, stands for {term.name} {versions_text(term.versions)}"
+            sentence = (
+                f"`{entry.version}`, which is not a version, stands for {term.name} {versions_text(term.versions)}"
+            )
             return _Verdict(Truth.UNKNOWN, sentence, term.name, entry.location)
         truth = term.versions.truth(window)
         if truth is Truth.UNKNOWN:

@@ -146,7 +146,7 @@ def audit(
         return _unread(_shown(source), error)
     except MemoryError:
         shown = _shown(source)
-        return _unread(shown, SourceError("needs more memory than there is", path=shown, hint=_TOO_LARGE))
+        return _unread(shown, SourceError("needs more memory than is available", path=shown, hint=_TOO_LARGE))
 
 
 def _unread(shown: str, error: SourceError) -> Audit:

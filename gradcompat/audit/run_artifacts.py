@@ -138,7 +138,8 @@ def _environment_of(target: str) -> Environment:
         if is_environment(path):
             return read_folder(path, target)
         raise UsageError(
-            f"`--environment {target}` is a folder that is no environment", hint="name the lockfile or `pip list` in it"
+            f"`--environment {target}` is a folder, but not an environment",
+            hint="name the lockfile or `pip list` in it",
         )
     return read(read_document(path, target))
 
@@ -153,7 +154,7 @@ def _of_contexts(files: Sequence[str]) -> tuple[list[Setting], list[Skipped], li
     runs = join(contexts, together=True)
     if len(runs) > 1:
         names = ", ".join(dict.fromkeys(run.source for run in runs))
-        reason = "describe several runs: where they do not agree, nothing is known"
+        reason = "describe several runs: settings on which they differ count as unknown"
         notes.append(Skipped(what=names, reason=reason, gap=False))
     settings = list(dict.fromkeys(setting for run in runs for setting in run.settings))
     return settings, notes, [ReadFile(path=one.source, kind="training config", lines=None, steps=0) for one in contexts]

@@ -102,7 +102,7 @@ def named(
             contexts += inside
             unread += gaps
             if not inside and not gaps:
-                failed.append((file, NotFound("holds no training config, launch script or program", path=file)))
+                failed.append((file, NotFound("contains no training config, launch script or program", path=file)))
             continue
         try:
             # The file itself was named, wherever it lies.

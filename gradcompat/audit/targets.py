@@ -130,7 +130,7 @@ def resolve_targets(
 
 def _without_environment(folder: str) -> SourceError:
     return NotFound(
-        "holds training configs and no environment: nothing was checked",
+        "contains training configs but no environment: nothing was checked",
         path=folder,
         hint="name a lockfile, an environment's folder, or an interpreter with `--python`",
     )
@@ -235,7 +235,7 @@ def _folder(
         files.insert(0, _guarded(target, lambda: read_folder(path, target)))
     if not files and not contexts:
         error = NotFound(
-            "holds nothing that gradcompat reads", path=target, hint="name a lockfile, or an environment's folder"
+            "contains nothing that gradcompat reads", path=target, hint="name a lockfile, or an environment's folder"
         )
         files = [Unreadable(target, error)]
     told = {one.what for one in found.skipped}

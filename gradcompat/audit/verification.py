@@ -146,7 +146,7 @@ def _missing(spec: ProbeSpec) -> str | None:
     try:
         recipe_of(spec)
     except ProbeUnavailable as error:
-        return f"{error.message} in this gradcompat: recipes come with a newer one"
+        return f"{error.message} in this version of gradcompat: upgrade it"
     return None
 
 

@@ -77,6 +77,6 @@ def _public(installed: Sequence[KnowledgeDistribution], note: Callable[[str], No
             raise KnowledgeError(f"its records are of {base.date}, which is not its version", path=str(newer))
     except (KnowledgeError, ValueError) as error:
         reason = error.message if isinstance(error, KnowledgeError) else "its records have no date"
-        note(f"`{newer}`: {reason}; the records of {shipped.date} that ship with gradcompat count")
+        note(f"`{newer}`: {reason}; the records of {shipped.date} that ship with gradcompat are used")
         return shipped
     return replace(base, sources=(replace(base.sources[0], kind="installed", name=str(newer)),))

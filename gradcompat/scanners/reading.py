@@ -39,8 +39,8 @@ def scan(document: Document) -> Context:
             if refused is None or _likelihood(error) > _likelihood(refused):
                 refused = error
     if refused is not None and not isinstance(refused, Unrecognised) and _is_stream_of_others(document):
-        raise Unrecognised("holds several YAML documents, and none is a training config", path=document.path)
-    raise refused or Unrecognised("is no training config that gradcompat reads", path=document.path)
+        raise Unrecognised("contains several YAML documents, none of them a training config", path=document.path)
+    raise refused or Unrecognised("is not a training config that gradcompat reads", path=document.path)
 
 
 def _likelihood(error: SourceError) -> tuple[bool, bool]:
@@ -114,7 +114,7 @@ def scan_found(path: Path, shown: str, root: Root) -> Context | Skipped | None:
     if len(data) > largest(path.name):
         if not could_train(path.name, data, cut=len(data) > MAX_BYTES):
             return None
-        reason = f"has words of a training config, and is larger than {largest(path.name) // 1024} KiB: not scanned"
+        reason = f"looks like a training config, and is larger than {largest(path.name) // 1024} KiB: not scanned"
         return Skipped(what=shown, reason=reason, location=Location(path=shown))
     try:
         document = _document(path, shown, data, root)

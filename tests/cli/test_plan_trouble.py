@@ -234,7 +234,7 @@ def test_odd_entries_lead_to_an_answer(trained: Path, server: Server, requiremen
 
 @pytest.mark.parametrize("wanted", ["no@name!!", "transformers==4.49.0", "../../etc", "peft,,-"])
 def test_a_name_that_is_none_is_refused_before_anybody_is_asked(trained: Path, server: Server, wanted: str) -> None:
-    with pytest.raises(UsageError, match="is no name of a package"):
+    with pytest.raises(UsageError, match="is not a package name"):
         invoke("constraints", "--for", wanted, "--index-url", f"{server.base}/simple")
     assert server.asked == []
 
