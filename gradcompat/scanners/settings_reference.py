@@ -91,8 +91,8 @@ def page() -> str:
     lines = [
         "# Settings",
         "",
-        "This page lists the settings that records may depend on and that `--set KEY=VALUE` accepts. Below each key are",
-        "the keys of the tools that set it, as their files write them (`a.b` is `b` below `a`), and the file kinds.",
+        "This page lists the settings that records may depend on and that `--set KEY=VALUE` accepts. Below each key",
+        "are the keys of the tools that set it, as their files spell them (`a.b` is `b` below `a`), and file kinds.",
         "Brackets say what a value means if it is not used unchanged.",
         "",
         f"<!-- Generated: `{COMMAND}` -->",
