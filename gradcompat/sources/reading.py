@@ -42,7 +42,7 @@ def _bounded(environment: Environment) -> Environment:
         rest = Skipped(
             what=f"{more:,} more parts",
             reason="cannot be read either",
-            gap=any(one.gap for one in skipped[MOST_SKIPPED:]),
+            gap=any(part.gap for part in skipped[MOST_SKIPPED:]),
             location=Location(path=environment.source),
         )
         skipped = (*skipped[:MOST_SKIPPED], rest)
@@ -103,7 +103,7 @@ def _recognised(text: str) -> str | None:
 def read_as(reader: Reader, document: Document) -> Environment:
     read_document: Callable[[Document], Environment] = import_module(f"gradcompat.sources.{reader.module}").read
     environment = read_document(document)
-    if all(one.version is None or _VERSION.fullmatch(one.version) for one in environment.packages):
+    if all(package.version is None or _VERSION.fullmatch(package.version) for package in environment.packages):
         return environment
     return replace(environment, packages=tuple(map(_with_version, environment.packages)))
 
