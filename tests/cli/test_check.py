@@ -122,7 +122,7 @@ def test_a_wrong_table_is_a_usage_error(run: Run, tmp_path: Path, table: str, me
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--set", "training.gradient_accumulation=8"), "`training.gradient_accumulation` is no setting that is known"),
+        (("--set", "training.gradient_accumulation=8"), "`training.gradient_accumulation` is not a known setting"),
         (("--set", "training.seed"), "`--set training.seed` is not of the form KEY=VALUE"),
         (("--set", "training.seed=many"), "`many` is not a value for `training.seed`, which takes a whole number"),
         (
@@ -234,7 +234,7 @@ def test_names_cannot_speak_to_the_terminal(run: Run, tmp_path: Path) -> None:
 
 def test_help_and_version(run: Run) -> None:
     assert run("--version").out == "gradcompat 0.1.0\n"
-    assert "Say which known training defects an environment or a lockfile" in run("--help").out
+    assert "List the known training defects that an environment or a lockfile" in run("--help").out
     assert "--set KEY=VALUE" in run("check", "--help").out
     assert run("chekc").status == 2
 
@@ -243,4 +243,4 @@ def test_what_is_newer_than_the_knowledge_is_said_and_changes_no_status(run: Run
     outcome = run("check", "-", "--fail-on", "never", stdin="transformers==99.0\n")
     assert outcome.status == 0
     assert "\ntransformers 99.0 is newer than this knowledge (" in outcome.out
-    assert " ".join(outcome.out.split()).partition("newer than")[2].find("unfixed are assumed to stand") > 0
+    assert " ".join(outcome.out.split()).partition("newer than")[2].find("known unfixed defects are assumed to remain") > 0

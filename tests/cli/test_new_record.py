@@ -115,7 +115,7 @@ def test_what_lint_finds_in_it_is_said(run: Run, tmp_path: Path) -> None:
     outcome = run("knowledge", "new", str(path), *options)
     assert outcome.status == 1
     assert outcome.err.splitlines()[-1].endswith(
-        "note: which releases no-such-package has is not known here: examples name its bounds alone"
+        "note: the releases of no-such-package are unknown: examples name its bounds alone"
     )
     first, second, *rest = outcome.out.splitlines()[1:]
     assert first.startswith(f"`{path}`: horizon: has no line for no-such-package: ")

@@ -98,7 +98,7 @@ def broken(server: Server, *replies: Reply) -> None:
         (Reply(429, headers={"Retry-After": "3600"}), "429"),
         (Reply(404), "has no releases of transformers"),
         (Reply(200, b"<html><a href='x", headers={"Content-Type": "text/html"}), "cut off"),
-        (Reply(200, b"{}", headers={"Content-Type": "application/vnd.pypi.simple.v1+json"}), "no list of files"),
+        (Reply(200, b"{}", headers={"Content-Type": "application/vnd.pypi.simple.v1+json"}), "not a list of files"),
         (Reply(200, b"<html></html>", headers={"Content-Type": "text/html"}, length=9999), ""),
         (Reply(-1), ""),
         (Reply(302, headers={"Location": "file:///etc/passwd"}), ""),

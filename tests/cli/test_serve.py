@@ -118,7 +118,7 @@ def test_errors_are_json(server: Server) -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org", ""])  # noqa: S104 - refused
 def test_other_addresses_are_refused(host: str) -> None:
-    with pytest.raises(UsageError, match="no address of this machine alone"):
+    with pytest.raises(UsageError, match="not an address of this machine alone"):
         loopback(host)
 
 

@@ -165,10 +165,10 @@ def test_waive_takes_a_proof_and_refuses_what_is_none(
     assert 'proof = "proof.json"\n' in (tmp_path / "gradcompat.toml").read_text("utf-8")
     refused = run("waive", "GC-0005", "--reason", "mended", "--proof", "proof.json")
     assert refused.status == 2
-    assert refused.err.startswith("error: `--proof proof.json` proves nothing: proof.json has no result of ")
+    assert refused.err.startswith("error: `--proof proof.json` is not a proof: proof.json has no result of ")
     proof(changed(outcome="reproduced"))
     refused = run("waive", ID, "--reason", "mended", "--proof", "proof.json")
-    assert refused.err.startswith("error: `--proof proof.json` proves nothing: proof.json says reproduced: ")
+    assert refused.err.startswith("error: `--proof proof.json` is not a proof: proof.json says reproduced: ")
 
 
 VALUES: st.SearchStrategy[Any] = st.recursive(

@@ -201,7 +201,7 @@ def test_what_is_no_specifier_is_refused(specifier: str, dialect: Dialect) -> No
 def test_a_version_that_is_none_is_refused() -> None:
     with pytest.raises(EditError) as error:
         moved(">=4", pin("4.49.0", "latest"))
-    assert str(error.value) == "`transformers` shall move to `latest`, which is not a version"
+    assert str(error.value) == "`transformers` is to move to `latest`, which is not a version"
 
 
 numbers = st.integers(0, 4)

@@ -189,9 +189,9 @@ def test_files_of_other_systems(machine: Machine, platform: str, file: str, envi
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("index-url = https://me:secret@x.example\n", "1`: is not a configuration of pip: a setting stands before the"),
+        ("index-url = https://me:secret@x.example\n", "1`: is not a configuration of pip: a setting comes before the"),
         ("[global]\nme:secret@\n  [\nx\n", "4`: is not a configuration of pip: this line is neither a section nor"),
-        ("[global]\nindex-url = x\nindex-url = y\n", "3`: is not a configuration of pip: `index-url` stands twice in"),
+        ("[global]\nindex-url = x\nindex-url = y\n", "3`: is not a configuration of pip: `index-url` appears twice in"),
         ("[global]\n[global]\n", "2`: is not a configuration of pip: the section `[global]` stands twice"),
         ("[global]\nindex-url = ftp://me:secret@x.example/\n", "2`: `ftp://x.example/` is not an address of an index:"),
         ("[global]\nindex-url = https:///simple\n", "2`: `https:///simple` names no host"),

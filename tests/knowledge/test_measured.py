@@ -500,7 +500,7 @@ def test_ranges_of_a_package_that_the_snapshot_does_not_know(tmp_path: Path) -> 
     assert (result.exit_code, result.stdout) == (
         0, "toy: accumulation_equivalence(model=llava)\n  toy >=2,<3\n  2 releases right\n",
     )  # fmt: skip
-    assert result.stderr == "note: which releases toy has beside the measured ones is not known here\n"
+    assert result.stderr == "note: the releases of toy other than the measured ones are unknown\n"
 
 
 @pytest.mark.parametrize(

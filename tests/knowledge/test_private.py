@@ -135,7 +135,7 @@ def test_ids_of_two_files_collide() -> None:
     with pytest.raises(KnowledgeError, match="ACME-0001: the id is already used in another records file"):
         compiled_own(own().encode(), "other.yaml", (), base)
     own_base = knowledge_from(compile_records(read_text(own(), "other.yaml")), "other.yaml")
-    with pytest.raises(KnowledgeError, match="the id ACME-0001 is taken"):
+    with pytest.raises(KnowledgeError, match="the id ACME-0001 is already used"):
         joined(base, own_base, own_base.sources[0])
 
 

@@ -182,7 +182,7 @@ def test_all_problems_at_once(tmp_path: Path) -> None:
 
 def test_keys_that_stand_twice(tmp_path: Path) -> None:
     text = record(("level: error", "level: error\n    level: note"))
-    assert problems(written(tmp_path, text)) == [(FIRST_LINE + 4, None, "the key `level` stands twice")]
+    assert problems(written(tmp_path, text)) == [(FIRST_LINE + 4, None, "the key `level` appears twice")]
 
 
 @pytest.mark.parametrize(

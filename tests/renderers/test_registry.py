@@ -6,9 +6,9 @@ from gradcompat.renderers.registry import RENDERERS, WITH_EDITS
 from tests.conftest import ROOT, Run
 
 
-def test_the_readme_names_every_format() -> None:
-    section = (ROOT / "README.md").read_text("utf-8").split("## In CI and other tools", 1)[1].split("\n## ", 1)[0]
-    assert [form for form in RENDERERS if f"`{form}`" not in section] == []
+def test_the_page_of_formats_names_every_one() -> None:
+    page = (ROOT / "docs" / "reports.md").read_text("utf-8")
+    assert [form for form in RENDERERS if f"`{form}`" not in page] == []
 
 
 def test_the_help_names_every_format(run: Run) -> None:

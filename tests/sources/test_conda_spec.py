@@ -59,7 +59,7 @@ def test_a_version_that_cannot_be_compared(text: str) -> None:
     assert spec is not None
     assert (spec.version, spec.specifier) == (None, None)
     assert spec.problem is not None
-    assert spec.problem.endswith(" is no version that could be compared")
+    assert spec.problem.endswith(" version cannot be compared")
 
 
 @pytest.mark.parametrize(

@@ -114,8 +114,8 @@ def test_broken_direct_url(venv: Path, text: str) -> None:
         (b"Name: torch\n\nVersion: 2.5.1\n", "METADATA names no version"),
         (b"Name: torch\nVersion: 2.5.1\xff\n", "the version in METADATA is not UTF-8 text"),
         (b"Name: t\xf6rch\nVersion: 2.5.1\n", "the name in METADATA is not UTF-8 text"),
-        (b"Name: ../torch\nVersion: 2.5.1\n", "the name in METADATA is no package name"),
-        (b"Name: torch\nVersion: None\n", "the version in METADATA is no version"),
+        (b"Name: ../torch\nVersion: 2.5.1\n", "the name in METADATA is not a package name"),
+        (b"Name: torch\nVersion: None\n", "the version in METADATA is not a version"),
         (b"Summary: " + b"x" * 2_000_000 + b"\nName: torch\nVersion: 2.5.1\n", "METADATA names no name"),
     ],
 )
@@ -548,7 +548,7 @@ def test_shim_of_pyenv_is_looked_through(real_venv: Path, tmp_path: Path, monkey
 def test_rubbish_in_place_of_a_report(tmp_path: Path, text: str) -> None:
     report = tmp_path / "report.json"
     report.write_text(text)
-    with pytest.raises(SourceError, match="did not say which it is"):
+    with pytest.raises(SourceError, match="did not report its version"):
         interpreter._report(report, "python", 0)
 
 
