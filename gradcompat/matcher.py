@@ -214,7 +214,7 @@ def _chosen(
         beside: how many entries each choice will be compared with in addition.
         forks: compares entries.
     """
-    compared = beside > 1 or sum(1 for alternatives in possible if any(one.entries for one in alternatives)) > 1
+    compared = beside > 1 or sum(1 for alternatives in possible if any(choice.entries for choice in alternatives)) > 1
     count = prod(map(len, possible)) * beside
     if compared and (count > MAX_CHOICES or (count > 1 and not forks.budget.take(_CHOICE * count))):
         entries = tuple(entry for alternatives in possible for choice in alternatives for entry in choice.entries)
@@ -222,10 +222,10 @@ def _chosen(
         sentence = f"{joined(names, 'and')} are installed together in versions that are affected"
         yield entries, [_Verdict(Truth.UNKNOWN, sentence, names[0])]
         return
-    for choice in product(*possible):
-        first = [one.entries[0] for one in choice if one.entries]
-        if all(forks.together(one, other) for index, one in enumerate(first) for other in first[:index]):
-            yield tuple(entry for one in choice for entry in one.entries), [one.verdict for one in choice]
+    for choices in product(*possible):
+        first = [choice.entries[0] for choice in choices if choice.entries]
+        if all(forks.together(entry, other) for index, entry in enumerate(first) for other in first[:index]):
+            yield tuple(entry for choice in choices for entry in choice.entries), [choice.verdict for choice in choices]
 
 
 def _combined(combination: Combination, entries: tuple[Package, ...], verdicts: Sequence[_Verdict]) -> _Match:
@@ -253,7 +253,9 @@ def _package(term: PackageTerm, entry: Package) -> _Verdict:
         if term.versions == ALL:
             return _Verdict(Truth.YES, f"{entry_text(entry)} is there", term.name, entry.location)
         if window is None:
-            sentence = f"`{entry.version}`, which is no version, stands for {term.name} {versions_text(term.versions)}"
+            sentence = (
+                f"`{entry.version}`, which is not a version, stands for {term.name} {versions_text(term.versions)}"
+            )
             return _Verdict(Truth.UNKNOWN, sentence, term.name, entry.location)
         truth = term.versions.truth(window)
         if truth is Truth.UNKNOWN:
@@ -310,7 +312,10 @@ def _absence(term: PackageAbsentTerm, chosen: tuple[Package, ...], view: _View) 
     if len(listed) * len(chosen) > MAX_CHOICES:
         return _Verdict(Truth.UNKNOWN, condition(term), term.name)
     beside = [
-        entry for alike in listed for entry in alike[:1] if all(view.forks.together(entry, one) for one in chosen)
+        entry
+        for alike in listed
+        for entry in alike[:1]
+        if all(view.forks.together(entry, package) for package in chosen)
     ]
     if not beside:
         truth = Truth.YES if view.environment.closed else Truth.UNKNOWN
@@ -416,7 +421,7 @@ def _compares(term: SettingTerm, value: SettingValue) -> Truth:
     if term.comparison is not None:
         return _ordered(*term.comparison, value)
     given = value if isinstance(value, tuple) else (value,)
-    return Truth.of(any(_equal(wanted, one) for wanted in term.values for one in given))
+    return Truth.of(any(_equal(wanted, element) for wanted in term.values for element in given))
 
 
 def _equal(wanted: bool | int | float | str, given: bool | int | float | str) -> bool:
@@ -431,7 +436,7 @@ def _ordered(operator: str, wanted: int | float | str, value: SettingValue) -> T
     """Compare numbers; anything else cannot be ordered, so nothing is known."""
     if operator == "!=":
         given = value if isinstance(value, tuple) else (value,)
-        return Truth.of(not any(_equal(wanted, one) for one in given))
+        return Truth.of(not any(_equal(wanted, element) for element in given))
     if isinstance(value, (bool, str, tuple)) or isinstance(wanted, str):
         return Truth.UNKNOWN
     match operator:

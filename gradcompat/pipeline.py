@@ -15,7 +15,7 @@ from gradcompat.suppression.apply import RuleBuilder, suppress
 
 
 def build_report(
-    asked: AuditRequest,
+    request: AuditRequest,
     base: KnowledgeBase,
     options: AuditOptions,
     probed: Callable[[list[Audit]], list[Audit]] | None = None,
@@ -24,27 +24,27 @@ def build_report(
     """Audit everything that was asked for.
 
     Args:
-        asked: the environments and training runs.
+        request: the environments and training runs.
         base: the records.
         options: what counts.
         probed: adds the verdicts of probes, where they are run.
-        judging: what says of the findings that they do not count, the first first.
+        judging: builders of suppression rules, in order of precedence.
     """
-    audits = audit_all(asked, base, options)
+    audits = audit_all(request, base, options)
     if probed is not None:
         audits = probed(audits)
-    beside = [*asked.skipped, *(asked.contexts.skipped if asked.contexts is not None else ())]
-    # What could be an environment and a training config is told as the one that cannot be read, and what was audited
-    # after all was not passed over.
+    beside = [*request.skipped, *(request.contexts.skipped if request.contexts is not None else ())]
+    # What could be an environment and a training config is reported once, as unreadable, and what was
+    # audited after all was not skipped.
     unread = {audit.source for audit in audits if audit.kind is None}
     audited = {audit.source for audit in audits if audit.kind is not None}
-    beside = [one for one in beside if one.what not in (unread if one.gap else audited)]
+    beside = [part for part in beside if part.what not in (unread if part.gap else audited)]
     if beside and audits:
-        # What a folder held beside its environments is told once, with the first of them.
+        # What a folder holds beside its environments is reported once, with the first of them.
         audits[0] = replace(audits[0], skipped=(*audits[0].skipped, *beside))
-    judgements = [judge(audits) for judge in judging]
-    remarks = tuple(remark for one in judgements for remark in one.remarks)
-    audits = suppress(audits, [one.judge for one in judgements])
+    rules = [build_rules(audits) for build_rules in judging]
+    remarks = tuple(remark for rule in rules for remark in rule.remarks)
+    audits = suppress(audits, [rule.judge for rule in rules])
     status = exit_status(audits, options)
     if status != 2 and any(remark.level == "error" for remark in remarks):
         status = 1
@@ -58,5 +58,5 @@ def build_report(
         fail_on=options.fail_on,
         strict=options.strict,
         remarks=remarks,
-        contexts=asked.contexts.sources if asked.contexts is not None else (),
+        contexts=request.contexts.sources if request.contexts is not None else (),
     )

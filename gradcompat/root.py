@@ -38,7 +38,7 @@ class Root:
     @property
     def objection(self) -> str:
         """What is said of a path that leads outside, whether or not something is there."""
-        return f"leads outside of `{self.shown}`; name it on the command line to read it"
+        return f"leads outside `{self.shown}`; name it on the command line to read it"
 
 
 def root_of_folder(folder: Path, shown: str, named: tuple[str, ...] = ()) -> Root:

@@ -148,7 +148,7 @@ def parse_setting(text: str) -> tuple[str, SettingValue]:
     if key not in KEYS:
         close = difflib.get_close_matches(key, KEYS, n=1)
         raise UsageError(
-            f"`{key}` is no setting that is known here",
+            f"`{key}` is not a known setting",
             hint=f"did you mean `{close[0]}`?" if close else "`gradcompat explain settings` lists them",
         )
     return key, parse_value(key, value)
@@ -198,7 +198,7 @@ def parse_value(key: str, value: str) -> SettingValue:
             case "str":
                 return value
     except ValueError:
-        raise UsageError(f"`{value}` is no value for `{key}`, which takes {_ARTICLE[wanted]}") from None
+        raise UsageError(f"`{value}` is not a value for `{key}`, which takes {_ARTICLE[wanted]}") from None
 
 
 _ARTICLE: dict[KeyType, str] = {

@@ -28,7 +28,7 @@ def test_entries_of_one_name_beyond_the_limit_are_a_gap() -> None:
     assert len(environment.packages) == MOST_ENTRIES
     (gap,) = environment.skipped
     assert (gap.what, gap.gap) == ("torch", True)
-    assert gap.reason == f"stands there 10,000 times: only the first {MOST_ENTRIES} entries are checked"
+    assert gap.reason == f"appears 10,000 times: only the first {MOST_ENTRIES} entries are checked"
 
 
 def test_unreadable_lines_beyond_the_limit_are_one_gap() -> None:

@@ -254,7 +254,9 @@ def test_any_version_will_do_where_every_version_is_meant(entry: Package) -> Non
 def test_no_version() -> None:
     (finding,) = match(environment(package("torch", "nightly")), [issue((versions("torch", "<2"),))], NAMES)
     assert finding.status == "conditional"
-    assert finding.unknown == ((Unknown(key="torch", sentence="`nightly`, which is no version, stands for torch <2"),),)
+    assert finding.unknown == (
+        (Unknown(key="torch", sentence="`nightly`, which is not a version, stands for torch <2"),),
+    )
 
 
 def test_conda_names_and_families() -> None:

@@ -37,13 +37,13 @@ def test_settings(text: str, expected: tuple[str, SettingValue]) -> None:
     [
         ("training.seed", "`--set training.seed` is not of the form KEY=VALUE", None),
         ("training.seed=", "`--set training.seed=` is not of the form KEY=VALUE", None),
-        ("training.sed=1", "`training.sed` is no setting that is known here", "did you mean `training.seed`?"),
-        ("zzz=1", "`zzz` is no setting that is known here", "`gradcompat explain settings` lists them"),
-        ("training.seed=x", "`x` is no value for `training.seed`, which takes a whole number", None),
-        ("training.seed=1.5", "`1.5` is no value for `training.seed`, which takes a whole number", None),
-        ("training.max_grad_norm=x", "`x` is no value for `training.max_grad_norm`, which takes a number", None),
-        ("training.packing=maybe", "`maybe` is no value for `training.packing`, which takes true or false", None),
-        ("host.cuda=new", "`new` is no value for `host.cuda`, which takes a version", None),
+        ("training.sed=1", "`training.sed` is not a known setting", "did you mean `training.seed`?"),
+        ("zzz=1", "`zzz` is not a known setting", "`gradcompat explain settings` lists them"),
+        ("training.seed=x", "`x` is not a value for `training.seed`, which takes a whole number", None),
+        ("training.seed=1.5", "`1.5` is not a value for `training.seed`, which takes a whole number", None),
+        ("training.max_grad_norm=x", "`x` is not a value for `training.max_grad_norm`, which takes a number", None),
+        ("training.packing=maybe", "`maybe` is not a value for `training.packing`, which takes true or false", None),
+        ("host.cuda=new", "`new` is not a value for `host.cuda`, which takes a version", None),
     ],
 )
 def test_what_makes_no_sense(text: str, message: str, hint: str | None) -> None:

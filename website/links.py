@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 TAKEN_OVER = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
     "DESIGN.md": "design.md",
     "benchmarks/README.md": "benchmarks.md",
     "knowledge/README.md": "knowledge.md",

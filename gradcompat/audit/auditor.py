@@ -38,30 +38,30 @@ _TOO_LARGE = "check it alone, on a machine with more memory"
 Task = tuple[Source, tuple[Context, ...]]
 
 
-def tasks_of(asked: AuditRequest) -> list[Task]:
+def tasks_of(request: AuditRequest) -> list[Task]:
     """Each source with its training runs, in their order."""
-    shown = [_shown(source) for source in asked.sources]
-    runs = asked.contexts.of(shown) if asked.contexts is not None else [()] * len(shown)
-    return list(zip(asked.sources, runs, strict=True))
+    display_path = [_display_path(source) for source in request.sources]
+    runs = request.contexts.of(display_path) if request.contexts is not None else [()] * len(display_path)
+    return list(zip(request.sources, runs, strict=True))
 
 
-def audit_all(asked: AuditRequest, base: KnowledgeBase, options: AuditOptions) -> list[Audit]:
+def audit_all(request: AuditRequest, base: KnowledgeBase, options: AuditOptions) -> list[Audit]:
     """Audit everything that was asked for.
 
     What a lockfile should have resolved is audited itself where that cannot be read, and joins ``asked.sources``.
     """
-    audits = audit_each(tasks_of(asked), base, options)
+    audits = audit_each(tasks_of(request), base, options)
     unresolved = [
-        one
-        for source, audited in zip(asked.sources, audits, strict=True)
+        file
+        for source, audited in zip(request.sources, audits, strict=True)
         if audited.kind is None and isinstance(source, File)
-        for one in source.resolves
+        for file in source.resolves
     ]
     if not unresolved:
         return audits
-    first = len(asked.sources)
-    asked.sources.extend(unresolved)
-    return audits + audit_each(tasks_of(asked)[first:], base, options)
+    first = len(request.sources)
+    request.sources.extend(unresolved)
+    return audits + audit_each(tasks_of(request)[first:], base, options)
 
 
 def audit_each(tasks: Sequence[Task], base: KnowledgeBase, options: AuditOptions) -> list[Audit]:
@@ -95,11 +95,11 @@ def _processors() -> int:
 
 
 def _lost(task: Task) -> Audit:
-    shown = _shown(task[0])
-    return _unread(shown, SourceError("the process that read it was killed", path=shown, hint=_TOO_LARGE))
+    display_path = _display_path(task[0])
+    return _unread(display_path, SourceError("the process that read it was killed", path=display_path, hint=_TOO_LARGE))
 
 
-def _shown(source: Source) -> str:
+def _display_path(source: Source) -> str:
     return source.source if isinstance(source, Environment) else source.shown
 
 
@@ -143,16 +143,20 @@ def audit(
         path = source.path if isinstance(source, File) else None
         return _audited(environment, contexts, path, base, options)
     except SourceError as error:
-        return _unread(_shown(source), error)
+        return _unread(_display_path(source), error)
     except MemoryError:
-        shown = _shown(source)
-        return _unread(shown, SourceError("needs more memory than there is", path=shown, hint=_TOO_LARGE))
+        display_path = _display_path(source)
+        return _unread(
+            display_path, SourceError("needs more memory than is available", path=display_path, hint=_TOO_LARGE)
+        )
 
 
-def _unread(shown: str, error: SourceError) -> Audit:
+def _unread(display_path: str, error: SourceError) -> Audit:
     location = None if error.path is None else Location(path=error.path, line=error.line)
-    skipped = Skipped(what=shown, reason=error.message, location=location)
-    return Audit(source=shown, kind=None, packages=0, recognised=0, findings=(), skipped=(skipped,), hint=error.hint)
+    skipped = Skipped(what=display_path, reason=error.message, location=location)
+    return Audit(
+        source=display_path, kind=None, packages=0, recognised=0, findings=(), skipped=(skipped,), hint=error.hint
+    )
 
 
 def _audited(
@@ -162,16 +166,16 @@ def _audited(
     base: KnowledgeBase,
     options: AuditOptions,
 ) -> Audit:
-    found = match_runs(environment, contexts, base, options)
-    planned = _planned(environment, found, path, base, options) if options.advise else {}
-    advised = tuple(
+    matched = match_runs(environment, contexts, base, options)
+    planned = _planned(environment, matched, path, base, options) if options.advise else {}
+    findings = tuple(
         ReportedFinding(
             finding=finding,
             # Trying the remedies of all that may be takes longer than matching, and only what is needs one.
             advice=planned.get((finding.issue.id, finding.status))
-            or (_advised(finding, found, base) if finding.status == "affected" and options.advise else None),
+            or (_advice_for(finding, matched, base) if finding.status == "affected" and options.advise else None),
         )
-        for finding in found.findings
+        for finding in matched.findings
         if options.show_all or finding.status != "not_affected"
     )
     return Audit(
@@ -179,10 +183,10 @@ def _audited(
         kind=environment.kind,
         packages=len(environment.packages),
         recognised=sum(1 for package in environment.packages if base.knows(base.names.canonical(package))),
-        findings=advised,
-        skipped=(*environment.skipped, *found.skipped, *_missing_versions(environment, base)),
+        findings=findings,
+        skipped=(*environment.skipped, *matched.skipped, *_missing_versions(environment, base)),
         contexts=tuple(context.source for context in contexts),
-        newer=newer(environment, found.issues, base),
+        newer=newer(environment, matched.issues, base),
         versions=_versions(environment, options.versions_of, base) if options.versions_of else {},
     )
 
@@ -198,13 +202,16 @@ def _versions(
 
 
 def _planned(
-    environment: Environment, found: Matched, path: Path | None, base: KnowledgeBase, options: AuditOptions
+    environment: Environment, matched: Matched, path: Path | None, base: KnowledgeBase, options: AuditOptions
 ) -> dict[tuple[str, Status], Advice]:
     """What a plan does about each finding; nothing where none has to be made."""
     statuses = ("affected", "conditional") if options.strict else ("affected",)
-    if len(found.runs) * len(found.issues) > _MOST_QUESTIONS:
+    if len(matched.runs) * len(matched.issues) > _MOST_QUESTIONS:
         return {}
-    if not any(one.status in statuses and one.issue.remedies and not one.issue.informational for one in found.findings):
+    if not any(
+        finding.status in statuses and finding.issue.remedies and not finding.issue.informational
+        for finding in matched.findings
+    ):
         return {}
     try:
         snapshot = _snapshot()
@@ -213,12 +220,12 @@ def _planned(
     # Planning takes as long as all the rest of a check, which most environments need not pay for.
     from gradcompat.audit.fixes import planned_advice
 
-    return planned_advice(environment, found, path, base, snapshot, options)
+    return planned_advice(environment, matched, path, base, snapshot, options)
 
 
-def _advised(finding: Finding, found: Matched, base: KnowledgeBase) -> Advice | None:
-    run = found.run_of(finding)
-    return advise(finding, run, found.issues, base.names, partial(_published, python=run.python))
+def _advice_for(finding: Finding, matched: Matched, base: KnowledgeBase) -> Advice | None:
+    run = matched.run_of(finding)
+    return advise(finding, run, matched.issues, base.names, partial(_published, python=run.python))
 
 
 @lru_cache(maxsize=256)
@@ -230,9 +237,9 @@ def _published(name: str, *, python: str | None) -> tuple[Version, ...]:
     except IndexUnavailable:
         return ()
     return tuple(
-        one.version
-        for one in releases
-        if not one.yanked and not one.version.is_prerelease and _fits(one.requires_python, interpreter)
+        release.version
+        for release in releases
+        if not release.yanked and not release.version.is_prerelease and _fits(release.requires_python, interpreter)
     )
 
 

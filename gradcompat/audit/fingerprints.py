@@ -32,8 +32,14 @@ def fingerprints(audits: Sequence[Audit], places: RepositoryPaths) -> dict[int, 
 def _order(advised: ReportedFinding) -> tuple[Any, ...]:
     """Where a finding stands among those of its environment: by its record, then by its entries."""
     entries = [
-        (one.location.path, one.location.line or 0, one.location.column or 0, one.version or "", one.forks)
-        for one in advised.finding.packages
+        (
+            package.location.path,
+            package.location.line or 0,
+            package.location.column or 0,
+            package.version or "",
+            package.forks,
+        )
+        for package in advised.finding.packages
     ]
     return advised.finding.issue.id, entries
 

@@ -24,7 +24,7 @@ _STEPS = 200_000
 
 def planned_advice(
     environment: Environment,
-    found: Matched,
+    matched: Matched,
     path: Path | None,
     base: KnowledgeBase,
     catalogue: Catalogue,
@@ -37,7 +37,7 @@ def planned_advice(
 
     Args:
         environment: as it was read.
-        found: the runs and findings.
+        matched: the runs and findings.
         path: its file, beside which a project may say what it asks for.
         base: the records.
         catalogue: where releases are looked up; a check asks no network.
@@ -45,16 +45,26 @@ def planned_advice(
     """
     project = project_of(environment, path)
     lines: dict[tuple[str, Status], Advice] = {}
-    for asked in (options, replace(options, fail_on="note", strict=False)):
-        left = [one for one in found.findings if _key(one) not in lines and _counts(one, asked)]
-        if not any(one.issue.remedies for one in left):
+    for level_options in (options, replace(options, fail_on="note", strict=False)):
+        left = [
+            finding for finding in matched.findings if _key(finding) not in lines and _counts(finding, level_options)
+        ]
+        if not any(finding.issue.remedies for finding in left):
             continue
         plan = plan_of(
-            environment, found, project, base, catalogue, asked, PlanOptions(), alternatives=False, steps=_STEPS
+            environment,
+            matched,
+            project,
+            base,
+            catalogue,
+            level_options,
+            PlanOptions(),
+            alternatives=False,
+            steps=_STEPS,
         )
         if plan is not None:
-            lines.update((_key(one), advice) for one in left if (advice := _advice(one, plan)) is not None)
-        if asked.fail_on in ("note", None):
+            lines.update((_key(finding), advice) for finding in left if (advice := _advice(finding, plan)) is not None)
+        if level_options.fail_on in ("note", None):
             break
     return lines
 
@@ -74,10 +84,10 @@ def _counts(finding: Finding, options: AuditOptions) -> bool:
 def _advice(finding: Finding, plan: Plan) -> Advice | None:
     """The first thing in the plan that cures it, and what goes with that."""
     issue = finding.issue
-    changes = [one for one in plan.changes if issue.id in one.cures]
+    changes = [change for change in plan.changes if issue.id in change.cures]
     if changes:
         first = changes[0]
-        following = [one for one in plan.changes if not one.cures]
+        following = [change for change in plan.changes if not change.cures]
         return Advice(
             remedy=_version_remedy(first, issue),
             clears=True,
@@ -87,7 +97,7 @@ def _advice(finding: Finding, plan: Plan) -> Advice | None:
             introduces=plan.introduced,
             changes=(*changes, *following),
         )
-    setting = next((one for one in plan.settings if issue.id in one.cures), None)
+    setting = next((change for change in plan.settings if issue.id in change.cures), None)
     if setting is not None:
         return Advice(
             remedy=_setting_remedy(setting, issue),
@@ -97,24 +107,24 @@ def _advice(finding: Finding, plan: Plan) -> Advice | None:
             location=setting.location,
             line=setting.line,
         )
-    code = next((one for one in plan.code if issue.id in one.cures), None)
+    code = next((change for change in plan.code if issue.id in change.cures), None)
     return None if code is None else Advice(remedy=CodeRemedy(text=code.text), clears=False, target=None, introduces=())
 
 
 def _version_remedy(change: Change, issue: Issue) -> VersionRemedy:
     """The record's own remedy where it advises the release."""
     only = VersionSet.parse(f"=={change.version_to}")
-    remedies = (one for one in issue.remedies if isinstance(one, VersionRemedy) and one.kind == change.kind)
+    remedies = (remedy for remedy in issue.remedies if isinstance(remedy, VersionRemedy) and remedy.kind == change.kind)
     kind: Literal["upgrade", "downgrade"] = "downgrade" if change.kind == "downgrade" else "upgrade"
     return next(
-        (one for one in remedies if only & one.versions),
+        (remedy for remedy in remedies if only & remedy.versions),
         VersionRemedy(kind=kind, package=change.package, versions=only),
     )
 
 
 def _setting_remedy(change: SettingChange, issue: Issue) -> SettingRemedy:
     return next(
-        one
-        for one in issue.remedies
-        if isinstance(one, SettingRemedy) and (one.key, one.value) == (change.key, change.value)
+        remedy
+        for remedy in issue.remedies
+        if isinstance(remedy, SettingRemedy) and (remedy.key, remedy.value) == (change.key, change.value)
     )

@@ -70,7 +70,9 @@ def match_runs(
             for finding in match(runs[alike[0]], wanted, base.names, forks)
         ]
     )
-    findings.sort(key=lambda one: (_STATUSES.index(one.status), -LEVELS.index(one.issue.level), one.issue.id))
+    findings.sort(
+        key=lambda finding: (_STATUSES.index(finding.status), -LEVELS.index(finding.issue.level), finding.issue.id)
+    )
     return Matched(runs=runs, issues=issues, findings=tuple(findings), skipped=_undecided(environment, forks))
 
 
@@ -81,7 +83,9 @@ def _alike(runs: Mapping[str, Environment], issues: Sequence[Issue]) -> list[lis
     keys = {"distributed.strategy", *(key for term in terms if (key := key_of(term)) is not None)}
     groups: dict[object, list[str]] = {}
     for name, run in runs.items():
-        stated = tuple((one.key, type(one.value), one.value) for one in run.settings if one.key in keys)
+        stated = tuple(
+            (setting.key, type(setting.value), setting.value) for setting in run.settings if setting.key in keys
+        )
         facts = (run.python, run.platform, tuple(sorted(run.virtual.items())))
         groups.setdefault((stated, facts), []).append(name)
     return list(groups.values())
@@ -117,26 +121,26 @@ def merge_findings(findings: Sequence[Finding]) -> list[Finding]:
         groups.setdefault((finding.issue.id, frozenset(map(id, finding.packages))), []).append(finding)
     sure: dict[str, set[int]] = {}
     for (identifier, packages), group in groups.items():
-        if any(one.status == "affected" for one in group):
+        if any(finding.status == "affected" for finding in group):
             sure.setdefault(identifier, set()).update(packages)
     result: list[Finding] = []
     for (identifier, packages), group in groups.items():
-        status = next(status for status in _STATUSES if any(one.status == status for one in group))
+        status = next(status for status in _STATUSES if any(finding.status == status for finding in group))
         if status != "affected" and packages <= sure.get(identifier, set()):
             continue
-        alike = [one for one in group if one.status == status]
-        first = min(alike, key=lambda one: min((len(unknown) for unknown in one.unknown), default=0))
-        contexts = dict.fromkeys((*first.contexts, *(context for one in alike for context in one.contexts)))
+        alike = [finding for finding in group if finding.status == status]
+        first = min(alike, key=lambda finding: min((len(unknown) for unknown in finding.unknown), default=0))
+        contexts = dict.fromkeys((*first.contexts, *(context for finding in alike for context in finding.contexts)))
         result.append(replace(first, contexts=tuple(contexts)))
-    settled = {one.issue.id for one in result if one.status != "not_affected"}
-    return [one for one in result if one.status != "not_affected" or one.issue.id not in settled]
+    applicable = {finding.issue.id for finding in result if finding.status != "not_affected"}
+    return [finding for finding in result if finding.status != "not_affected" or finding.issue.id not in applicable]
 
 
 def with_facts(environment: Environment, stated: Sequence[tuple[str, SettingValue]]) -> Environment:
     """The environment with what the user knows of it; that counts more than what a file says."""
     if not stated:
         return environment
-    said = Location(path="--set")
+    origin = Location(path="--set")
     keys = {key for key, _ in stated}
     settings = [setting for setting in environment.settings if setting.key not in keys]
     virtual = dict(environment.virtual)
@@ -149,5 +153,5 @@ def with_facts(environment: Environment, stated: Sequence[tuple[str, SettingValu
         elif key == "host.platform":
             platform = str(value)
         else:
-            settings.append(Setting(key=key, value=value, location=said))
+            settings.append(Setting(key=key, value=value, location=origin))
     return replace(environment, settings=tuple(settings), virtual=virtual, python=python, platform=platform)

@@ -37,16 +37,16 @@ def _edits(advised: ReportedFinding, kind: str) -> tuple[LineEdit, ...]:
     places = {(package.version, package.location.path) for package in pins}
     if len(places) != 1:
         return ()
-    ((version, shown),) = places
+    ((version, display_path),) = places
     if version is None:
         return ()
     try:
-        text = decoded(read_regular(shown), shown).text
+        text = decoded(read_regular(display_path), display_path).text
         pin = PinEdit(package=name, version_from=version, version_to=advice.target, kind=advice.remedy.kind)
-        result = edit_text(kind, Path(shown), shown, text, [pin])
+        result = edit_text(kind, Path(display_path), display_path, text, [pin])
     except (EditError, OSError, ValueError):
         return ()
-    return tuple(_changed(text, result.text, shown)) if name in result.settled else ()
+    return tuple(_changed(text, result.text, display_path)) if name in result.settled else ()
 
 
 def _changed(before: str, after: str, path: str) -> Iterator[LineEdit]:

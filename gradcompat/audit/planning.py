@@ -78,7 +78,7 @@ def plan_all(
         for source, contexts in zip(asked.sources, runs, strict=True)
     ]
     beside = [*asked.skipped, *(asked.contexts.unread if asked.contexts is not None else ())]
-    gaps = tuple(one for one in beside if one.gap and one.what not in {work.planned.source for work in done})
+    gaps = tuple(part for part in beside if part.gap and part.what not in {work.planned.source for work in done})
     if gaps and done:
         # What a folder held beside its environments is told once, with the first of them.
         planned = done[0].planned
@@ -96,7 +96,7 @@ def exit_status(done: Sequence[PlanningResult], *, left: bool) -> int:
     if done and all(work.environment is None for work in done):
         return 2
     plans = [work.planned.plan for work in done if work.planned.plan is not None]
-    if any(work.incomplete for work in done) or any(one.verified.unverified for one in plans):
+    if any(work.incomplete for work in done) or any(plan.verified.unverified for plan in plans):
         return 3
     return int(left)
 
@@ -159,8 +159,8 @@ def plan_of(
         yanked=base.yanked,
         known=requires_dist(environment) if environment.kind == "installed" else {},
     )
-    wanted = [one for one in found.findings if one.status == "affected" or options.strict]
-    if not any(request.counts(one.issue) and one.status != "not_affected" for one in wanted):
+    wanted = [finding for finding in found.findings if finding.status == "affected" or options.strict]
+    if not any(request.counts(finding.issue) and finding.status != "not_affected" for finding in wanted):
         return None
     # A plan may lead to packages that the environment does not have, so that every record counts.
     runs = tuple(replace(run, packages=environment.packages) for run in found.runs.values())
@@ -177,8 +177,10 @@ def _command(environment: Environment, source: Source, project: Project, made: P
     from gradcompat.edit.pins import PinEdit
 
     pins = [
-        PinEdit(package=one.package, version_from=one.version_from, version_to=one.version_to, kind=one.kind)
-        for one in made.changes
+        PinEdit(
+            package=change.package, version_from=change.version_from, version_to=change.version_to, kind=change.kind
+        )
+        for change in made.changes
     ]
     return command(environment.kind, source.path, pins, text=head_of(source.path, environment.kind)) or ()
 
@@ -202,5 +204,5 @@ def _named(made: Plan | None, base: KnowledgeBase) -> tuple[Issue, ...]:
     for way in ways:
         ids.update(way.fixed, way.remaining)
         for changes in (way.changes, way.settings, way.code):
-            ids.update(one for change in changes for one in change.cures)
-    return tuple(issue for one in sorted(ids) if (issue := base.get(one)) is not None)
+            ids.update(identifier for change in changes for identifier in change.cures)
+    return tuple(issue for identifier in sorted(ids) if (issue := base.get(identifier)) is not None)

@@ -103,28 +103,29 @@ def known_of(files: Files, *, target: str | None, python: str | None, contexts: 
         UsageError: if more than one environment is named.
         SourceError: if the environment cannot be read.
     """
-    asked = [f"--environment {target}"] * (target is not None) + [f"--python {python}"] * (python is not None)
-    asked += files.environments
-    if len(asked) > 1:
+    given = [f"--environment {target}"] * (target is not None) + [f"--python {python}"] * (python is not None)
+    given += files.environments
+    if len(given) > 1:
         raise UsageError(
-            f"`{asked[0]}` and `{asked[1]}` are two environments", hint="a run has one: name the one it ran with"
+            f"`{given[0]}` and `{given[1]}` are two environments", hint="a run has one: name the one it ran with"
         )
     environment: Environment | None = None
     if python is not None:
         environment = read_interpreter(python, python)
-    elif asked:
+    elif given:
         environment = _environment_of(target if target is not None else files.environments[0])
     read_files = (
         []
         if environment is None
-        else [ReadFile(path=asked[0].split(" ", 1)[-1], kind="environment", lines=None, steps=0)]
+        else [ReadFile(path=given[0].split(" ", 1)[-1], kind="environment", lines=None, steps=0)]
     )
     settings = [] if environment is None else list(environment.settings)
     skipped: list[Skipped] = []
     if contexts or files.contexts:
-        said, notes, scanned = _of_contexts([*contexts, *files.contexts])
+        stated, notes, scanned = _of_contexts([*contexts, *files.contexts])
         # What a config says counts more than what stands in an environment's file.
-        settings = [*said, *(one for one in settings if one.key not in {setting.key for setting in said})]
+        keys = {setting.key for setting in stated}
+        settings = [*stated, *(setting for setting in settings if setting.key not in keys)]
         skipped += notes
         read_files += scanned
     if environment is not None:
@@ -138,7 +139,8 @@ def _environment_of(target: str) -> Environment:
         if is_environment(path):
             return read_folder(path, target)
         raise UsageError(
-            f"`--environment {target}` is a folder that is no environment", hint="name the lockfile or `pip list` in it"
+            f"`--environment {target}` is a folder, but not an environment",
+            hint="name the lockfile or `pip list` in it",
         )
     return read(read_document(path, target))
 
@@ -153,10 +155,14 @@ def _of_contexts(files: Sequence[str]) -> tuple[list[Setting], list[Skipped], li
     runs = join(contexts, together=True)
     if len(runs) > 1:
         names = ", ".join(dict.fromkeys(run.source for run in runs))
-        reason = "describe several runs: where they do not agree, nothing is known"
+        reason = "describe several runs: settings on which they differ count as unknown"
         notes.append(Skipped(what=names, reason=reason, gap=False))
     settings = list(dict.fromkeys(setting for run in runs for setting in run.settings))
-    return settings, notes, [ReadFile(path=one.source, kind="training config", lines=None, steps=0) for one in contexts]
+    return (
+        settings,
+        notes,
+        [ReadFile(path=context.source, kind="training config", lines=None, steps=0) for context in contexts],
+    )
 
 
 def failure(error: SourceError) -> Skipped:
@@ -167,7 +173,7 @@ def failure(error: SourceError) -> Skipped:
 
 def joined(known: Known, found: Sequence[Environment], base: KnowledgeBase) -> tuple[Environment, list[Skipped]]:
     """One environment of what the logs say and of what is named beside them; the logs know better what ran."""
-    notes = [one for environment in found for one in environment.skipped]
+    notes = [part for environment in found for part in environment.skipped]
     packages = [package for environment in found for package in environment.packages]
     logged = list(dict.fromkeys(setting for environment in found for setting in environment.settings))
     settings = (*logged, *_beside(logged, known.settings, notes))

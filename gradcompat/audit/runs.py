@@ -34,7 +34,7 @@ class Contexts:
     @property
     def skipped(self) -> list[Skipped]:
         """What could not be read, and what could not be understood: that leaves a condition open, and is no gap."""
-        inside = (replace(one, gap=False) for context in (*self.named, *self.found) for one in context.skipped)
+        inside = (replace(skipped, gap=False) for context in (*self.named, *self.found) for skipped in context.skipped)
         return [*self.unread, *inside]
 
     @property
@@ -57,20 +57,20 @@ class Contexts:
             for index, folder in enumerate(folders):
                 if nearest is None or folder == nearest:
                     owned[index].append(context)
-        joined = {key: join(key) for key in {tuple(contexts) for contexts in owned}}
-        named = join(self.named, together=True)
-        return [(*named, *joined[tuple(contexts)]) for contexts in owned]
+        runs = {key: join(key) for key in {tuple(contexts) for contexts in owned}}
+        shared = join(self.named, together=True)
+        return [(*shared, *runs[tuple(contexts)]) for contexts in owned]
 
 
-def in_folder(path: Path, shown: str, root: Root) -> tuple[list[Context], list[Skipped]]:
+def in_folder(path: Path, display_path: str, root: Root) -> tuple[list[Context], list[Skipped]]:
     """Every training config, launch script and program below a folder, and what could be one and cannot be read."""
     unread: list[Skipped] = []
 
     def unlisted(error: OSError) -> None:
-        unread.append(walking.unlisted(error, path, shown))
+        unread.append(walking.unlisted(error, path, display_path))
 
     contexts: list[Context] = []
-    for file, label in find(path, shown, unlisted):
+    for file, label in find(path, display_path, unlisted):
         if is_link_outside(file, root):
             unread.append(Skipped(what=label, reason=root.objection, location=Location(path=label)))
             continue
@@ -102,7 +102,7 @@ def named(
             contexts += inside
             unread += gaps
             if not inside and not gaps:
-                failed.append((file, NotFound("holds no training config, launch script or program", path=file)))
+                failed.append((file, NotFound("contains no training config, launch script or program", path=file)))
             continue
         try:
             # The file itself was named, wherever it lies.

@@ -29,7 +29,7 @@ class File:
 
     Attributes:
         path: where it is.
-        shown: how it is called to the user.
+        shown: the path that reports show.
         resolves: the files that it stands for as long as it can be read.
         root: what it may refer to; None for the root that the file itself has.
     """
@@ -90,12 +90,12 @@ def resolve_targets(
     failed: list[tuple[str, SourceError]] = []
     unread: list[Skipped] = []
     on_command_line = tuple(
-        os.path.realpath(place(one)) for one in dict.fromkeys((*targets, *context_files)) if one != "-"
+        os.path.realpath(place(name)) for name in dict.fromkeys((*targets, *context_files)) if name != "-"
     )
     if context_files:
-        said, failed = _named_contexts(context_files, place, on_command_line)
-        named += said.named
-        unread += said.unread
+        given, failed = _named_contexts(context_files, place, on_command_line)
+        named += given.named
+        unread += given.unread
     if python is not None:
         sources.append(_guarded(python, lambda: _interpreter(python)))
     for target in dict.fromkeys(targets):
@@ -124,13 +124,13 @@ def resolve_targets(
         else:
             sources += [Unreadable(target, _without_environment(target)) for target in dict.fromkeys(targets)]
     sources += [Unreadable(shown, error) for shown, error in failed]
-    # A folder that cannot be listed is told once, whatever it was searched for.
-    return AuditRequest(sources, _contexts(named, found, [one for one in unread if one not in skipped]), skipped)
+    # A folder that cannot be listed is reported once.
+    return AuditRequest(sources, _contexts(named, found, [part for part in unread if part not in skipped]), skipped)
 
 
 def _without_environment(folder: str) -> SourceError:
     return NotFound(
-        "holds training configs and no environment: nothing was checked",
+        "contains training configs but no environment: nothing was checked",
         path=folder,
         hint="name a lockfile, an environment's folder, or an interpreter with `--python`",
     )
@@ -148,28 +148,28 @@ def _contexts(named: list[Context], found: list[Context], unread: list[Skipped])
 
 
 def _named_contexts(
-    files: Sequence[str], place: Callable[[str], Path], said: tuple[str, ...]
+    files: Sequence[str], place: Callable[[str], Path], on_command_line: tuple[str, ...]
 ) -> tuple[Contexts, list[tuple[str, SourceError]]]:
     from gradcompat.audit.runs import named
 
-    return named(files, place, said)
+    return named(files, place, on_command_line)
 
 
-def _context(path: Path, shown: str, root: Root) -> Context | SourceError | None:
+def _context(path: Path, display_path: str, root: Root) -> Context | SourceError | None:
     from gradcompat.scanners.reading import scan_if_any
 
-    return scan_if_any(path, shown, root)
+    return scan_if_any(path, display_path, root)
 
 
-def root_of_target(target: str, path: Path, said: tuple[str, ...]) -> Root:
+def root_of_target(target: str, path: Path, on_command_line: tuple[str, ...]) -> Root:
     """The root of a file that is a target.
 
     Args:
         target: as it was named.
         path: where it lies: at another place, with the same folders above it, if it is of an earlier revision.
-        said: all that was named on the command line, with links resolved.
+        on_command_line: all that was named on the command line, with links resolved.
     """
-    root = root_of_file(Path(target), said)
+    root = root_of_file(Path(target), on_command_line)
     if path == Path(target):
         return root
     above = os.path.relpath(os.path.realpath(Path(target).parent), root.folder)
@@ -187,11 +187,11 @@ def _is_environment_too(path: Path) -> bool:
     return reader is not None and worth_reading(path, reader)
 
 
-def _guarded(shown: str, reading: Callable[[], Environment]) -> Source:
+def _guarded(display_path: str, reading: Callable[[], Environment]) -> Source:
     try:
         return reading()
     except SourceError as error:
-        return Unreadable(shown, error)
+        return Unreadable(display_path, error)
 
 
 def _interpreter(python: str) -> Environment:
@@ -215,7 +215,7 @@ def _standard_input() -> Environment:
 
 
 def _folder(
-    path: Path, target: str, said: tuple[str, ...]
+    path: Path, target: str, on_command_line: tuple[str, ...]
 ) -> tuple[list[Source], list[Skipped], list[Context], list[Skipped]]:
     """The environments of a folder, what in it is passed over, its training runs, and what of these is unread."""
     from gradcompat.audit.runs import in_folder
@@ -223,11 +223,11 @@ def _folder(
     from gradcompat.sources.folder import find
     from gradcompat.sources.installed import is_environment, read_folder
 
-    root = root_of_folder(path, target, said)
+    root = root_of_folder(path, target, on_command_line)
     found = find(path, target, root)
     contexts, unread = in_folder(path, target, root)
     files: list[Source] = [
-        File(file, shown, tuple(File(*one, root=root) for one in found.resolved.get(shown, ())), root)
+        File(file, shown, tuple(File(*resolved, root=root) for resolved in found.resolved.get(shown, ())), root)
         for file, shown in found.files
     ]
     # An empty pyvenv.cfg makes no environment of a project; where there is nothing else, it is one without packages.
@@ -235,11 +235,11 @@ def _folder(
         files.insert(0, _guarded(target, lambda: read_folder(path, target)))
     if not files and not contexts:
         error = NotFound(
-            "holds nothing that gradcompat reads", path=target, hint="name a lockfile, or an environment's folder"
+            "contains nothing that gradcompat reads", path=target, hint="name a lockfile, or an environment's folder"
         )
         files = [Unreadable(target, error)]
-    told = {one.what for one in found.skipped}
-    return files, list(found.skipped), contexts, [one for one in unread if one.what not in told]
+    reported = {part.what for part in found.skipped}
+    return files, list(found.skipped), contexts, [part for part in unread if part.what not in reported]
 
 
 def environment_of(source: Source) -> Environment:

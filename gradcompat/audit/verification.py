@@ -46,12 +46,12 @@ def _interpreter(audit: Audit, targets: Sequence[str], python: str | None) -> Pa
 
 
 def _probed(audit: Audit, interpreter: Path, device: str) -> Audit:
-    issues = [one.finding.issue for one in audit.findings if one.finding.status != "not_affected"]
+    issues = [reported.finding.issue for reported in audit.findings if reported.finding.status != "not_affected"]
     wanted = of_issues([issue for issue in issues if issue.probes])
     if not wanted:
         return audit
     results = measure(wanted, Interpreter(path=interpreter), device=device)
-    return replace(audit, findings=tuple(_with(one, results) for one in audit.findings))
+    return replace(audit, findings=tuple(_with(reported, results) for reported in audit.findings))
 
 
 def _with(advised: ReportedFinding, results: Sequence[ProbeResult]) -> ReportedFinding:
@@ -96,7 +96,7 @@ def measure(
     """
     jobs = []
     unknown = {name: reason for name, (spec, _) in probes.items() if (reason := _missing(spec)) is not None}
-    asked, probes = probes, {name: one for name, one in probes.items() if name not in unknown}
+    asked, probes = probes, {name: probe for name, probe in probes.items() if name not in unknown}
     for spec, _ in probes.values():
         recipe = recipe_of(spec)
         parameters = dict(spec.parameters)
@@ -146,7 +146,7 @@ def _missing(spec: ProbeSpec) -> str | None:
     try:
         recipe_of(spec)
     except ProbeUnavailable as error:
-        return f"{error.message} in this gradcompat: recipes come with a newer one"
+        return f"{error.message} in this version of gradcompat: upgrade it"
     return None
 
 

@@ -28,7 +28,9 @@ def options_of(
     kept = configuration(Path.cwd()) if kept is None else kept
     level: str = audit.fail_on or kept.get("fail-on", "error")
     if level not in _LEVELS:
-        raise UsageError(f"`{level}` is no level", hint="levels are error, warning and note; `never` fails on none")
+        raise UsageError(
+            f"`{level}` is an invalid level", hint="levels are error, warning and note; `never` fails on none"
+        )
     stated = dict(kept.get("settings", ()))
     stated.update(map(parse_setting, audit.facts))
     return AuditOptions(

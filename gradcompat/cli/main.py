@@ -35,7 +35,7 @@ app = typer.Typer(
       0  clean
       1  findings
       2  wrong usage, or nothing could be read
-      3  something could not be checked, which is never called clean
+      3  incomplete: something could not be checked
       70  an error in gradcompat itself
       74  what it prints could not be written
 

@@ -60,11 +60,11 @@ Strict = Annotated[
 ]
 Only = Annotated[
     list[str],
-    repeatable("--only", metavar="ID", help="Look for these records alone."),
+    repeatable("--only", metavar="ID", help="Check only these records."),
 ]
 Ignore = Annotated[
     list[str],
-    repeatable("--ignore", metavar="ID", help="Leave these records out."),
+    repeatable("--ignore", metavar="ID", help="Skip these records."),
 ]
 OwnRecords = Annotated[
     list[str],
@@ -76,36 +76,34 @@ OwnRecords = Annotated[
 ]
 Keep = Annotated[
     list[str],
-    repeatable("--keep", metavar="NAME", help="A package that must not move. Repeatable."),
+    repeatable("--keep", metavar="NAME", help="A package whose version must not change. Repeatable."),
 ]
 Offline = Annotated[
-    bool, typer.Option("--offline", help="Use the snapshot of the index that ships with gradcompat, and no network.")
+    bool, typer.Option("--offline", help="Use the index snapshot that ships with gradcompat, and no network.")
 ]
 IndexUrl = Annotated[
     str | None,
-    typer.Option("--index-url", metavar="URL", help="The package index; without it, as pip and uv are configured."),
+    typer.Option("--index-url", metavar="URL", help="The package index. [default: as pip and uv are configured]"),
 ]
 ExtraIndexUrl = Annotated[
     list[str],
-    repeatable("--extra-index-url", metavar="URL", help="An index beside it. Repeatable."),
+    repeatable("--extra-index-url", metavar="URL", help="An additional index. Repeatable."),
 ]
 ProjectIndex = Annotated[
     bool,
     typer.Option(
-        "--project-index", help="Also ask the indexes that only a file of the project names (uv.toml, `[tool.uv]`)."
+        "--project-index", help="Also query indexes that only a project file configures (uv.toml, `[tool.uv]`)."
     ),
 ]
 ExcludeNewer = Annotated[
     str | None,
     typer.Option("--exclude-newer", metavar="DATE", help="Ignore releases uploaded on or after DATE."),
 ]
-Prereleases = Annotated[
-    bool, typer.Option("--pre", help="Alphas, betas and candidates may be chosen, also where none is used.")
-]
+Prereleases = Annotated[bool, typer.Option("--pre", help="Allow alphas, betas and release candidates.")]
 Measured = Annotated[
     str | None,
     typer.Option(
-        "--measured", metavar="DIR", help="A folder of rows, in the place of those that ship with gradcompat."
+        "--measured", metavar="DIR", help="A folder of measurements to use instead of those that ship with gradcompat."
     ),
 ]
 

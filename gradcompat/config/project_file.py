@@ -93,9 +93,9 @@ def why_not_inside(path: Path, root: Path) -> str | None:
     try:
         real = Path(os.path.realpath(path))
     except (OSError, ValueError):
-        return "is no path"
+        return "is not a path"
     if not real.is_relative_to(os.path.realpath(root)):
-        return "lies outside of the folder of this file"
+        return "lies outside the folder of this file"
     if not os.path.exists(real):
         return ABSENT
     return None if os.path.isfile(real) or os.path.isdir(real) else "is neither a file nor a folder"
@@ -112,7 +112,7 @@ def as_seen_from_here(path: Path) -> str:
 def _inside(path: Path) -> Path:
     """The path itself; a link of a project to what lies outside of it is not followed."""
     if path.is_symlink() and (root := root_of_file(path)).leads_outside(path):
-        message = f"leads outside of `{root.shown}`, and is not read"
+        message = f"leads outside `{root.shown}`, and is not read"
         raise UsageError(message, path=as_seen_from_here(path), hint="put a file of its own there")
     return path
 

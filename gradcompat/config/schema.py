@@ -95,7 +95,7 @@ def _knowledge(file: ProjectFile) -> dict[str, NamedRecords]:
         if "://" in text:
             hint = "records are not fetched: install them as a distribution, or name a local file with --knowledge"
             raise file.error(f"`{file.name('knowledge')}` names an address", "knowledge", number, hint=hint)
-        wrong = None if text and "\0" not in text else "is no path"
+        wrong = None if text and "\0" not in text else "is not a path"
         wrong = wrong or why_not_inside(root / text, root)
         if wrong is not None:
             message = f"`{file.name('knowledge')}` names `{text}`, which {wrong}"

@@ -38,14 +38,14 @@ def open_database(
     """
     installed = installed_distributions(sys.path)
     base = _public(installed, note)
-    private = [one for one in installed if one.name != PUBLIC]
+    private = [distribution for distribution in installed if distribution.name != PUBLIC]
     if kept is None:
         kept = configuration(Path.cwd()) if project else {}
     if private or named or kept.get("knowledge"):
         from gradcompat.database.private import with_distribution, with_place
 
-        for one in private:
-            base = with_distribution(base, one)
+        for distribution in private:
+            base = with_distribution(base, distribution)
         for place, records in kept.get("knowledge", {}).items():
             if place not in named:
                 base = with_place(base, place, records.path, records.within)
@@ -60,9 +60,9 @@ def public_records(note: Callable[[str], None]) -> KnowledgeBase:
 
 
 def _public(installed: Sequence[KnowledgeDistribution], note: Callable[[str], None]) -> KnowledgeBase:
-    """An installed release that cannot be used is said, and what ships serves."""
+    """The bundled records, or newer installed ones; if those cannot be used, a note says why."""
     shipped = load()
-    newer = next((one for one in installed if one.name == PUBLIC), None)
+    newer = next((distribution for distribution in installed if distribution.name == PUBLIC), None)
     if newer is None:
         return shipped
     released = newer.released()
@@ -77,6 +77,6 @@ def _public(installed: Sequence[KnowledgeDistribution], note: Callable[[str], No
             raise KnowledgeError(f"its records are of {base.date}, which is not its version", path=str(newer))
     except (KnowledgeError, ValueError) as error:
         reason = error.message if isinstance(error, KnowledgeError) else "its records have no date"
-        note(f"`{newer}`: {reason}; the records of {shipped.date} that ship with gradcompat count")
+        note(f"`{newer}`: {reason}; the records of {shipped.date} that ship with gradcompat are used")
         return shipped
     return replace(base, sources=(replace(base.sources[0], kind="installed", name=str(newer)),))

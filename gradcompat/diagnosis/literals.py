@@ -18,4 +18,4 @@ def literal(text: str) -> Any:
             warnings.simplefilter("ignore")  # of escapes that Python does not know
             return ast.literal_eval(text)
     except (SyntaxError, MemoryError, RecursionError, TypeError) as error:
-        raise ValueError("is no literal") from error
+        raise ValueError("is not a literal") from error

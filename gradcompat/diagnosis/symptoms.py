@@ -32,7 +32,7 @@ def patterns_of(issues: Iterable[Issue]) -> tuple[tuple[Pattern, ...], tuple[tup
         try:
             patterns[text] = Pattern(text, re.compile(text), pieces(text), ignores_case(text))
         except re.error as error:
-            useless[text] = f"is no regular expression: {error}"
+            useless[text] = f"is not a regular expression: {error}"
         except ValueError:
             useless[text] = "has no words that a line could be searched for"
     return tuple(patterns.values()), tuple(useless.items())

@@ -35,7 +35,7 @@ def replacement(text: str, shown: str, change: SettingEdit) -> Replacement | Non
         EditError: if no literal of that name and value stands there.
     """
     if change.spelling is None:
-        raise refused(change, "says it in words of its own", shown)
+        raise refused(change, "sets it in a way that is not edited", shown)
     if change.old is None:
         raise refused(change, "is put together elsewhere, or only in a branch", shown)
     starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
@@ -48,7 +48,7 @@ def replacement(text: str, shown: str, change: SettingEdit) -> Replacement | Non
         if (node.lineno, start - line_start + 1) == (change.location.line, change.location.column):
             end = _offset(text, starts, node.end_lineno or node.lineno, node.end_col_offset or 0)
             return _replaced(text, start, end, node, change, shown)
-    raise refused(change, "nothing of the kind stands there any more", shown)
+    raise refused(change, "the setting is no longer there", shown)
 
 
 def _replaced(text: str, start: int, end: int, node: ast.expr, change: SettingEdit, shown: str) -> Replacement | None:
@@ -79,7 +79,7 @@ def _written(change: SettingEdit, raw: str, old: bool | int | float | str, shown
     try:
         new = written(change, str(old))
     except ValueError:
-        raise refused(change, "a list takes the place of a word", shown) from None
+        raise refused(change, "a list would replace a word", shown) from None
     if isinstance(change.new, (int, float)):
         return new
     if not _STRING.fullmatch(raw):

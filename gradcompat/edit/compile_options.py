@@ -178,5 +178,5 @@ def _source(name: str) -> str:
     if path.suffix not in (".in", ".txt") and path.name != "pyproject.toml":
         raise ValueError(f"compiles `{name}`, which is none of *.in, *.txt and pyproject.toml")
     if path.is_absolute() or ".." in path.parts or "\\" in name or ":" in name:
-        raise ValueError(f"compiles `{name}`, which is outside of the folder")
+        raise ValueError(f"compiles `{name}`, which is outside the folder")
     return name

@@ -126,7 +126,7 @@ def _for_pip(number: int, scalar: Scalar, wanted: Mapping[str, PinEdit], outcome
         return None
     where = f"line {scalar.line}"
     if what.linked:
-        outcome.leave(what.name, f"{where}: comes from a link, which decides its version")
+        outcome.leave(what.name, f"{where}: comes from a URL, which decides its version")
         return None
     blocked = "is pinned with hashes" if _HASH.search(scalar.text) else None
     entry = Entry(pin=pin, specifier=scalar.text[what.start : what.end], where=where, blocked=blocked)

@@ -57,7 +57,7 @@ def decided(entries: Sequence[Entry], outcome: Outcome) -> list[Decision]:
 def _of_one_package(entries: Sequence[Entry], indices: Sequence[int], outcome: Outcome) -> list[Decision]:
     if len(indices) > _MAX_PLACES:
         package = entries[indices[0]].pin.package
-        outcome.leave(package, f"stands in {len(indices):,} places, which is more than anyone writes")
+        outcome.leave(package, f"appears in {len(indices):,} places, which is too many to edit")
         return []
     settled: list[int] = []
     old: list[int] = []

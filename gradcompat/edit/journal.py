@@ -236,18 +236,18 @@ def _recovered(folder: Path) -> list[str]:
                 try:
                     put_in_place(one)
                 except OSError as error:
-                    reason = f"an earlier change was cut off, and cannot be finished: {error.strerror}"
+                    reason = f"an earlier change was interrupted, and cannot be finished: {error.strerror}"
                     raise EditError(reason, path=str(one.path), hint="make it writable, and run again") from None
-        sentence = f"an earlier run was cut off: its change to {names}{where} is finished"
+        sentence = f"an earlier run was interrupted: its change to {names}{where} is finished"
     elif all(current == one.before for one, current, _ in now):
-        sentence = f"an earlier run was cut off: its change to {names}{where} is undone"
+        sentence = f"an earlier run was interrupted: its change to {names}{where} is undone"
     else:
         others = [
             one.path.relative_to(folder).as_posix() for one, current, _ in now if current not in (one.before, one.after)
         ]
         changed = " and ".join(f"`{name}`" for name in others) or "files of it"
         sentence = (
-            f"an earlier run was cut off in its change to {names}{where}, and {changed} changed since: look at them"
+            f"an earlier run was interrupted in its change to {names}{where}, and {changed} changed since: look at them"
         )
     for path in {one.path.parent for one in replacements}:
         flush_folder(path)
@@ -267,7 +267,7 @@ def _read(folder: Path) -> tuple[Replacement, ...]:
             raise ValueError("another format")
         found = tuple(_replacement(entry, folder) for entry in content["replacements"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise EditError(f"is no journal of gradcompat: {error}", path=str(path), hint=hint) from None
+        raise EditError(f"is not a journal of gradcompat: {error}", path=str(path), hint=hint) from None
     return found
 
 

@@ -22,7 +22,7 @@ def replacement(text: str, shown: str, change: SettingEdit) -> Replacement | Non
     """
     start = offset_of(text, change.location)
     if start is None or change.spelling is None or not _follows(text, start, change.spelling):
-        raise refused(change, "nothing of the kind stands there any more", shown)
+        raise refused(change, "the setting is no longer there", shown)
     match = _STRING.match(text, start) or _WORD.match(text, start)
     if match is None:
         raise refused(change, "is more than one value", shown)

@@ -139,12 +139,12 @@ def _read(root: Path, path: Path, shown: str) -> bytes:
     try:
         real = Path(os.path.realpath(path, strict=True))
         if not real.is_relative_to(root):
-            raise EditError("is outside of the folder of the lockfile", path=shown)
+            raise EditError("is outside the folder of the lockfile", path=shown)
         descriptor = os.open(real, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
         with open(descriptor, "rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
-                raise EditError("is no file of requirements", path=shown)
+                raise EditError("is not a requirements file", path=shown)
             return file.read(_LARGEST)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
@@ -169,7 +169,7 @@ def _requirements(text: str, shown: str) -> tuple[list[str], list[str]]:
             continue
         requirement = _plain(_HASH.sub("", line))
         if requirement is None:
-            raise EditError(f"has `{line}`, which is no plain requirement", path=shown, line=number)
+            raise EditError(f"has `{line}`, which is not a plain requirement", path=shown, line=number)
         lines.append(" ".join((requirement, *(f"--hash={digest}" for digest in _HASH.findall(line)))))
     return lines, included
 
@@ -254,12 +254,12 @@ def _kept_project(project: Mapping[str, Any], shown: str) -> dict[str, Any]:
 def _strings(value: Any, key: str, shown: str, *, tables: bool = False) -> list[Any]:
     """A list of plain requirements; in groups, tables that include other groups, too."""
     if not isinstance(value, list):
-        raise EditError(f"`{key}` is no list", path=shown)
+        raise EditError(f"`{key}` is not a list", path=shown)
     for item in value:
         if tables and isinstance(item, dict) and item.keys() == {"include-group"}:
             continue
         if not isinstance(item, str) or _plain(item) is None:
-            raise EditError(f"`{key}` has `{item}`, which is no plain requirement", path=shown)
+            raise EditError(f"`{key}` has `{item}`, which is not a plain requirement", path=shown)
     return value
 
 

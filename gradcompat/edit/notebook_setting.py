@@ -33,7 +33,7 @@ def replacement(text: str, shown: str, change: SettingEdit) -> Replacement | Non
         EditError: if the line does not hold the name with that value just once.
     """
     if change.spelling is None or not isinstance(change.old, (bool, int, float, str)):
-        raise refused(change, "says it in words of its own, or puts it together elsewhere", shown)
+        raise refused(change, "sets it in a way that is not edited, or puts it together elsewhere", shown)
     found: list[tuple[int, list[int], re.Match[str]]] = []
     for start in _strings(text, shown, change.location.line):
         places, line = _decoded(text, start)
@@ -42,7 +42,7 @@ def replacement(text: str, shown: str, change: SettingEdit) -> Replacement | Non
             if "#" not in line[line.rfind("\n", 0, match.start()) + 1 : match.start()]:
                 found.append((start, places, match))
     if len(found) != 1:
-        reason = "nothing of the kind stands there any more" if not found else "stands there more than once"
+        reason = "the setting is no longer there" if not found else "appears there more than once"
         raise refused(change, reason, shown)
     _, places, match = found[0]
     raw = match["value"]
@@ -61,7 +61,7 @@ def _written(change: SettingEdit, raw: str, old: str, shown: str) -> str:
     try:
         new = written(change, old)
     except ValueError:
-        raise refused(change, "a list takes the place of a word", shown) from None
+        raise refused(change, "a list would replace a word", shown) from None
     if isinstance(change.new, (int, float)):
         return new
     if raw.startswith(_TORCH) and new.isidentifier():

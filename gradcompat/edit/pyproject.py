@@ -118,7 +118,7 @@ def _table(content: Any, *keys: str) -> Mapping[str, Any]:
 def _places(content: dict[str, Any], wanted: Mapping[str, PinEdit], outcome: Outcome) -> Iterator[_Place]:
     """Everything in the file that asks for one of the packages."""
     linked = {
-        normalise(name): "`tool.uv.sources` takes it from a link, which decides its version"
+        normalise(name): "`tool.uv.sources` takes it from a URL, which decides its version"
         for name, source in _table(content, "tool", "uv", "sources").items()
         if any(
             _LINKS & one.keys() for one in (source if isinstance(source, list) else [source]) if isinstance(one, dict)
@@ -135,7 +135,7 @@ def _places(content: dict[str, Any], wanted: Mapping[str, PinEdit], outcome: Out
                 continue
             where = f"`{_dotted((*keys, index))}`"
             if what.linked:
-                outcome.leave(what.name, f"{where}: comes from a link, which decides its version")
+                outcome.leave(what.name, f"{where}: comes from a URL, which decides its version")
                 continue
             specifier = text[what.start : what.end]
             entry = Entry(pin=pin, specifier=specifier, where=where, blocked=linked.get(what.name))
@@ -171,7 +171,7 @@ def _overrides(content: Mapping[str, Any], wanted: Mapping[str, PinEdit], outcom
     keys = ("tool", "pdm", "resolution", "overrides")
     for name, value in _table(content, *keys).items():
         if isinstance(value, str) and "://" in value and normalise(name) in wanted:
-            outcome.leave(normalise(name), f"`{_dotted((*keys, name))}`: comes from a link, which decides its version")
+            outcome.leave(normalise(name), f"`{_dotted((*keys, name))}`: comes from a URL, which decides its version")
             continue
         bare = isinstance(value, str) and value.strip()[:1] not in tuple("<>=!~")
         yield from _named((*keys, name), name, value, wanted, outcome, "poetry" if bare else "pep440")
@@ -206,7 +206,7 @@ def _named(
     where = f"`{_dotted(keys)}`"
     if isinstance(value, dict):
         if _LINKS & value.keys():
-            outcome.leave(pin.package, f"{where}: comes from a link, which decides its version")
+            outcome.leave(pin.package, f"{where}: comes from a URL, which decides its version")
             return
         keys, value = (*keys, "version"), value.get("version")
     if not isinstance(value, str):
@@ -266,7 +266,7 @@ def _with_constraints(text: str, additions: Sequence[str]) -> str:
     """The text with more constraints for uv; a ValueError or whatever tomlkit raises if there is no place for them."""
     document = tomlkit.parse(text)
     if document.as_string() != text:
-        raise ValueError("tomlkit does not give the text back")
+        raise ValueError("tomlkit does not reproduce the text")
     tool = document.setdefault("tool", tomlkit.table(is_super_table=True))
     uv = tool.setdefault("uv", tomlkit.table())
     array = uv.get("constraint-dependencies")

@@ -53,7 +53,7 @@ def edit(text: str, shown: str, pins: Sequence[PinEdit]) -> Edited:
         if pin is None:
             continue
         if what.linked:
-            outcome.leave(what.name, f"line {line.number}: comes from a link, which decides its version")
+            outcome.leave(what.name, f"line {line.number}: comes from a URL, which decides its version")
             continue
         specifier = line.text[what.start : what.end]
         entries.append(

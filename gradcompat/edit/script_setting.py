@@ -29,14 +29,14 @@ def replacement(text: str, shown: str, change: SettingEdit) -> Replacement | Non
     """
     start = offset_of(text, change.location)
     if start is None:
-        raise refused(change, "nothing of the kind stands there any more", shown)
+        raise refused(change, "the setting is no longer there", shown)
     if change.spelling is None:
         return _inside(text, shown, start, change)
     if change.spelling.endswith(": {}"):
         return _written_config(text, shown, start, change)
     option = change.spelling.partition("{}")[0].rstrip()
     if not text[max(start - _FARTHEST, 0) : start].rstrip(_BETWEEN).endswith(option):
-        raise refused(change, "nothing of the kind stands there any more", shown)
+        raise refused(change, "the setting is no longer there", shown)
     match = _WORD.match(text, start)
     old = match[0] if match else text[start : start + _FARTHEST].split(None, 1)[0]
     if match is not None and means(old, change.new):
@@ -50,9 +50,9 @@ def _word(change: SettingEdit, old: str, shown: str) -> str:
     try:
         new = written(change, old)
     except ValueError:
-        raise refused(change, "several words take the place of one", shown) from None
+        raise refused(change, "several words would replace one", shown) from None
     if not _WORD.fullmatch(new):
-        raise refused(change, "the value has signs that a shell takes for its own", shown)
+        raise refused(change, "the value has characters that are special to a shell", shown)
     return new
 
 
@@ -60,17 +60,17 @@ def _inside(text: str, shown: str, start: int, change: SettingEdit) -> Replaceme
     """A switch without a value, or a value inside of a string of JSON."""
     name = change.key.rpartition(".")[2]
     if not isinstance(change.new, bool) or not isinstance(change.old, bool):
-        raise refused(change, "says it in words of its own", shown)
+        raise refused(change, "sets it in a way that is not edited", shown)
     if text[start] == "{":
         line = text[start : text.find("\n", start) if "\n" in text[start:] else len(text)]
         found = list(re.finditer(rf'\\?"{re.escape(name)}\\?"\s*:\s*(true|false)\b', line))
         if len(found) != 1 or found[0][1] not in ("true", "false"):
-            raise refused(change, "says it in words of its own", shown)
+            raise refused(change, "sets it in a way that is not edited", shown)
         new = "true" if change.new else "false"
         return None if found[0][1] == new else Replacement(start + found[0].start(1), start + found[0].end(1), new)
     switch = _SWITCH.match(text, start)
     if switch is None or switch[1].replace("-", "_") != name:
-        raise refused(change, "says it in words of its own", shown)
+        raise refused(change, "sets it in a way that is not edited", shown)
     if change.new is change.old:
         return None
     command = next((one for one in _commands(text) if any(word.place(0) == start for word in one.words)), None)
@@ -85,7 +85,7 @@ def _written_config(text: str, shown: str, start: int, change: SettingEdit) -> R
     """A value in a config behind ``<<``."""
     heredocs = [one for command in _commands(text) for one in command.heredocs if one.start <= start < one.end]
     if not heredocs:
-        raise refused(change, "nothing of the kind stands there any more", shown)
+        raise refused(change, "the setting is no longer there", shown)
     if change.spelling is not None and change.spelling.startswith('"'):
         return json_setting.replacement(text, shown, change)
     lines = text.count("\n", 0, heredocs[0].start)

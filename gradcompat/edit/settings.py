@@ -32,11 +32,11 @@ def edit(text: str, shown: str, changes: Sequence[SettingEdit]) -> str:
             continue
         other, _ = replacements.setdefault((one.start, one.end), (one, change))
         if other != one:
-            raise refused(change, "two changes want another value in one place", shown)
+            raise refused(change, "two changes set different values in one place", shown)
     end = len(text)
     for one, change in sorted(replacements.values(), key=lambda pair: pair[0].start, reverse=True):
         if one.end > end:
-            raise refused(change, "two changes want another value in one place", shown)
+            raise refused(change, "two changes set different values in one place", shown)
         text = text[: one.start] + one.text + text[one.end :]
         end = one.start
     return text
@@ -51,9 +51,9 @@ def _replacement(text: str, shown: str, change: SettingEdit) -> Replacement | No
     if name.endswith(_SCRIPTS):
         return script_setting.replacement(text, shown, change)
     if change.spelling is None:
-        raise refused(change, "says it in words of its own", shown)
+        raise refused(change, "sets it in a way that is not edited", shown)
     if name.endswith(".json") or (change.spelling.startswith('"') and text.lstrip("\ufeff \t\r\n").startswith("{")):
         return json_setting.replacement(text, shown, change)
     if name.endswith((".yaml", ".yml")):
         return yaml_setting.replacement(text, shown, change)
-    raise refused(change, "is of a kind that is not edited", shown)
+    raise refused(change, "is a kind of file that gradcompat does not edit", shown)

@@ -160,7 +160,7 @@ def parsed(specifier: str, dialect: Dialect) -> list[Alternative]:
     Raises:
         EditError: if it means nothing in that dialect.
     """
-    problem = EditError(f"`{_shortened(specifier.strip())}` is no specifier")
+    problem = EditError(f"`{_shortened(specifier.strip())}` is not a specifier")
     if len(specifier) > MAX_LENGTH:
         raise problem
     alternatives = []

@@ -94,7 +94,7 @@ def _version_to(pin: PinEdit) -> Version:
     try:
         return Version(pin.version_to[:MAX_LENGTH])
     except ValueError:
-        raise EditError(f"`{pin.package}` shall move to `{pin.version_to}`, which is no version") from None
+        raise EditError(f"`{pin.package}` is to move to `{pin.version_to}`, which is not a version") from None
 
 
 def _version_from(pin: PinEdit) -> Version | None:
@@ -125,7 +125,7 @@ def _move(
     for clause in alternative.clauses:
         after = _clause_up(clause, new) if upwards else _clause_down(clause, new)
         if clause.kind == "not" and after is None:
-            notes.append(f"`{package}`: `{clause.text}` is left out, because it excludes the version that is moved to")
+            notes.append(f"`{package}`: `{clause.text}` is left out, because it excludes the new version")
         if clause.kind == "exact" and "+" in clause.operand and new.local is None:
             label = clause.operand.partition("+")[2]
             notes.append(f"`{package}`: the local label `+{label}` is left out, because the new version has none")

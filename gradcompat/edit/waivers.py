@@ -49,7 +49,7 @@ def with_waiver(text: str, shown: str, keys: tuple[str, ...], waiver: Mapping[st
 
 def _refused(shown: str, keys: tuple[str, ...], waiver: Mapping[str, Any]) -> EditError:
     hint = f"write it by hand: under {_header(keys)} {', '.join(_lines(waiver))}"
-    return EditError("cannot take a waiver as it is written", path=shown, hint=hint)
+    return EditError("is written in a way that a waiver cannot be added to", path=shown, hint=hint)
 
 
 def _alike(one: Any, waiver: Mapping[str, Any]) -> bool:
@@ -62,7 +62,7 @@ def _edited(text: str, keys: tuple[str, ...], waiver: Mapping[str, Any], positio
     carriage_returns = "\r\n" in text and text.count("\r\n") == text.count("\n")
     document = tomlkit.parse(text)
     if document.as_string() != text:
-        raise ValueError("tomlkit does not give the text back")
+        raise ValueError("tomlkit does not reproduce the text")
     table: Any = document
     for key in keys:
         table = table.get(key, {})

@@ -73,7 +73,7 @@ def replacement(text: str, shown: str, change: SettingEdit) -> Replacement | Non
     index = next((index for index, node in enumerate(found.nodes) if _place(node.event) == place), None)
     node = None if index is None else found.nodes[index]
     if index is None or node is None or change.spelling is None:
-        raise refused(change, "nothing of the kind stands there any more", shown)
+        raise refused(change, "the setting is no longer there", shown)
     key = change.spelling.rpartition(":")[0].strip('" ')
     aliases = found.aliases[index]
     if node.key != key:
@@ -118,7 +118,7 @@ def _replaced(text: str, event: Any, change: SettingEdit, shown: str) -> Replace
     if change.old is not None and not means(old, change.old):
         raise not_there(change, old, shown)
     if not quote and raw != old:
-        raise refused(change, "nothing of the kind stands there any more", shown)
+        raise refused(change, "the setting is no longer there", shown)
     return Replacement(start, end, _value(change, old, quote, shown))
 
 
@@ -127,7 +127,7 @@ def _value(change: SettingEdit, old: str, quote: str, shown: str) -> str:
     try:
         new = written(change, old)
     except ValueError:
-        raise refused(change, "a list takes the place of a word", shown) from None
+        raise refused(change, "a list would replace a word", shown) from None
     of_json = change.spelling is not None and change.spelling.startswith('"')
     if not isinstance(change.new, (str, tuple)):
         # A number in quotes was a choice; quotes around `${steps}` only keep its braces.
@@ -160,7 +160,7 @@ def _nodes(text: str, shown: str) -> _Nodes:
     except yaml.YAMLError as error:
         raise EditError(f"not valid YAML: {parser_reason(str(error).splitlines()[0])}", path=shown) from None
     except UnicodeEncodeError:  # half a surrogate pair, which libyaml is not even shown
-        raise EditError("not valid YAML: has characters that are none", path=shown) from None
+        raise EditError("not valid YAML: contains invalid characters", path=shown) from None
     return found
 
 

@@ -121,7 +121,7 @@ def decode(data: bytes, path: str, coding: re.Pattern[bytes] | None = None) -> s
         Malformed: if it is longer than :data:`MAX_BYTES`, a key, binary, or in another encoding.
     """
     if len(data) > MAX_BYTES:
-        raise Malformed(f"is larger than {MAX_BYTES // 2**20} MiB, which no lockfile is", path=path)
+        raise Malformed(f"is larger than {MAX_BYTES // 2**20} MiB, which is too large for a lockfile", path=path)
     if _KEY.match(data):
         raise Malformed("is a key or a certificate, and is not read", path=path)
     encoding = next((encoding for mark, encoding in _BOMS if data.startswith(mark)), None)
@@ -178,7 +178,7 @@ def read_beside(document: Document, relative: str) -> Document:
         SourceError: if the document has no folder (standard input), or as :func:`read_document`.
     """
     if document.file is None:
-        raise SourceError("refers to a file, which standard input cannot show", path=document.path)
+        raise SourceError("refers to a file, which standard input cannot provide", path=document.path)
     target = document.file.parent / relative
     shown = os.path.normpath(os.path.join(os.path.dirname(document.path), relative)).replace(os.sep, "/")
     root = document.root or root_of_file(document.file)

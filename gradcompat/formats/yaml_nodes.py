@@ -137,7 +137,7 @@ def parse(text: str, path: str) -> list[Node]:
     except yaml.YAMLError as error:
         raise Malformed(f"not valid YAML: {parser_reason(str(error).splitlines()[0])}", path=path) from None
     except UnicodeEncodeError:  # half a surrogate pair, which libyaml is not even shown
-        raise Malformed("not valid YAML: has characters that are none", path=path) from None
+        raise Malformed("not valid YAML: contains invalid characters", path=path) from None
 
 
 def parse_mapping(text: str, path: str) -> Mapping:
@@ -248,7 +248,7 @@ def _merge(closed: _Open, allowance: int, path: str) -> int:
                     raise Malformed("`<<` takes mappings", path=path, line=source.line)
                 looked_at += 1 + len(source.entries)
                 if looked_at > allowance:
-                    raise Malformed("copies more through `<<` than any file needs", path=path, line=closed.node.line)
+                    raise Malformed("copies too much through `<<`", path=path, line=closed.node.line)
                 for key, value in source.entries.items():
                     closed.node.entries.setdefault(key, value)
                     closed.node.keys.setdefault(key, source.keys[key])

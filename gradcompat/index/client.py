@@ -129,7 +129,7 @@ class PackageIndex:
             for url, names in sorted(self._undated.items())
         )
         refused = (
-            f"`{url}`: refuses to answer (403) for {_listed(names)}, which counts as having none"
+            f"`{url}`: answers 403 for {_listed(names)}, which counts as not having them"
             for url, names in sorted(self._refused.items())
         )
         trouble = self._cache.trouble

@@ -131,7 +131,7 @@ class Credentials:
         name, url = user
         command = find_program("keyring", self._environ.get("PATH", os.defpath))
         if command is None:
-            self.notes.append("the command `keyring` is asked for by the configuration and was not found")
+            self.notes.append("the command `keyring` is requested by the configuration, but was not found")
             self._keyring = False
             return None
         # First for the index itself, then for its host, as pip and uv ask.
@@ -207,11 +207,11 @@ def _netrc(environ: Mapping[str, str], notes: list[str]) -> dict[str, Credential
             read = netrc.netrc(str(path))
         except netrc.NetrcParseError as error:
             # Its message quotes the token that it stopped at, which may be a password.
-            notes.append(f"`{path}:{error.lineno}`: is not a netrc, so no password was taken from it")
+            notes.append(f"`{path}:{error.lineno}`: is not a netrc file, so no password was read from it")
         except OSError as error:
             notes.append(f"`{path}`: cannot be read: {error.strerror}")
         except ValueError:
-            notes.append(f"`{path}`: is not text, so no password was taken from it")
+            notes.append(f"`{path}`: is not text, so no password was read from it")
         else:
             entries = {host: read.authenticators(host) for host in read.hosts if host != "default"}
             return {

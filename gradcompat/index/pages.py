@@ -43,7 +43,9 @@ def read_page(content: bytes, content_type: str, url: str, project: str | None) 
     if kind in (HTML, "application/vnd.pypi.simple.latest+html", "text/html", "application/xhtml+xml"):
         charset = re.search(r"charset=\"?([\w.:-]+)", parameters)
         return _read_html(content, charset[1] if charset is not None else "utf-8", url, project)
-    raise ValueError(f"is `{kind or 'of no type'}`, which is no list of files" if kind else "does not say what it is")
+    raise ValueError(
+        f"is `{kind or 'of no type'}`, which is not a list of files" if kind else "does not say what it is"
+    )
 
 
 def _read_json(content: bytes, url: str, project: str | None) -> tuple[Distribution, ...]:
@@ -52,7 +54,7 @@ def _read_json(content: bytes, url: str, project: str | None) -> tuple[Distribut
     except (ValueError, RecursionError):
         raise ValueError("is not JSON, or only a part of it") from None
     if not isinstance(data, dict) or not isinstance(data.get("files"), list):
-        raise ValueError("is JSON, and no list of files")
+        raise ValueError("is JSON, but not a list of files")
     meta = data.get("meta")
     api = meta.get("api-version") if isinstance(meta, dict) else None
     if not isinstance(api, str) or api.partition(".")[0] != "1":
@@ -98,15 +100,15 @@ def _read_html(content: bytes, charset: str, url: str, project: str | None) -> t
     try:
         parser.feed(text)
     except AssertionError:  # what it raises for a declaration that is none
-        raise ValueError("is no HTML") from None
+        raise ValueError("is not HTML") from None
     # A page of an index may lack its closing tags, but a file that is half written out is one that was cut off.
     if parser.rawdata.rstrip().startswith("<") or parser.inside:
         raise ValueError("is cut off in the middle of a link")
     if not parser.files and "<" not in text:
-        raise ValueError("is no HTML")
+        raise ValueError("is not HTML")
     # Where one has to log in first, that page comes in the place of every other.
     if not parser.files and parser.asking and project is not None:
-        raise ValueError("is a page for people, and no list of files")
+        raise ValueError("is a web page, not a list of files")
     return tuple(parser.files)
 
 

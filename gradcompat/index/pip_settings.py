@@ -123,9 +123,9 @@ def _read(path: Path, notes: list[str]) -> dict[tuple[str, str], _Stated]:
 
 def _wrong(error: configparser.Error) -> str:
     if isinstance(error, configparser.MissingSectionHeaderError):
-        return "a setting stands before the first `[section]`"
+        return "a setting comes before the first `[section]`"
     if isinstance(error, configparser.DuplicateOptionError):
-        return f"`{error.option}` stands twice in `[{error.section}]`"
+        return f"`{error.option}` appears twice in `[{error.section}]`"
     if isinstance(error, configparser.DuplicateSectionError):
         return f"the section `[{error.section}]` stands twice"
     return "this line is neither a section nor a setting"

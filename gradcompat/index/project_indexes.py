@@ -65,8 +65,8 @@ def without_project(settings: Settings, others: Settings, named: Iterable[str]) 
         if not names
     }
     several = list(dict.fromkeys(f"`{_shown(one)}` ({one.origin})" for one in left_out))
-    counted = f", and for {len(held)} of its packages nobody is asked" if held else ""
-    note = f"the project names {', '.join(several)}, which is not asked{counted}: {_ASKED_WITH} it"
+    counted = f", and for {len(held)} of its packages no index is queried" if held else ""
+    note = f"the project names {', '.join(several)}, which is not queried{counted}: {_ASKED_WITH} it"
     return Asking(
         settings=replace(
             settings,

@@ -153,7 +153,7 @@ def verify(content: bytes, hashes: Mapping[str, str], url: str) -> None:
             found = hashlib.new(algorithm, content, usedforsecurity=False).hexdigest()
             if found != hashes[algorithm].lower():
                 raise IndexUnavailable(
-                    f"is not the file that the index speaks of: its {algorithm} differs", path=named(url)
+                    f"is not the file that the index lists: its {algorithm} differs", path=named(url)
                 )
             return
 

@@ -149,7 +149,7 @@ class Transport:
                 return outcome
             wait = self._limits.pause * 2 ** (attempt - 1) if outcome.wait is None else outcome.wait
             if wait > self._limits.longest_pause:
-                raise IndexUnavailable(f"{outcome.reason}, and asks to wait for {wait:.0f} seconds", path=where)
+                raise IndexUnavailable(f"{outcome.reason}, and asks to retry after {wait:.0f} seconds", path=where)
             if attempt >= self._limits.attempts or self._closed.is_set():
                 break
             self._sleep(wait)
@@ -210,7 +210,7 @@ class Transport:
         except (httpx.InvalidURL, httpx.UnsupportedProtocol, ValueError):
             raise IndexUnavailable("cannot be asked for: it is not a URL", path=where) from None
         except httpx.TransportError:
-            return _Again("broke the connection off")
+            return _Again("closed the connection")
         except RuntimeError:  # httpx says so of a client that was closed
             if not self._closed.is_set():
                 raise
@@ -258,7 +258,7 @@ def _target(answer: Answer, url: str, where: str) -> str:
     except ValueError:
         scheme = host = ""
     if not answer.headers.get("location") or scheme not in ("http", "https") or not host:
-        raise IndexUnavailable("redirects to what is no http address", path=where)
+        raise IndexUnavailable("redirects to what is not an http address", path=where)
     if scheme == "http" and urlsplit(url).scheme == "https":
         raise IndexUnavailable(f"redirects from https to http (`{named(target)}`)", path=where)
     return target
@@ -274,7 +274,7 @@ def _answered(status: int) -> str:
 def _hint(status: int, credential: Credential | None) -> str | None:
     if status not in (401, 403):
         return None
-    return "the user or the password is not right there" if credential is not None else "it may want a password"
+    return "the user name or the password is wrong" if credential is not None else "it may require a password"
 
 
 def _retry_after(value: str | None) -> float | None:

@@ -123,7 +123,7 @@ def _row(table: Table, number: int, row: Any) -> StatedIndex:
         raise origin.error("`index` is not a list of tables")
     name = row.get("name")
     if name is not None and not _is_name(_text(name, origin, "name")):
-        raise origin.error(f"`{name}` is no name of an index: letters, digits, `-`, `_` and `.` are allowed")
+        raise origin.error(f"`{name}` is not a valid index name: letters, digits, `-`, `_` and `.` are allowed")
     for key in ("default", "explicit"):
         if not isinstance(row.get(key, False), bool):
             raise origin.error(f"`{key}` is neither true nor false")
@@ -216,7 +216,7 @@ def _strategy(stated: tuple[str, Origin] | None) -> Strategy:
     value, origin = stated
     if value not in _STRATEGIES:
         known = ", ".join(f"`{name}`" for name in _STRATEGIES)
-        raise origin.error(f"`{value}` is no strategy for indexes", hint=f"it is one of {known}")
+        raise origin.error(f"`{value}` is not an index strategy", hint=f"it is one of {known}")
     return _STRATEGIES[value]
 
 

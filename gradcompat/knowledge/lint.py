@@ -83,7 +83,7 @@ def own_problems(authored: Authored, shipped: KnowledgeBase) -> tuple[Problem, .
     ]
     taken = {record["id"] for record in shipped.records}
     problems += [
-        authored.problem(record.id, "the id is taken by another file of records")
+        authored.problem(record.id, "the id is already used in another records file")
         for record in authored.records
         if record.id in taken and not record.id.startswith(SHIPPED_PREFIX)
     ]
@@ -91,7 +91,7 @@ def own_problems(authored: Authored, shipped: KnowledgeBase) -> tuple[Problem, .
     known = {*shipped.by_package, *families, *families.values(), *conda, *conda.values()}
     for name, facts in authored.packages.items():
         if (facts.also or facts.conda) and (clash := sorted({name, *facts.also, *facts.conda} & known)):
-            message = f"packages: {name}: the names of {clash[0]} are said by the records of gradcompat alone"
+            message = f"packages: {name}: the names of {clash[0]} are defined by gradcompat's own records only"
             problems.append(Problem(authored.path, None, None, message))
     return _in_order(problems)
 

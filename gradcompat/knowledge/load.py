@@ -186,7 +186,7 @@ def joined(base: KnowledgeBase, own: KnowledgeBase, source: KnowledgeSource) -> 
     taken = {record["id"] for record in base.records}
     for record in own.records:
         if record["id"] in taken:
-            raise KnowledgeError(f"the id {record['id']} is taken by another file of records", path=source.name)
+            raise KnowledgeError(f"the id {record['id']} is already used in another records file", path=source.name)
     names = Names(families={**own.names.families, **base.names.families}, conda={**own.names.conda, **base.names.conda})
     by_package = dict(base.by_package)
     for name, positions in own.by_package.items():
@@ -257,7 +257,7 @@ def _term(term: Sequence[Any]) -> Term:
             return PlatformTerm(platforms=tuple(platforms))
         case ["virtual", name, versions]:
             return VirtualTerm(name=name, versions=VersionSet.parse(versions))
-    raise KnowledgeError(f"`{term!r}` is no term of format {FORMAT}")
+    raise KnowledgeError(f"`{term!r}` is not a term of format {FORMAT}")
 
 
 def _remedy(remedy: Sequence[Any]) -> Remedy:
@@ -270,4 +270,4 @@ def _remedy(remedy: Sequence[Any]) -> Remedy:
             return CodeRemedy(text=text)
         case ["install", text]:
             return InstallRemedy(text=text)
-    raise KnowledgeError(f"`{remedy!r}` is no remedy of format {FORMAT}")
+    raise KnowledgeError(f"`{remedy!r}` is not a remedy of format {FORMAT}")

@@ -46,7 +46,7 @@ def _rows(path: Path) -> Iterator[Row]:
         except _NO_ROW as error:
             hint = "restore the file from version control, or delete the line to measure it again"
             raise KnowledgeError(
-                f"is no row of measurements: {error!r}", path=str(path), line=number, hint=hint
+                f"is not a row of measurements: {error!r}", path=str(path), line=number, hint=hint
             ) from None
 
 

@@ -53,7 +53,7 @@ def package_term(text: str) -> tuple[str, str]:
     """
     match = _PACKAGE.fullmatch(text)
     if match is None:
-        raise ValueError(f"`{text}` is no package with a range: write `transformers >=4.49.0,<4.52.1`")
+        raise ValueError(f"`{text}` is not a package with a range: write `transformers >=4.49.0,<4.52.1`")
     return normalise(match[1]), match[2] or "*"
 
 
@@ -73,7 +73,7 @@ def condition(text: str) -> tuple[str, Any]:
     if key not in KEYS:
         close = difflib.get_close_matches(key, KEYS, n=1)
         hint = f"did you mean `{close[0]}`?" if close else "`gradcompat explain settings` lists them"
-        raise ValueError(f"`{key}` is no setting that is known here: {hint}")
+        raise ValueError(f"`{key}` is not a known setting: {hint}")
     if operator != "=":
         value = operator + value
     if KEYS[key].type == "version":
@@ -116,7 +116,7 @@ def reference(text: str) -> dict[str, str]:
     """
     match = _URL.fullmatch(text.strip())
     if match is None:
-        raise ValueError(f"`{text}` is no reference: write `REPORT https://…`, `FIX https://…`")
+        raise ValueError(f"`{text}` is not a reference: write `REPORT https://…`, `FIX https://…`")
     return {"type": (match[1] or "REPORT").upper(), "url": match[2]}
 
 
@@ -136,4 +136,4 @@ def remedy(text: str) -> dict[str, Any]:
             return {"kind": "setting", "key": key, "value": value}
         case "code" | "install":
             return {"kind": kind, "text": rest.strip()}
-    raise ValueError(f"`{text}` is no remedy: it begins with upgrade, downgrade, set, code or install")
+    raise ValueError(f"`{text}` is not a remedy: it begins with upgrade, downgrade, set, code or install")

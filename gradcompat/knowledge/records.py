@@ -85,8 +85,8 @@ def read_text(text: str, shown: str) -> Authored:
         raise KnowledgeError("is not one mapping with `date`, `packages` and `issues`", path=shown)
     top = documents[0]
     if _expanded(top) > MAX_NODES:
-        raise KnowledgeError("holds more through its aliases than any file needs", path=shown)
-    problems = [Problem(shown, key.line, None, f"the key `{key.text}` stands twice") for key in _duplicates(top)]
+        raise KnowledgeError("expands to too much through its aliases", path=shown)
+    problems = [Problem(shown, key.line, None, f"the key `{key.text}` appears twice") for key in _duplicates(top)]
     issues = top.entries.get("issues")
     nodes = issues.items if isinstance(issues, Sequence) else []
     if not isinstance(issues, Sequence):

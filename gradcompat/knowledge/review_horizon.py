@@ -129,7 +129,7 @@ def with_horizon(text: str, changes: Mapping[str, Horizon], shown: str) -> str:
     for line in lines[head + 1 : behind]:
         match = _LINE.fullmatch(line)
         if match is None:
-            raise KnowledgeError(f"`{line.strip()}` in the section `horizon` is no line of one package", path=shown)
+            raise KnowledgeError(f"`{line.strip()}` in the section `horizon` is not a line of one package", path=shown)
         entries[match[1]] = line
     for name, one in changes.items():
         entries[name] = f'  {name}: {{version: "{one.version}", date: "{one.date}"}}'

@@ -158,7 +158,7 @@ class Combination(_Strict):
     def _check_virtual(cls, virtual: dict[str, str]) -> dict[str, str]:
         for name, versions in virtual.items():
             if name not in VIRTUAL_PACKAGES.values():
-                raise ValueError(f"`{name}` is no virtual package: {', '.join(VIRTUAL_PACKAGES.values())}")
+                raise ValueError(f"`{name}` is not a virtual package: {', '.join(VIRTUAL_PACKAGES.values())}")
             _versions(versions)
         return virtual
 
@@ -325,7 +325,7 @@ class Record(_Strict):
             try:
                 re.compile(symptom)
             except re.error as error:
-                raise ValueError(f"`{symptom}` is no regular expression: {error}") from None
+                raise ValueError(f"`{symptom}` is not a regular expression: {error}") from None
         return symptoms
 
     @model_validator(mode="after")

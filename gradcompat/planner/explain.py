@@ -181,7 +181,7 @@ def unmet_notes(chosen: Mapping[str, Candidate], universe: Universe) -> list[str
         ]
     missing = sorted({name for dependent, name in universe.missing if dependent in chosen} - chosen.keys())
     if missing and universe.environment.closed:
-        found.append(f"{_some(missing)}, which a package that moves requires, was missing before and is not added")
+        found.append(f"{_some(missing)}, which a package that moves requires, is not added: it was already missing")
     return found
 
 

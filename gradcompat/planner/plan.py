@@ -226,7 +226,7 @@ def _finished(
         for name in sorted(concerned & universe.without_releases())
     ]
     unverified += [
-        f"whether {identifier} is gone then hangs on what was not seen"
+        f"whether {identifier} is gone then depends on facts that were not seen"
         for identifier in sorted(set(fixed) & {one.issue.id for one in findings if one.status == "conditional"})
     ]
     if not matched_again:
@@ -244,7 +244,7 @@ def _finished(
     reasons = list(draft.core)
     reasons += [elsewhere_text(name, universe) for name in left_elsewhere]
     code = tuple(one for one in draft.code if not set(one.cures).isdisjoint(remaining))
-    reasons += [f"{one.cures[0]} goes with a change of the code, which cannot be tried from here" for one in code]
+    reasons += [f"{one.cures[0]} goes with a change of the code, which cannot be tested here" for one in code]
     if not draft.proven:
         notes.append(f"the search was cut off after {_looked_at(universe, request.limit)}: a smaller change may exist")
     cured = [issue for issue in issues if issue.id in fixed]

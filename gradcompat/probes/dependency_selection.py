@@ -87,7 +87,7 @@ def companions(
             unknown.append(f"{requirement}, which {asking.name} {asking.version} requires: {error}")
             continue
         if found is None:
-            missing.append(f"nothing fits {requirement}, which {asking.name} {asking.version} requires")
+            missing.append(f"no release satisfies {requirement}, which {asking.name} {asking.version} requires")
             continue
         chosen[name] = found
         asked += _required(found, base, catalogue, unknown)

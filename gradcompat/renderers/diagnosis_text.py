@@ -33,11 +33,11 @@ def render(report: DiagnosisReport, out: TextIO) -> None:
         _diagnosis(f"{rank}. ", diagnosis, columns, out)
     harmless = [one for one in report.diagnoses if one.harmless]
     if harmless:
-        out.write("Nothing to worry about:\n\n")
+        out.write("Harmless:\n\n")
         for diagnosis in harmless:
             _diagnosis("- ", diagnosis, columns, out)
     if report.ruled_out:
-        out.write("Looks like these, and cannot be:\n")
+        out.write("Similar, but ruled out:\n")
         for one in report.ruled_out[:_MOST_RULED_OUT]:
             out.write(wrapped(f"{one.title}: {one.sentence}", columns, f"  {one.issue} ", "    ") + "\n")
         if len(report.ruled_out) > _MOST_RULED_OUT:

@@ -28,7 +28,7 @@ def render(report: PlanReport, out: TextIO) -> None:
 def _plan(planned: Planned, plan: Plan, out: TextIO) -> None:
     rows = [(change_text(change), change.cures, "; ".join(change.because)) for change in cures_first(plan.changes)]
     rows += [(setting_text(setting), setting.cures, setting.note or "") for setting in plan.settings]
-    rows += [(code.text, code.cures, "a change of code, not tried") for code in plan.code]
+    rows += [(code.text, code.cures, "a code change, not tested") for code in plan.code]
     if rows:
         out.write("| Change | Cures | Because |\n|---|---|---|\n")
         for text, cures, because in rows:

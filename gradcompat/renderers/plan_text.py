@@ -40,7 +40,7 @@ def _head(planned: Planned, report: PlanReport) -> str:
     if plan.complete:
         return changes
     left = f"; {changes} leaves {counted(len(plan.remaining), 'finding')}" if changes else ""
-    return f"no change that is known clears everything{left}"
+    return f"no known change clears everything{left}"
 
 
 def summary(plan: Plan | Alternative) -> str:
@@ -78,7 +78,7 @@ def _plan(planned: Planned, plan: Plan, columns: int, out: TextIO) -> None:
             text = f"{identifier} {planned.summaries.get(identifier, '')}".rstrip()
             out.write(_line(label, text, columns))
     if plan.tolerated:
-        out.write(_line("below", f"the level, and left: {', '.join(plan.tolerated)}", columns))
+        out.write(_line("below", f"the level, and accepted: {', '.join(plan.tolerated)}", columns))
     out.write(_line("cost", plan.cost, columns) if plan.cost else "")
     _verified(plan, columns, out)
     if planned.command:
@@ -118,7 +118,7 @@ def _setting(setting: SettingChange, planned: Planned, columns: int, out: TextIO
 def _code(code: CodeChange, planned: Planned, columns: int, out: TextIO) -> None:
     out.write(wrapped(code.text, columns, "  ", "    ") + "\n")
     _cures(code.cures, planned, columns, out)
-    out.write(_line("note", "a change of code, which cannot be tried from here", columns) + "\n")
+    out.write(_line("note", "a change of code, which cannot be tested here", columns) + "\n")
 
 
 def _cures(ids: tuple[str, ...], planned: Planned, columns: int, out: TextIO) -> None:

@@ -45,7 +45,7 @@ def render(report: Report, out: TextIO) -> None:
         clean = [audit.source for audit in quiet if not audit.suppressed]
         others = [audit.source for audit in quiet if audit.suppressed]
         out.write(f"nothing found in {_names(clean)}\n\n" if clean else "")
-        out.write(f"nothing but what is suppressed found in {_names(others)}\n\n" if others else "")
+        out.write(f"only suppressed findings in {_names(others)}\n\n" if others else "")
     if any(_asks_for_change(advised) for audit in report.audits for advised in audit.findings):
         text = "gradcompat plan with the same targets shows the whole change, and what was verified of it"
         out.write(wrapped(text, columns, "", "") + "\n\n")
@@ -59,7 +59,7 @@ def _many(report: Report, quiet: list[Audit], columns: int, out: TextIO) -> None
     """What is said once of many environments: those without findings, their notes, and what would decide most."""
     for text, some in (
         ("nothing found in", [audit.source for audit in quiet if not audit.suppressed]),
-        ("nothing but what is suppressed found in", [audit.source for audit in quiet if audit.suppressed]),
+        ("only suppressed findings in", [audit.source for audit in quiet if audit.suppressed]),
     ):
         if some:
             line = f"{text} {counted(len(some), 'environment')}: {_names(some, _FEW)}"
@@ -125,7 +125,7 @@ def _audit(audit: Audit, columns: int, out: TextIO, *, listing: bool, many: bool
         _also(conditional, columns, out)
         notes = [advised.finding.issue.id for advised in here if advised.finding.issue.level == "note"]
         if notes:
-            text = f"{joined(tuple(dict.fromkeys(notes)), 'and')} may apply; gradcompat explain ID shows one"
+            text = f"{joined(tuple(dict.fromkeys(notes)), 'and')} may apply; gradcompat explain ID describes each"
             out.write(wrapped(text, columns, "  note: ", "    ") + "\n\n")
         _questions([advised.finding for advised in here], columns, out)
     _informational([advised.finding for advised in audit.findings], columns, out)
@@ -376,7 +376,7 @@ def _assumption(newer: list[Newer]) -> str:
         named = [f"{name} {version} ({horizon}, {date})" for name, version, horizon, date in seen]
         rest = [f"{len(named) - _NEWER} more"] if len(named) > _NEWER else []
         said = f"{joined((*named[:_NEWER], *rest), 'and')} are newer than this knowledge"
-    return f"{said}: known defects that were unfixed are assumed to stand"
+    return f"{said}: known unfixed defects are assumed to remain"
 
 
 def _summary(report: Report) -> str:

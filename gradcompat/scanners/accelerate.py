@@ -66,7 +66,7 @@ def scan(document: Document) -> Context:
     """
     config = read_config(document, FEEDS)
     if not any(key in config.top for key in _OWN) or not any(key in config.top for key in _BESIDE):
-        raise Unrecognised("is no accelerate config", path=document.path)
+        raise Unrecognised("is not an accelerate config", path=document.path)
     settings, skipped = stated(config, FEEDS)
     file = config.value("deepspeed_config.deepspeed_config_file")
     return Context(

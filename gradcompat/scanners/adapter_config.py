@@ -40,7 +40,7 @@ def scan(document: Document) -> Context:
     """
     config = read_config(document, FEEDS)
     if not isinstance(config.top.get("peft_type"), str) or not document.text.lstrip("\ufeff \t\r\n").startswith("{"):
-        raise Unrecognised("is no adapter_config.json", path=document.path)
+        raise Unrecognised("is not an adapter_config.json", path=document.path)
     settings, skipped = stated(config, FEEDS)
     places = json_text.Places(document.text, document.path)
     said = {one.key for one in settings}

@@ -101,7 +101,7 @@ def scan(document: Document) -> Context:
     """
     config = read_config(document, FEEDS)
     if not isinstance(config.top.get("base_model"), str) or len(_OWN & config.top.keys()) < 2:
-        raise Unrecognised("is no config of axolotl", path=document.path)
+        raise Unrecognised("is not an axolotl config", path=document.path)
     top = config.top
     config = replace(config, entries=tuple(replace(one, value=_value(one.name, one.value)) for one in config.entries))
     settings, skipped = settings_of(config, FEEDS)

@@ -36,7 +36,7 @@ def parse(text: str, path: str) -> ast.Module:
         Malformed: if it is no Python that this interpreter knows, with the line; or too long or nested too deeply.
     """
     if len(text) > MAX_CHARACTERS:
-        raise Malformed(f"is longer than {MAX_CHARACTERS // 2**20} MiB, which nobody writes", path=path)
+        raise Malformed(f"is longer than {MAX_CHARACTERS // 2**20} MiB, which is too long to read", path=path)
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise Malformed("not valid Python: holds a null byte", path=path, line=line)

@@ -231,7 +231,7 @@ def _last(arguments: Iterable[Argument], places: Places, skipped: list[Skipped])
         before = found.pop(argument.name, None)
         if before is not None and len(argument.name) > 1 and argument.name not in noted:
             noted.add(argument.name)
-            reason = "stands more than once, the last value counts"
+            reason = "appears more than once: the last value counts"
             where = places.location(before.option_place)
             skipped.append(Skipped(what=quoted(argument.name, "an option"), reason=reason, gap=False, location=where))
         found[argument.name] = argument

@@ -154,7 +154,7 @@ def _of_yaml(document: Document, wanted: Mapping[str, list[list[str]]]) -> Confi
     duplicates = (
         Skipped(
             what=quoted(key.text, "a key"),
-            reason="stands more than once, the last value counts",
+            reason="appears more than once: the last value counts",
             gap=False,
             location=Location(path=document.path, line=key.line, column=key.column),
         )
@@ -178,7 +178,7 @@ def _of_node(node: yaml_nodes.Node) -> Any:
 def _of_json(document: Document, wanted: Mapping[str, list[list[str]]]) -> Config:
     values = json_text.parse(document.text, document.path)
     if not isinstance(values, dict):
-        raise Unrecognised("is no JSON object", path=document.path, line=1)
+        raise Unrecognised("is not a JSON object", path=document.path, line=1)
     places = json_text.Places(document.text, document.path)
     entries: list[Entry] = []
     for root in wanted.keys() & values.keys():

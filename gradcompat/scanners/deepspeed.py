@@ -112,7 +112,7 @@ def scan(document: Document) -> Context:
             skipped=tuple(skipped),
         )
     if is_yaml or not _is_deepspeed(config):
-        raise Unrecognised("is no DeepSpeed config", path=document.path)
+        raise Unrecognised("is not a DeepSpeed config", path=document.path)
     config = replace(config, entries=tuple(entry for entry in config.entries if entry.name in _DEEPSPEED))
     settings, skipped = stated(config, _DEEPSPEED, _SWITCHES)
     return Context(
@@ -139,12 +139,12 @@ def _without_comments(document: Document) -> tuple[Document, list[Skipped]]:
     """The same text with blanks in the place of comments and of commas behind a last element, so that places stay."""
     found: list[Skipped] = []
     text = document.text
-    for pattern, what in ((_COMMENT, "comments"), (_TRAILING, "a comma behind the last element")):
+    for pattern, what in ((_COMMENT, "comments"), (_TRAILING, "a comma after the last element")):
         first = next((match for match in pattern.finditer(text) if not match[0].startswith('"')), None)
         if first is None:
             continue
         line = text.count("\n", 0, first.start()) + 1
-        reason = "DeepSpeed itself reads over it, transformers and accelerate refuse such a file"
+        reason = "DeepSpeed itself ignores it, transformers and accelerate reject such a file"
         location = Location(path=document.path, line=line)
         found.append(Skipped(what=what, reason=reason, gap=False, location=location))
         text = pattern.sub(_blank, text)

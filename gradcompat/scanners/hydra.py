@@ -221,6 +221,6 @@ def _duplicates(composed: Composite, top: yaml_nodes.Mapping, path: str) -> Iter
     for shown, content in contents:
         for _, mapping in _mappings(content):
             for key in mapping.duplicates:
-                reason = "stands more than once, the last value counts"
+                reason = "appears more than once: the last value counts"
                 place = Location(path=shown, line=key.line, column=key.column)
                 yield Skipped(what=quoted(key.text, "a key"), reason=reason, gap=False, location=place)

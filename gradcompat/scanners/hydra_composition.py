@@ -155,7 +155,7 @@ def _content(text: str, shown: str) -> yaml_nodes.Mapping:
         Malformed: if there is something else.
     """
     if len(text) > _LARGEST:
-        raise Malformed(f"is larger than {_LARGEST // 1024} KiB, which no config is", path=shown)
+        raise Malformed(f"is larger than {_LARGEST // 1024} KiB, which is too large for a config", path=shown)
     documents = yaml_nodes.parse(text, shown)
     if not documents or (isinstance(documents[0], yaml_nodes.Scalar) and documents[0].value is None):
         return yaml_nodes.Mapping({}, 1, 1)

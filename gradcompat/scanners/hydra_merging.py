@@ -148,7 +148,7 @@ class Merged:
     def _count(self, nodes: int, path: str) -> None:
         self._looked_at += 1 + nodes
         if self._looked_at > _MOST:
-            raise Malformed("makes up more than any config", path=path, line=1)
+            raise Malformed("expands to more than any config holds", path=path, line=1)
 
     def _claim_one(self, node: Node, path: str, part: int) -> None:
         self._count(0, path)

@@ -111,7 +111,9 @@ def scan(document: Document) -> Context:
     """
     text = document.text
     if len(text) > _LONGEST:
-        raise Malformed(f"is longer than {_LONGEST // 1024} KiB, which no launch script is", path=document.path)
+        raise Malformed(
+            f"is longer than {_LONGEST // 1024} KiB, which is too long for a launch script", path=document.path
+        )
     # Lines that break are read as they were meant; all other characters stay where they are.
     breaks = [match.start() for match in _BROKEN.finditer(text)]
     text = _BROKEN.sub(r"\1\\\2", text)
@@ -133,7 +135,7 @@ def scan(document: Document) -> Context:
         files += files_of(launch)
         broken = next((one for one in breaks if script.cut(launch, one + 1)), None)
         if broken is not None:
-            reason = "a blank follows the `\\`, which ends the command: what was meant to continue it counts as unknown"
+            reason = "a space follows the `\\`, which ends the command: the intended continuation counts as unknown"
             script.note("a continued line", reason, broken)
     settings, files = _with_written(script, settings, list(dict.fromkeys(files)))
     settings.sort(key=lambda one: (one.location.line or 0, one.location.column or 0))
@@ -198,14 +200,14 @@ def _read(script: _Script, text: str, place: Callable[[int], int], nested: int =
         name = words[0].text.rpartition("/")[2]
         left = left or (name == "exit" and not command.conditional)
         if launched and words[0].text.startswith("--"):
-            reason = "belongs to no command, since the line before it ends there"
+            reason = "belongs to no command, because the line before it ends the command"
             script.note(quoted(words[0].text, "an option"), reason, words[0].place(0))
         launch = launch_of(words)
         launched = launch is not None
         if launch is None:
             _other(script, command, words, nested)
         elif left:
-            script.note("a launch", "stands behind `exit` and is never run", launch.place)
+            script.note("a launch", "comes after `exit` and never runs", launch.place)
         elif len(script.launches) >= _MAX_LAUNCHES:
             script.note("a launch", f"is one of more than {_MAX_LAUNCHES}, and is not read", launch.place, gap=True)
             return
@@ -220,7 +222,7 @@ def _closed(script: _Script, words: list[Word], place: Callable[[int], int]) -> 
     """The words before a quote that is never closed, with their places in the file."""
     for index, word in enumerate(words):
         if word.unclosed is not None:
-            reason = "is never closed: what stands behind it is not read"
+            reason = "is never closed: what follows is not read"
             script.note("a quote", reason, place(word.unclosed), gap=True)
             words = words[:index]
             break

@@ -87,7 +87,7 @@ def scan(document: Document) -> Context:
     """
     config = read_config(document, FEEDS)
     if not _is_ours(config):
-        raise Unrecognised("is no training config of LLaMA-Factory", path=document.path)
+        raise Unrecognised("is not a LLaMA-Factory training config", path=document.path)
     top = config.top
     if any(top.get(switch) is True for switch in _REPLACED):
         config = replace(config, entries=tuple(entry for entry in config.entries if entry.name != "optim"))

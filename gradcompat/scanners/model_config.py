@@ -41,6 +41,6 @@ def scan(document: Document) -> Context:
     top = config.top
     is_json = document.text.lstrip("\ufeff \t\r\n").startswith("{")
     if not is_json or not isinstance(top.get("model_type"), str) or all(key not in top for key in _BESIDE):
-        raise Unrecognised("is no config.json of a model", path=document.path)
+        raise Unrecognised("is not the config.json of a model", path=document.path)
     settings, skipped = stated(config, FEEDS)
     return Context(source=document.path, kind="hf-model", settings=tuple(settings), run=False, skipped=tuple(skipped))

@@ -213,7 +213,7 @@ def architecture_beside(document: Document, folder: str) -> tuple[str, ...] | No
     try:
         config = read_beside(document, f"{folder}/config.json")
         content = parse(config.text, config.path)
-    except (SourceError, ValueError):  # a name with a NUL in it is no path
+    except (SourceError, ValueError):  # a name with a NUL in it is not a path
         return None
     named = content.get("architectures") if isinstance(content, dict) else None
     if not isinstance(named, list) or not named or not all(isinstance(one, str) and one for one in named):

@@ -39,8 +39,8 @@ def scan(document: Document) -> Context:
             if refused is None or _likelihood(error) > _likelihood(refused):
                 refused = error
     if refused is not None and not isinstance(refused, Unrecognised) and _is_stream_of_others(document):
-        raise Unrecognised("holds several YAML documents, and none is a training config", path=document.path)
-    raise refused or Unrecognised("is no training config that gradcompat reads", path=document.path)
+        raise Unrecognised("contains several YAML documents, none of them a training config", path=document.path)
+    raise refused or Unrecognised("is not a training config that gradcompat reads", path=document.path)
 
 
 def _likelihood(error: SourceError) -> tuple[bool, bool]:
@@ -80,7 +80,9 @@ def recomposed(context: Context, overrides: Sequence[Override]) -> Context:
         )
 
 
-def find(folder: Path, shown: str, unreadable: Callable[[OSError], None] = lambda _: None) -> list[tuple[Path, str]]:
+def find(
+    folder: Path, display_path: str, unreadable: Callable[[OSError], None] = lambda _: None
+) -> list[tuple[Path, str]]:
     """Every file below a folder whose name a training config, a launch script or a program may have."""
     found: list[tuple[Path, str]] = []
     patterns = {pattern.removeprefix("*") for scanner in SCANNERS for pattern in scanner.names}
@@ -88,7 +90,7 @@ def find(folder: Path, shown: str, unreadable: Callable[[OSError], None] = lambd
     for here, names in walking.files(folder, unreadable):
         # Emacs marks a file that is being edited with a link that leads nowhere.
         found += [
-            (here / name, walking.label(here / name, folder, shown))
+            (here / name, walking.label(here / name, folder, display_path))
             for name in names
             if name.lower().endswith(endings) and not name.startswith(".#")
         ]
@@ -100,43 +102,45 @@ def largest(name: str) -> int:
     return _LARGEST.get(PurePath(name).suffix.lower(), _LARGEST_ELSE)
 
 
-def scan_found(path: Path, shown: str, root: Root) -> Context | Skipped | None:
+def scan_found(path: Path, display_path: str, root: Root) -> Context | Skipped | None:
     """The context of a file that was found in a folder; a gap if it could be one and cannot be read; else None."""
     try:
-        data = read_bytes(path, shown)
+        data = read_bytes(path, display_path)
     except SourceError as error:
         reason = (
             "is a link to a file that is not there"
             if os.path.islink(path) and not os.path.exists(path)
             else error.message
         )
-        return Skipped(what=shown, reason=reason, location=Location(path=shown))
+        return Skipped(what=display_path, reason=reason, location=Location(path=display_path))
     if len(data) > largest(path.name):
         if not could_train(path.name, data, cut=len(data) > MAX_BYTES):
             return None
-        reason = f"has words of a training config, and is larger than {largest(path.name) // 1024} KiB: not scanned"
-        return Skipped(what=shown, reason=reason, location=Location(path=shown))
+        reason = f"looks like a training config, and is larger than {largest(path.name) // 1024} KiB: not scanned"
+        return Skipped(what=display_path, reason=reason, location=Location(path=display_path))
     try:
-        document = _document(path, shown, data, root)
+        document = _document(path, display_path, data, root)
         return scan(document) if candidates(path.name, document.text) else None
     except Unrecognised:
         return None
     except SourceError as error:
         if not could_train(path.name, data):
             return None
-        return Skipped(what=shown, reason=error.message, location=Location(path=error.path or shown, line=error.line))
+        return Skipped(
+            what=display_path, reason=error.message, location=Location(path=error.path or display_path, line=error.line)
+        )
 
 
-def scan_if_any(path: Path, shown: str, root: Root | None = None) -> Context | SourceError | None:
+def scan_if_any(path: Path, display_path: str, root: Root | None = None) -> Context | SourceError | None:
     """The context of a file that may be something else: then None, or an error if it could be one and is broken."""
     if root is not None and root.leads_outside(path):
-        return OutsideRoot(root.objection, path=shown)
+        return OutsideRoot(root.objection, path=display_path)
     try:
-        data = read_bytes(path, shown)
+        data = read_bytes(path, display_path)
     except SourceError:
         return None
     try:
-        document = _document(path, shown, data, root)
+        document = _document(path, display_path, data, root)
         return scan(document) if candidates(path.name, document.text) else None
     except Unrecognised as error:
         return error if error.line is not None else None
@@ -144,21 +148,21 @@ def scan_if_any(path: Path, shown: str, root: Root | None = None) -> Context | S
         return error if error.line is not None or could_train(path.name, data) else None
 
 
-def read_context(path: Path, shown: str) -> Document:
+def read_context(path: Path, display_path: str) -> Document:
     """Read a training config, a launch script or a program, in the encoding in which its tool does.
 
     Raises:
         NotFound: as :func:`~gradcompat.formats.document.read_document`.
         Malformed: if its tool could not decode it either.
     """
-    return _document(path, shown, read_bytes(path, shown), None)
+    return _document(path, display_path, read_bytes(path, display_path), None)
 
 
-def _document(path: Path, shown: str, data: bytes, root: Root | None) -> Document:
+def _document(path: Path, display_path: str, data: bytes, root: Root | None) -> Document:
     try:
-        return document_of(data, shown, path, root)
+        return document_of(data, display_path, path, root)
     except Malformed:
         # A shell takes bytes as they are; the words that count are ASCII.
         if path.suffix.lower() not in SHELL or b"\0" in data or len(data) > MAX_BYTES:
             raise
-        return Document(shown, data.decode("latin-1"), path, root)
+        return Document(display_path, data.decode("latin-1"), path, root)

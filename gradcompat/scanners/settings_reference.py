@@ -23,12 +23,12 @@ _MEANINGS = 4  # of values, listed beside a key; a longer list is a table of nam
 
 # What the tables do not say, or not all of it.
 _NOTES = {
-    "training.framework": "Also told by the kind of file (axolotl, hf-training-args, trl) and by commands: `trl sft`.",
-    "training.method": "Also told by commands: `trl dpo`, `swift pt`.",
-    "model.architecture": "Also told by a name of a common family of models, wherever `model.name` is read.",
-    "distributed.strategy": "Also told by the command `deepspeed`.",
+    "training.framework": "Also set by the kind of file (axolotl, hf-training-args, trl) and by commands: `trl sft`.",
+    "training.method": "Also set by commands: `trl dpo`, `swift pt`.",
+    "model.architecture": "Also set by the name of a common model family, wherever `model.name` is read.",
+    "distributed.strategy": "Also set by the command `deepspeed`.",
     **dict.fromkeys(VIRTUAL_PACKAGES, "Read from the packages and, for an installed environment, from the machine."),
-    "host.device": "Also told, for an installed environment, by the machine and by what torch was built for.",
+    "host.device": "For an installed environment, also read from the machine and from the build of torch.",
     "host.python": "Read from the environment.",
     "host.platform": "Read from the environment.",
 }
@@ -83,7 +83,7 @@ def note(key: str) -> str | None:
     """What there is to say beside the tools' keys, or in their place."""
     if key in _NOTES or key in fed_by():
         return _NOTES.get(key)
-    return "No file says it: `--set` states it."
+    return "No file states it: use `--set`."
 
 
 def page() -> str:
@@ -91,9 +91,9 @@ def page() -> str:
     lines = [
         "# Settings",
         "",
-        "What records may hang on, and what `--set KEY=VALUE` takes. Below each key stand the keys of the tools that",
-        "feed it, as their own files write them (`a.b` is `b` below `a`), and the kinds of files that have them; in",
-        "brackets what their values mean where they are not taken as they are.",
+        "This page lists the settings that records may depend on and that `--set KEY=VALUE` accepts. Below each key",
+        "are the keys of the tools that set it, as their files spell them (`a.b` is `b` below `a`), and file kinds.",
+        "Brackets say what a value means if it is not used unchanged.",
         "",
         f"<!-- Generated: `{COMMAND}` -->",
     ]

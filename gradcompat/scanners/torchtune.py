@@ -76,7 +76,7 @@ def scan(document: Document) -> Context:
     config = read_config(document, FEEDS)
     named = [config.value(name) for name in _COMPONENTS]
     if not any(isinstance(one, str) and one.startswith("torchtune.") for one in named):
-        raise Unrecognised("is no torchtune config", path=document.path)
+        raise Unrecognised("is not a torchtune config", path=document.path)
     config = replace(config, entries=tuple(_kind(entry) for entry in config.entries))
     settings, skipped = stated(config, FEEDS)
     return run_of(config, "torchtune", settings, skipped)

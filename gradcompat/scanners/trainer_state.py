@@ -24,7 +24,7 @@ def scan(document: Document) -> Context:
     """
     config = read_config(document, FEEDS)
     if config.top.get("log_history") != () or "global_step" not in config.top:
-        raise Unrecognised("is no state of transformers' Trainer", path=document.path)
+        raise Unrecognised("is not a trainer state of transformers", path=document.path)
     settings, skipped = settings_of(config, FEEDS)
     known = tuple(one for one in settings if isinstance(one.value, float) and one.value < _MOST_EPOCHS)
     return Context(source=document.path, kind="hf-trainer-state", settings=known, run=False, skipped=tuple(skipped))

@@ -31,7 +31,7 @@ def scan(document: Document) -> Context:
     config = read_config(document, FEEDS)
     top = config.top
     if not isinstance(top.get("model_name_or_path"), str) or len(_TRAINER & top.keys()) < 2:
-        raise Unrecognised("is no config of TRL, and has no arguments of transformers' Trainer", path=document.path)
+        raise Unrecognised("is not a TRL config, and has no arguments of transformers' Trainer", path=document.path)
     settings, skipped = settings_of(config, FEEDS)
     if training_arguments.TRL_OWN.isdisjoint(top):
         return run_of(config, "transformers", settings, skipped)

@@ -52,7 +52,7 @@ def read(document: Document) -> Environment:
     if "dependencies" not in top.entries:
         raise Malformed("has no `dependencies:` as an environment.yml has", path=document.path)
     for key in top.duplicates:
-        reading.skip(quoted(key.text, "a key"), "stands there twice: only the last one counts", key)
+        reading.skip(quoted(key.text, "a key"), "appears twice: only the last one counts", key)
     dependencies = top.entries["dependencies"]
     if isinstance(dependencies, Sequence):
         for node in dependencies.items:
@@ -79,10 +79,10 @@ def _entry(node: Node, reading: _Reading) -> None:
     if isinstance(node, Scalar):
         _package(node, reading)
     elif isinstance(node, Sequence):
-        reading.skip("a list", "stands where a package should", node)
+        reading.skip("a list", "is where a package should be", node)
     else:
         for key in node.duplicates:
-            reading.skip(quoted(key.text, "a key"), "stands there twice: only the last one counts", key)
+            reading.skip(quoted(key.text, "a key"), "appears twice: only the last one counts", key)
         for word, value in node.entries.items():
             if word != "pip":
                 reading.skip(quoted(word, "a key"), "is a section that conda does not know", node.keys[word])
@@ -109,7 +109,7 @@ def _package(node: Scalar, reading: _Reading) -> None:
         return
     spec = parse_spec(text)
     if spec is None:
-        reading.skip("a line", "is no package as conda writes one", node)
+        reading.skip("a line", "is not a conda package", node)
         return
     if spec.problem is not None:
         # The package itself is listed without a version, so that it is a gap where a defect of it is known.
@@ -131,7 +131,7 @@ def _pip_lines(section: Sequence, reading: _Reading) -> None:
             # `- torch: 2.0` and the like: YAML reads it as a mapping, and pip never sees it.
             reading.skip("a line", "is not one line of text, as pip needs it", item)
         else:
-            reading.skip("a list or mapping", "stands where a line for pip should", item)
+            reading.skip("a list or mapping", "is where a line for pip should be", item)
 
 
 def _pip_section(document: Document, reading: _Reading) -> tuple[Package, ...]:

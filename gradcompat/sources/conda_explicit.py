@@ -53,7 +53,7 @@ def read(document: Document) -> Environment:
         elif text:
             archive = parse_archive(text)
             if archive is None:
-                skipped.append(Skipped(what="a line", reason="is no address of a conda package", location=location))
+                skipped.append(Skipped(what="a line", reason="is not the URL of a conda package", location=location))
                 continue
             if archive.subdir is not None:
                 subdirs.add(archive.subdir)
@@ -62,7 +62,7 @@ def read(document: Document) -> Environment:
     if not explicit:
         raise Malformed("has no line `@EXPLICIT`", path=document.path)
     if skipped and not packages:
-        raise Malformed("no line of it is the address of a conda package", path=document.path)
+        raise Malformed("no line is the URL of a conda package", path=document.path)
     pythons = {package.version for package in packages if package.name == "python"}
     return Environment(
         source=document.path,

@@ -62,7 +62,7 @@ def read(document: Document) -> Environment:
             else:
                 _export_line(text, location, reading)
     if not reading.packages:
-        raise Malformed("no line of it is from a list of conda packages", path=document.path)
+        raise Malformed("no line is from a list of conda packages", path=document.path)
     pythons = {package.version for package in reading.packages if package.name == "python"}
     return Environment(
         source=document.path,
@@ -88,7 +88,7 @@ def _export_line(text: str, location: Location, reading: _Reading) -> None:
     """``numpy=1.26.4=py310h5f9d8c6_0``, or what else ``conda create --file`` takes."""
     spec = parse_spec(text)
     if spec is None:
-        reading.skipped.append(Skipped(what="a line", reason="is no package as conda writes one", location=location))
+        reading.skipped.append(Skipped(what="a line", reason="is not a conda package", location=location))
         return
     if spec.problem is not None:
         # The package itself is listed without a version, so that it is a gap where a defect of it is known.

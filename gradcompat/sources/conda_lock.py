@@ -77,11 +77,11 @@ def _package(entry: Node, index: int, path: str) -> Package | Skipped:
         return Skipped(what=what, reason="has no name", location=location)
     if entry.duplicates:
         reason = f"has `{quoted(entry.duplicates[0].text, '…')}` twice"
-        return Skipped(what=f"{what}, {quoted(name, 'an odd name')},", reason=reason, location=location)
+        return Skipped(what=f"{what}, {quoted(name, 'an invalid name')},", reason=reason, location=location)
     manager = entry.text("manager")
     if manager not in ("conda", "pip"):
         reason = f"is for `{quoted(manager or '', '…')}`, which is neither conda nor pip"
-        return Skipped(what=f"{what}, {quoted(name, 'an odd name')},", reason=reason, location=location)
+        return Skipped(what=f"{what}, {quoted(name, 'an invalid name')},", reason=reason, location=location)
     url = entry.text("url") or ""
     version = entry.text("version")
     place = entry.entries.get("version") or entry.entries["name"]

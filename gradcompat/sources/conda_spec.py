@@ -146,7 +146,7 @@ def _versions(wanted: str, build: bool) -> tuple[str | None, str | None, str | N
         for clause in alternative.split(","):
             operator, version = _clause(clause)
             if version is None:
-                return None, None, "its version is none that could be compared"
+                return None, None, "its version cannot be compared"
             if operator == "===":
                 exact = version
                 operator = "=="
@@ -160,7 +160,7 @@ def _versions(wanted: str, build: bool) -> tuple[str | None, str | None, str | N
     try:
         VersionSet.parse(specifier)
     except ValueError:
-        return None, None, "its version is none that could be compared"
+        return None, None, "its version cannot be compared"
     return None, specifier, None
 
 

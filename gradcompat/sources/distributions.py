@@ -102,7 +102,7 @@ def _read_folder(folder: Folder, reading: _Reading) -> list[str]:
     for entry in sorted(name for name in names if name.endswith(_SUFFIXES)):
         shown = f"{folder.shown}/{printable(entry)}"
         if entry.startswith("~"):
-            reading.skip(printable(entry), "is left over from an installation that broke off", shown, gap=False)
+            reading.skip(printable(entry), "is left over from an interrupted installation", shown, gap=False)
             continue
         try:
             package = _distribution(folder, entry, shown, reading)
@@ -203,9 +203,9 @@ def _metadata(path: str, shown: str) -> Package:
         except UnicodeDecodeError:
             raise _BrokenError(f"the {key} in {file} is not UTF-8 text") from None
     if _NAME.fullmatch(values["name"]) is None:
-        raise _BrokenError(f"the name in {file} is no package name")
+        raise _BrokenError(f"the name in {file} is not a package name")
     if _VERSION.fullmatch(values["version"]) is None:
-        raise _BrokenError(f"the version in {file} is no version")
+        raise _BrokenError(f"the version in {file} is not a version")
     start = fields["version"][1]
     location = Location(path=shown, line=data.count(b"\n", 0, start) + 1, column=start - data.rfind(b"\n", 0, start))
     return Package(name=normalise(values["name"]), version=values["version"], location=location)

@@ -115,7 +115,7 @@ def read(document: Document) -> Environment:
     skipped = [
         Skipped(
             what=document.path,
-            reason="a best effort: what base images hold is not seen, and build arguments count with their defaults",
+            reason="a best effort: the contents of base images are unknown, and build arguments have their defaults",
             gap=False,
             location=Location(path=document.path),
         )
@@ -127,7 +127,7 @@ def read(document: Document) -> Environment:
     for count, instruction in enumerate(_instructions(document, skipped)):
         if count >= _MAX_INSTRUCTIONS or len(instruction.text) > MAX_SCRIPT:
             where = instruction.place(0)
-            reason = "is longer than any Dockerfile: the rest is not read"
+            reason = "is too long for a Dockerfile: the rest is not read"
             skipped.append(Skipped(what=document.path, reason=reason, location=where))
             break
         if instruction.name == "FROM":
@@ -144,7 +144,7 @@ def read(document: Document) -> Environment:
         elif instruction.name == "RUN":
             _run(instruction, stages[-1], files)
         elif instruction.name == "ONBUILD":
-            reason = "is for images that are built from this one"
+            reason = "applies to images built from this one"
             skipped.append(Skipped(what="ONBUILD", reason=reason, gap=False, location=instruction.place(0)))
     if not stages:
         raise Malformed("has no `FROM` as a Dockerfile has", path=document.path)
@@ -200,7 +200,7 @@ def _instructions(document: Document, skipped: list[Skipped]) -> Iterator[_Instr
             if continued and stripped != line:
                 at = Location(path=document.path, line=number, column=len(stripped))
                 reason = (
-                    f"a blank follows the `{escape}` that continues the line; it is read as continued, as Docker does"
+                    f"a space follows the `{escape}` that continues the line; it is read as continued, as Docker does"
                 )
                 skipped.append(Skipped(what=f"line {number}", reason=reason, gap=False, location=at))
             part = stripped[:-1] if continued else line
@@ -253,7 +253,7 @@ def _stage(instruction: _Instruction, stages: list[_Stage], defaults: Variables,
     if not words or image.unknown:
         unknown = f": it depends on {variable(image.unknown[0])}" if image.unknown else ""
         stage.asked.skipped.append(
-            Skipped(what=written, reason=f"which image this is cannot be told{unknown}", location=where)
+            Skipped(what=written, reason=f"the image cannot be determined{unknown}", location=where)
         )
         pythons.add(None)
         return stage
@@ -285,7 +285,7 @@ def _base_image(
     elif repository.rpartition("/")[2] in ("pytorch", "pytorch-nightly"):
         asked.packages.append(Package(name="torch", version=None, specifier="*", location=where))
     if reference != "scratch" and _BARE.fullmatch(repository) is None:
-        reason = "the packages that the base image holds are not seen here"
+        reason = "the packages of the base image are unknown"
         # Of pytorch/pytorch the torch is what counts, and it is known.
         asked.skipped.append(Skipped(what=written, reason=reason, gap=torch is None, location=where))
 

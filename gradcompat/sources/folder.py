@@ -44,7 +44,7 @@ def find(folder: Path, shown: str, root: Root) -> Found:
 
     def passed_over(path: Path) -> None:
         label = walking.label(path, folder, shown)
-        reason = "is an installed environment, which is checked where it is named"
+        reason = "is an installed environment: name it to check it"
         skipped.append(Skipped(what=label, reason=reason, gap=False, location=Location(path=label)))
 
     for here, names in walking.files(folder, unreadable, passed_over):
@@ -62,7 +62,7 @@ def find(folder: Path, shown: str, root: Root) -> Found:
         for name, reader in readers.items():
             label = walking.label(here / name, folder, shown)
             if lock is not None and (reader.kind in _RESOLVED_BY_LOCK or name.endswith(".in")):
-                reason = f"asks for ranges, which {lock} beside it resolves"
+                reason = f"declares ranges, which {lock} beside it resolves"
                 skipped.append(Skipped(what=label, reason=reason, gap=False, location=Location(path=label)))
                 locked = walking.label(here / lock, folder, shown)
                 resolved[locked] = (*resolved.get(locked, ()), (here / name, label))

@@ -168,7 +168,7 @@ def active(environ: Mapping[str, str], cwd: Path) -> Environment:
         path = cwd / value
         if is_environment(path):
             return _named(read_folder(path, printable(value)), f"{variable} {printable(value)}", skipped)
-        reason = f"{variable} names it, and it is no environment"
+        reason = f"{variable} names it, but it is not an environment"
         skipped.append(Skipped(what=printable(value), reason=reason, gap=False))
     if is_environment(cwd / ".venv"):
         return _named(read_folder(cwd / ".venv", ".venv"), "./.venv", skipped)
@@ -270,7 +270,7 @@ def _system_folders(home: str, tag: str | None, shown: str, skipped: list[Skippe
     found = [folder for own, folder in _site_folders(base) if own in (tag, None, "3")] if base else []
     if not found:
         config = _shown("/pyvenv.cfg", "", shown)
-        reason = "adds the packages of the base Python, and they were not found"
+        reason = "includes the packages of the base Python, which were not found"
         what = f"include-system-site-packages of {shown}"
         skipped.append(Skipped(what=what, reason=reason, location=Location(path=config)))
     user = os.path.expanduser(f"~/.local/lib/python{tag}/site-packages")

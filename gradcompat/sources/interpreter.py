@@ -78,9 +78,7 @@ def describe(executable: str, environ: Mapping[str, str], cwd: Path) -> Descript
         try:
             status = process.wait(TIME_LIMIT)
         except subprocess.TimeoutExpired:
-            raise SourceError(
-                f"has not said within {TIME_LIMIT:.0f} seconds which Python it is", path=executable
-            ) from None
+            raise SourceError(f"did not report its version within {TIME_LIMIT:.0f} seconds", path=executable) from None
         finally:
             _end(process)
         return _report(output, executable, status)
@@ -98,7 +96,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def _report(output: Path, executable: str, status: int) -> Description:
     no_answer = SourceError(
-        f"is not a Python that can be read: it ended with status {status} and did not say which it is",
+        f"is not a usable Python: it ended with status {status} and did not report its version",
         path=executable,
         hint="Python 3.8 and later can be read",
     )
@@ -138,7 +136,7 @@ def _program(executable: str, environ: Mapping[str, str], cwd: Path) -> str:
         behind = _behind_pyenv(root, os.path.basename(path), environ, cwd)
         if behind is None:
             raise SourceError(
-                "is a shim of pyenv, and which Python it stands for could not be told",
+                "is a shim of pyenv, and the Python behind it could not be determined",
                 path=executable,
                 hint="name the interpreter itself, as `pyenv which python` prints it",
             )
@@ -152,7 +150,7 @@ def _program(executable: str, environ: Mapping[str, str], cwd: Path) -> str:
         )
     # Any other program would be started with our options, and `rm` would understand some of them.
     if not any(_NAME.fullmatch(os.path.basename(name)) for name in (path, os.path.realpath(path))):
-        raise SourceError("is not called like a Python interpreter, and is not started", path=executable)
+        raise SourceError("is not named like a Python interpreter, and is not started", path=executable)
     if not os.access(path, os.X_OK):
         raise SourceError("may not be executed", path=executable)
     return path

@@ -31,9 +31,9 @@ class Pin(NamedTuple):
 def read_pin(name: Any, version: Any, location: Location) -> Pin | Skipped:
     """The pin of an entry, or why it is none."""
     if not isinstance(name, str) or len(name) > _MAX_LENGTH or not _NAME.fullmatch(name):
-        return Skipped(what="an entry", reason="has no name that a package can have", location=location)
+        return Skipped(what="an entry", reason="has no valid package name", location=location)
     if version is not None and not (isinstance(version, str) and 0 < len(version) <= _MAX_LENGTH):
-        return Skipped(what=quoted(name, "an entry"), reason="its version is not one", location=location)
+        return Skipped(what=quoted(name, "an entry"), reason="its version is invalid", location=location)
     return Pin(normalise(name), version)
 
 

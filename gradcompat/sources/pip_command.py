@@ -99,7 +99,7 @@ def read_included(document: Document, name: str, location: Location) -> tuple[tu
         if document.file is not None and (objection := document.leads_outside(document.file.parent / name)):
             raise OutsideRoot(objection, path=document.path)
         if os.path.isabs(name) or ".." in PurePath(name).parts:
-            raise SourceError("lies outside of this folder")
+            raise SourceError("lies outside this folder")
         found = requirements.read(read_beside(document, name))
     except SourceError as error:
         reason = f"its requirements are installed and were not read: it {error.message}"
@@ -170,7 +170,7 @@ def read_command(
     if uninstalled is not None:
         names = [name for word in uninstalled if not word.text.startswith("-") and (name := name_of(word.text))]
         if names:
-            reason = "is uninstalled here; what was asked for before is listed nevertheless"
+            reason = "is uninstalled here; earlier requirements are still listed"
             _note(asked, ", ".join(quoted(name, "a package") for name in names), reason, uninstalled, script)
         return
     _install(_behind(rest, "install", values), command, script, asked, values)
@@ -298,7 +298,7 @@ def _requirement(
         return
     location = script.place(word.place(start))
     if redirected is not None:
-        reason = f"the shell reads the unquoted `{redirected}` behind it as a redirection: any version is asked for"
+        reason = f"the shell reads the unquoted `{redirected}` after it as a redirection: any version is accepted"
         asked.skipped.append(
             Skipped(
                 what=_written(quoted(text, "a requirement"), "a requirement", script),
@@ -308,7 +308,7 @@ def _requirement(
             )
         )
     if word.unknown and _OPTION_VARIABLE.fullmatch(text):
-        reason = f"depends on {variable(word.unknown[0])}, whose value is not known here, and looks like options"
+        reason = f"depends on {variable(word.unknown[0])}, whose value is unknown, and looks like options"
         asked.skipped.append(Skipped(what="an argument", reason=reason, gap=False, location=location))
         return
     if word.unknown:
@@ -327,7 +327,7 @@ def _requirement(
 
 def _unknown(word: Word, script: Script, asked: AuditRequest) -> None:
     names = " and ".join(dict.fromkeys(variable(name) for name in word.unknown[:3]))
-    reason = f"depends on {names}, whose value is not known here"
+    reason = f"depends on {names}, whose value is unknown"
     _note(asked, _written(_asked_name(word.text), "a requirement", script), reason, [word], script, gap=True)
 
 
@@ -371,7 +371,7 @@ def _spec(word: Word, script: Script, asked: AuditRequest, redirected: str | Non
     location = script.place(word.place(0))
     spec = parse_spec(word.text)
     if redirected is not None:
-        reason = f"the shell reads the unquoted `{redirected}` behind it as a redirection: any version is asked for"
+        reason = f"the shell reads the unquoted `{redirected}` after it as a redirection: any version is accepted"
         asked.skipped.append(
             Skipped(
                 what=_written(quoted(word.text, "a requirement"), "a requirement", script),
@@ -388,7 +388,7 @@ def _spec(word: Word, script: Script, asked: AuditRequest, redirected: str | Non
                 package = Package(name=name[1].lower(), version=None, specifier="*", source="conda", location=location)
                 asked.packages.append(package)
         else:
-            _note(asked, "an argument", "is no package as conda writes one", [word], script, gap=True)
+            _note(asked, "an argument", "is not a conda package", [word], script, gap=True)
         return
     if spec.problem is not None:
         _note(asked, "a package", spec.problem, [word], script)

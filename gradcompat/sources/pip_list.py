@@ -46,7 +46,7 @@ def read(document: Document) -> Environment:
         outside = sum(1 for index, line in enumerate(lines) if line.text.strip() and index not in used)
         if outside:
             count = f"{outside} line{'s' if outside > 1 else ''}"
-            skipped.append(Skipped(what=count, reason="outside of the list", gap=False))
+            skipped.append(Skipped(what=count, reason="outside the list", gap=False))
     else:
         _read_bare(document.path, lines, packages, skipped)
         if not packages:
@@ -117,7 +117,7 @@ def _read_bare(path: str, lines: list[PastedLine], packages: list[Package], skip
         if match and (match.re is not _ROW or _is_bare_row(match)):
             packages.append(_package(match, line, path))
         elif not _NOISE.fullmatch(line.text):
-            reason = "is no line of a list of packages"
+            reason = "is not a line of a package list"
             skipped.append(Skipped(what="a line", reason=reason, location=line.at(path, 0)))
 
 

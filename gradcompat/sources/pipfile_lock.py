@@ -35,7 +35,7 @@ def read(document: Document) -> Environment:
         raise Malformed("has no `_meta` as Pipfile.lock does", path=document.path)
     specification = metadata.get("pipfile-spec", SUPPORTED)
     if not isinstance(specification, int):
-        raise Malformed("`pipfile-spec` is no number", path=document.path)
+        raise Malformed("`pipfile-spec` is not a number", path=document.path)
     if specification != SUPPORTED:
         raise UnsupportedFormatVersion(
             f"Pipfile specification {specification} is not supported",
@@ -92,7 +92,7 @@ def _package(category: str, name: str, entry: Any, places: Places) -> Package | 
         elif _is_set(pin.version):
             specifier = pin.version.strip()
         else:
-            return Skipped(what=quoted(name, "an entry"), reason="its version is not one", location=location)
+            return Skipped(what=quoted(name, "an entry"), reason="its version is invalid", location=location)
     source = _source(entry)
     return Package(
         name=pin.name,

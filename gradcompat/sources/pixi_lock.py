@@ -117,7 +117,7 @@ def _selections(
             location = Location(path=path, line=environments.keys[environment].line)
             skipped.append(
                 Skipped(
-                    what=f"environment {quoted(environment, 'with an odd name')}",
+                    what=f"environment {quoted(environment, 'with an invalid name')}",
                     reason="selects no packages",
                     location=location,
                 )
@@ -164,7 +164,7 @@ def _package(entry: Node, index: int, selected: dict[tuple[str, str], tuple[str,
         return Skipped(what=what, reason="has no name", location=location)
     if entry.duplicates:
         reason = f"has `{quoted(entry.duplicates[0].text, '…')}` twice"
-        return Skipped(what=f"{what}, {quoted(name, 'an odd name')},", reason=reason, location=location)
+        return Skipped(what=f"{what}, {quoted(name, 'an invalid name')},", reason=reason, location=location)
     place = entry.entries.get("version") if entry.text("version") is not None else None
     if place is None:
         # The address; where there is none of a release, it is at least the line of the package.

@@ -81,12 +81,12 @@ def component(
         if purpose not in _LIBRARIES:
             return purpose
         if not _NAME.fullmatch(name):
-            return Skipped(what="a component", reason="has no name that a package has", location=location)
+            return Skipped(what="a component", reason="has no valid package name", location=location)
         purl = Purl("pypi", name, None, {})
     else:
         parsed = parse_purl(purl_text)
         if parsed is None:
-            return Skipped(what="a component", reason="its package URL is none", location=location)
+            return Skipped(what="a component", reason="its package URL is invalid", location=location)
         purl = parsed
     if purl.type == "generic" and purl.name.lower() in ("python", "cpython"):
         purl = purl._replace(name="python", type="conda")  # the interpreter, which only conda has as a package

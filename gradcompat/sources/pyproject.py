@@ -137,7 +137,9 @@ def _conda(declared: Declared) -> Iterator[Result]:
         if isinstance(value, str):
             spec, location = parse_spec(f"{name} {value}"), declared.inside(location, value)
         if spec is None or spec.problem is not None:
-            yield Skipped(what=quoted(name, "an entry"), reason="is no requirement that conda has", location=location)
+            yield Skipped(
+                what=quoted(name, "an entry"), reason="is not a requirement that conda can have", location=location
+            )
         else:
             yield Package(
                 name=spec.name, version=spec.version, specifier=spec.specifier, source="conda", location=location

@@ -42,7 +42,7 @@ def _bounded(environment: Environment) -> Environment:
         rest = Skipped(
             what=f"{more:,} more parts",
             reason="cannot be read either",
-            gap=any(one.gap for one in skipped[MOST_SKIPPED:]),
+            gap=any(part.gap for part in skipped[MOST_SKIPPED:]),
             location=Location(path=environment.source),
         )
         skipped = (*skipped[:MOST_SKIPPED], rest)
@@ -57,7 +57,7 @@ def _bounded(environment: Environment) -> Environment:
     unchecked = tuple(
         Skipped(
             what=name,
-            reason=f"stands there {count:,} times: only the first {MOST_ENTRIES} entries are checked",
+            reason=f"appears {count:,} times: only the first {MOST_ENTRIES} entries are checked",
             location=Location(path=environment.source),
         )
         for name, count in many.items()
@@ -72,7 +72,7 @@ def _read(document: Document) -> Environment:
         kind = _recognised(document.text)
         if kind is None and reader is None:
             raise Malformed(
-                "is nothing that gradcompat reads",
+                "is not in a format that gradcompat reads",
                 path=document.path,
                 hint="it reads lockfiles, requirements, pip and conda lists, SBOMs, reports and training configs",
             )
@@ -86,7 +86,7 @@ def _read(document: Document) -> Environment:
         environment = read_as(BY_KIND[kind], document)
     note = Skipped(
         what=name,
-        reason=f"is called like {reader.kind} and is {kind}: read as that",
+        reason=f"named like {reader.kind}, but contains {kind}: read as {kind}",
         gap=False,
         location=Location(path=document.path),
     )
@@ -103,7 +103,7 @@ def _recognised(text: str) -> str | None:
 def read_as(reader: Reader, document: Document) -> Environment:
     read_document: Callable[[Document], Environment] = import_module(f"gradcompat.sources.{reader.module}").read
     environment = read_document(document)
-    if all(one.version is None or _VERSION.fullmatch(one.version) for one in environment.packages):
+    if all(package.version is None or _VERSION.fullmatch(package.version) for package in environment.packages):
         return environment
     return replace(environment, packages=tuple(map(_with_version, environment.packages)))
 

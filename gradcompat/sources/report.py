@@ -169,7 +169,7 @@ def _read_tagged(tagged: re.Match[str], at: Location, report: _Report) -> None:
         return
     row = _CONDA.fullmatch(text)
     if row is None:
-        report.skipped.append(Skipped(what="a line", reason="is no line of conda's list", location=at))
+        report.skipped.append(Skipped(what="a line", reason="is not a line of a conda list", location=at))
         return
     from_pip = row[4] == "pypi" or (row[3] or "").startswith("pypi_")
     source: SourceKind = "registry" if from_pip else "conda"

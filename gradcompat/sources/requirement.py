@@ -111,7 +111,7 @@ def _specified(text: str, location: Location) -> Package | Skipped:
     marker = behind.strip() if semicolon else None
     problem = _marker_problem(marker)
     if len(wanted) > _MAX_LENGTH:
-        problem = "is longer than any requirement"
+        problem = "is too long for a requirement"
     if problem is None:
         head = _HEAD.match(wanted)
         if head and _VARIABLE.search(wanted, head.end()):
@@ -171,7 +171,7 @@ def _linked(text: str, offset: int, name: str | None, location: Location, editab
         link, marker = link[: behind.start()], link[behind.end() :].strip()
     problem = _marker_problem(marker)
     if len(link) > _MAX_LENGTH:
-        problem = "is longer than any requirement"
+        problem = "is too long for a requirement"
     if problem is not None:
         return Skipped(what="a requirement", reason=problem, location=location)
     read = _read_link(link.strip().strip("\"'"), editable)
@@ -254,14 +254,14 @@ def _marker_problem(marker: str | None) -> str | None:
     if marker is None:
         return None
     if len(marker) > _MAX_MARKER:
-        return "its marker is longer than any"
+        return "its marker is too long"
     parsed = parse_marker(marker)
     if parsed is not None and not parsed.odd and parsed.variables <= _PLAIN_VARIABLES:
         return None
     try:
         Marker(marker)
     except (InvalidMarker, RecursionError, ValueError) as error:
-        return f"its marker is none: {_first_line(error)}"
+        return f"its marker is invalid: {_first_line(error)}"
     return None
 
 

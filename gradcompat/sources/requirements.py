@@ -32,8 +32,8 @@ _MAX_FILES = 100
 _MAX_DEPTH = 20
 _MAX_LINES = 100_000  # of all files together
 _FREEZE_AT_LEAST = 41
-_NOTHING = "no line of it is a requirement"
-_SOMETHING_ELSE = "most of its lines are no requirements: it is something else"
+_NOTHING = "no line is a requirement"
+_SOMETHING_ELSE = "most of its lines are not requirements"
 
 _OPTION_BEHIND = re.compile(r"\s(?:--[A-Za-z]|-[Cfi](?=[\s=]))")
 _OPTION = re.compile(r"(--?[A-Za-z][A-Za-z0-9-]*)(?:\s*=\s*|\s+)?(.*)", re.DOTALL)
@@ -170,7 +170,7 @@ class _Reading:
         elif _OTHER_OPTIONS.fullmatch(option):
             self.good += 1
         else:
-            self._bad("an option", "is none that pip knows", line.at(document.path, start))
+            self._bad("an option", "is not an option of pip", line.at(document.path, start))
 
     def _include(
         self, document: Document, at: Location, option: str, value: str, *, constrains: bool, depth: int
@@ -180,7 +180,7 @@ class _Reading:
         what = f"{option} {reference(relative)}"
         problem = None
         if "://" in relative:
-            problem = "lies on the network, where gradcompat does not look"
+            problem = "is on the network, which gradcompat does not access"
         elif depth >= _MAX_DEPTH or len(self.files) >= _MAX_FILES:
             problem = f"not read: more than {_MAX_DEPTH} levels or {_MAX_FILES} files"
         if problem is not None:

@@ -50,7 +50,7 @@ def from_uv_sources(declared: Declared, results: Iterable[Result]) -> Iterator[R
         if not isinstance(source, list):
             yield linked(declared, result, keys, source) if isinstance(source, dict) else result
         elif len(source) > _MOST:
-            reason = f"has {len(source)} sources, which are more than anybody has"
+            reason = f"has {len(source)} sources, which is too many to read"
             yield Skipped(what=result.name, reason=reason, location=declared.places.key(*keys))
         else:
             yield from (_alternative(declared, result, (*keys, at), one) for at, one in enumerate(source))

@@ -1,6 +1,6 @@
 """Findings that do not count: waived, in a baseline, or there before a change. They leave ``findings`` and stay told.
 
-What moves them is one or several judgements over all audits of a run; the first one that speaks of a finding counts.
+What moves them is one or several judgements over all audits of a run; the first one that applies to a finding counts.
 What does not apply, or was measured not to be there, does not count anyway and is not set aside.
 """
 
@@ -33,22 +33,22 @@ RuleBuilder = Callable[
 
 
 def suppress(audits: Sequence[Audit], judges: Sequence[Judge]) -> list[Audit]:
-    """The audits with each finding that a judge speaks of moved to ``suppressed``, in the same order."""
+    """The audits, with each finding that a judge suppresses moved to ``suppressed``, in the same order."""
     return [_divided(audit, judges) for audit in audits] if judges else list(audits)
 
 
 def _divided(audit: Audit, judges: Sequence[Judge]) -> Audit:
     kept: list[ReportedFinding] = []
     aside: list[ReportedFinding] = []
-    for advised in audit.findings:
-        counts = advised.finding.status != "not_affected" and not advised.refuted
-        suppression = _first(audit, advised, judges) if counts else None
+    for reported in audit.findings:
+        counts = reported.finding.status != "not_affected" and not reported.refuted
+        suppression = _first(audit, reported, judges) if counts else None
         if suppression is None:
-            kept.append(advised)
+            kept.append(reported)
         else:
-            aside.append(replace(advised, suppressed=suppression))
+            aside.append(replace(reported, suppressed=suppression))
     return replace(audit, findings=tuple(kept), suppressed=(*audit.suppressed, *aside)) if aside else audit
 
 
-def _first(audit: Audit, advised: ReportedFinding, judges: Sequence[Judge]) -> Suppression | None:
-    return next((said for judge in judges if (said := judge(audit, advised)) is not None), None)
+def _first(audit: Audit, reported: ReportedFinding, judges: Sequence[Judge]) -> Suppression | None:
+    return next((suppression for judge in judges if (suppression := judge(audit, reported)) is not None), None)

@@ -168,7 +168,7 @@ class _Reading:
         shown = now.shown if now is not None else then.shown if then is not None else self._shown(files[0])
         more = [f"{len(changed) - _MOST_NAMED} more"] if len(changed) > _MOST_NAMED else []
         text = (
-            f"the options of {self.commit.shown} count here; what the change has otherwise takes effect after the "
+            f"the options of {self.commit.shown} apply; changes to them take effect after the "
             f"merge: {joined((*changed[:_MOST_NAMED], *more), 'and')}"
         )
         yield Remark(kind=KIND, level="note", text=text, location=Location(path=shown))

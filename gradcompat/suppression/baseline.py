@@ -91,7 +91,7 @@ def _judgement(
     if not gone:
         return SuppressionRules(judge=judge)
     verb = "is" if len(gone) == 1 else "are"
-    text = f"{counted(len(gone), 'finding')} of the baseline {verb} gone: write it again to keep them from coming back"
+    text = f"{counted(len(gone), 'finding')} of the baseline {verb} gone: update it, or they can come back unnoticed"
     return SuppressionRules(
         judge=judge, remarks=(Remark(kind="gone-from-baseline", level="note", text=text, location=location),)
     )
@@ -102,14 +102,14 @@ def _entries(content: Any, file: str) -> dict[str, _Entry]:
     if isinstance(content, dict) and ("$schema" in content or "runs" in content) and "findings" not in content:
         raise UsageError("is SARIF: a baseline is a report in gradcompat's own JSON", path=file, hint=_HINT)
     if not isinstance(content, dict) or not {"schema_version", "environments", "findings"} <= content.keys():
-        raise UsageError("is no report of `gradcompat check`", path=file, hint=_HINT)
+        raise UsageError("is not a report of `gradcompat check`", path=file, hint=_HINT)
     version = content["schema_version"]
     if version != SCHEMA_VERSION or isinstance(version, bool):
         raise UsageError(
             f"is a report of schema version {_brief(version)}", path=file, hint=f"only {SCHEMA_VERSION} is known"
         )
     if not isinstance(content["findings"], list):
-        raise UsageError("is a broken report: `findings` is no list", path=file, hint=_HINT)
+        raise UsageError("is a broken report: `findings` is not a list", path=file, hint=_HINT)
     entries: dict[str, _Entry] = {}
     for number, finding in enumerate(content["findings"]):
         mark, entry, waived = _entry(finding, f"findings[{number}]", file)
@@ -123,7 +123,7 @@ def _entries(content: Any, file: str) -> dict[str, _Entry]:
 
 def _entry(finding: Any, place: str, file: str) -> tuple[str, _Entry, bool]:
     if not isinstance(finding, dict):
-        raise UsageError(f"is a broken report: `{place}` is no finding", path=file, hint=_HINT)
+        raise UsageError(f"is a broken report: `{place}` is not a finding", path=file, hint=_HINT)
     for key in ("fingerprint", "id", "source"):
         if not isinstance(finding.get(key), str) or not finding[key]:
             raise UsageError(f"is a broken report: `{place}` has no `{key}`", path=file, hint=_HINT)
@@ -131,10 +131,10 @@ def _entry(finding: Any, place: str, file: str) -> tuple[str, _Entry, bool]:
     if status not in _STATUSES:
         raise UsageError(f"is a broken report: `{place}.status` is {_brief(status)}", path=file, hint=_HINT)
     if not isinstance(runs, list) or not all(isinstance(run, str) for run in runs):
-        raise UsageError(f"is a broken report: `{place}.contexts` is no list of names", path=file, hint=_HINT)
+        raise UsageError(f"is a broken report: `{place}.contexts` is not a list of names", path=file, hint=_HINT)
     suppressed = finding.get("suppressed")
     if suppressed is not None and not isinstance(suppressed, dict):
-        raise UsageError(f"is a broken report: `{place}.suppressed` is no object", path=file, hint=_HINT)
+        raise UsageError(f"is a broken report: `{place}.suppressed` is not an object", path=file, hint=_HINT)
     before = PriorFinding(
         weight(
             status,

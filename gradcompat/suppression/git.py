@@ -86,7 +86,9 @@ class Repository:
                 hint = "if you trust it: `git config --global --add safe.directory` with the folder of the repository"
                 raise UsageError("git does not read this repository, because another user owns it", hint=hint)
             if "work tree" in said:
-                raise UsageError("`--diff` needs the files of a revision and those that are here: this is no work tree")
+                raise UsageError(
+                    "`--diff` needs the files of a revision and those that are here: this is not a work tree"
+                )
             if "not a git repository" in said:
                 raise UsageError("`--diff` compares with a revision, and this folder is in no git repository")
             raise UsageError(f"git cannot read this repository: {_told(done)}")
@@ -177,7 +179,7 @@ class Repository:
             if process.wait():
                 told.seek(0)
                 lines = told.read().decode("utf-8", "replace").strip().splitlines()
-                said = (lines[-1].removeprefix("fatal: ") if lines else "it says nothing").rstrip(".")
+                said = (lines[-1].removeprefix("fatal: ") if lines else "it gives no reason").rstrip(".")
                 raise UsageError(f"git cannot list the files of `{commit[:12]}`: {said}")
 
     def renames(self, commit: str) -> dict[str, str]:
@@ -232,7 +234,7 @@ class Repository:
     def _command(self, *arguments: str) -> list[str]:
         git = find_program("git")
         if git is None:
-            raise UsageError("`--diff` needs git, and there is none on the PATH")
+            raise UsageError("`--diff` needs git, which is not on the PATH")
         return [git, *_SAFE, "-C", str(self.top), *arguments]
 
     def _environment(self) -> dict[str, str]:
@@ -263,4 +265,4 @@ def _partial(reason: str) -> UsageError:
 def _told(done: subprocess.CompletedProcess[bytes]) -> str:
     """What git says, in one line."""
     lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    return (lines[-1].removeprefix("fatal: ") if lines else "it says nothing").rstrip(".")
+    return (lines[-1].removeprefix("fatal: ") if lines else "it gives no reason").rstrip(".")

@@ -81,7 +81,7 @@ def comparison(
         path = inside(target, repository.top)
         if path is None:
             raise UsageError(
-                "`--diff` cannot compare what lies outside of the repository", path=target, hint="check it without"
+                "`--diff` cannot compare what lies outside the repository", path=target, hint="check it without"
             )
         within[target] = path
     beside = {context: inside(context, repository.top) for context in contexts}
@@ -232,7 +232,7 @@ def _judgement(
         counting = any(one.finding.status != "not_affected" for one in audit.findings)
         why = _why_new(audit, by_source.get(audit.source), earlier, compared) if counting else None
         if why is not None:
-            text = f"{why}: all that is found here counts as new"
+            text = f"{why}: every finding here counts as new"
             remarks.append(Remark(kind="not-compared", level="note", text=text, location=Location(path=audit.source)))
     return SuppressionRules(judge=judge, remarks=tuple(remarks))
 

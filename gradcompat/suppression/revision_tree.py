@@ -109,7 +109,7 @@ def materialize_tree(
         if _is_harmless(entry.path):
             layout.entries[entry.path] = owner, entry
         else:
-            layout.unread[entry.path] = "its name is none that a file can safely have"
+            layout.unread[entry.path] = "its name is not safe for a file"
     renames = repository.renames(commit.id) if moved else {}
     layout.entries.update({new: layout.entries[old] for old, new in renames.items() if old in layout.entries})
     _read_links(layout)
@@ -151,7 +151,7 @@ def _entries(
                 raise UsageError("it is not checked out")
             yield from _entries(inner, entry.id, f"{path}/", wanted, unread)
         except UsageError:
-            unread[f"{path}/"] = f"it lies in the submodule {path}, whose commit of then is not here"
+            unread[f"{path}/"] = f"it lies in the submodule {path}, whose commit of that revision is not available"
 
 
 def _is_harmless(path: str) -> bool:
@@ -227,7 +227,7 @@ def _write(
         for path, limit in here:
             if sizes.get(identifier, 0) <= limit:
                 if not room.take(sizes.get(identifier, 0)):
-                    unread[path] = "the files there are more than can be laid out"
+                    unread[path] = "the revision has too many files to compare"
                     continue
                 fitting.setdefault(identifier, []).append(path)
             else:
@@ -235,7 +235,7 @@ def _write(
     for identifier, data in owner.contents(list(fitting)):
         for path in fitting[identifier]:
             if data.startswith(_POINTER):
-                unread[path] = "there it is kept in Git LFS, of which git has a pointer only"
+                unread[path] = "it is kept in Git LFS, and git has only its pointer"
                 continue
             place = folder / path
             try:
@@ -243,7 +243,7 @@ def _write(
                 with place.open("xb") as file:
                     file.write(data)
             except OSError as error:
-                unread[path] = f"it cannot be laid out: {error.strerror}"
+                unread[path] = f"it cannot be written: {error.strerror}"
 
 
 def _link(folder: Path, path: str, target: str) -> None:

@@ -66,11 +66,11 @@ def read_proof(path: Path, shown: str, root: Root | None = None) -> Proof:
         ) from None
     results = content.get("results") if isinstance(content, dict) else None
     if not isinstance(results, list):
-        raise UsageError("is no result of `gradcompat probe`", path=shown, hint=_HINT)
+        raise UsageError("is not a result of `gradcompat probe`", path=shown, hint=_HINT)
     try:
         return Proof(shown=shown, results=tuple(map(_result, results)))
     except (KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"is no result of `gradcompat probe`: {_brief(error)}", path=shown, hint=_HINT) from None
+        raise UsageError(f"is not a result of `gradcompat probe`: {_brief(error)}", path=shown, hint=_HINT) from None
 
 
 def objection(
@@ -186,7 +186,7 @@ def _result(data: Any) -> Result:
 
 def _state(value: Any) -> Any:
     if value not in ("measured", "skipped", "failed", "crashed", "hung", "memory"):
-        raise ValueError(f"`{_short(value)}` is no state")
+        raise ValueError(f"`{_short(value)}` is not a state")
     return value
 
 
@@ -196,7 +196,7 @@ def _texts(values: Any) -> tuple[str, ...]:
 
 def _of(kind: type[Any], value: Any) -> Any:
     if not isinstance(value, kind):
-        raise TypeError(f"`{_short(value)}` stands where {'text' if kind is str else 'an object'} should")
+        raise TypeError(f"`{_short(value)}` is where {'text' if kind is str else 'an object'} should be")
     return value
 
 

@@ -237,7 +237,7 @@ def _lapse(
         return outcome.objections[0]
     if _may_be_used_elsewhere(one, audits, options, whole):
         return None
-    return "unused", "nothing that was found here needs it"
+    return "unused", "no finding here needs it"
 
 
 def _remark(waiver: Waiver, lapse: Lapse, said: str, levels: Waivers) -> Remark | None:

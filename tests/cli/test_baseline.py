@@ -140,7 +140,7 @@ def test_what_is_gone_is_told(run: Run, folder: Path) -> None:
     (folder / "b" / "uv.lock").write_text(lock(numpy="2.0.0"))
     assert len(had) > 1
     (text,) = remarks(again(run))
-    assert text == f"{len(had)} findings of the baseline are gone: write it again to keep them from coming back"
+    assert text == f"{len(had)} findings of the baseline are gone: update it, or they can come back unnoticed"
     # What was not looked at is not gone.
     assert remarks(again(run, "a")) == []
     assert remarks(again(run, ".", "--only", ACCUMULATION)) == []
@@ -186,22 +186,25 @@ FINDING = {"id": "GC-0004", "status": "affected", "source": "uv.lock", "fingerpr
         ("{", "not valid JSON"),
         (json.dumps(REPORT)[:-20], "not valid JSON"),
         ("[" * 100_000, "nested too deeply"),
-        ("null", "is no report of `gradcompat check`"),
-        ("[]", "is no report of `gradcompat check`"),
-        ("{}", "is no report of `gradcompat check`"),
-        ('{"changes": [], "exit_status": 0}', "is no report of `gradcompat check`"),
+        ("null", "is not a report of `gradcompat check`"),
+        ("[]", "is not a report of `gradcompat check`"),
+        ("{}", "is not a report of `gradcompat check`"),
+        ('{"changes": [], "exit_status": 0}', "is not a report of `gradcompat check`"),
         (HEAD, "not valid JSON"),
         ('{"version": "2.1.0", "runs": []}', "is SARIF"),
         (json.dumps({**REPORT, "schema_version": 2}), "is a report of schema version 2"),
         (json.dumps({**REPORT, "schema_version": "1"}), "is a report of schema version '1'"),
         (json.dumps({**REPORT, "schema_version": True}), "is a report of schema version True"),
-        (json.dumps({**REPORT, "findings": {}}), "`findings` is no list"),
-        (json.dumps({**REPORT, "findings": [1]}), "`findings[0]` is no finding"),
+        (json.dumps({**REPORT, "findings": {}}), "`findings` is not a list"),
+        (json.dumps({**REPORT, "findings": [1]}), "`findings[0]` is not a finding"),
         (json.dumps({**REPORT, "findings": [{**FINDING, "fingerprint": None}]}), "`findings[0]` has no `fingerprint`"),
         (json.dumps({**REPORT, "findings": [{**FINDING, "id": ""}]}), "`findings[0]` has no `id`"),
         (json.dumps({**REPORT, "findings": [{**FINDING, "status": "fine"}]}), "`findings[0].status` is 'fine'"),
-        (json.dumps({**REPORT, "findings": [{**FINDING, "contexts": 1}]}), "`findings[0].contexts` is no list"),
-        (json.dumps({**REPORT, "findings": [{**FINDING, "suppressed": 1}]}), "`findings[0].suppressed` is no object"),
+        (json.dumps({**REPORT, "findings": [{**FINDING, "contexts": 1}]}), "`findings[0].contexts` is not a list"),
+        (
+            json.dumps({**REPORT, "findings": [{**FINDING, "suppressed": 1}]}),
+            "`findings[0].suppressed` is not an object",
+        ),
         (json.dumps({**REPORT, "findings": [FINDING, FINDING]}), "`findings[1]` is there twice"),
         ("a\0\0b", "is binary"),
     ],

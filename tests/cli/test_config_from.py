@@ -81,7 +81,7 @@ def test_options_of_a_change_take_effect_after_the_merge(repo: Repository, check
     assert (done.status, counting(done)) == (before.status, counting(before))
     (text,) = said(done)
     assert text.startswith("the options of main (")
-    assert text.endswith(f" count here; what the change has otherwise takes effect after the merge: {word}")
+    assert text.endswith(f" apply; changes to them take effect after the merge: {word}")
     assert f"takes effect after the merge: {word}" in " ".join(check(repo).out.split())
 
 

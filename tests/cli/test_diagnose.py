@@ -61,7 +61,7 @@ def test_the_prints_of_reentrant_checkpointing_are_harmless(run: Run, tmp_path: 
     (tmp_path / "x.log").write_text("before .to: requires_grad=True\nafter .to: requires_grad=False\n")
     outcome = run("diagnose", "x.log")
     assert outcome.status == 0
-    assert "Nothing to worry about:\n\n- GC-0003: requires_grad prints False" in outcome.out
+    assert "Harmless:\n\n- GC-0003: requires_grad prints False" in outcome.out
     assert "x.log:2  after .to: requires_grad=False" in outcome.out
 
 
@@ -74,7 +74,7 @@ def test_the_environment_rules_out(run: Run, tmp_path: Path) -> None:
         "Package      Version\n------------ -------\ntransformers 5.0.0\ntorch        2.9.0\n"
     )
     outcome = run("diagnose", "x.log", "--environment", "pip.txt")
-    assert "Looks like these, and cannot be:\n" in outcome.out
+    assert "Similar, but ruled out:\n" in outcome.out
     assert "transformers 5.0.0 (pip.txt:3) is not in <5.0.0" in outcome.out.replace("\n    ", " ")
 
 
@@ -126,7 +126,7 @@ def test_what_cannot_be_read(run: Run, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("--format", "xml"), "`--format xml` is not known"),
-        (("--set", "no.such=1"), "`no.such` is no setting that is known here"),
+        (("--set", "no.such=1"), "`no.such` is not a known setting"),
         (("--environment", "missing"), "`missing`: there is no such file or folder"),
     ],
 )
@@ -432,7 +432,7 @@ def test_several_configs_are_several_runs(run: Run, tmp_path: Path) -> None:
     (tmp_path / "b.yaml").write_text(CONFIG.replace("steps: 8", "steps: 1"))
     outcome = run("diagnose", "x.log", "--context", "a.yaml", "--context", "b.yaml", "--format", "json")
     assert [one["reason"] for one in json.loads(outcome.out)["skipped"]] == [
-        "describe several runs: where they do not agree, nothing is known"
+        "describe several runs: settings on which they differ count as unknown"
     ]
     assert case_two(outcome.out)["against"][0] == "only if training.gradient_accumulation_steps is more than 1"
 
@@ -453,7 +453,7 @@ def test_what_sorts_in_and_what_does_not(run: Run, tmp_path: Path) -> None:
     assert run("diagnose", "x.log", "notes.yaml").out.startswith("x.log: log, 59 lines")
     assert "notes.yaml: log, 2 lines" in run("diagnose", "x.log", "notes.yaml").out
     assert run("diagnose", "uv.lock").err == (
-        "error: `uv.lock` is no log: there is nothing to diagnose\n\nhint: `gradcompat check` looks at it\n"
+        "error: `uv.lock` is not a log: there is nothing to diagnose\n\nhint: `gradcompat check` looks at it\n"
     )
     assert run("diagnose", "x.log", "uv.lock", "poetry.lock").err == (
         "error: `uv.lock` and `poetry.lock` are two environments\n\nhint: a run has one: name the one it ran with\n"

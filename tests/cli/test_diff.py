@@ -255,7 +255,7 @@ def test_many_files(tmp_path: Path, check: Any) -> None:
     assert {source for _, source in new} == {"p07/uv.lock"}
 
 
-REMARK = "all that is found here counts as new"
+REMARK = "every finding here counts as new"
 
 
 def remarks(outcome: Outcome) -> list[str]:
@@ -527,7 +527,7 @@ def test_names_that_lead_away(repo: Repository, tmp_path: Path) -> None:
     assert contents(tmp_path / "then") == {"good/uv.lock": "evil", "uv.lock": "good"}
     assert sorted(one.name for one in tmp_path.iterdir()) == ["repo", "then"]
     assert sorted(one.name for one in repo.path.iterdir()) == [".git", "train.yaml", "uv.lock"]
-    assert earlier.why_unread("a\nuv.lock") == "its name is none that a file can safely have"
+    assert earlier.why_unread("a\nuv.lock") == "its name is not safe for a file"
 
 
 def test_links(repo: Repository, tmp_path: Path) -> None:
@@ -640,4 +640,4 @@ def test_no_more_is_laid_out_than_there_is_room_for(tmp_path: Path, monkeypatch:
     written = [path for path in (tmp_path / "laid").rglob("*") if path.is_file()]
     assert len(written) == 30
     assert len(earlier.unread) == 70
-    assert set(earlier.unread.values()) == {"the files there are more than can be laid out"}
+    assert set(earlier.unread.values()) == {"the revision has too many files to compare"}

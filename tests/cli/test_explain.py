@@ -79,6 +79,6 @@ def test_an_unknown_setting_is_a_usage_error(run: Run) -> None:
     outcome = run("explain", "training.gradient_acumulation_steps")
     assert outcome.status == 2
     assert outcome.err == (
-        "error: `training.gradient_acumulation_steps` is no setting that is known here\n\n"
+        "error: `training.gradient_acumulation_steps` is not a known setting\n\n"
         "hint: did you mean `training.gradient_accumulation_steps`?\n"
     )

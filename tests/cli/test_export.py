@@ -92,7 +92,7 @@ def test_what_cannot_be_done_is_said(run: Run, tmp_path: Path) -> None:
     )
     (tmp_path / "file").write_text("", "utf-8")
     nowhere = run("knowledge", "export", "--format", "osv", "--output", "file")
-    assert (nowhere.status, nowhere.err) == (2, "error: `file`: is no folder and cannot be made one: File exists\n")
+    assert (nowhere.status, nowhere.err) == (2, "error: `file`: is not a folder and cannot be created: File exists\n")
     missing = run("knowledge", "export", "--format", "renovate", "--output", "gone/preset.json")
     assert (missing.status, missing.err) == (
         2,

@@ -280,7 +280,9 @@ def test_the_next_run_finishes_what_a_kill_has_cut_off(trained: Path, monkeypatc
     _, _, said = fixed("two", "--dry-run")
     assert "cut off" not in said  # a dry run writes nothing
     _, _, said = fixed("two")
-    assert "note: an earlier run was cut off: its change to `one/requirements.txt`, `two/requirements.txt` in " in said
+    assert (
+        "note: an earlier run was interrupted: its change to `one/requirements.txt`, `two/requirements.txt` in " in said
+    )
     assert {(trained / name / "requirements.txt").read_text("utf-8") for name in ("one", "two")} == {FIXED}
     assert list(trained.rglob(".gradcompat*")) == []
 

@@ -98,7 +98,7 @@ def test_what_is_not_understood_is_said_in_one_line(
     assert public_records(print_note).sources[0].kind == "shipped"
     said = capsys.readouterr().err
     assert said.startswith(f"note: `gradcompat-knowledge {version}`: {reason}"), said
-    assert said.endswith(f"; the records of {load().date} that ship with gradcompat count\n")
+    assert said.endswith(f"; the records of {load().date} that ship with gradcompat are used\n")
     assert said.count("\n") == 1
 
 
@@ -108,7 +108,7 @@ def test_a_term_to_come_is_not_understood(site: Path, capsys: pytest.CaptureFixt
     content = public(NEWER, issues=UNKNOWN_TERM, digest=digest_of(UNKNOWN_TERM), by_package={})
     install(site, *PUBLIC, {"compiled.json": content})
     assert public_records(print_note).sources[0].kind == "shipped"
-    assert "is no term of format 1" in capsys.readouterr().err
+    assert "is not a term of format 1" in capsys.readouterr().err
 
 
 def test_somebody_s_own_records(site: Path, run: Run) -> None:

@@ -138,7 +138,7 @@ def test_a_bisection_finds_the_bounds_and_leaves_the_rest_unmeasured(start: Star
     assert outcome.status == 0
     assert kept(tmp_path) == ["1.0", "1.2", "1.3", "1.5"]
     assert outcome.err.splitlines()[-1] == (
-        "only boundaries were looked for: a hole between two releases that agree is not seen"
+        "only boundaries were looked for: a gap between two releases that agree goes unnoticed"
     )
     # The ends agree here: the hole between them is not seen, and nothing says that it is clean.
     whole = ended(start("--bisect", "--output", str(tmp_path / "other")))
@@ -322,7 +322,7 @@ def test_probes_by_id_by_recipe_and_by_package() -> None:
     assert str(one) == "accumulation_equivalence(model=llava)"
     assert len(specs_of("transformers", ["gradient_flow", "GC-0004"], base)) > 10
     assert str(one) in map(str, specs_of("transformers", [], base))
-    with pytest.raises(UsageError, match="no record that speaks of `nothing` has a probe"):
+    with pytest.raises(UsageError, match="no record that mentions `nothing` has a probe"):
         specs_of("nothing", [], base)
     with pytest.raises(UsageError, match="`GC-0062` has no probe"):
         specs_of("transformers", ["GC-0062"], base)

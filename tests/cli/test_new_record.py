@@ -86,12 +86,12 @@ def test_answers_on_a_pipe(tmp_path: Path) -> None:
     assert (new.symptoms, new.remedies) == (["loss: 1[0-9]"], [CodeRemedy(kind="code", text="divide it")])
     assert new.references == [Reference(type="FIX", url="https://example.org/1")]
     for said in (
-        "`>=2` is no package with a range",
-        "`training.steps` is no setting that is known here",
+        "`>=2` is not a package with a range",
+        "`training.steps` is not a known setting",
         "categories.0: Input should be 'loss-scale'",
         "`perhaps` is neither yes nor no",
         "`reported` alone makes no error",
-        "`loss (` is no regular expression",
+        "`loss (` is not a regular expression",
         "`--reference` is missing",
         "a defect needs a remedy",
         "`reported` is no error: read the releases",
@@ -115,7 +115,7 @@ def test_what_lint_finds_in_it_is_said(run: Run, tmp_path: Path) -> None:
     outcome = run("knowledge", "new", str(path), *options)
     assert outcome.status == 1
     assert outcome.err.splitlines()[-1].endswith(
-        "note: which releases no-such-package has is not known here: examples name its bounds alone"
+        "note: the releases of no-such-package are unknown: examples name its bounds alone"
     )
     first, second, *rest = outcome.out.splitlines()[1:]
     assert first.startswith(f"`{path}`: horizon: has no line for no-such-package: ")

@@ -74,7 +74,7 @@ def test_what_is_wrong_stops_everything(here: Path, run: Run) -> None:
     done = run("check", "requirements.txt", "--knowledge", "acme.yaml", "--knowledge", "bad.yaml")
     assert (done.status, done.out) == (2, "")
     assert done.err == (
-        f"error: `bad.yaml:{FIRST_LINE}`: ACME-0001: the id is taken by another file of records\n\n"
+        f"error: `bad.yaml:{FIRST_LINE}`: ACME-0001: the id is already used in another records file\n\n"
         "hint: `gradcompat knowledge lint --knowledge bad.yaml` lists what is wrong\n"
     )
     done = run("check", "requirements.txt", "--knowledge", "bad.yaml")

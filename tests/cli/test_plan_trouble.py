@@ -98,7 +98,7 @@ def broken(server: Server, *replies: Reply) -> None:
         (Reply(429, headers={"Retry-After": "3600"}), "429"),
         (Reply(404), "has no releases of transformers"),
         (Reply(200, b"<html><a href='x", headers={"Content-Type": "text/html"}), "cut off"),
-        (Reply(200, b"{}", headers={"Content-Type": "application/vnd.pypi.simple.v1+json"}), "no list of files"),
+        (Reply(200, b"{}", headers={"Content-Type": "application/vnd.pypi.simple.v1+json"}), "not a list of files"),
         (Reply(200, b"<html></html>", headers={"Content-Type": "text/html"}, length=9999), ""),
         (Reply(-1), ""),
         (Reply(302, headers={"Location": "file:///etc/passwd"}), ""),
@@ -234,7 +234,7 @@ def test_odd_entries_lead_to_an_answer(trained: Path, server: Server, requiremen
 
 @pytest.mark.parametrize("wanted", ["no@name!!", "transformers==4.49.0", "../../etc", "peft,,-"])
 def test_a_name_that_is_none_is_refused_before_anybody_is_asked(trained: Path, server: Server, wanted: str) -> None:
-    with pytest.raises(UsageError, match="is no name of a package"):
+    with pytest.raises(UsageError, match="is not a package name"):
         invoke("constraints", "--for", wanted, "--index-url", f"{server.base}/simple")
     assert server.asked == []
 

@@ -103,9 +103,9 @@ def test_one_summary(many: Path, run_process: Run) -> None:
 @pytest.mark.parametrize(
     ("files", "reasons"),
     [
-        (8, {"needs more memory than there is"}),
+        (8, {"needs more memory than is available"}),
         # One of several processes may not even have what it takes to say so.
-        (16, {"needs more memory than there is", "the process that read it was killed"}),
+        (16, {"needs more memory than is available", "the process that read it was killed"}),
     ],
 )
 def test_a_file_that_needs_more_memory_than_there_is(tmp_path: Path, files: int, reasons: set[str]) -> None:

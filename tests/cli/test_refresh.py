@@ -165,7 +165,7 @@ def test_what_has_appeared_since(run: Run, server: Server, tmp_path: Path) -> No
     line = r"  [0-9.]+ +\d{4}-\d\d-\d\d  \d+ unfixed defects?; "
     assert re.fullmatch(f"optax{line}newer: 99.0, with 1 release before it", first)
     assert re.fullmatch(f"keras{line}nothing newer", second)
-    assert last.startswith("2 packages, 1 with releases that nobody has looked at (the package index `")
+    assert last.startswith("2 packages, 1 with unreviewed releases (the package index `")
     assert run("knowledge", "horizon", "keras", *arguments, env=environment(tmp_path)).status == 0
     missing = run("knowledge", "horizon", "peft", *arguments, env=environment(tmp_path))
     assert missing.status == 3
@@ -218,10 +218,10 @@ def test_what_examples_and_rows_show_is_written(run: Run, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("horizon", "flask", "--offline"), "no record speaks of `flask`"),
-        (("refresh", "flask", "--offline"), "no record speaks of `flask`"),
+        (("horizon", "flask", "--offline"), "no record mentions `flask`"),
+        (("refresh", "flask", "--offline"), "no record mentions `flask`"),
         (("horizon", "torch", "--update"), "--looked-at and --update take no package beside them"),
-        (("horizon", "--looked-at", "flask==1"), "no record speaks of `flask`"),
+        (("horizon", "--looked-at", "flask==1"), "no record mentions `flask`"),
         (("horizon", "--looked-at", "transformers"), "`--looked-at transformers` names no release"),
         (("horizon", "--update", "--records", "no.yaml"), "`no.yaml`: cannot be read: No such file or directory"),
     ],

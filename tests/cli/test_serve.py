@@ -118,7 +118,7 @@ def test_errors_are_json(server: Server) -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org", ""])  # noqa: S104 - refused
 def test_other_addresses_are_refused(host: str) -> None:
-    with pytest.raises(UsageError, match="no address of this machine alone"):
+    with pytest.raises(UsageError, match="not an address of this machine alone"):
         loopback(host)
 
 
@@ -450,7 +450,7 @@ def test_a_port_in_use_is_said(run: Run) -> None:
 def test_another_host_is_refused(run: Run) -> None:
     outcome = run("knowledge", "serve", "--host", "0.0.0.0")  # noqa: S104 - refused
     assert outcome.status == 2
-    assert outcome.err.startswith("error: `--host 0.0.0.0` is no address of this machine alone\n")
+    assert outcome.err.startswith("error: `--host 0.0.0.0` is not an address of this machine alone\n")
 
 
 def test_records_live_where_the_server_is_started(tmp_path: Path, some: Advisories) -> None:

@@ -76,14 +76,14 @@ def test_a_project_has_no_address_fetched(here: Path, run: Run, listener: Listen
 @pytest.mark.parametrize(
     ("place", "wrong"),
     [
-        ("../outside.yaml", "lies outside of the folder of this file"),
-        ("/etc/passwd", "lies outside of the folder of this file"),
-        ("linked.yaml", "lies outside of the folder of this file"),
-        ("folder/linked.yaml", "lies outside of the folder of this file"),
+        ("../outside.yaml", "lies outside the folder of this file"),
+        ("/etc/passwd", "lies outside the folder of this file"),
+        ("linked.yaml", "lies outside the folder of this file"),
+        ("folder/linked.yaml", "lies outside the folder of this file"),
         ("pipe", "is neither a file nor a folder"),
         ("-", "is not there"),
-        ("/dev/stdin", "lies outside of the folder of this file"),
-        ("", "is no path"),
+        ("/dev/stdin", "lies outside the folder of this file"),
+        ("", "is not a path"),
     ],
 )
 def test_a_project_has_nothing_read_outside_of_it(here: Path, run: Run, place: str, wrong: str) -> None:
@@ -103,7 +103,7 @@ def test_a_folder_leads_nowhere_else(here: Path, run: Run) -> None:
     names(here, "records")
     done = run("check", "requirements.txt", cwd=here)
     assert (done.status, done.out) == (2, "")
-    assert done.err.startswith("error: `records/linked.yaml`: lies outside of the folder of this file\n")
+    assert done.err.startswith("error: `records/linked.yaml`: lies outside the folder of this file\n")
     (here / "records" / "linked.yaml").unlink()
     (here / "records" / "acme.yaml").write_text(own(), "utf-8")
     os.mkfifo(here / "records" / "measured" / "torch.jsonl")
@@ -205,7 +205,7 @@ def test_no_command_connects_for_a_project(
     if command.startswith(("plan", "fix", "constraints")):
         (note,) = [line for line in done.err.splitlines() if line.startswith("note: the project names ")]
         assert f"`http://{listener.address}/simple`" in note
-        assert "and for 1 of its packages nobody is asked: `--project-index` or `--index-url` asks it" in note
+        assert "and for 1 of its packages no index is queried: `--project-index` or `--index-url` asks it" in note
 
 
 def test_the_user_may_have_the_index_of_a_project_asked(

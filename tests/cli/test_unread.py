@@ -100,7 +100,7 @@ def test_a_config_that_is_too_large(run: Run, tmp_path: Path) -> None:
     (tmp_path / "words.yaml").write_text("word: meaning\n" * 40_000)
     (tmp_path / "data.json").write_text(json.dumps([{"train_batch_size": 1}] * 20_000))
     (tmp_path / "chat.json").write_text(json.dumps({"text": 'set "train_batch_size" to 8' * 20_000}))
-    reason = "has words of a training config, and is larger than 256 KiB: not scanned"
+    reason = "looks like a training config, and is larger than 256 KiB: not scanned"
     assert the_gap(run, tmp_path) == ("train.yaml", reason, None)
 
 
@@ -153,7 +153,7 @@ def test_a_folder_of_context_files_has_gaps_too(run: Run, tmp_path: Path) -> Non
     assert (data["exit_status"], gaps(data)) == (3, [("configs/train.sh", "is binary, not text", None)])
     (tmp_path / "configs" / "train.sh").unlink()
     data = report(run, "project", "--context", "configs")
-    assert gaps(data) == [("configs", "holds no training config, launch script or program", None)]
+    assert gaps(data) == [("configs", "contains no training config, launch script or program", None)]
 
 
 def test_a_finding_stays_one_beside_a_gap(run: Run, tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_training_configs_alone_are_not_checked(run: Run, tmp_path: Path) -> Non
         assert run(command, ".").status == 2
     outcome = run("check", ".")
     assert outcome.out.startswith(
-        ".: holds training configs and no environment: nothing was checked\n"
+        ".: contains training configs but no environment: nothing was checked\n"
         "  name a lockfile, an environment's folder, or an interpreter with `--python`\n"
     )
     assert run("inspect", ".").status == 0
@@ -217,7 +217,7 @@ def test_an_environment_in_a_project_is_named_and_not_searched(run: Run, tmp_pat
     lock(tmp_path, transformers="4.49.0")
     installed(tmp_path / ".venv")
     (environment,) = report(run)["environments"]
-    reason = "is an installed environment, which is checked where it is named"
+    reason = "is an installed environment: name it to check it"
     assert [(one["what"], one["reason"], one["gap"]) for one in environment["skipped"]] == [(".venv", reason, False)]
 
 

@@ -123,18 +123,18 @@ def test_what_does_not_say_so_is_no_proof(
     ("text", "message"),
     [
         ("", "`proof.json:1`: cannot be the proof of a waiver: not valid JSON: Expecting value"),
-        ("[]", "`proof.json`: is no result of `gradcompat probe`"),
-        ('{"results": {}}', "`proof.json`: is no result of `gradcompat probe`"),
-        ('{"results": [1]}', "`proof.json`: is no result of `gradcompat probe`: `1` stands where an object should"),
-        ('{"results": [{}]}', "`proof.json`: is no result of `gradcompat probe`: it has no 'issues'"),
+        ("[]", "`proof.json`: is not a result of `gradcompat probe`"),
+        ('{"results": {}}', "`proof.json`: is not a result of `gradcompat probe`"),
+        ('{"results": [1]}', "`proof.json`: is not a result of `gradcompat probe`: `1` is where an object should be"),
+        ('{"results": [{}]}', "`proof.json`: is not a result of `gradcompat probe`: it has no 'issues'"),
         (
             json.dumps(changed(outcome=1)),
-            "`proof.json`: is no result of `gradcompat probe`: `1` stands where text should",
+            "`proof.json`: is not a result of `gradcompat probe`: `1` is where text should be",
         ),
-        (json.dumps(changed(state="x")), "`proof.json`: is no result of `gradcompat probe`: `x` is no state"),
+        (json.dumps(changed(state="x")), "`proof.json`: is not a result of `gradcompat probe`: `x` is not a state"),
         (
             json.dumps(changed(packages={"torch": None})),
-            "`proof.json`: is no result of `gradcompat probe`: `None` stands where text should",
+            "`proof.json`: is not a result of `gradcompat probe`: `None` is where text should be",
         ),
     ],
 )
@@ -165,10 +165,10 @@ def test_waive_takes_a_proof_and_refuses_what_is_none(
     assert 'proof = "proof.json"\n' in (tmp_path / "gradcompat.toml").read_text("utf-8")
     refused = run("waive", "GC-0005", "--reason", "mended", "--proof", "proof.json")
     assert refused.status == 2
-    assert refused.err.startswith("error: `--proof proof.json` proves nothing: proof.json has no result of ")
+    assert refused.err.startswith("error: `--proof proof.json` is not a proof: proof.json has no result of ")
     proof(changed(outcome="reproduced"))
     refused = run("waive", ID, "--reason", "mended", "--proof", "proof.json")
-    assert refused.err.startswith("error: `--proof proof.json` proves nothing: proof.json says reproduced: ")
+    assert refused.err.startswith("error: `--proof proof.json` is not a proof: proof.json says reproduced: ")
 
 
 VALUES: st.SearchStrategy[Any] = st.recursive(

@@ -183,7 +183,7 @@ def test_it_may_name_the_file_in_which_the_pin_stands(base: KnowledgeBase, here:
 @pytest.mark.parametrize(
     ("table", "kind", "text"),
     [
-        (waiver(id='"GC-0002"'), "unused", "unused waiver of GC-0002: nothing that was found here needs it"),
+        (waiver(id='"GC-0002"'), "unused", "unused waiver of GC-0002: no finding here needs it"),
         (waiver(id='"GC-9999"'), "unknown", "unknown waiver of GC-9999: there is no such record"),
         (waiver(until="2026-01-01"), "expired", f"expired waiver of {ID}: its last day was 2026-01-01"),
     ],

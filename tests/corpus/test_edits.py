@@ -64,7 +64,9 @@ def test_a_pin_changes_the_lines_of_its_package(corpus: Path, folder: str) -> No
             moved += pin.package in result.settled
             assert file.after == before or pin.package in result.settled
             for one in result.not_edited:
-                assert re.fullmatch(r"is in a file that `[^`]+` writes.*|line \d+: `[^`]*` is no specifier", one.reason)
+                assert re.fullmatch(
+                    r"is in a file that `[^`]+` writes.*|line \d+: `[^`]*` is not a specifier", one.reason
+                )
     assert moved >= 5
 
 

@@ -50,7 +50,7 @@ def test_a_pattern_that_cannot_be_used_is_said() -> None:
     assert [one.text for one in useful] == ["RuntimeError: x"]
     assert useless == (
         (r"\d+", "has no words that a line could be searched for"),
-        ("(broken", "is no regular expression: missing ), unterminated subpattern at position 0"),
+        ("(broken", "is not a regular expression: missing ), unterminated subpattern at position 0"),
     )
 
 

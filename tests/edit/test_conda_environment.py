@@ -57,7 +57,7 @@ def test_lines_for_pip_move() -> None:
         text=text.replace("4.49.0", "4.52.0").replace("0.14", "0.15.2"),
         settled=("transformers", "peft"),
         not_edited=(
-            NotEdited("trl", "line 6: comes from a link, which decides its version"),
+            NotEdited("trl", "line 6: comes from a URL, which decides its version"),
             NotEdited("pytorch", "is not named here"),
         ),
     )
@@ -81,7 +81,7 @@ dependencies:
         not_edited=(
             NotEdited("pytorch", "line 2: is written in a way that is not edited"),
             NotEdited("transformers", "line 3: is written with escapes or over several lines"),
-            NotEdited("peft", "line 4: `=newest` is no specifier"),
+            NotEdited("peft", "line 4: `=newest` is not a specifier"),
             NotEdited("trl", "line 6: is written with escapes or over several lines"),
             NotEdited("accelerate", "line 8: is pinned with hashes"),
         ),

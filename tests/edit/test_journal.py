@@ -159,7 +159,8 @@ def test_what_is_finished_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert state(edits) == "mixed"
     # From any of the folders, and by whoever writes one of the files.
     assert journal.recover([tmp_path / "b"]) == [
-        f"an earlier run was cut off: its change to `a/one.txt`, `b/two.txt`, `three.txt` in `{tmp_path}` is finished"
+        "an earlier run was interrupted: its change to `a/one.txt`, `b/two.txt`, `three.txt` in "
+        f"`{tmp_path}` is finished"
     ]
     assert state(edits) == "new"
 
@@ -235,7 +236,7 @@ def test_a_committed_journal_leads_nowhere_else(tmp_path: Path, entry: dict[str,
     (folder / "linked").symlink_to(tmp_path)
     with pytest.raises(EditError) as error:
         journal.recover([folder])
-    assert error.value.message.startswith("is no journal of gradcompat: ")
+    assert error.value.message.startswith("is not a journal of gradcompat: ")
     assert error.value.hint == "delete it, and run again"
     assert (victim.read_bytes(), path.read_bytes()) == (b"old", b"old")
     assert (tmp_path / ".gradcompat-0123456789abcdef.tmp").exists()
@@ -255,7 +256,7 @@ def test_the_new_text_is_no_link(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b'{"format": 2}', b'{"format": 1, "replacements": 3}'])
 def test_what_is_no_journal_is_said(tmp_path: Path, content: bytes) -> None:
     (tmp_path / journal.NAME).write_bytes(content)
-    with pytest.raises(EditError, match="is no journal of gradcompat"):
+    with pytest.raises(EditError, match="is not a journal of gradcompat"):
         journal.recover([tmp_path])
 
 

@@ -110,9 +110,9 @@ HEADERS = [
     ("uv pip compile r.in -o r.txt -o victim.txt", "names two outputs"),
     ("uv pip compile setup.py -o r.txt", "compiles `setup.py`, which has to be built"),
     ("uv pip compile setup.cfg -o r.txt", "compiles `setup.cfg`, which has to be built"),
-    ("uv pip compile ../r.in -o r.txt", "compiles `../r.in`, which is outside of the folder"),
-    ("uv pip compile /etc/r.in -o r.txt", "compiles `/etc/r.in`, which is outside of the folder"),
-    ("uv pip compile r.in -c ../c.txt -o r.txt", "compiles `../c.txt`, which is outside of the folder"),
+    ("uv pip compile ../r.in -o r.txt", "compiles `../r.in`, which is outside the folder"),
+    ("uv pip compile /etc/r.in -o r.txt", "compiles `/etc/r.in`, which is outside the folder"),
+    ("uv pip compile r.in -c ../c.txt -o r.txt", "compiles `../c.txt`, which is outside the folder"),
     (
         "uv pip compile git+https://git.example/x.in -o r.txt",
         "compiles `git+https://git.example/x.in`, which is outside",

@@ -125,7 +125,7 @@ def test_what_is_compiled_is_written_anew(folder: Path, tools: Tools) -> None:
     (folder / "more.in").write_text("-c limits.txt\n", "utf-8")
     (folder / "limits.txt").write_text("numpy<3\n", "utf-8")
     said = refused(folder / "requirements.txt", tools)
-    assert said == "`requirements.in:3`: has `-i https://evil.example`, which is no plain requirement"
+    assert said == "`requirements.in:3`: has `-i https://evil.example`, which is not a plain requirement"
     text = (folder / "requirements.in").read_text("utf-8")
     (folder / "requirements.in").write_text(text.replace(" \u2028 -i https://evil.example", ""), "utf-8")
     locked(of(folder / "requirements.txt"), Indexes(), 60)
@@ -220,13 +220,13 @@ def test_a_link_out_of_the_folder_is_left_to_the_user(folder: Path, tools: Tools
     (folder / name).rename(outside)
     (folder / name).symlink_to(outside)
     target = folder / ("requirements.txt" if name.startswith("req") else "uv.lock")
-    assert refused(target, tools).endswith(f"`{name}`: is outside of the folder of the lockfile")
+    assert refused(target, tools).endswith(f"`{name}`: is outside the folder of the lockfile")
 
 
 def test_a_source_that_is_a_pipe_does_not_block(folder: Path, tools: Tools) -> None:
     (folder / "requirements.in").unlink()
     os.mkfifo(folder / "requirements.in")
-    assert refused(folder / "requirements.txt", tools) == "`requirements.in`: is no file of requirements"
+    assert refused(folder / "requirements.txt", tools) == "`requirements.in`: is not a requirements file"
 
 
 def test_packages_come_from_where_they_came_from(folder: Path, tools: Tools) -> None:

@@ -96,7 +96,7 @@ def test_poetry() -> None:
         not_edited=(
             NotEdited(
                 "datasets",
-                "`tool.poetry.group.dev.dependencies.datasets`: comes from a link, which decides its version",
+                "`tool.poetry.group.dev.dependencies.datasets`: comes from a URL, which decides its version",
             ),
             NotEdited(
                 "tokenizers",
@@ -134,7 +134,7 @@ trl = "https://index.example/trl-0.9-py3-none-any.whl"
         .replace(">=0.14,<0.15", ">=0.15.2,<0.16"),
         settled=("torch", "transformers", "peft"),
         not_edited=(
-            NotEdited("trl", "`tool.pdm.resolution.overrides.trl`: comes from a link, which decides its version"),
+            NotEdited("trl", "`tool.pdm.resolution.overrides.trl`: comes from a URL, which decides its version"),
             NotEdited(
                 "tokenizers",
                 "the project does not ask for it itself, and PDM has no constraints: only the lockfile moves",
@@ -183,7 +183,7 @@ transformers = {index = "mirror"}
         not_edited=(
             NotEdited(
                 "torch",
-                "`project.dependencies[0]`: `tool.uv.sources` takes it from a link, which decides its version",
+                "`project.dependencies[0]`: `tool.uv.sources` takes it from a URL, which decides its version",
             ),
         ),
     )

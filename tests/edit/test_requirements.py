@@ -59,8 +59,8 @@ def test_what_is_not_named_or_linked_stays() -> None:
     assert again(text, TRANSFORMERS, TORCH, peft) == Edited(
         text=text,
         not_edited=(
-            NotEdited("transformers", "line 6: comes from a link, which decides its version"),
-            NotEdited("torch", "line 7: comes from a link, which decides its version"),
+            NotEdited("transformers", "line 6: comes from a URL, which decides its version"),
+            NotEdited("torch", "line 7: comes from a URL, which decides its version"),
             NotEdited("peft", "is not named here"),
         ),
     )
@@ -88,8 +88,8 @@ def test_a_version_that_is_none_is_said() -> None:
     assert again(text, TORCH, TRANSFORMERS) == Edited(
         text=text,
         not_edited=(
-            NotEdited("torch", "line 1: `=2.4.1` is no specifier"),
-            NotEdited("transformers", "line 2: `==${VERSION}` is no specifier"),
+            NotEdited("torch", "line 1: `=2.4.1` is not a specifier"),
+            NotEdited("transformers", "line 2: `==${VERSION}` is not a specifier"),
         ),
     )
 
@@ -204,7 +204,7 @@ def test_a_file_without_end_is_refused() -> None:
 
 def test_a_package_in_endless_places_is_left_alone() -> None:
     text = "torch==2.4.1\n" * 1001
-    reason = "stands in 1,001 places, which is more than anyone writes"
+    reason = "appears in 1,001 places, which is too many to edit"
     assert edit(text, "r.txt", [TORCH]) == Edited(text=text, not_edited=(NotEdited("torch", reason),))
 
 

@@ -130,7 +130,7 @@ def test_nothing_is_changed_where_one_change_is_refused() -> None:
     with pytest.raises(EditError) as error:
         edit(text, "a.yaml", [first, second])
     assert str(error.value) == (
-        "`a.yaml:1`: two changes want another value in one place: write `steps: 2` there by hand"
+        "`a.yaml:1`: two changes set different values in one place: write `steps: 2` there by hand"
     )
 
 
@@ -147,7 +147,7 @@ def test_a_value_inside_of_a_string_of_json() -> None:
     assert (edit(text, "a.sh", [change]), edit(after, "a.sh", [change])) == (after, after)
 
 
-GONE = "nothing of the kind stands there any more"
+GONE = "the setting is no longer there"
 PARTS = "the string there is put together of parts, or has a prefix or escapes"
 
 # As above, with what the message says: the reason, and behind → the line to write, behind ⇒ the value of the key.
@@ -177,8 +177,8 @@ REFUSALS: list[tuple[str, str, str, SettingValue | None, SettingValue, str | Non
         "steps: {}",
         "stands below an anchor that line 2 uses, too → steps: 1",
     ),
-    ("a.yaml", "steps: «4", STEPS, 4, ("a", "b"), "steps: {}", "a list takes the place of a word → steps: a, b"),
-    ("a.yaml", "fa: «true", LOSS, "x", "y", None, "says it in words of its own ⇒ y"),
+    ("a.yaml", "steps: «4", STEPS, 4, ("a", "b"), "steps: {}", "a list would replace a word → steps: a, b"),
+    ("a.yaml", "fa: «true", LOSS, "x", "y", None, "sets it in a way that is not edited ⇒ y"),
     ("a.json", '{"steps": «{}}', STEPS, 4, 1, '"steps": {}', 'is more than one value → "steps": 1'),
     ("a.json", '{"x": «4}', STEPS, 4, 1, '"steps": {}', GONE + ' → "steps": 1'),
     ("a.json", '{"loss": «"b"}', LOSS, "a", "c", '"loss": {}', "says `b`, not `a` ⇒ c"),
@@ -192,19 +192,19 @@ REFUSALS: list[tuple[str, str, str, SettingValue | None, SettingValue, str | Non
         "a",
         "b c",
         "--loss {}",
-        "the value has signs that a shell takes for its own → --loss b c",
+        "the value has characters that are special to a shell → --loss b c",
     ),
     (
         *("a.sh", "python train.py «--gradient-checkpointing --x", CHECKPOINTING, True, False, None),
         "`--gradient-checkpointing` is a switch: leave it out, or write `--gradient-checkpointing false` by hand if "
         "the program takes a value there",
     ),
-    ("a.sh", "x «--no_ckpt", CHECKPOINTING, False, True, None, "says it in words of its own ⇒ true"),
+    ("a.sh", "x «--no_ckpt", CHECKPOINTING, False, True, None, "sets it in a way that is not edited ⇒ true"),
     ("a.py", "A(steps=«n)", STEPS, None, 1, "steps={}", "is put together elsewhere, or only in a branch → steps=1"),
     ("a.py", "A(steps=«5)", STEPS, 4, 1, "steps={}", "says `5`, not `4` ⇒ 1"),
     ("a.py", "A(x=«4)", STEPS, 4, 1, "steps={}", GONE + " → steps=1"),
     ("a.py", "A(loss=«'a' 'b')", LOSS, "ab", "c", "loss={}", PARTS + " → loss='c'"),
-    ("a.toml", "steps: «4", STEPS, 4, 1, "steps: {}", "is of a kind that is not edited → steps: 1"),
+    ("a.toml", "steps: «4", STEPS, 4, 1, "steps: {}", "is a kind of file that gradcompat does not edit → steps: 1"),
 ]
 
 
@@ -236,7 +236,7 @@ def test_what_is_not_certain_is_refused(
     ("name", "text", "message"),
     [
         ("a.yaml", "a: {", "not valid YAML: while parsing a flow node"),
-        ("a.yaml", "a: \ud800", "not valid YAML: has characters that are none"),
+        ("a.yaml", "a: \ud800", "not valid YAML: contains invalid characters"),
         ("a.py", "a = (", "not valid Python: '(' was never closed"),
         ("a.ipynb", "{", "not valid JSON: Expecting property name enclosed in double quotes"),
     ],
@@ -285,8 +285,8 @@ def test_escapes_of_a_notebook_stay() -> None:
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        (["A(steps=4); B(steps=4)"], "stands there more than once: write `steps=8` there by hand"),
-        (["A(steps=4 * 2)"], "nothing of the kind stands there any more: write `steps=8` there by hand"),
+        (["A(steps=4); B(steps=4)"], "appears there more than once: write `steps=8` there by hand"),
+        (["A(steps=4 * 2)"], "the setting is no longer there: write `steps=8` there by hand"),
         (["A(steps=5)"], f"says `5`, not `4`: set `{STEPS}` to `8` by hand"),
     ],
 )

@@ -154,7 +154,7 @@ def test_a_specification_of_conda_moves(before: str, change: PinEdit, after: str
 
 def test_what_is_left_out_is_said() -> None:
     assert moved(">=4.45,!=4.52.0", UP).notes == (
-        "`transformers`: `!=4.52.0` is left out, because it excludes the version that is moved to",
+        "`transformers`: `!=4.52.0` is left out, because it excludes the new version",
     )
     assert moved("==4.49.0+local.1", UP).notes == (
         "`transformers`: the local label `+local.1` is left out, because the new version has none",
@@ -195,13 +195,13 @@ def test_what_is_no_specifier_is_refused(specifier: str, dialect: Dialect) -> No
     shown = specifier if len(specifier) <= 80 else specifier[:79] + "…"
     with pytest.raises(EditError) as error:
         moved(specifier, UP, dialect)
-    assert str(error.value) == f"`{shown}` is no specifier"
+    assert str(error.value) == f"`{shown}` is not a specifier"
 
 
 def test_a_version_that_is_none_is_refused() -> None:
     with pytest.raises(EditError) as error:
         moved(">=4", pin("4.49.0", "latest"))
-    assert str(error.value) == "`transformers` shall move to `latest`, which is no version"
+    assert str(error.value) == "`transformers` is to move to `latest`, which is not a version"
 
 
 numbers = st.integers(0, 4)

@@ -120,7 +120,7 @@ def test_a_bomb_of_aliases_is_not_expanded() -> None:
 def test_a_bomb_of_merges_is_refused() -> None:
     keys = ", ".join(f"k{n}: 1" for n in range(2000))
     merges = "\n".join(f"m{n}: {{<<: *a}}" for n in range(2000))
-    with pytest.raises(Malformed, match="copies more through `<<` than any file needs"):
+    with pytest.raises(Malformed, match="copies too much through `<<`"):
         parse(f"a: &a {{{keys}}}\n{merges}\n", "a.yml")
 
 
@@ -143,7 +143,7 @@ def test_depth_is_limited(opening: str) -> None:
         ("a: 1\n\tb: 2", "`a.yml:2`: not valid YAML: found a tab character that violates indentation"),
         ("a: [1", "`a.yml:1`: not valid YAML: did not find expected ',' or ']'"),
         ("a: 'x\n", "`a.yml:1`: not valid YAML: found unexpected end of stream"),
-        ("a: \ud800", "`a.yml`: not valid YAML: has characters that are none"),
+        ("a: \ud800", "`a.yml`: not valid YAML: contains invalid characters"),
     ],
 )
 def test_what_is_no_yaml(text: str, message: str) -> None:

@@ -147,20 +147,20 @@ HTML, JSON = {"Content-Type": "text/html"}, {"Content-Type": "application/vnd.py
         (Reply(401), "answered 401 Unauthorized"),
         (
             Reply(429, headers={"Retry-After": "600"}),
-            "answered 429 Too Many Requests, and asks to wait for 600 seconds",
+            "answered 429 Too Many Requests, and asks to retry after 600 seconds",
         ),
-        (Reply(body=b"x", length=5, headers=HTML), "broke the connection off, 3 times over"),
+        (Reply(body=b"x", length=5, headers=HTML), "closed the connection, 3 times over"),
         (Reply(body=b"<a href='torch-1.0.tar.gz", headers=HTML), "is cut off in the middle of a link"),
         (Reply(body=b"<a href='torch-1.0.tar.gz'>torch-1", headers=HTML), "is cut off in the middle of a link"),
-        (Reply(body=b"sorry", headers=HTML), "is no HTML"),
-        (Reply(body=b"<form><input name=password></form>", headers=HTML), "is a page for people, and no list of files"),
+        (Reply(body=b"sorry", headers=HTML), "is not HTML"),
+        (Reply(body=b"<form><input name=password></form>", headers=HTML), "is a web page, not a list of files"),
         (
             Reply(body=b"<a href='numpy-1.0-py3-none-any.whl'>numpy</a>", headers=HTML),
             "lists files of other packages only",
         ),
         (Reply(body=b'{"files": [', headers=JSON), "is not JSON, or only a part of it"),
         (Reply(body=b"[" * 100_000, headers=JSON), "is not JSON, or only a part of it"),
-        (Reply(body=b"[]", headers=JSON), "is JSON, and no list of files"),
+        (Reply(body=b"[]", headers=JSON), "is JSON, but not a list of files"),
         (
             Reply(body=b'{"meta": {"api-version": "1.0"}, "name": "numpy", "files": []}', headers=JSON),
             "is the page of `numpy`",
@@ -171,15 +171,15 @@ HTML, JSON = {"Content-Type": "text/html"}, {"Content-Type": "application/vnd.py
         ),
         (
             Reply(body=b"%PDF", headers={"Content-Type": "application/pdf"}),
-            "is `application/pdf`, which is no list of files",
+            "is `application/pdf`, which is not a list of files",
         ),
         (Reply(body=b"<html>"), "does not say what it is"),
         (
             Reply(body=b"\x1f\x8bnonsense", headers={**HTML, "Content-Encoding": "gzip"}),
             "sent an answer that cannot be decompressed",
         ),
-        (Reply(302), "redirects to what is no http address"),
-        (Reply(302, headers={"Location": "file:///etc/passwd"}), "redirects to what is no http address"),
+        (Reply(302), "redirects to what is not an http address"),
+        (Reply(302, headers={"Location": "file:///etc/passwd"}), "redirects to what is not an http address"),
         (Reply(302, headers={"Location": "/simple/torch/"}), "redirects more than 5 times"),
         (Reply(body=b" " * 2**20 + b" ", headers=HTML), "is larger than 1 MiB"),
         (Reply(body=b"", length=2**40, headers=HTML), "is larger than 1 MiB"),
@@ -270,7 +270,7 @@ def test_an_index_that_refuses_what_it_does_not_have(server: Server) -> None:
     both = [simple(server), IndexLocation(url=f"{server.base}/whl")]
     with PackageIndex(both, limits=QUICK) as one:
         assert one.releases("torch") == (RELEASE,)
-        assert one.notes == (f"`{server.base}/whl/`: refuses to answer (403) for `torch`, which counts as having none",)
+        assert one.notes == (f"`{server.base}/whl/`: answers 403 for `torch`, which counts as not having them",)
     assert problem(PackageIndex(both[1:], limits=QUICK)) == f"`{server.base}/whl/torch/`: answered 403 Forbidden"
 
 
@@ -374,7 +374,7 @@ def test_credentials_are_in_no_message(server: Server, tmp_path: Path) -> None:
     with one, pytest.raises(IndexUnavailable) as caught:
         one.releases("torch")
     assert str(caught.value) == f"`{server.base}/simple`: answered 401 Unauthorized"
-    assert caught.value.hint == "the user or the password is not right there"
+    assert caught.value.hint == "the user name or the password is wrong"
     assert "secret" not in "".join(map(str, tmp_path.rglob("*")))
 
 
@@ -404,7 +404,7 @@ def test_metadata_that_nobody_advertised(server: Server) -> None:
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (metadata("torch", "2.5.1"), "is not the file that the index speaks of: its sha256 differs"),
+        (metadata("torch", "2.5.1"), "is not the file that the index lists: its sha256 differs"),
         (metadata("numpy", "2.5.1"), "its metadata is of `numpy` 2.5.1"),
         (metadata("torch", "2.5.0"), "its metadata is of `torch` 2.5.0"),
         (b"Metadata-Version: 2.1\nName: tor", "its metadata has no name or no version"),
@@ -454,7 +454,7 @@ def test_a_server_that_sends_no_parts(server: Server) -> None:
     with pytest.raises(IndexUnavailable) as caught:
         required(server)
     assert str(caught.value) == (
-        f"`{server.base}/files/{TORCH}`: is not the file that the index speaks of: its sha256 differs"
+        f"`{server.base}/files/{TORCH}`: is not the file that the index lists: its sha256 differs"
     )
 
 
@@ -514,7 +514,7 @@ def test_an_sdist_that_is_another_one(server: Server) -> None:
     with pytest.raises(IndexUnavailable) as caught:
         required(server)
     assert str(caught.value) == (
-        f"`{server.base}/files/torch-2.5.1.tar.gz`: is not the file that the index speaks of: its sha256 differs"
+        f"`{server.base}/files/torch-2.5.1.tar.gz`: is not the file that the index lists: its sha256 differs"
     )
 
 

@@ -189,9 +189,9 @@ def test_files_of_other_systems(machine: Machine, platform: str, file: str, envi
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("index-url = https://me:secret@x.example\n", "1`: is not a configuration of pip: a setting stands before the"),
+        ("index-url = https://me:secret@x.example\n", "1`: is not a configuration of pip: a setting comes before the"),
         ("[global]\nme:secret@\n  [\nx\n", "4`: is not a configuration of pip: this line is neither a section nor"),
-        ("[global]\nindex-url = x\nindex-url = y\n", "3`: is not a configuration of pip: `index-url` stands twice in"),
+        ("[global]\nindex-url = x\nindex-url = y\n", "3`: is not a configuration of pip: `index-url` appears twice in"),
         ("[global]\n[global]\n", "2`: is not a configuration of pip: the section `[global]` stands twice"),
         ("[global]\nindex-url = ftp://me:secret@x.example/\n", "2`: `ftp://x.example/` is not an address of an index:"),
         ("[global]\nindex-url = https:///simple\n", "2`: `https:///simple` names no host"),
@@ -378,10 +378,13 @@ def test_one_file_of_uv_instead_of_all_others_or_none(machine: Machine) -> None:
         ("index = 1\n", "project/uv.toml:1`: `index` is not a list of tables"),
         ("index = [1]\n", "project/uv.toml:1`: `index` is not a list of tables"),
         ("[[index]]\nname = 'x'\n", "project/uv.toml:1`: `url` is not a text"),
-        ("[[index]]\nname = 'a b'\nurl = 'x'\n", "project/uv.toml:1`: `a b` is no name of an index: letters, digits,"),
+        (
+            "[[index]]\nname = 'a b'\nurl = 'x'\n",
+            "project/uv.toml:1`: `a b` is not a valid index name: letters, digits,",
+        ),
         ("[[index]]\nurl = 'x'\ndefault = 'no'\n", "project/uv.toml:1`: `default` is neither true nor false"),
         ("no-index = 'x'\n", "project/uv.toml:1`: `no-index` is neither true nor false"),
-        ("index-strategy = 'best'\n", "project/uv.toml:1`: `best` is no strategy for indexes"),
+        ("index-strategy = 'best'\n", "project/uv.toml:1`: `best` is not an index strategy"),
         ("exclude-newer = 'then'\n", "project/uv.toml:1`: `then` is not a point in time"),
         ("exclude-newer = 2026-01-01\n", "project/uv.toml:1`: `exclude-newer` is not a text"),
     ],
@@ -590,7 +593,7 @@ def test_keyring_is_asked_if_the_configuration_says_so(
 ) -> None:
     found = machine.look(Arguments(index_url="https://me@main.example/"), {**environ, "PATH": str(machine.base)})
     assert found.credentials.of("https://main.example/") is None
-    said = ["the command `keyring` is asked for by the configuration and was not found"]
+    said = ["the command `keyring` is requested by the configuration, but was not found"]
     assert found.credentials.notes == (said if expected else [])
 
 
@@ -677,7 +680,7 @@ def test_what_only_the_project_names_is_not_asked(machine: Machine) -> None:
     (note,) = found.notes
     assert "https://evil.example/simple" in note
     assert "https://evil.example/links" in note
-    assert "and for 2 of its packages nobody is asked" in note
+    assert "and for 2 of its packages no index is queried" in note
     assert "secret" not in note
     assert found.tied == {}
     assert machine.look().held == {}

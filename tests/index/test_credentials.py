@@ -142,10 +142,10 @@ def test_netrc(tmp_path: Path, way: str) -> None:
     [
         (
             b"machine index.example login me password secret\nmachine\n",
-            r"`{}:\d`: is not a netrc, so no password was taken from it",
+            r"`{}:\d`: is not a netrc file, so no password was read from it",
         ),
-        (b"machine index.example login me secret\n", r"`{}:\d`: is not a netrc, so no password was taken from it"),
-        (b"machine index.example \xff\xfe\x81\n", "`{}`: is not text, so no password was taken from it"),
+        (b"machine index.example login me secret\n", r"`{}:\d`: is not a netrc file, so no password was read from it"),
+        (b"machine index.example \xff\xfe\x81\n", "`{}`: is not text, so no password was read from it"),
         (None, "`{}`: cannot be read: Is a directory"),
     ],
 )
@@ -231,4 +231,4 @@ def test_a_keyring_that_is_no_program(tmp_path: Path) -> None:
 def test_a_keyring_that_is_not_there(tmp_path: Path) -> None:
     credentials = Credentials(INDEX, {"PATH": str(tmp_path)}, keyring=True)
     assert credentials.of("https://index.example/") is None
-    assert credentials.notes == ["the command `keyring` is asked for by the configuration and was not found"]
+    assert credentials.notes == ["the command `keyring` is requested by the configuration, but was not found"]

@@ -96,16 +96,20 @@ def test_references_and_remedies() -> None:
 @pytest.mark.parametrize(
     ("read_it", "text", "message"),
     [
-        (package_term, ">=4", "`>=4` is no package with a range: write `transformers >=4.49.0,<4.52.1`"),
+        (package_term, ">=4", "`>=4` is not a package with a range: write `transformers >=4.49.0,<4.52.1`"),
         (condition, "packing", "`packing` is not of the form KEY=VALUE, KEY>VALUE, …"),
         (
             condition,
             "training.packin=true",
-            "`training.packin` is no setting that is known here: did you mean `training.packing`?",
+            "`training.packin` is not a known setting: did you mean `training.packing`?",
         ),
-        (condition, "training.packing=maybe", "`maybe` is no value for `training.packing`, which takes true or false"),
-        (reference, "the tracker", "`the tracker` is no reference: write `REPORT https://…`, `FIX https://…`"),
-        (remedy, "pray", "`pray` is no remedy: it begins with upgrade, downgrade, set, code or install"),
+        (
+            condition,
+            "training.packing=maybe",
+            "`maybe` is not a value for `training.packing`, which takes true or false",
+        ),
+        (reference, "the tracker", "`the tracker` is not a reference: write `REPORT https://…`, `FIX https://…`"),
+        (remedy, "pray", "`pray` is not a remedy: it begins with upgrade, downgrade, set, code or install"),
     ],
 )
 def test_what_is_no_answer(read_it: Any, text: str, message: str) -> None:
@@ -120,7 +124,7 @@ def test_an_answer_is_judged_with_those_before_it() -> None:
         "record: `reported` alone makes no error: measure it, read the releases, or lower the level"
     ]
     assert problems({"symptoms": ["loss ("]}) == [
-        "symptoms: `loss (` is no regular expression: missing ), unterminated subpattern at position 5"
+        "symptoms: `loss (` is not a regular expression: missing ), unterminated subpattern at position 5"
     ]
     assert problems({"affected": [{"packages": {"torch": "about 2"}}]}) == [
         "affected.0.packages: `about 2` is not a set of versions: `about 2` has no meaning"

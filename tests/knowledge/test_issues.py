@@ -38,7 +38,7 @@ def test_there_is_nothing_to_complain_about(authored: Authored) -> None:
 
 @pytest.mark.parametrize(("record", "expected", "example"), list(examples()))
 def test_examples(record: Record, expected: str, example: dict[str, Any]) -> None:
-    # An example may be about other packages than the record: then there is no finding, and nothing is affected.
+    # An example may be about other packages than the record: then there is not a finding, and nothing is affected.
     found = match(environment_from(example), [issue_from(compile_record(record))], load().names)
     assert ([finding.status for finding in found] or ["not_affected"]) == [expected]
 

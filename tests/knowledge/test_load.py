@@ -157,8 +157,8 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("part", "message"),
     [
-        ({"affected": [[["weather", "rain"]]]}, "`['weather', 'rain']` is no term of format 1"),
-        ({"remedies": [["prayer", "daily"]]}, "`['prayer', 'daily']` is no remedy of format 1"),
+        ({"affected": [[["weather", "rain"]]]}, "`['weather', 'rain']` is not a term of format 1"),
+        ({"remedies": [["prayer", "daily"]]}, "`['prayer', 'daily']` is not a remedy of format 1"),
     ],
 )
 def test_terms_of_another_format(tmp_path: Path, part: dict[str, object], message: str) -> None:

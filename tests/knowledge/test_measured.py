@@ -109,7 +109,7 @@ def test_a_line_that_is_no_row_is_named(tmp_path: Path, line: str) -> None:
     path = tmp_path / "transformers.jsonl"
     append(tmp_path, [row("1.0")])
     path.write_text(f"{line}\n" + path.read_text("utf-8"), "utf-8")
-    with pytest.raises(KnowledgeError, match="is no row of measurements") as caught:
+    with pytest.raises(KnowledgeError, match="is not a row of measurements") as caught:
         read_rows(tmp_path)
     assert (caught.value.path, caught.value.line) == (str(path), 1)
 
@@ -500,7 +500,7 @@ def test_ranges_of_a_package_that_the_snapshot_does_not_know(tmp_path: Path) -> 
     assert (result.exit_code, result.stdout) == (
         0, "toy: accumulation_equivalence(model=llava)\n  toy >=2,<3\n  2 releases right\n",
     )  # fmt: skip
-    assert result.stderr == "note: which releases toy has beside the measured ones is not known here\n"
+    assert result.stderr == "note: the releases of toy other than the measured ones are unknown\n"
 
 
 @pytest.mark.parametrize(
@@ -508,7 +508,7 @@ def test_ranges_of_a_package_that_the_snapshot_does_not_know(tmp_path: Path) -> 
     [
         (("ranges", "nothing"), "nothing was measured of that"),
         (("ranges", "transformers", "GC-9999"), "`GC-9999` is neither a record nor a recipe"),
-        (("ranges", "transformers", "--measured", "no/such"), "`no/such`: is no folder of measurements"),
+        (("ranges", "transformers", "--measured", "no/such"), "`no/such`: is not a folder of measurements"),
         (("matrix", "nothing"), "nothing was measured of that"),
         (("matrix", "--format", "png"), "`--format png` is not known"),
     ],

@@ -106,7 +106,7 @@ def test_names_of_packages_that_shipped_records_speak_of_stay() -> None:
     head = HEAD.replace("horizon:", "packages:\n  acme-torch: {also: [torch]}\nhorizon:")
     assert (
         refused(own(head=head))[0]
-        == "packages: acme-torch: the names of torch are said by the records of gradcompat alone"
+        == "packages: acme-torch: the names of torch are defined by gradcompat's own records only"
     )
     head = HEAD.replace("horizon:", 'packages:\n  torch: {yanked: ["2.5.1"], conda: [acme-torch]}\nhorizon:')
     assert refused(own(head=head))[0].startswith("packages: torch: the names of torch are")
@@ -132,10 +132,10 @@ def test_a_horizon_of_one_s_own_is_of_one_s_own_records() -> None:
 
 def test_ids_of_two_files_collide() -> None:
     base = beside(own())
-    with pytest.raises(KnowledgeError, match="ACME-0001: the id is taken by another file of records"):
+    with pytest.raises(KnowledgeError, match="ACME-0001: the id is already used in another records file"):
         compiled_own(own().encode(), "other.yaml", (), base)
     own_base = knowledge_from(compile_records(read_text(own(), "other.yaml")), "other.yaml")
-    with pytest.raises(KnowledgeError, match="the id ACME-0001 is taken"):
+    with pytest.raises(KnowledgeError, match="the id ACME-0001 is already used"):
         joined(base, own_base, own_base.sources[0])
 
 
@@ -160,7 +160,7 @@ def test_what_is_no_file_of_records(content: bytes, message: str) -> None:
 def test_aliases_that_grow_into_billions() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{number}: &a{number} [{', '.join([f'*a{number - 1}'] * 10)}]" for number in range(1, 10)]
-    assert refused("\n".join(lines)) == ("holds more through its aliases than any file needs", None)
+    assert refused("\n".join(lines)) == ("expands to too much through its aliases", None)
 
 
 @given(content=st.binary(max_size=200) | st.text(max_size=200).map(str.encode))

@@ -101,8 +101,8 @@ def test_a_record_that_is_right(tmp_path: Path) -> None:
         ),
         (
             ("settings: {training.g", 'virtual: {cuda: "<12"}\n        settings: {training.g'),
-            "affected.0.virtual: `cuda` is no virtual package: __cuda, __cuda_arch, __nvidia_driver, __nccl, __glibc, "
-            "__rocm",
+            "affected.0.virtual: `cuda` is not a virtual package: __cuda, __cuda_arch, __nvidia_driver, __nccl, "
+            "__glibc, __rocm",
         ),
         (
             ("settings: {training.g", 'python: "3.12"\n        settings: {training.g'),
@@ -182,7 +182,7 @@ def test_all_problems_at_once(tmp_path: Path) -> None:
 
 def test_keys_that_stand_twice(tmp_path: Path) -> None:
     text = record(("level: error", "level: error\n    level: note"))
-    assert problems(written(tmp_path, text)) == [(FIRST_LINE + 4, None, "the key `level` stands twice")]
+    assert problems(written(tmp_path, text)) == [(FIRST_LINE + 4, None, "the key `level` appears twice")]
 
 
 @pytest.mark.parametrize(

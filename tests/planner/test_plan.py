@@ -200,7 +200,7 @@ def test_what_is_only_perhaps_gone_is_said() -> None:
     releases: dict[str, Any] = {"transformers": {"4.46.0": [], "4.46.1": []}}
     made = planned(built(package("transformers", "4.46.0")), [issue(1, defect)], table(releases), asked())
     assert [one.version_to for one in made.changes] == ["4.46.1"]
-    assert made.verified.unverified == ("whether GC-0001 is gone then hangs on what was not seen",)
+    assert made.verified.unverified == ("whether GC-0001 is gone then depends on facts that were not seen",)
 
 
 def test_a_catalogue_without_the_package_is_said() -> None:

@@ -79,7 +79,7 @@ def test_a_defect_shows_where_it_is_and_nowhere_else(
 
 
 def _version(package: str, measurement: Measurement) -> str:
-    """As the module says, or, where it says nothing, as its folder is called: ``liger-kernel-0.8.1``."""
+    """As the module says, or, where it gives no reason, as its folder is called: ``liger-kernel-0.8.1``."""
     named = (folder.name.rpartition("-") for folder in LAYERS)
     return measurement.packages.get(package) or {name.replace("-", "_"): version for name, _, version in named}[package]
 

@@ -125,7 +125,7 @@ KNOWN = Suppression(kind="baseline", reason="the baseline has it", location=Loca
 UNUSED = Remark(
     kind="unused-waiver",
     level="warning",
-    text="unused waiver of GC-0009: nothing that was found here needs it",
+    text="unused waiver of GC-0009: no finding here needs it",
     location=Location(path="gradcompat.toml", line=14),
 )
 

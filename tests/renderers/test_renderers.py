@@ -53,7 +53,7 @@ def lockfile() -> Environment:
             Skipped(
                 what="line 60", reason="`clip==1.0==` is no requirement", location=Location(path="uv.lock", line=60)
             ),
-            Skipped(what="pyproject.toml", reason="asks for ranges, which uv.lock beside it resolves", gap=False),
+            Skipped(what="pyproject.toml", reason="declares ranges, which uv.lock beside it resolves", gap=False),
         ),
     )
 
@@ -141,7 +141,7 @@ def test_what_nobody_has_looked_at_is_one_sentence(newer: list[Newer], said: str
         Report(audits=audits, records=1, digest="", date="2026-11-20", exit_status=0), out
     )
     paragraph = [" ".join(text.split("\n")) for text in out.getvalue().split("\n\n") if "newer" in text]
-    assert paragraph == ([f"{said}: known defects that were unfixed are assumed to stand"] if said else [])
+    assert paragraph == ([f"{said}: known unfixed defects are assumed to remain"] if said else [])
 
 
 def test_text_never_colours_or_trails(base: KnowledgeBase) -> None:

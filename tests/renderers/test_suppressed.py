@@ -61,7 +61,7 @@ def test_forges_that_show_what_is_to_be_done_do_not_see_them(form: str) -> None:
     text = rendered(partly_suppressed(), form)
     assert "GC-0001" in text
     assert not any(identifier in text for identifier in ("GC-0002", "GC-0003", "GC-0004"))
-    assert "nothing that was found here needs it" in text
+    assert "no finding here needs it" in text
 
 
 def test_a_note_about_a_baseline_is_no_finding_for_gitlab() -> None:
@@ -90,7 +90,7 @@ def test_json_has_them_among_the_findings_with_the_reason() -> None:
         {
             "kind": "unused-waiver",
             "level": "warning",
-            "text": "unused waiver of GC-0009: nothing that was found here needs it",
+            "text": "unused waiver of GC-0009: no finding here needs it",
             "path": "gradcompat.toml",
             "line": 14,
         }
@@ -200,7 +200,7 @@ def test_a_suppressed_case_is_skipped() -> None:
 def test_nothing_is_called_clean_that_is_merely_suppressed() -> None:
     text = rendered(partly_suppressed(), "text")
     assert "nothing found in clean.lock\n" in text
-    assert "nothing but what is suppressed found in b/uv.lock\n" in text
+    assert "only suppressed findings in b/uv.lock\n" in text
     alone = report(replace(audit(), suppressed=(suppressed(advised(record())),)), exit_status=0)
     assert rendered(alone, "text").splitlines()[-1].startswith("no other known defect found (")
     assert rendered(alone, "markdown").startswith("**gradcompat**: no other known defect found, 1 suppressed ")

@@ -113,4 +113,4 @@ def test_the_loop_is_that_of_transformers_unless_it_is_another(text: str, framew
 def test_a_model_to_merge_is_no_config() -> None:
     with pytest.raises(Malformed) as caught:
         axolotl.scan(Document("c.yml", "base_model: m\nmodels: [a, b]\nmerge_method: ties\ndtype: bfloat16\n"))
-    assert str(caught.value) == "`c.yml`: is no config of axolotl"
+    assert str(caught.value) == "`c.yml`: is not an axolotl config"

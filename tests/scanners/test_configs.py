@@ -83,7 +83,7 @@ def test_of_a_key_that_stands_twice_the_last_value_counts() -> None:
     context = llamafactory.scan(of(text))
     assert (7, "training.seed", 3) in lines(context)
     assert [one for one in lines(context) if one[1] == "training.seed"] == [(7, "training.seed", 3)]
-    reason = "stands more than once, the last value counts"
+    reason = "appears more than once: the last value counts"
     assert context.skipped == (
         Skipped(what="seed", reason=reason, gap=False, location=Location(path="c.yaml", line=7, column=1)),
         Skipped(what="use_reentrant", reason=reason, gap=False, location=Location(path="c.yaml", line=9, column=3)),

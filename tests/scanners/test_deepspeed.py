@@ -51,11 +51,11 @@ def test_comments_and_trailing_commas_are_read_over_and_told() -> None:
         (10, "optimizer.weight_decay", 0.01),
         (11, "training.gradient_accumulation_steps", 10),
     ]
-    reason = "DeepSpeed itself reads over it, transformers and accelerate refuse such a file"
+    reason = "DeepSpeed itself ignores it, transformers and accelerate reject such a file"
     assert context.skipped == (
         Skipped(what="comments", reason=reason, gap=False, location=Location(path="commented.json", line=2)),
         Skipped(
-            what="a comma behind the last element",
+            what="a comma after the last element",
             reason=reason,
             gap=False,
             location=Location(path="commented.json", line=6),
@@ -120,10 +120,10 @@ def test_what_nobody_understands_is_a_gap() -> None:
 @pytest.mark.parametrize(
     ("path", "text", "message"),
     [
-        ("a.json", '{"train_batch_size": 8}', "`a.json`: is no DeepSpeed config"),
-        ("a.json", '{"deepspeed": {"zero_optimization": {"stage": 2}}}', "`a.json`: is no DeepSpeed config"),
-        ("a.yaml", "zero_optimization: {stage: 2}", "`a.yaml`: is no DeepSpeed config"),
-        ("a.yaml", "name: x\nseed: 1\nprecision: bf16", "`a.yaml`: is no DeepSpeed config"),
+        ("a.json", '{"train_batch_size": 8}', "`a.json`: is not a DeepSpeed config"),
+        ("a.json", '{"deepspeed": {"zero_optimization": {"stage": 2}}}', "`a.json`: is not a DeepSpeed config"),
+        ("a.yaml", "zero_optimization: {stage: 2}", "`a.yaml`: is not a DeepSpeed config"),
+        ("a.yaml", "name: x\nseed: 1\nprecision: bf16", "`a.yaml`: is not a DeepSpeed config"),
         ("a.json", '{"zero_optimization": {\n', None),
         ("a.json", "", None),
         ("a.json", "[1]", None),

@@ -323,7 +323,7 @@ def test_a_header_of_one_option_opens_everything_before(tmp_path: Path) -> None:
         (None, "there is no such file"),
         ("a: [", "not valid YAML: did not find expected node content"),
         ("- 1", "has no `key: value` lines at its top"),
-        ("x" * 300_000, "is larger than 256 KiB, which no config is"),
+        ("x" * 300_000, "is larger than 256 KiB, which is too large for a config"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_said(tmp_path: Path, model: str | None, reason: str) -> None:
@@ -392,7 +392,7 @@ def test_values_of_a_command_line() -> None:
         ),
         (
             {"config.yaml": f"defaults: [a: {['x'] * 900}]", "a/x.yaml": f"k: {list(range(600))}"},
-            "`a/x.yaml:1`: makes up more than any config",
+            "`a/x.yaml:1`: expands to more than any config holds",
         ),
         ({"config.yaml": "defaults: [[x]]"}, "`defaults` has a line that is neither a name nor a choice"),
         ({"config.yaml": "defaults: [{a: {b: c}}]"}, "`config.yaml:1`: a choice that is no name"),

@@ -218,7 +218,7 @@ def test_what_trains_nothing(text: str) -> None:
 
 
 def test_a_script_that_is_too_long() -> None:
-    with pytest.raises(Malformed, match="is longer than 1024 KiB, which no launch script is"):
+    with pytest.raises(Malformed, match="is longer than 1024 KiB, which is too long for a launch script"):
         scanned("#" * (1024 * 1024 + 1))
 
 
@@ -284,27 +284,27 @@ def test_a_blank_behind_the_backslash() -> None:
         (GA, None, "2:33", "--gradient_accumulation_steps {}"),
         ("training.seed", None, "3:10", "--seed {}"),
     ]
-    reason = "a blank follows the `\\`, which ends the command: what was meant to continue it counts as unknown"
+    reason = "a space follows the `\\`, which ends the command: the intended continuation counts as unknown"
     assert notes(text) == [("a continued line", reason, False, "run.sh:1")]
 
 
 def test_a_comment_ends_a_continued_command() -> None:
     text = "python train.py --seed 3 \\\n  # --lr 1 \\\n  --gradient_accumulation_steps 8\n"
     assert places(text) == [("training.seed", 3, "1:24", "--seed {}")]
-    reason = "belongs to no command, since the line before it ends there"
+    reason = "belongs to no command, because the line before it ends the command"
     assert notes(text) == [("--gradient_accumulation_steps", reason, False, "run.sh:3")]
 
 
 def test_what_is_behind_exit_is_not_run() -> None:
     text = f"{LAUNCH}4\nexit 0\n{LAUNCH}8\n"
     assert values(text, GA) == [4]
-    assert notes(text) == [("a launch", "stands behind `exit` and is never run", False, "run.sh:3")]
+    assert notes(text) == [("a launch", "comes after `exit` and never runs", False, "run.sh:3")]
 
 
 def test_a_quote_that_is_never_closed() -> None:
     text = f'{LAUNCH}4 --run_name "x --seed 3\n{LAUNCH}8\n'
     assert places(text) == [(GA, 4, "1:47", "--gradient_accumulation_steps {}")]
-    assert notes(text) == [("a quote", "is never closed: what stands behind it is not read", True, "run.sh:1")]
+    assert notes(text) == [("a quote", "is never closed: what follows is not read", True, "run.sh:1")]
 
 
 def test_what_is_no_value_and_what_stands_twice() -> None:
@@ -315,7 +315,7 @@ def test_what_is_no_value_and_what_stands_twice() -> None:
         ),
     )
     reason = "has no value that training.gradient_accumulation_steps takes, which is of type int"
-    twice = "stands more than once, the last value counts"
+    twice = "appears more than once: the last value counts"
     assert context.skipped == (
         Skipped(what="seed", reason=twice, gap=False, location=Location(path="run.sh", line=1, column=52)),
         Skipped(what="gradient_accumulation_steps", reason=reason, location=Location(path="run.sh", line=1, column=47)),

@@ -104,4 +104,4 @@ def test_its_own_words(text: str, expected: dict[str, object]) -> None:
 def test_what_does_not_train_is_refused(text: str) -> None:
     with pytest.raises(Malformed) as caught:
         llamafactory.scan(Document("c.yaml", text))
-    assert str(caught.value) == "`c.yaml`: is no training config of LLaMA-Factory"
+    assert str(caught.value) == "`c.yaml`: is not a LLaMA-Factory training config"

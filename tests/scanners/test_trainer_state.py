@@ -36,4 +36,4 @@ def test_a_run_that_is_bounded_by_steps_says_nothing_of_epochs(epochs: str, expe
 def test_something_else_is_refused(text: str) -> None:
     with pytest.raises(Malformed) as caught:
         trainer_state.scan(Document("trainer_state.json", text))
-    assert str(caught.value) == "`trainer_state.json`: is no state of transformers' Trainer"
+    assert str(caught.value) == "`trainer_state.json`: is not a trainer state of transformers"

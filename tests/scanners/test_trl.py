@@ -65,7 +65,7 @@ def test_a_config_of_another_script() -> None:
 def test_too_little_is_refused(text: str) -> None:
     with pytest.raises(Malformed) as caught:
         trl.scan(Document("c.yaml", text))
-    assert str(caught.value) == "`c.yaml`: is no config of TRL, and has no arguments of transformers' Trainer"
+    assert str(caught.value) == "`c.yaml`: is not a TRL config, and has no arguments of transformers' Trainer"
 
 
 def test_a_value_on_the_next_line_is_shown_there() -> None:

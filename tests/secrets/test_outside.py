@@ -93,7 +93,7 @@ def test_what_leads_outside_is_a_gap_that_tells_nothing_of_it(
     there = run("check", "requirements.txt", capsys=capsys)
     (home / name).unlink()
     assert run("check", "requirements.txt", capsys=capsys) == there
-    assert f"-r ../../{name}: leads outside of" in " ".join(there.split())
+    assert f"-r ../../{name}: leads outside" in " ".join(there.split())
 
 
 @pytest.mark.parametrize("kind", ["requirements.txt", "Dockerfile", "environment.yml", "uv.lock", "train.yaml"])
@@ -107,7 +107,7 @@ def test_a_link_in_a_folder_is_not_followed_outside(
         output = run(command, ".", capsys=capsys)
         assert leaked(output) is None, output
     if kind != "train.yaml":
-        assert f"{kind}: leads outside of" in " ".join(run("check", ".", capsys=capsys).split())
+        assert f"{kind}: leads outside" in " ".join(run("check", ".", capsys=capsys).split())
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_links_on_the_way_and_below_a_linked_folder(home: Path, capsys: pytest.C
     write(Path("a/nested.txt"), "-c ../inner/.netrc\n-r ../inner/missing.txt\n")
     output = run("check", ".", "--format", "json", capsys=capsys)
     assert leaked(output) is None, output
-    assert output.count("leads outside of") == 4
+    assert output.count("leads outside") == 4
 
 
 def test_a_link_inside_of_the_root_is_followed(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -151,7 +151,7 @@ def test_a_file_may_read_in_its_checkout_and_no_further(home: Path, capsys: pyte
     output = run("inspect", "deep/er/requirements.txt", capsys=capsys)
     assert "transformers  4.49.0" in output
     assert leaked(output) is None, output
-    assert "-r ../../../../pins.txt: leads outside of" in " ".join(output.split())
+    assert "-r ../../../../pins.txt: leads outside" in " ".join(output.split())
 
 
 def test_a_home_folder_under_version_control_is_no_project(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -210,4 +210,4 @@ def test_no_project_file_is_a_link_to_outside(home: Path, capsys: pytest.Capture
     Path(name).symlink_to(options)
     output = run("check", "requirements.txt", capsys=capsys)
     assert leaked(output) is None, output
-    assert "leads outside of" in output
+    assert "leads outside" in output

@@ -34,7 +34,7 @@ def test_what_somebody_asked_for() -> None:
         ("peft", "0.14.0", "git", 14, 49),
     ]
     assert notes(environment) == [
-        ("a package", "its version is none that could be compared", False, 18),
+        ("a package", "its version cannot be compared", False, 18),
         ("a requirement", "a project in a folder: neither its name nor its version stand here", False, 15),
     ]
     assert facts(environment) == ("conda-environment", False, None, None)
@@ -128,11 +128,11 @@ dependencies:
         ("peft", "0.14.0", "registry", 9, None),
     ]
     assert notes(environment) == [
-        ("a list", "stands where a package should", True, 3),
+        ("a list", "is where a package should be", True, 3),
         ("npm", "is a section that conda does not know", True, 4),
-        ("a line", "is no package as conda writes one", True, 5),
+        ("a line", "is not a conda package", True, 5),
         ("a line", "is not one line of text, as pip needs it", True, 10),
-        ("a list or mapping", "stands where a line for pip should", True, 11),
+        ("a list or mapping", "is where a line for pip should be", True, 11),
         ("pip", "is not a list", True, 12),
         ("a line", "is empty", False, 14),
     ]
@@ -140,13 +140,13 @@ dependencies:
 
 def test_a_pip_section_without_any_requirement() -> None:
     environment = read(text("dependencies:\n- pip:\n  - '???'\n"))
-    assert notes(environment) == [("pip", "no line of it is a requirement", True, 3)]
+    assert notes(environment) == [("pip", "no line is a requirement", True, 3)]
 
 
 def test_a_key_that_stands_twice() -> None:
     environment = read(text("dependencies:\n- pytorch\ndependencies:\n- numpy\n"))
     assert rows(environment) == [("numpy", "*", "conda", 4, 3)]
-    assert notes(environment) == [("dependencies", "stands there twice: only the last one counts", True, 3)]
+    assert notes(environment) == [("dependencies", "appears twice: only the last one counts", True, 3)]
 
 
 def test_no_dependencies() -> None:

@@ -28,7 +28,7 @@ def test_a_list() -> None:
         ("pytorch", "2.5.1", "conda", 8, 48),
         ("x264", "1!164.3095", "conda", 9, 49),
     ]
-    assert notes(environment) == [("a line", "is no address of a conda package", True, 10)]
+    assert notes(environment) == [("a line", "is not the URL of a conda package", True, 10)]
     # A line that cannot be read may be any package.
     assert facts(environment) == ("conda-explicit", False, "3.11.11", "linux")
 
@@ -67,7 +67,7 @@ def test_an_empty_environment() -> None:
     [
         ("", "`spec-file.txt`: has no line `@EXPLICIT`"),
         (LINE, "`spec-file.txt`: has no line `@EXPLICIT`"),
-        ("@EXPLICIT\nhttps://", "`spec-file.txt`: no line of it is the address of a conda package"),
+        ("@EXPLICIT\nhttps://", "`spec-file.txt`: no line is the URL of a conda package"),
         ("@EXPLICIT\n" + "\n" * 200_000, "`spec-file.txt:200001`: is longer than 200,000 lines"),
     ],
 )

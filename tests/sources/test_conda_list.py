@@ -79,7 +79,7 @@ def test_a_list_that_somebody_wrote_is_not_complete() -> None:
         ("numpy", "1.26.4", "conda", 2, 7),
         ("jpeg", None, "conda", 3, 5),
     ]
-    assert notes(environment) == [("a package", "its version is none that could be compared", False, 3)]
+    assert notes(environment) == [("a package", "its version cannot be compared", False, 3)]
     assert not environment.closed
 
 
@@ -95,15 +95,15 @@ def test_whole_value_with_a_line_that_is_none() -> None:
         skipped=environment.skipped,
         python="3.11.1",
     )
-    assert notes(environment) == [("a line", "is no package as conda writes one", True, 2)]
+    assert notes(environment) == [("a line", "is not a conda package", True, 2)]
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "`-`: no line of it is from a list of conda packages"),
-        ("# packages in environment at /x:\n", "`-`: no line of it is from a list of conda packages"),
-        ("-e .\n", "`-`: no line of it is from a list of conda packages"),
+        ("", "`-`: no line is from a list of conda packages"),
+        ("# packages in environment at /x:\n", "`-`: no line is from a list of conda packages"),
+        ("-e .\n", "`-`: no line is from a list of conda packages"),
         ("\n" * 200_000, "`-:200001`: is longer than 200,000 lines"),
     ],
 )

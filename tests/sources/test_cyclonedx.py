@@ -49,7 +49,7 @@ def test_components_of_all_kinds() -> None:
     ]
     assert notes(environment) == [
         ("trainer", "is what the SBOM is about", False, 3),
-        ("a component", "its package URL is none", True, 14),
+        ("a component", "its package URL is invalid", True, 14),
         ("`components[6]`", "is not an object", True, 16),
         ("3 components", "of no Python ecosystem: 1 deb, 1 file, 1 huggingface", False, None),
     ]
@@ -107,7 +107,7 @@ def test_wrong_types_everywhere() -> None:
         ("metadata.component", "is what the SBOM is about", False),
         ("`metadata.component.components`", "is not an array", True),
         ("`components[2].components`", "is not an array", True),
-        ("a component", "has no name that a package has", True),
+        ("a component", "has no valid package name", True),
         ("`components[1]`", "is not an object", True),
     ]
 

@@ -14,7 +14,7 @@ from gradcompat.sources.dockerfile import read
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "dockerfile"
 BEST_EFFORT = Skipped(
     what="Dockerfile",
-    reason="a best effort: what base images hold is not seen, and build arguments count with their defaults",
+    reason="a best effort: the contents of base images are unknown, and build arguments have their defaults",
     gap=False,
     location=Location(path="Dockerfile"),
 )
@@ -110,7 +110,7 @@ def test_images_with_torch(image: str, version: str, gap: bool) -> None:
     assert (package.name, package.version or package.specifier) == ("torch", version)
     column = package.location.column or 0
     assert text[column - 1 :].startswith(version if version != "*" else image)
-    assert notes(text) == [(image, "the packages that the base image holds are not seen here", gap)]
+    assert notes(text) == [(image, "the packages of the base image are unknown", gap)]
 
 
 @pytest.mark.parametrize(
@@ -122,10 +122,10 @@ def test_images_without_packages(image: str) -> None:
 
 def test_images_that_nobody_knows() -> None:
     assert notes("FROM host/team/train:7") == [
-        ("host/team/train:7", "the packages that the base image holds are not seen here", True)
+        ("host/team/train:7", "the packages of the base image are unknown", True)
     ]
     assert notes("ARG IMAGE\nFROM $IMAGE") == [
-        ("$IMAGE", "which image this is cannot be told: it depends on `$IMAGE`", True)
+        ("$IMAGE", "the image cannot be determined: it depends on `$IMAGE`", True)
     ]
 
 
@@ -139,7 +139,7 @@ def test_python_is_stated_only_once() -> None:
 def test_blank_behind_the_backslash() -> None:
     text = "FROM ubuntu\nRUN pip install \\ \n    torch==2.5.1 \\\t\r\n    trl\n"
     assert pins(text) == [("torch", "2.5.1", (), "3:12"), ("trl", "*", (), "4:5")]
-    reason = "a blank follows the `\\` that continues the line; it is read as continued, as Docker does"
+    reason = "a space follows the `\\` that continues the line; it is read as continued, as Docker does"
     assert notes(text) == [("line 2", reason, False), ("line 3", reason, False)]
 
 
@@ -193,7 +193,7 @@ def test_requirements_that_were_copied(tmp_path: Path) -> None:
     assert environment.packages == (
         Package(name="torch", version="2.5.1", location=Location(path="requirements/train.txt", line=1, column=8)),
     )
-    outside = f"leads outside of `{tmp_path.name}`; name it on the command line to read it"
+    outside = f"leads outside `{tmp_path.name}`; name it on the command line to read it"
     assert [(skipped.what, skipped.reason, skipped.gap) for skipped in environment.skipped[1:]] == [
         ("/etc/passwd", outside, True),
         ("../x.txt", outside, True),
@@ -210,7 +210,7 @@ def test_what_is_no_dockerfile() -> None:
 
 
 def test_endless_files_come_to_an_end() -> None:
-    reason = "is longer than any Dockerfile: the rest is not read"
+    reason = "is too long for a Dockerfile: the rest is not read"
     text = "FROM ubuntu\n" + "RUN true\n" * 3000
     assert notes(text) == [("Dockerfile", reason, True)]
     assert notes(f"FROM ubuntu\nENV A={'x' * 300_000}") == [("Dockerfile", reason, True)]
@@ -227,5 +227,5 @@ def test_truncated_files_are_read_as_far_as_they_go() -> None:
 
 def test_what_is_built_on_top_is_not_in_the_image() -> None:
     assert notes("FROM ubuntu\nONBUILD RUN pip install torch==2.5.1") == [
-        ("ONBUILD", "is for images that are built from this one", False)
+        ("ONBUILD", "applies to images built from this one", False)
     ]

@@ -114,8 +114,8 @@ def test_broken_direct_url(venv: Path, text: str) -> None:
         (b"Name: torch\n\nVersion: 2.5.1\n", "METADATA names no version"),
         (b"Name: torch\nVersion: 2.5.1\xff\n", "the version in METADATA is not UTF-8 text"),
         (b"Name: t\xf6rch\nVersion: 2.5.1\n", "the name in METADATA is not UTF-8 text"),
-        (b"Name: ../torch\nVersion: 2.5.1\n", "the name in METADATA is no package name"),
-        (b"Name: torch\nVersion: None\n", "the version in METADATA is no version"),
+        (b"Name: ../torch\nVersion: 2.5.1\n", "the name in METADATA is not a package name"),
+        (b"Name: torch\nVersion: None\n", "the version in METADATA is not a version"),
         (b"Summary: " + b"x" * 2_000_000 + b"\nName: torch\nVersion: 2.5.1\n", "METADATA names no name"),
     ],
 )
@@ -218,7 +218,7 @@ def test_eggs_and_links_to_checkouts(venv: Path, tmp_path: Path) -> None:
     ]
     assert notes(environment) == [
         ("gone", "the checkout that it links to cannot be read: No such file or directory", True),
-        ("~orch-2.4.0.dist-info", "is left over from an installation that broke off", False),
+        ("~orch-2.4.0.dist-info", "is left over from an interrupted installation", False),
     ]
 
 
@@ -299,7 +299,7 @@ def test_packages_of_the_base_python(venv: Path, tmp_path: Path, monkeypatch: py
     (venv / "pyvenv.cfg").write_text(config.format(base / "bin"))
     assert pins(read_folder(venv, "v")) == [("torch", "2.5.1", "registry"), ("numpy", "1.26.4", "registry")]
     (venv / "pyvenv.cfg").write_text(config.format(tmp_path / "gone" / "bin"))
-    reason = "adds the packages of the base Python, and they were not found"
+    reason = "includes the packages of the base Python, which were not found"
     assert notes(read_folder(venv, "v")) == [("include-system-site-packages of v", reason, True)]
 
 
@@ -473,8 +473,8 @@ def not_python(tmp_path: Path, name: str, program: str) -> str:
 @pytest.mark.parametrize(
     ("program", "message"),
     [
-        ("false", "is not a Python that can be read: it ended with status 1 and did not say which it is"),
-        ("echo", "is not a Python that can be read: it ended with status 0 and did not say which it is"),
+        ("false", "is not a usable Python: it ended with status 1 and did not report its version"),
+        ("echo", "is not a usable Python: it ended with status 0 and did not report its version"),
     ],
 )
 def test_programs_that_are_no_python(tmp_path: Path, program: str, message: str) -> None:
@@ -490,7 +490,7 @@ def test_program_that_never_answers(real_venv: Path, tmp_path: Path, monkeypatch
     endless.write_text("while True:\n    print('x' * 10_000)\n")
     monkeypatch.setattr(interpreter, "_SCRIPT", endless)
     monkeypatch.setattr(interpreter, "TIME_LIMIT", 0.2)
-    with pytest.raises(SourceError, match="has not said within 0 seconds which Python it is"):
+    with pytest.raises(SourceError, match="did not report its version within 0 seconds"):
         read_interpreter(str(real_venv / "bin" / "python"), "python")
 
 
@@ -507,7 +507,7 @@ def test_programs_that_are_not_started(tmp_path: Path) -> None:
     cases = {
         str(script): "is not a Python interpreter but a script or a text, and is not started",
         str(plain): "is not a Python interpreter but a script or a text, and is not started",
-        other: "is not called like a Python interpreter, and is not started",
+        other: "is not named like a Python interpreter, and is not started",
         forbidden: "may not be executed",
         str(tmp_path / "missing"): "there is no such file or folder",
         "python-that-nobody-has": "there is no such program on the PATH",
@@ -531,7 +531,7 @@ def test_shim_of_pyenv_is_looked_through(real_venv: Path, tmp_path: Path, monkey
     shim.chmod(0o755)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PYENV_VERSION", raising=False)
-    with pytest.raises(SourceError, match="is a shim of pyenv, and which Python it stands for could not be told"):
+    with pytest.raises(SourceError, match="is a shim of pyenv, and the Python behind it could not be determined"):
         read_interpreter(str(shim), "python")
     (root / "version").write_text("system\n3.99.1\n")
     expected = read_interpreter(str(real_venv / "bin" / "python"), "x").python
@@ -548,7 +548,7 @@ def test_shim_of_pyenv_is_looked_through(real_venv: Path, tmp_path: Path, monkey
 def test_rubbish_in_place_of_a_report(tmp_path: Path, text: str) -> None:
     report = tmp_path / "report.json"
     report.write_text(text)
-    with pytest.raises(SourceError, match="did not say which it is"):
+    with pytest.raises(SourceError, match="did not report its version"):
         interpreter._report(report, "python", 0)
 
 
@@ -592,5 +592,7 @@ def test_active_environment(venv: Path, tmp_path: Path) -> None:
     assert found.packages[0].location.path.startswith(".venv/lib/")
     stale = active({"VIRTUAL_ENV": "/gone"}, tmp_path)
     assert stale.source == "./.venv"
-    assert stale.skipped == (Skipped(what="/gone", reason="VIRTUAL_ENV names it, and it is no environment", gap=False),)
+    assert stale.skipped == (
+        Skipped(what="/gone", reason="VIRTUAL_ENV names it, but it is not an environment", gap=False),
+    )
     assert active({}, other).source == read_running().source

@@ -66,8 +66,8 @@ def test_one_bad_entry_among_good_ones() -> None:
     environment = read(text(MINIMAL + '[[package]]\nname = "a"\nversion = []\n[[package]]\nversion = "1"\n'))
     assert [package.name for package in environment.packages] == ["torch"]
     assert notes(environment) == [
-        ("a", "its version is not one", True, 9),
-        ("an entry", "has no name that a package can have", True, None),
+        ("a", "its version is invalid", True, 9),
+        ("an entry", "has no valid package name", True, None),
     ]
 
 

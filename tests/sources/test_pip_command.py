@@ -121,7 +121,7 @@ def test_unquoted_range_is_a_redirection(sign: str, text: str) -> None:
         ("xgrammar", "*"),
         ("timm", "*"),
     ]
-    reason = f"the shell reads the unquoted `{sign}` behind it as a redirection: any version is asked for"
+    reason = f"the shell reads the unquoted `{sign}` after it as a redirection: any version is accepted"
     assert asked.skipped == [Skipped(what="xgrammar", reason=reason, gap=False, location=at(text, "xgrammar"))]
 
 
@@ -150,9 +150,7 @@ def test_version_that_is_not_known_here(text: str, word: str, name: str | None) 
     place = replace(at(text, word))
     assert asked.packages == [Package(name="torch", version=None, specifier="*", location=place)]
     told = "a command or an expression" if name is None else f"`{name}`"
-    assert asked.skipped == [
-        Skipped(what="torch", reason=f"depends on {told}, whose value is not known here", location=place)
-    ]
+    assert asked.skipped == [Skipped(what="torch", reason=f"depends on {told}, whose value is unknown", location=place)]
 
 
 def test_requirement_that_is_not_known_here() -> None:
@@ -190,7 +188,7 @@ def test_conda() -> None:
 def test_what_is_taken_away_or_comes_from_a_lockfile() -> None:
     asked = asked_by("pip uninstall -y torch trl && uv sync --frozen")
     assert [(skipped.what, skipped.reason, skipped.gap) for skipped in asked.skipped] == [
-        ("torch, trl", "is uninstalled here; what was asked for before is listed nevertheless", False),
+        ("torch, trl", "is uninstalled here; earlier requirements are still listed", False),
         ("uv sync", "installs what a lockfile says, which is a file by itself", False),
     ]
 

@@ -117,7 +117,7 @@ def test_a_list_in_the_middle_of_a_text() -> None:
             ),
             Package(name="trl", version="0.9.6", location=Location(path="a.txt", line=15, column=14)),
         ),
-        skipped=(Skipped(what="4 lines", reason="outside of the list", gap=False),),
+        skipped=(Skipped(what="4 lines", reason="outside the list", gap=False),),
     )
 
 
@@ -153,8 +153,8 @@ def test_without_a_header() -> None:
         (10, 13, "accelerate", "1.4.0", "registry"),
     ]
     assert [(one.what, one.reason, one.gap) for one in environment.skipped] == [
-        ("a line", "is no line of a list of packages", True),
-        ("a line", "is no line of a list of packages", True),
+        ("a line", "is not a line of a package list", True),
+        ("a line", "is not a line of a package list", True),
     ]
     assert not environment.closed
 

@@ -89,9 +89,9 @@ def test_one_bad_entry_among_good_ones() -> None:
     assert [package.name for package in environment.packages] == ["d"]
     assert notes(environment) == [
         ("a", "is not a table", True, 6),
-        ("b", "its version is not one", True, 8),
-        ("c", "its version is not one", True, 11),
-        ("an entry", "has no name that a package can have", True, 13),
+        ("b", "its version is invalid", True, 8),
+        ("c", "its version is invalid", True, 11),
+        ("an entry", "has no valid package name", True, 13),
         ("develop", "is not a table of packages", True, 16),
     ]
 
@@ -102,7 +102,7 @@ def test_one_bad_entry_among_good_ones() -> None:
         ("", "`Pipfile.lock:1`: not valid JSON: Expecting value"),
         ("[]", "`Pipfile.lock`: has no `_meta` as Pipfile.lock does"),
         ('{"_meta": []}', "`Pipfile.lock`: has no `_meta` as Pipfile.lock does"),
-        ('{"_meta": {"pipfile-spec": "6"}}', "`Pipfile.lock`: `pipfile-spec` is no number"),
+        ('{"_meta": {"pipfile-spec": "6"}}', "`Pipfile.lock`: `pipfile-spec` is not a number"),
         ('{"_meta": {},\n "default": {"a": "==1"', "`Pipfile.lock:2`: not valid JSON: Expecting ',' delimiter"),
         ('{"_meta": {"a":' * 50_000, "`Pipfile.lock`: nested too deeply"),
     ],

@@ -118,12 +118,12 @@ content-hash = "00"
     environment = read(text(content))
     assert pins(environment) == [("torch", "2.5.1", "registry", None, (), False, None)]
     assert notes(environment) == [
-        ("an entry", "has no name that a package can have", True, None),
-        ("an entry", "has no name that a package can have", True, None),
-        ("torch", "its version is not one", True, None),
-        ("an entry", "has no name that a package can have", True, None),
-        ("an entry", "has no name that a package can have", True, None),
-        ("an entry", "has no name that a package can have", True, None),
+        ("an entry", "has no valid package name", True, None),
+        ("an entry", "has no valid package name", True, None),
+        ("torch", "its version is invalid", True, None),
+        ("an entry", "has no valid package name", True, None),
+        ("an entry", "has no valid package name", True, None),
+        ("an entry", "has no valid package name", True, None),
     ]
 
 

@@ -82,10 +82,10 @@ def test_components_of_other_kinds() -> None:
 
 def test_components_that_cannot_be_read() -> None:
     assert component("torch", "torch", "2", "library", HERE) == Skipped(
-        what="a component", reason="its package URL is none", location=HERE
+        what="a component", reason="its package URL is invalid", location=HERE
     )
     assert component(None, "no name", "2", "library", HERE) == Skipped(
-        what="a component", reason="has no name that a package has", location=HERE
+        what="a component", reason="has no valid package name", location=HERE
     )
 
 

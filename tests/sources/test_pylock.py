@@ -83,7 +83,7 @@ def test_the_same_name_twice() -> None:
 def test_one_bad_entry_among_good_ones() -> None:
     environment = read(text(MINIMAL + '[[packages]]\nname = "a"\nversion = "' + "9" * 5000 + '"\n'))
     assert [package.name for package in environment.packages] == ["torch"]
-    assert notes(environment) == [("a", "its version is not one", True, 9)]
+    assert notes(environment) == [("a", "its version is invalid", True, 9)]
 
 
 def test_no_packages_is_not_clean() -> None:

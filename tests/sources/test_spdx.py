@@ -84,7 +84,7 @@ def test_wrong_types_everywhere() -> None:
     graph = [1, {"type": "software_Package"}, {"type": "SpdxDocument", "rootElement": 3}]
     assert [note[:3] for note in notes(read(text({"@context": [THREE], "@graph": graph})))] == [
         ("`@graph[0]`", "is not an object", True),
-        ("a component", "has no name that a package has", True),
+        ("a component", "has no valid package name", True),
     ]
 
 

@@ -146,9 +146,9 @@ def test_an_entry_that_is_none_is_a_gap_and_the_others_are_read() -> None:
     environment = read(document(text))
     assert [one.name for one in environment.packages] == ["torch"]
     assert [(one.what, one.reason, one.gap) for one in environment.skipped] == [
-        ("a", "its version is not one", True),
-        ("an entry", "has no name that a package can have", True),
-        ("b", "its version is not one", True),
+        ("a", "its version is invalid", True),
+        ("an entry", "has no valid package name", True),
+        ("b", "its version is invalid", True),
     ]
 
 

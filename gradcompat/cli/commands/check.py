@@ -42,10 +42,10 @@ def command(
         ),
     ],
     show_all: Annotated[
-        bool, typer.Option("--all", help="Also show the records that speak of a package and do not apply.")
+        bool, typer.Option("--all", help="Also list records for installed packages that do not apply.")
     ] = False,
     probe: Annotated[
-        bool, typer.Option("--probe", help="Measure in the environment whether the findings are really there.")
+        bool, typer.Option("--probe", help="Measure in the environment whether the findings can be reproduced.")
     ] = False,
     device: Annotated[
         str, typer.Option("--device", metavar="auto|cpu|cuda[:N]|mps|xpu[:N]", help="Where --probe trains.")
@@ -55,7 +55,7 @@ def command(
         typer.Option(
             "--baseline",
             metavar="FILE",
-            help="An earlier report (--output json=FILE): what it has does not count again.",
+            help="An earlier report (--output json=FILE): findings in it do not count.",
         ),
     ] = None,
     diff: Annotated[
@@ -63,7 +63,7 @@ def command(
         typer.Option(
             "--diff",
             metavar="BASE",
-            help="A git revision: only what has come since this branch left it counts. Nothing is checked out.",
+            help="A git revision: only findings introduced since this branch left it count. Nothing is checked out.",
         ),
     ] = None,
     config_from: Annotated[
@@ -71,8 +71,8 @@ def command(
         typer.Option(
             "--config-from",
             metavar="REVISION",
-            help="Take the project's options, waivers, records and the baseline from this git revision: what a change "
-            "brings of them is named and does not count.",
+            help="Take the project's options, waivers, records and baseline from this git revision; changes "
+            "to them are listed and do not count.",
         ),
     ] = None,
     show_suppressed: Annotated[
@@ -80,15 +80,15 @@ def command(
         typer.Option(
             "--show-suppressed/--hide-suppressed",
             show_default=False,
-            help="List what is waived or was there before; or leave it out of SARIF, JUnit and HTML, too, as an upload "
+            help="List waived and baseline findings; or leave them out of SARIF, JUnit and HTML, too, as an upload "
             "to GitHub needs it.",
         ),
     ] = None,
 ) -> int:
-    """Say which known training defects an environment or a lockfile has.
+    """List the known training defects that an environment or a lockfile has.
 
-    A finding is `affected`, or `conditional` where it hangs on something that no file shows; then --set decides it.
-    Nothing of what is checked is run or imported, and no network is used.
+    A finding is `affected`, or `conditional` if it depends on a fact that no file shows; --set supplies the fact.
+    Nothing that is checked is run or imported, and no network is used.
 
     Exit status:
       0  nothing is affected at or above --fail-on

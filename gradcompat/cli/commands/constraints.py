@@ -41,7 +41,7 @@ def command(
         repeatable("--for", metavar="NAME,…", help="A known-good set of these packages for a new project."),
     ],
     every: Annotated[
-        bool, typer.Option("--all", help="The releases that are wrong without any condition, as exclusions.")
+        bool, typer.Option("--all", help="Exclude the releases that are affected under every condition.")
     ] = False,
     python_version: Annotated[
         str | None, typer.Option("--python-version", metavar="3.11", help="The Python that a new set is for.")
@@ -50,7 +50,7 @@ def command(
     """Write constraints for `pip install -c` and uv, each with its reason as a comment.
 
     Environment:
-      PIP_*, UV_*       the package index, and what your pip.conf and uv.toml say; --index-url counts more
+      PIP_*, UV_*       the package index, and what your pip.conf and uv.toml say; --index-url takes precedence
       GRADCOMPAT_CACHE  where answers of an index are kept
 
     Examples:
@@ -59,7 +59,7 @@ def command(
       gradcompat constraints --all
     """
     if sum((bool(audit.targets), bool(wanted), every)) > 1:
-        raise UsageError("a target, `--for` and `--all` are three different questions", hint="ask one of them")
+        raise UsageError("a target, `--for` and `--all` exclude one another", hint="use one of them")
     base = known_records(audit.knowledge)
     if python_version is not None:
         audit = replace(audit, facts=[*audit.facts, f"host.python={python_version}"])
@@ -153,8 +153,8 @@ def _known_good(wanted: Sequence[str], base: KnowledgeBase, options: AuditOption
         raise UsageError("`--for` names no package", hint="write `--for transformers,peft`")
     for name in names:
         if not is_normalized_name(name):
-            hint = "names only, joined by commas; which versions is what gradcompat finds out"
-            raise UsageError(f"`{name}` is no name of a package", hint=hint)
+            hint = "names only, joined by commas; gradcompat chooses the versions"
+            raise UsageError(f"`{name}` is not a package name", hint=hint)
     empty = with_facts(Environment(source="--for", kind="wish", packages=(), closed=False), options.settings)
     request = Request(
         target=target_of(empty),

@@ -37,8 +37,8 @@ def command(
         list[str],
         typer.Argument(
             metavar="FILE...",
-            help="What one run has left: logs, tracebacks, trainer_state.json, TensorBoard event files, W&B exports, "
-            "or `-` for a pipe. A lockfile or a training config among them counts as if given with its option.",
+            help="The files of one run: logs, tracebacks, trainer_state.json, TensorBoard event files, W&B exports, "
+            "or `-` for a pipe. A lockfile or training config among them is used as if given with its option.",
         ),
     ],
     target: Annotated[
@@ -51,13 +51,13 @@ def command(
     knowledge: OwnRecords,
     form: Format = "text",
 ) -> int:
-    """Say what a log or a curve probably shows, why, and what would settle it.
+    """Say what a log or a loss curve probably shows, why, and what would confirm it.
 
-    What the log itself says of its versions and settings is used, and counts more than a lockfile or a config does;
-    --set counts more than both.
+    Versions and settings that the log itself states are used, and take precedence over a lockfile or a config;
+    --set takes precedence over both.
 
     Exit status:
-      0  nothing but what is harmless
+      0  nothing, or only harmless observations
       1  something was recognised
       2  wrong usage, or nothing could be read
       3  a part could not be read
@@ -86,7 +86,7 @@ def command(
     if not reading.files:
         if not failed:
             raise UsageError(
-                f"`{files[0]}` is no log: there is nothing to diagnose", hint="`gradcompat check` looks at it"
+                f"`{files[0]}` is not a log: there is nothing to diagnose", hint="`gradcompat check` looks at it"
             )
         for one in failed:
             print_error(one)

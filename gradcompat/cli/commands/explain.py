@@ -86,7 +86,7 @@ def run(identifier: str, form: str = "text", knowledge: Sequence[str] = ()) -> i
     if identifier.partition(".")[0] in {key.partition(".")[0] for key in KEYS}:
         close = difflib.get_close_matches(identifier, KEYS, n=1)
         raise UsageError(
-            f"`{identifier}` is no setting that is known here",
+            f"`{identifier}` is not a known setting",
             hint=f"did you mean `{close[0]}`?" if close else "`gradcompat explain settings` lists them",
         )
     issue = known_records(knowledge).get(identifier)

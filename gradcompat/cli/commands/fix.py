@@ -109,7 +109,7 @@ def command(
       3  not everything could be verified
 
     Environment:
-      PIP_*, UV_*       the package index, and what your pip.conf and uv.toml say; --index-url counts more
+      PIP_*, UV_*       the package index, and what your pip.conf and uv.toml say; --index-url takes precedence
       GRADCOMPAT_CACHE  where answers of an index are kept
 
     Examples:
@@ -282,7 +282,7 @@ def _setting(change: SettingChange, work: PlanningResult, writing: _Writing) -> 
     """Change the one place where a setting stands."""
     stated = _stated(change, work)
     if change.location is None or stated is None:
-        writing.by_hand.append(f"{setting_text(change)}: it stands in no one place that can be edited")
+        writing.by_hand.append(f"{setting_text(change)}: it is not set in exactly one place that can be edited")
         return
     path, shown = Path(change.location.path), change.location.path
     edit = SettingEdit(

@@ -157,7 +157,7 @@ def _text(environment: Environment, out: TextIO) -> None:
         where = f"line {place.line}" if place.path == environment.source and place.line is not None else str(place)
         out.write(safe(f"  {package.name:<{width}}  {version}  {where}{detail}") + "\n")
     for setting in environment.settings:
-        value = "set, and not literal" if setting.value is None else value_text(setting.value)
+        value = "set to a computed value" if setting.value is None else value_text(setting.value)
         place = setting.location
         here = f"line {place.line}" if place.path == environment.source else str(place)
         where = "" if place.line is None else f"  {here}"

@@ -44,7 +44,7 @@ def command(
       3  something could not be verified
 
     Environment:
-      PIP_*, UV_*       the package index, and what your pip.conf and uv.toml say; --index-url counts more
+      PIP_*, UV_*       the package index, and what your pip.conf and uv.toml say; --index-url takes precedence
       GRADCOMPAT_CACHE  where answers of an index are kept
 
     Examples:

@@ -46,21 +46,21 @@ def command(
             show_default=False,
         ),
     ],
-    every: Annotated[bool, typer.Option("--all", help="Run every probe there is.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Run all probes.")] = False,
     python: Annotated[
         str | None,
         typer.Option("--python", metavar="PATH", help="The interpreter to measure in; without it, the active one."),
     ] = None,
     device: Annotated[
-        str, typer.Option("--device", metavar="auto|cpu|cuda[:N]|mps|xpu[:N]", help="Where to train.")
+        str, typer.Option("--device", metavar="auto|cpu|cuda[:N]|mps|xpu[:N]", help="The device to train on.")
     ] = "auto",
     processes: Annotated[
         int | None,
-        typer.Option("--processes", metavar="N", min=2, max=64, help="How many processes a distributed probe has."),
+        typer.Option("--processes", metavar="N", min=2, max=64, help="The number of processes of a distributed probe."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="The seed of all generators.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="The seed of all random generators.")] = 0,
     seconds: Annotated[
-        float | None, typer.Option("--timeout", metavar="SECONDS", min=1, help="How long each probe may take.")
+        float | None, typer.Option("--timeout", metavar="SECONDS", min=1, help="The time limit for each probe.")
     ] = None,
     record: Annotated[
         str | None, typer.Option("--record", metavar="FILE", help="Keep the raw measurements in this file.")
@@ -69,10 +69,10 @@ def command(
     knowledge: OwnRecords,
     form: Format = "text",
 ) -> int:
-    """Measure whether defects are really there: tiny seeded training runs in your own interpreter.
+    """Measure whether defects can be reproduced, with tiny seeded training runs in your own interpreter.
 
-    Nothing is fetched, and nothing of yours is trained: models of a few thousand weights, a step or two each. A recipe
-    that is named runs with its default parameters and is judged by all that it measures.
+    Nothing is downloaded, and none of your models is trained: models of a few thousand weights take a step or two. A
+    recipe that is named runs with its default parameters and is judged by all that it measures.
 
     Exit status:
       0  nothing is reproduced

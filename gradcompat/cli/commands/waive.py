@@ -37,11 +37,10 @@ def command(
     *,
     identifier: Annotated[str, typer.Argument(metavar="ID", help="The record whose findings are accepted.")],
     targets: Targets,
-    reason: Annotated[
-        str, typer.Option("--reason", metavar="TEXT", help="Why. A waiver without a reason is none.")
-    ] = "",
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="The reason, which is required.")] = "",
     until: Annotated[
-        str | None, typer.Option("--until", metavar="DATE", help="The last day on which it holds, as 2026-12-31.")
+        str | None,
+        typer.Option("--until", metavar="DATE", help="The last day on which it applies, such as 2026-12-31."),
     ] = None,
     until_change: Annotated[
         list[str],
@@ -61,13 +60,13 @@ def command(
     knowledge: OwnRecords,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print a unified diff, and write nothing.")] = False,
 ) -> int:
-    """Accept the findings of a record: they no longer count, and are still told as suppressed.
+    """Accept the findings of a record: they no longer count, and are still reported as suppressed.
 
     The targets, or else the file that --path names or the active environment, are where --until-change finds its
     version. A waiver of the same record and path is replaced. docs/waivers.md says how waivers end.
 
     Exit status:
-      0  it is written, or stood there already
+      0  it is written, or was there already
       2  wrong usage, or the file cannot be written
 
     Files:
@@ -162,7 +161,7 @@ def _day(text: str) -> date:
     except ValueError:
         raise UsageError(f"`--until {text}` is not a date", hint="write the last day, such as 2026-12-31") from None
     if until < date.today():
-        raise UsageError(f"`--until {text}` has passed", hint="a waiver holds up to and on that day")
+        raise UsageError(f"`--until {text}` has passed", hint="a waiver applies up to and including that day")
     return until
 
 
@@ -219,7 +218,7 @@ def _proof(file: str, issue: Issue, folder: Path) -> str:
 
     proof = read_proof(Path(file), file)
     if (said := verdict_against(proof, issue)) is not None:
-        raise UsageError(f"`--proof {file}` proves nothing: {said}", hint=f"run `gradcompat probe {issue.id}`")
+        raise UsageError(f"`--proof {file}` is not a proof: {said}", hint=f"run `gradcompat probe {issue.id}`")
     try:
         return Path(os.path.relpath(file, folder)).as_posix()
     except ValueError:

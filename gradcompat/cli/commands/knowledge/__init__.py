@@ -1,4 +1,4 @@
-"""Work on the records that gradcompat knows.
+"""Maintain the records of known defects.
 
 Files:
   knowledge/issues.yaml  the records, as text

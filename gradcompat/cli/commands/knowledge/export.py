@@ -48,8 +48,8 @@ def command(
 ) -> int:
     """Write the records for other tools: OSV advisories, a Renovate preset, or a list for Dependabot to ignore.
 
-    Those tools know versions and nothing of a training. So they are told of a release only where it is wrong whatever
-    else there is; what hangs on a setting, a model or another package stands in the advisory, in words and as data.
+    Those tools know versions, but not the training. So a release is exported only if it is affected under every
+    condition; conditions on settings, models or other packages are in the advisory, in words and as data.
 
     Examples:
       gradcompat knowledge export --format osv --output advisories
@@ -103,7 +103,7 @@ def _osv(base: KnowledgeBase, output: str) -> int:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"is no folder and cannot be made one: {error.strerror}", path=output) from None
+        raise UsageError(f"is not a folder and cannot be created: {error.strerror}", path=output) from None
     for one in advisories:
         _save(folder / f"{one['id']}.json", json.dumps(one, indent=1) + "\n")
     plain = sum(bool(one["affected"]) for one in advisories)
@@ -126,7 +126,7 @@ def _renovate(base: KnowledgeBase) -> str:
     ]
     head = [
         f"gradcompat: training packages that move together, and no {_WITHOUT}, by the knowledge of {base.date}",
-        "Most defects hang on settings, models or pairs of packages, which no preset can say: gradcompat check does.",
+        "Most defects depend on settings, models or pairs of packages, which no preset can say: gradcompat check does.",
     ]
     out = io.StringIO()
     renovate.write(head, groups, lines, out)

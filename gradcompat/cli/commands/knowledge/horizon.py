@@ -72,7 +72,7 @@ def command(
       3  something could not be looked up
 
     Environment:
-      PIP_*, UV_*       the package index, and what your pip.conf and uv.toml say; --index-url counts more
+      PIP_*, UV_*       the package index, and what your pip.conf and uv.toml say; --index-url takes precedence
       GRADCOMPAT_CACHE  where answers of an index are kept
 
     Examples:
@@ -98,7 +98,7 @@ def run(packages: Sequence[str], lookup: Lookup) -> int:
         0 if nothing is newer than what was looked at, 1 if something is, 3 if something could not be looked up.
 
     Raises:
-        UsageError: if no record speaks of a package.
+        UsageError: if no record mentions a package.
     """
     base = load()
     names = [canonical(one, base) for one in packages] or sorted(base.horizon)
@@ -117,7 +117,7 @@ def run(packages: Sequence[str], lookup: Lookup) -> int:
                 unknown += 1
             unfixed = counted(len(stands.get(name, ())), "unfixed defect")
             sys.stdout.write(safe(f"{name:<{width}}  {version:<10}  {day:<10}  {unfixed}; {said}") + "\n")
-        found = f"{counted(len(names), 'package')}, {ahead} with releases that nobody has looked at"
+        found = f"{counted(len(names), 'package')}, {ahead} with unreviewed releases"
         sys.stdout.write(f"{found} ({safe(catalogue.described)})\n")
     if ahead:
         return 1
@@ -151,7 +151,7 @@ def canonical(package: str, base: KnowledgeBase) -> str:
     name = normalise(package)
     name = base.names.families.get(name, name)
     if not base.knows(name):
-        raise UsageError(f"no record speaks of `{package}`")
+        raise UsageError(f"no record mentions `{package}`")
     return name
 
 

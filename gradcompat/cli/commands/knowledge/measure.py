@@ -171,22 +171,25 @@ def command(
         bool, typer.Option("--again", help="Also measure again what was tried and could not be measured.")
     ] = False,
     python: Annotated[
-        str | None, typer.Option("--python", metavar="PATH", help="The interpreter below all releases; it has torch.")
+        str | None, typer.Option("--python", metavar="PATH", help="The interpreter under all releases; it has torch.")
     ] = None,
-    device: Annotated[str, typer.Option("--device", metavar="cpu|cuda[:N]", help="Where to train.")] = "cpu",
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="The seed of all generators.")] = 0,
-    jobs: Annotated[int, typer.Option("--jobs", metavar="N", min=1, max=64, help="How many releases at a time.")] = 2,
+    device: Annotated[str, typer.Option("--device", metavar="cpu|cuda[:N]", help="The device to train on.")] = "cpu",
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="The seed of all random generators.")] = 0,
+    jobs: Annotated[
+        int, typer.Option("--jobs", metavar="N", min=1, max=64, help="The number of releases measured in parallel.")
+    ] = 2,
     beside: Annotated[
         list[str],
         repeatable(
-            "--with", metavar="NAME==VERSION", help="Lay this down beside every release, whatever that asks for."
+            "--with", metavar="NAME==VERSION", help="Also install this version, overriding requirements. Repeatable."
         ),
     ],
     layers: Annotated[
-        str | None, typer.Option("--layers", metavar="DIR", help="Where releases are laid down, and found again.")
+        str | None,
+        typer.Option("--layers", metavar="DIR", help="The folder in which releases are installed and reused."),
     ] = None,
     folder: Annotated[
-        str, typer.Option("--output", metavar="DIR", help="Where the measurements are kept.")
+        str, typer.Option("--output", metavar="DIR", help="The folder of the measurements.")
     ] = "knowledge/measured",
     scheduler: Annotated[
         str | None, typer.Option("--scheduler", metavar="ADDRESS", help="A Dask scheduler that runs the cells.")
@@ -197,10 +200,10 @@ def command(
     Exit status:
       0  every cell has been measured or is known not to run
       2  wrong usage
-      3  something came to nothing; the same command tries that again
+      3  some cells failed; rerun to retry
 
     Environment:
-      PIP_*, UV_*       the package index, and what your pip.conf and uv.toml say; --index-url counts more
+      PIP_*, UV_*       the package index, and what your pip.conf and uv.toml say; --index-url takes precedence
       GRADCOMPAT_CACHE  where answers of an index are kept
 
     Examples:
@@ -307,7 +310,7 @@ def run(
             if bisect:
                 while following := this.next():
                     this.round(following, jobs, executor, scheduler is None)
-                _say("only boundaries were looked for: a hole between two releases that agree is not seen")
+                _say("only boundaries were looked for: a gap between two releases that agree goes unnoticed")
             else:
                 this.round(this.every(), jobs, executor, scheduler is None)
         status = 3 if this.lost else 0
@@ -363,7 +366,7 @@ def specs_of(package: str, probes: Sequence[str], base: KnowledgeBase) -> list[P
             if any(term.name == package for term in terms):
                 found |= {str(one.spec): one.spec for one in issue.probes}
     if not found:
-        raise UsageError(f"no record that speaks of `{package}` has a probe", hint="name a record or a recipe")
+        raise UsageError(f"no record that mentions `{package}` has a probe", hint="name a record or a recipe")
     return list(found.values())
 
 

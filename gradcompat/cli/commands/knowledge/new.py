@@ -55,20 +55,20 @@ def command(
     details: Annotated[str | None, typer.Option("--details", metavar="TEXT", help="The mechanism.")] = None,
     categories: Annotated[
         list[str],
-        repeatable("--category", metavar="WORD", help="What it does. Repeatable."),
+        repeatable("--category", metavar="WORD", help="The category of harm. Repeatable."),
     ],
     silent: Annotated[
         bool | None, typer.Option("--silent/--loud", help="Does the run go on, wrong, without an error?")
     ] = None,
     basis: Annotated[
         str | None,
-        typer.Option("--basis", metavar="measured|wheels|tags|release-notes|reported", help="How bounds are known."),
+        typer.Option(
+            "--basis", metavar="measured|wheels|tags|release-notes|reported", help="How the bounds are known."
+        ),
     ] = None,
-    level: Annotated[
-        str | None, typer.Option("--level", metavar="error|warning|note", help="How much depends on it.")
-    ] = None,
+    level: Annotated[str | None, typer.Option("--level", metavar="error|warning|note", help="The severity.")] = None,
     informational: Annotated[
-        bool | None, typer.Option("--informational/--defect", help="Is a note about a change that is no defect?")
+        bool | None, typer.Option("--informational/--defect", help="Is it a change of behaviour, not a defect?")
     ] = None,
     symptoms: Annotated[
         list[str],
@@ -76,20 +76,20 @@ def command(
     ],
     references: Annotated[
         list[str],
-        repeatable("--reference", metavar="'KIND URL'", help="Where it is shown. Repeatable."),
+        repeatable("--reference", metavar="'KIND URL'", help="A link to a report or a fix. Repeatable."),
     ],
     remedies: Annotated[
         list[str],
-        repeatable("--remedy", metavar="TEXT", help="The best one first. Repeatable."),
+        repeatable("--remedy", metavar="TEXT", help="A remedy, the best one first. Repeatable."),
     ],
     evidence: Annotated[
         list[str],
         repeatable("--evidence", metavar="TEXT", help="What was run or read. Repeatable."),
     ],
 ) -> int:
-    """Write a new record behind the last one, with examples on both sides of each bound; what is not given is asked.
+    """Write a new record after the last one, with examples on both sides of each bound; missing values are asked for.
 
-    Where options give all that a record has to have, nothing is asked. It is checked as `lint` does it.
+    Nothing is asked if the options give everything that a record needs. It is checked as `lint` does it.
 
     A remedy is `upgrade NAME RANGE`, `downgrade NAME RANGE`, `set KEY=VALUE`, `code WHAT TO DO` or `install WHAT GOES
     TOGETHER`.
@@ -156,9 +156,7 @@ def _releases() -> Callable[[str], Sequence[Version]]:
         try:
             return [one.version for one in snapshot.releases(name) if not one.yanked]
         except IndexUnavailable:
-            sys.stderr.write(
-                f"note: which releases {safe(name)} has is not known here: examples name its bounds alone\n"
-            )
+            sys.stderr.write(f"note: the releases of {safe(name)} are unknown: examples name its bounds alone\n")
             return ()
 
     return lru_cache(of)

@@ -18,10 +18,10 @@ def command(
     ] = None,
     measured: Measured = None,
 ) -> int:
-    """Print the ranges that measurements make, with their holes and with what is not known.
+    """Print the version ranges that measurements prove, with their gaps and what is unknown.
 
     Exit status:
-      0  every bound lies between two releases with a verdict, and none is without one
+      0  every bound lies between two releases with a verdict, and every release has one
       2  wrong usage
       3  a release is without a verdict
 

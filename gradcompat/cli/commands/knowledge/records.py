@@ -220,7 +220,7 @@ def run_ranges(package: str, probe: str | None, measured: str | None = None) -> 
         every = [one.version for one in Snapshot().releases(name) if not one.version.is_prerelease]
     except IndexUnavailable:
         every = []
-        sys.stderr.write(f"note: which releases {name} has beside the measured ones is not known here\n")
+        sys.stderr.write(f"note: the releases of {name} other than the measured ones are unknown\n")
     status = 0
     for one in probes:
         verdicts = verdicts_of(rows, one)
@@ -248,5 +248,5 @@ def _rows(folder: str | None) -> tuple[Row, ...]:
     if folder is None:
         return matrix.load_rows()
     if not os.path.isdir(Path(folder)):
-        raise UsageError("is no folder of measurements", path=folder)
+        raise UsageError("is not a folder of measurements", path=folder)
     return read_rows(Path(folder))

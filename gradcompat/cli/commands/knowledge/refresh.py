@@ -25,20 +25,23 @@ from gradcompat.versions import parse_version
 def command(
     *,
     index: IndexParameters,
-    package: Annotated[str, typer.Argument(metavar="PACKAGE", help="The package whose new releases are looked at.")],
+    package: Annotated[str, typer.Argument(metavar="PACKAGE", help="The package whose new releases are reviewed.")],
     python: Annotated[
-        str | None, typer.Option("--python", metavar="PATH", help="The interpreter below all releases; it has torch.")
+        str | None, typer.Option("--python", metavar="PATH", help="The interpreter under all releases; it has torch.")
     ] = None,
-    device: Annotated[str, typer.Option("--device", metavar="cpu|cuda[:N]", help="Where to train.")] = "cpu",
-    jobs: Annotated[int, typer.Option("--jobs", metavar="N", min=1, max=64, help="How many releases at a time.")] = 2,
+    device: Annotated[str, typer.Option("--device", metavar="cpu|cuda[:N]", help="The device to train on.")] = "cpu",
+    jobs: Annotated[
+        int, typer.Option("--jobs", metavar="N", min=1, max=64, help="The number of releases measured in parallel.")
+    ] = 2,
     layers: Annotated[
-        str | None, typer.Option("--layers", metavar="DIR", help="Where releases are laid down, and found again.")
+        str | None,
+        typer.Option("--layers", metavar="DIR", help="The folder in which releases are installed and reused."),
     ] = None,
     folder: Annotated[
-        str, typer.Option("--output", metavar="DIR", help="Where the measurements are kept.")
+        str, typer.Option("--output", metavar="DIR", help="The folder of the measurements.")
     ] = "knowledge/measured",
 ) -> int:
-    """Look at new releases: run the probes of a package in all that nobody has looked at, and list what that changes.
+    """Review new releases: run the probes of a package in every release after its horizon, and list what changes.
 
     Measurements are kept as `knowledge measure` keeps them. A record that one contradicts is listed with what was
     measured: its range ends there, or has to be longer. Open records without a probe are listed, too: somebody has to
@@ -83,7 +86,7 @@ def run(
         something could not be measured.
 
     Raises:
-        UsageError: if no record speaks of the package, or an option makes no sense.
+        UsageError: if no record mentions the package, or an option makes no sense.
         IndexUnavailable: if the releases could not be looked up.
     """
     base = load()

@@ -37,7 +37,7 @@ def command(
         str, typer.Option("--format", metavar="text|markdown|json", help="How to print the report.")
     ] = "text",
 ) -> int:
-    """Show the state of the records: by package, category and basis, the age of each horizon, what nobody checked.
+    """Show the state of the records: by package, category and basis, the age of each horizon, and what is unchecked.
 
     Examples:
       gradcompat knowledge report

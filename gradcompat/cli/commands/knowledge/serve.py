@@ -59,14 +59,14 @@ def command(
     ] = 8573,
     conditional: Annotated[
         bool,
-        typer.Option("--conditional", help="Also answer with records that hang on something else, and say on what."),
+        typer.Option("--conditional", help="Also answer with conditional records, and name their conditions."),
     ] = False,
     knowledge: OwnRecords,
 ) -> int:
-    """Answer auditors of this machine as osv.dev does: `uv audit`, `pip-audit` and the like.
+    """Serve the OSV API to auditors on this machine: `uv audit`, `pip-audit` and the like.
 
-    A query is about one version of one package, so it gets the records whose range claims that version whatever the
-    training and the other packages are. Most defects hang on more: with --conditional a query also gets those, and
+    A query is about one version of one package, so it gets the records that apply to that version whatever the
+    training and the other packages are. Most defects depend on more: with --conditional a query also gets those, and
     their summary ends with the condition. Whether it holds, `gradcompat check` finds out, and no auditor.
 
     `/v1/query`, `/v1/querybatch` and `/v1/vulns/ID` are answered. The address is printed in one line; Ctrl-C ends it.
@@ -127,7 +127,7 @@ def loopback(host: str) -> str:
         if address.is_loopback:
             return str(address)
     raise UsageError(
-        f"`--host {host}` is no address of this machine alone",
+        f"`--host {host}` is not an address of this machine alone",
         hint="the server has no passwords and no encryption: it listens on 127.0.0.1, ::1 and the like",
     )
 
@@ -314,7 +314,7 @@ def _length(headers: Message) -> int | Answer:
     if not lengths or "Transfer-Encoding" in headers:
         return refusal(411, "The length of the body is missing.")
     if len(set(lengths)) > 1 or not (lengths[0].isascii() and lengths[0].isdigit()):
-        return refusal(400, "The length of the body is no number.")
+        return refusal(400, "The length of the body is not a number.")
     if len(lengths[0]) > 9 or int(lengths[0]) > MAX_BODY:
         return refusal(413, f"The body is longer than {MAX_BODY} bytes.")
     return int(lengths[0])
