@@ -116,7 +116,7 @@ def test_the_manager_of_a_pyproject_is_the_tool_of_the_lockfile_beside_it(tmp_pa
     assert len(set(reasons.values())) == len(reasons), "gradcompat/edit/pyproject.py does not know a manager"
 
 
-@pytest.mark.parametrize("path", ["docs/formats.md", ".pre-commit-hooks.yaml"])
+@pytest.mark.parametrize("path", ["docs/formats.md", "docs/reports.md", ".pre-commit-hooks.yaml"])
 def test_what_is_made_of_the_tables_is_current(path: str) -> None:
     assert (ROOT / path).read_text("utf-8") == made.files()[path], f"`{made.COMMAND}` writes it anew"
 

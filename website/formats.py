@@ -1,4 +1,4 @@
-"""What is derived from the tables of formats and scanners: the table of docs/formats.md and the hook of pre-commit."""
+"""What is made of the tables of formats, scanners and renderers: two tables of the documentation, and a hook."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import get_args
 
 from gradcompat.config.project_file import OWN
 from gradcompat.dependency_formats import FORMATS, Group
+from gradcompat.renderers.registry import RENDERERS
 from gradcompat.scanners.registry import SCANNERS
 
 COMMAND = "python -m website.formats"
@@ -42,6 +43,15 @@ def table() -> str:
     return "".join(f"{line}\n" for line in (lines[0], "|---|---|", *lines[1:]))
 
 
+def reports() -> str:
+    """The rows of docs/reports.md: what each format of a report is for; those for the same stand together."""
+    named: dict[str, list[str]] = {}
+    for form, entry in RENDERERS.items():
+        named.setdefault(entry.purpose, []).append(f"`{form}`")
+    rows = (f"| {', '.join(forms)} | {purpose} |\n" for purpose, forms in named.items())
+    return "".join(("| Format | For |\n", "|---|---|\n", *rows))
+
+
 def hook_names() -> str:
     """The lines of the hook's pattern: every file name that is read, and the file of options."""
     names = {name for known in (*FORMATS, *SCANNERS) for name in known.names} | {f"*{OWN}"}
@@ -52,6 +62,7 @@ def hook_names() -> str:
 
 _MADE: Mapping[str, tuple[re.Pattern[str], Callable[[], str]]] = {
     "docs/formats.md": (_TABLE, table),
+    "docs/reports.md": (_TABLE, reports),
     ".pre-commit-hooks.yaml": (_HOOK, hook_names),
 }
 
