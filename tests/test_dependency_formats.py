@@ -150,11 +150,11 @@ def test_a_scanner_is_whole(scanner: Scanner) -> None:
 
 
 def test_what_an_incomplete_entry_forgot_is_said() -> None:
-    toy = Format(kind="toy.lock", group="Lockfiles", reader="toy_lock", names=("*Toy.lock",), lock=True)
+    incomplete = Format(kind="never.lock", group="Lockfiles", reader="never_lock", names=("*Never.lock",), lock=True)
     with pytest.raises(AssertionError) as error:
-        test_an_entry_is_whole(toy)
+        test_an_entry_is_whole(incomplete)
     for sentence in (
-        "toy.lock in gradcompat/dependency_formats.py",
+        "never.lock in gradcompat/dependency_formats.py",
         "sources/ has no module of its reader",
         "lower-case names",
         "no file under tests/fixtures is read as it",
