@@ -89,7 +89,7 @@ def _text(kind: str, random: Random, seeds: Seeds, corpus: Corpus) -> tuple[byte
         seed = seeds.of(kind, random)
         if seed is not None:
             return mutated(seed, seeds.of(kind, random) or b"", random), "mutation"
-    grammar = pick(random, GRAMMARS[kind]) if chance(random, 0.97) else pick(random, ANY)
+    grammar = pick(random, GRAMMARS.get(kind, ANY)) if chance(random, 0.97) else pick(random, ANY)
     data = grammar(random).encode("utf-8", "surrogatepass" if chance(random, 0.02) else "replace")
     if chance(random, 0.2):
         return mutated(data, data, random), "mutation"

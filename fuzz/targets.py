@@ -23,8 +23,11 @@ import gradcompat
 from fuzz.grammars.table import file_name
 from gradcompat.cli.ending import print_error
 from gradcompat.cli.main import app
+from gradcompat.dependency_formats import BY_KIND as FORMAT_OF
+from gradcompat.dependency_formats import FORMATS as DEPENDENCY_FORMATS
+from gradcompat.dependency_formats import by_name
 from gradcompat.edit.pins import PinEdit
-from gradcompat.edit.registry import EDITORS, edit_text
+from gradcompat.edit.registry import edit_text
 from gradcompat.errors import EditError, GradcompatError, SourceError
 from gradcompat.formats.document import Document, decode
 from gradcompat.model.context import Context
@@ -35,16 +38,14 @@ from gradcompat.scanners.registry import SCANNERS
 from gradcompat.scanners.registry import candidates as scanners_for
 from gradcompat.sources.reading import read_as
 from gradcompat.sources.recognise import recognise
-from gradcompat.sources.registry import BY_KIND as READER_OF
-from gradcompat.sources.registry import READERS, by_name
 from gradcompat.versions import VersionSet
 from gradcompat.vocabulary import KEYS
 
 PACKAGE = str(Path(gradcompat.__file__).parent)
 INTERNAL_ERROR = 70
-READ_KINDS = tuple(reader.kind for reader in READERS)
+READ_KINDS = tuple(entry.kind for entry in DEPENDENCY_FORMATS)
 SCAN_KINDS = tuple(scanner.kind for scanner in SCANNERS)
-EDIT_KINDS = tuple(editor.kind for editor in EDITORS if editor.module is not None)
+EDIT_KINDS = tuple(entry.kind for entry in DEPENDENCY_FORMATS if entry.editor is not None)
 FORMATS = tuple(RENDERERS)
 _TYPES: dict[str, tuple[type, ...]] = {
     "bool": (bool,),
@@ -77,8 +78,8 @@ class Result:
 
 def kinds_of(path: PurePath, data: bytes) -> list[str]:
     """The kinds that a file may be of, by its name and its words."""
-    reader = by_name(path.name)
-    kinds = [] if reader is None else [reader.kind]
+    expected = by_name(path.name)
+    kinds = [] if expected is None else [expected.kind]
     with contextlib.suppress(SourceError):
         text = decode(data, path.name)
         kinds += [scanner.kind for scanner in scanners_for(path.name, text)]
@@ -91,7 +92,7 @@ def read(kind: str, data: bytes) -> Result:
     """Read a text as that kind."""
     name = file_name(kind)
     try:
-        environment = read_as(READER_OF[kind], Document(name, decode(data, name)))
+        environment = read_as(FORMAT_OF[kind], Document(name, decode(data, name)))
     except SourceError as error:
         return _refused(error)
     _check_environment(environment)
@@ -117,7 +118,7 @@ def edit(kind: str, data: bytes) -> Result:
     name = file_name(kind)
     try:
         text = decode(data, name)
-        environment = read_as(READER_OF[kind], Document(name, text))
+        environment = read_as(FORMAT_OF[kind], Document(name, text))
     except SourceError as error:
         return _refused(error)
     pins = [

@@ -38,7 +38,7 @@ LAYERS = (
         "host",
     ),
     ("matcher",),
-    ("messages", "forks", "formats", "vocabulary", "recipes", "defaults"),
+    ("messages", "forks", "dependency_formats", "formats", "vocabulary", "recipes", "defaults"),
     ("model", "markers"),
     ("versions",),
     (

@@ -14,18 +14,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gradcompat.dependency_formats import BY_KIND, FORMATS, Format
 from gradcompat.errors import SourceError
 from gradcompat.formats.document import Document, decode
 from gradcompat.model.environment import Environment
 from gradcompat.names import normalise
 from gradcompat.sources.reading import read, read_as
-from gradcompat.sources.registry import BY_KIND, READERS, Reader
 from gradcompat.versions import VersionSet
 
 FIXTURES = Path(__file__).parent / "fixtures"
 EXAMPLE = Path(__file__).parents[1] / "examples" / "llava-finetune" / "uv.lock"
 
-KINDS = [reader.kind for reader in READERS]
+KINDS = [reader.kind for reader in FORMATS]
 
 
 @cache
@@ -68,7 +68,7 @@ def survives(kind: str, data: bytes) -> None:
             sound(result)
 
 
-def attempted(reader: Reader | None, data: bytes) -> Environment | SourceError:
+def attempted(reader: Format | None, data: bytes) -> Environment | SourceError:
     try:
         document = Document("fuzzed", decode(data, "fuzzed"))
         return read(document) if reader is None else read_as(reader, document)
@@ -163,5 +163,5 @@ def test_nested_deeply_or_long(kind: str, shape: str) -> None:
 
 
 def test_a_reader_of_the_registry_is_what_is_fuzzed() -> None:
-    assert all(isinstance(reader, Reader) for reader in READERS)
+    assert all(isinstance(reader, Format) for reader in FORMATS)
     assert len(KINDS) == len(set(KINDS))

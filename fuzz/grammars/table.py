@@ -84,5 +84,5 @@ FILE_NAMES = {
 
 
 def file_name(kind: str) -> str:
-    """What a file of that kind is called; a config of a training is a YAML file of any name."""
-    return FILE_NAMES.get(kind, "train.yaml")
+    """What a file of that kind is called: as its kind, if that is a file name; else a config of a training."""
+    return FILE_NAMES.get(kind, kind if "." in kind else "train.yaml")

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from gradcompat.dependency_formats import BY_KIND
 from gradcompat.edit.encoding import decoded
 from gradcompat.edit.pins import PinEdit
-from gradcompat.edit.registry import BY_KIND, edit_text
+from gradcompat.edit.registry import edit_text
 from gradcompat.errors import EditError
 from gradcompat.model.environment import Location
 from gradcompat.model.issue import VersionRemedy
@@ -18,10 +19,10 @@ from gradcompat.regular_files import read_regular
 
 def with_edits(audit: Audit) -> Audit:
     """The audit, with the edits of each finding whose advice is to move one pin of an editable file."""
-    editor = BY_KIND.get(audit.kind or "")
-    if editor is None or editor.module is None:
+    entry = BY_KIND.get(audit.kind or "")
+    if entry is None or entry.editor is None:
         return audit
-    findings = tuple(replace(advised, edits=_edits(advised, editor.kind)) for advised in audit.findings)
+    findings = tuple(replace(advised, edits=_edits(advised, entry.kind)) for advised in audit.findings)
     return replace(audit, findings=findings)
 
 

@@ -10,6 +10,7 @@ from gradcompat.audit.matching import Matched, match_runs, with_facts
 from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.project_files import Project, project_of
 from gradcompat.audit.targets import AuditRequest, File, Source, environment_of
+from gradcompat.dependency_formats import BY_KIND
 from gradcompat.errors import SourceError
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.context import Context
@@ -187,7 +188,7 @@ def _command(environment: Environment, source: Source, project: Project, made: P
 
 def head_of(path: Path, kind: str) -> str:
     """The text of a file of which only its head says how it was made; nothing of any other."""
-    if kind not in ("requirements", "pylock.toml"):
+    if (entry := BY_KIND.get(kind)) is None or not entry.header:
         return ""
     try:
         return read_regular(path).decode("utf-8", "replace").replace("\r\n", "\n")

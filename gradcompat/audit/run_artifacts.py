@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 
+from gradcompat.dependency_formats import by_name
 from gradcompat.errors import SourceError, UsageError
 from gradcompat.formats.document import read_document
 from gradcompat.knowledge.load import KnowledgeBase
@@ -17,7 +18,6 @@ from gradcompat.model.environment import Environment, Location, Package, Setting
 from gradcompat.scanners.registry import SCANNERS
 from gradcompat.sources.installed import is_environment, read_folder, read_interpreter
 from gradcompat.sources.reading import read
-from gradcompat.sources.registry import by_name
 
 # A log may be as large as a disk: only what has the name of a config is opened to see whether it is one.
 _SUFFIXES = frozenset(PurePath(name).suffix for scanner in SCANNERS for name in scanner.names)

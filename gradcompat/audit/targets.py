@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gradcompat.dependency_formats import by_name
 from gradcompat.errors import NotFound, SourceError
 from gradcompat.formats.document import Document, decode, read_document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Skipped
 from gradcompat.root import Root, root_of_file, root_of_folder
 from gradcompat.sources.reading import read
-from gradcompat.sources.registry import by_name
 
 if TYPE_CHECKING:
     from gradcompat.audit.runs import Contexts
@@ -183,8 +183,8 @@ def _is_environment_too(path: Path) -> bool:
     """A notebook or a script may install what it trains with."""
     from gradcompat.sources.folder import worth_reading
 
-    reader = by_name(path.name)
-    return reader is not None and worth_reading(path, reader)
+    expected = by_name(path.name)
+    return expected is not None and worth_reading(path, expected)
 
 
 def _guarded(display_path: str, reading: Callable[[], Environment]) -> Source:

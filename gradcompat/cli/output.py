@@ -106,7 +106,7 @@ def _rendered(report: Report, form: str) -> bytes:
 def _text(report: Report, form: str) -> str:
     """The report without credentials: whatever a renderer took from the audits passes here."""
     out = io.StringIO()
-    import_module(RENDERERS[form]).render(report, out)
+    import_module(f"gradcompat.renderers.{RENDERERS[form].module}").render(report, out)
     return redact(out.getvalue())
 
 

@@ -12,21 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gradcompat.dependency_formats import BY_KIND
 from gradcompat.edit.compile_options import CompileCommand, compile_command
 from gradcompat.edit.compiled import compiled, folder_of
 from gradcompat.edit.pins import PinEdit
 
-_CAVEATS = {
-    "poetry.lock": "Poetry takes the newest releases that pyproject.toml allows, which may be newer than the plan's",
-    "pdm.lock": "PDM takes the newest releases that pyproject.toml allows, which may be newer than the plan's",
-    "Pipfile.lock": "Pipenv writes the exact versions into the Pipfile, too",
-    "conda-lock": "conda-lock takes the newest releases that its sources allow, which may be newer than the plan's",
-    "pixi.lock": "pixi takes the newest releases that its manifest allows, which may be newer than the plan's",
-}
-_LEFT = {
-    "poetry": "Poetry is left to you: it builds packages to learn what they need, and installs the project's plugins",
-    "pdm": "PDM is left to you: it builds packages to learn what they need, and runs the project's hooks",
-}
 _TOOLS = ("pip-compile", "uv pip compile")
 
 
@@ -72,15 +62,16 @@ def lock_command(kind: str, path: Path, shown: str, pins: Sequence[PinEdit], *, 
     """
     if not pins:
         return None
-    if kind in ("requirements", "pylock.toml"):
+    entry = BY_KIND.get(kind)
+    if entry is not None and entry.header:
         return _again(path, shown, pins, text)
-    arguments = _arguments(kind, path, pins)
-    if arguments is None:
+    relock = None if entry is None else entry.relock
+    if relock is None:
         return None
-    other = None if kind == "uv.lock" else f"`{arguments[0]}` is left to you"
-    return LockCommand(
-        path=path, shown=shown, arguments=arguments, where=path.parent, left=_LEFT.get(arguments[0], other)
-    )
+    words = tuple(word.replace("{file}", path.name) for word in relock.words)
+    moved = _exact(pins) if relock.exact else tuple(pin.package for pin in pins)
+    arguments = (*words, *(moved if relock.option is None else _each(relock.option, moved)))
+    return LockCommand(path=path, shown=shown, arguments=arguments, where=path.parent, left=relock.left)
 
 
 def command(kind: str, path: Path, pins: Sequence[PinEdit], *, text: str = "") -> tuple[str, ...] | None:
@@ -91,27 +82,8 @@ def command(kind: str, path: Path, pins: Sequence[PinEdit], *, text: str = "") -
 
 def caveat(kind: str) -> str | None:
     """What a user should know before running the command, if anything."""
-    return _CAVEATS.get(kind)
-
-
-def _arguments(kind: str, path: Path, pins: Sequence[PinEdit]) -> tuple[str, ...] | None:
-    names = tuple(pin.package for pin in pins)
-    exact = _exact(pins)
-    match kind:
-        case "uv.lock":
-            return ("uv", "lock", *_each("--upgrade-package", exact))
-        case "poetry.lock":
-            return ("poetry", "update", "--lock", *names)
-        case "pdm.lock":
-            return ("pdm", "update", "--no-sync", "--update-reuse", *names)
-        case "Pipfile.lock":
-            return ("pipenv", "upgrade", *exact)
-        case "conda-lock":
-            return ("conda-lock", "lock", "--lockfile", path.name, *_each("--update", names))
-        case "pixi.lock":
-            return ("pixi", "update", *names)
-        case _:
-            return None
+    entry = BY_KIND.get(kind)
+    return None if entry is None or entry.relock is None else entry.relock.caveat
 
 
 def _again(path: Path, shown: str, pins: Sequence[PinEdit], text: str) -> LockCommand | None:

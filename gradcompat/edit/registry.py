@@ -1,53 +1,25 @@
-"""Every dependency file that can be edited, in one table, and every lockfile that a tool has to write.
-
-A module is imported when a file of its kind is edited.
-"""
+"""Moves pins in a dependency file with the editor of its format, which is imported when such a file is edited."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from gradcompat.dependency_formats import BY_KIND, FORMATS
 from gradcompat.edit.encoding import decoded
 from gradcompat.edit.pins import Edited, PinEdit
 from gradcompat.edit.writing import FileEdit
 from gradcompat.errors import EditError
 
-
-@dataclass(frozen=True, slots=True)
-class Editor:
-    """One format.
-
-    Attributes:
-        kind: the word for the format, as the readers have it.
-        module: the module of this package whose ``edit`` edits it; None for a lockfile, which only its tool writes.
-    """
-
-    kind: str
-    module: str | None = None
-
-
-EDITORS = (
-    Editor("pyproject.toml", "pyproject"),
-    Editor("requirements", "requirements"),
-    Editor("conda-environment", "conda_environment"),
-    Editor("uv.lock"),
-    Editor("poetry.lock"),
-    Editor("pdm.lock"),
-    Editor("Pipfile.lock"),
-    Editor("pylock.toml"),
-    Editor("pixi.lock"),
-    Editor("conda-lock"),
-)
-
-BY_KIND = {editor.kind: editor for editor in EDITORS}
-
 # Whose the project is, by the lockfile beside its pyproject.toml.
-_MANAGERS = (("uv.lock", "uv"), ("poetry.lock", "poetry"), ("pdm.lock", "pdm"))
+_MANAGERS = {
+    entry.kind: entry.relock.words[0]
+    for entry in FORMATS
+    if entry.relock is not None and "pyproject.toml" in entry.requested_in
+}
 
 
 def edit_file(kind: str, path: Path, shown: str, before: bytes, pins: Sequence[PinEdit]) -> tuple[FileEdit, Edited]:
@@ -81,13 +53,14 @@ def edit_text(kind: str, path: Path, shown: str, text: str, pins: Sequence[PinEd
     Raises:
         EditError: if the format is none that can be edited, or the text cannot be.
     """
-    editor = BY_KIND.get(kind)
-    if editor is None:
-        raise EditError(f"is {kind}, which is not edited", path=shown)
-    if editor.module is None:
-        raise EditError(f"is {kind}, which only its tool writes", path=shown)
+    entry = BY_KIND[kind]
+    if entry.editor is None:
+        why = "which only its tool writes" if entry.lock else "which is not edited"
+        raise EditError(f"is {kind}, {why}", path=shown)
     options: dict[str, Any] = {}
     if kind == "pyproject.toml":
-        options["manager"] = next((name for lock, name in _MANAGERS if os.path.isfile(path.parent / lock)), None)
-    result: Edited = import_module(f"gradcompat.edit.{editor.module}").edit(text, shown, pins, **options)
+        options["manager"] = next(
+            (name for lock, name in _MANAGERS.items() if os.path.isfile(path.parent / lock)), None
+        )
+    result: Edited = import_module(f"gradcompat.edit.{entry.editor}").edit(text, shown, pins, **options)
     return result

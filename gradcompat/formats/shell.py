@@ -28,7 +28,7 @@ _PARTS = re.compile(r"\S+")
 _IN_QUOTES = re.compile(r"[^\"\\$`{]+")
 _BRACES = re.compile(r"\{[^{}\n]+\}")
 _HEREDOC = re.compile(r"<<(-?)[ \t]*(['\"]?)([\w.-]+)\2")
-_REDIRECT = re.compile(r"&?>>?[&|]?|<[&>]?|<<<")
+_REDIRECT = re.compile(r"&?>>?[&|]?|<<<|<[&>]?")
 _OPENING = frozenset({"if", "case", "for", "while", "until", "select"})
 _CLOSING = frozenset({"fi", "esac", "done"})
 # What may stand before a command without changing which command it is.
@@ -285,6 +285,7 @@ class _Lexer:
         self._variables = variables
         self._trace = trace
         self._array: tuple[Command, Word] | None = None  # what is assigned an array, while its elements are read
+        self._assignment: Word | None = None  # the last word that is `NAME=…`, in which no variable makes several words
         self._braces = braces
         self._operators = operators
         self._position = 0
@@ -447,8 +448,17 @@ class _Lexer:
         else:
             match = _PLAIN.match(text, at)
             end = match.end() if match else at + 1
+            if not word.parts and _ASSIGNMENT.match(text, at, end) and self._may_assign():
+                self._assignment = word
             word.add(text[at:end], at)
             self._position = end
+
+    def _may_assign(self) -> bool:
+        """Is the next word of the form ``NAME=…`` an assignment, and no argument?"""
+        words = self._command.words
+        if self._array is not None:
+            return False
+        return not words or words[-1] is self._assignment or words[0].text in _DECLARING or words[-1].text in _LEADING
 
     def _double_quoted(self, word: Word, start: int) -> None:
         text = self._text
@@ -505,6 +515,7 @@ class _Lexer:
             end = min(at + 2, len(text)) if text[at + 1 : at + 2] not in ("", '"', " ", "\n") else at + 1
         self._position = end
         word = self._current(at)
+        quoted = quoted or word is self._assignment
         if self._trace is not None:
             self._traced(name, text[at:end], at, array=array, quoted=quoted)
             return
@@ -542,7 +553,7 @@ class _Lexer:
                 parts.append(value)
             else:
                 parts.extend(value.part(match.start(), match.end()) for match in _PARTS.finditer(value.text))
-        whole = quoted and text.endswith("[*]}")
+        whole = self._word is self._assignment or (quoted and text.endswith("[*]}"))
         for index, part in enumerate(parts):
             if index and whole:
                 self._current(at).add(" ", at)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import textwrap
 
 from gradcompat.model.environment import Skipped
 from gradcompat.redaction import redact
@@ -36,17 +37,15 @@ def width() -> int:
 
 def wrapped(text: str, columns: int, first: str, following: str) -> str:
     """The words of a sentence over as many lines as it takes; a word longer than a line stays whole."""
-    lines: list[str] = []
-    line = first
-    empty = True
-    for word in safe(text).split(" "):
-        if not empty and len(line) + 1 + len(word) > columns:
-            lines.append(line)
-            line, empty = following, True
-        line += word if empty else " " + word
-        empty = False
-    lines.append(line)
-    return "\n".join(lines)
+    lines = textwrap.wrap(
+        safe(text),
+        columns,
+        initial_indent=first,
+        subsequent_indent=following,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return "\n".join(lines) or first
 
 
 def skipped_text(skipped: Skipped) -> str:

@@ -20,6 +20,7 @@ class Scanner:
         names: lower-case patterns of file names that it may have.
         marks: at least ``least`` of these words stand in a file of this kind.
         least: how many of them.
+        note: what docs/formats.md says behind the kind.
     """
 
     kind: str
@@ -27,6 +28,7 @@ class Scanner:
     names: tuple[str, ...]
     marks: tuple[str, ...]
     least: int = 1
+    note: str = ""
 
 
 _YAML = ("*.yaml", "*.yml")
@@ -60,6 +62,7 @@ SCANNERS = (
             "pipe_parallel_size",
             "pipe-parallel-size",
         ),
+        note="(gpt-neox too)",
     ),
     Scanner("llamafactory", "llamafactory", _YAML_JSON, ("finetuning_type", "stage", "model_name_or_path"), 2),
     Scanner("axolotl", "axolotl", _YAML, ("base_model", "datasets", "micro_batch_size", "sequence_len", "adapter"), 2),
@@ -88,7 +91,7 @@ SCANNERS = (
     Scanner("hf-trainer-state", "trainer_state", ("*trainer_state*.json",), ("log_history", "global_step"), 2),
     Scanner("hf-adapter", "adapter_config", ("*adapter_config*.json",), ("peft_type",)),
     Scanner("hf-model", "model_config", ("*config.json",), ("model_type", "architectures")),
-    Scanner("hydra", "hydra", _YAML, ("defaults:", "_target_", "# @package")),
+    Scanner("hydra", "hydra", _YAML, ("defaults:", "_target_", "# @package"), note="as far as it is literal"),
     Scanner(
         "launch-script",
         "launch_script",
@@ -97,6 +100,7 @@ SCANNERS = (
             *("torchrun", "accelerate", "deepspeed", "llamafactory-cli", "axolotl", "swift ", "trl ", "tune run"),
             *("megatron ", "xtuner", "colossalai", "python"),
         ),
+        note="(shell, SLURM)",
     ),
     Scanner(
         "python",
@@ -111,6 +115,7 @@ SCANNERS = (
             *("parallel_cross_entropy", "MultiTurnSFTDataset", "utils.checkpoint", "IterableDataset"),
             "hydra.main",
         ),
+        note="code",
     ),
     Scanner("notebook", "notebook_code", ("*.ipynb",), ('"nbformat"',)),
 )

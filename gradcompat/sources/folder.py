@@ -6,16 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from gradcompat.dependency_formats import Format, by_name, is_resolved_by_lock
 from gradcompat.errors import NotFound
 from gradcompat.formats import walking
 from gradcompat.formats.document import read_bytes
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.root import Root, is_link_outside
-from gradcompat.sources.registry import Reader, by_name
-
-# What these ask for is what a lockfile beside them resolves: it is the lockfile that will be installed.
-_RESOLVED_BY_LOCK = frozenset({"pyproject.toml", "setup.cfg", "conda-environment"})
-_SCRIPT_MARK = b"# /// script"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +44,21 @@ def find(folder: Path, shown: str, root: Root) -> Found:
         skipped.append(Skipped(what=label, reason=reason, gap=False, location=Location(path=label)))
 
     for here, names in walking.files(folder, unreadable, passed_over):
-        readers: dict[str, Reader] = {}
+        formats: dict[str, Format] = {}
         for name in names:
-            reader = by_name(name)
-            if reader is None:
+            expected = by_name(name)
+            if expected is None:
                 continue
             if is_link_outside(here / name, root):
                 label = walking.label(here / name, folder, shown)
                 skipped.append(Skipped(what=label, reason=root.objection, location=Location(path=label)))
-            elif worth_reading(here / name, reader):
-                readers[name] = reader
-        lock = next((name for name, reader in readers.items() if reader.lock), None)
-        for name, reader in readers.items():
+            elif worth_reading(here / name, expected):
+                formats[name] = expected
+        # The lockfile is what will be installed, and not the ranges beside it.
+        lock = next((name for name, expected in formats.items() if expected.lock), None)
+        for name, expected in formats.items():
             label = walking.label(here / name, folder, shown)
-            if lock is not None and (reader.kind in _RESOLVED_BY_LOCK or name.endswith(".in")):
+            if lock is not None and is_resolved_by_lock(expected, name):
                 reason = f"declares ranges, which {lock} beside it resolves"
                 skipped.append(Skipped(what=label, reason=reason, gap=False, location=Location(path=label)))
                 locked = walking.label(here / lock, folder, shown)
@@ -71,11 +68,11 @@ def find(folder: Path, shown: str, root: Root) -> Found:
     return Found(tuple(files), tuple(skipped), resolved)
 
 
-def worth_reading(path: Path, reader: Reader) -> bool:
+def worth_reading(path: Path, expected: Format) -> bool:
     """Could the file hold an environment? Python files are many: only those that declare their requirements count."""
-    if reader.kind != "script":
+    if expected.mark is None:
         return True
     try:
-        return _SCRIPT_MARK in read_bytes(path, path.name)
+        return expected.mark in read_bytes(path, path.name)
     except NotFound:
         return False

@@ -9,10 +9,10 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import PurePath
 
+from gradcompat.dependency_formats import BY_KIND, Format, by_name
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
 from gradcompat.model.environment import Environment, Location, Package, Skipped
-from gradcompat.sources.registry import BY_KIND, Reader, by_name
 
 # Looser than PEP 440: conda has `9e`, and a branch of a fork is called after the release that it left.
 _VERSION = re.compile(r"[vr]?\d[\w.+!~*-]{0,199}")
@@ -67,26 +67,26 @@ def _bounded(environment: Environment) -> Environment:
 
 def _read(document: Document) -> Environment:
     name = PurePath(document.path).name
-    reader = None if document.file is None else by_name(name)
-    if reader is None or reader.text:
+    expected = None if document.file is None else by_name(name)
+    if expected is None or expected.text:
         kind = _recognised(document.text)
-        if kind is None and reader is None:
+        if kind is None and expected is None:
             raise Malformed(
                 "is not in a format that gradcompat reads",
                 path=document.path,
                 hint="it reads lockfiles, requirements, pip and conda lists, SBOMs, reports and training configs",
             )
-        return read_as(reader if kind is None and reader is not None else BY_KIND[str(kind)], document)
+        return read_as(expected if kind is None and expected is not None else BY_KIND[str(kind)], document)
     try:
-        return read_as(reader, document)
+        return read_as(expected, document)
     except Malformed:
         kind = _recognised(document.text)
-        if kind is None or kind == reader.kind:
+        if kind is None or kind == expected.kind:
             raise
         environment = read_as(BY_KIND[kind], document)
     note = Skipped(
         what=name,
-        reason=f"named like {reader.kind}, but contains {kind}: read as {kind}",
+        reason=f"named like {expected.kind}, but contains {kind}: read as {kind}",
         gap=False,
         location=Location(path=document.path),
     )
@@ -100,8 +100,13 @@ def _recognised(text: str) -> str | None:
     return recognise(text)
 
 
-def read_as(reader: Reader, document: Document) -> Environment:
-    read_document: Callable[[Document], Environment] = import_module(f"gradcompat.sources.{reader.module}").read
+def read_as(expected: Format, document: Document) -> Environment:
+    """The environment of a document that is of that format.
+
+    Raises:
+        SourceError: if it is something else, or broken.
+    """
+    read_document: Callable[[Document], Environment] = import_module(f"gradcompat.sources.{expected.reader}").read
     environment = read_document(document)
     if all(package.version is None or _VERSION.fullmatch(package.version) for package in environment.packages):
         return environment

@@ -25,13 +25,13 @@ from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.audit.targets import AuditRequest, File, resolve_targets
 from gradcompat.config.project_file import OWN, SHARED, project_file
 from gradcompat.config.schema import configuration
+from gradcompat.dependency_formats import by_name
 from gradcompat.errors import UsageError
 from gradcompat.formats.walking import is_installed
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.environment import Location, SettingValue
 from gradcompat.model.report import Audit, Remark, ReportedFinding, Suppression
 from gradcompat.regular_files import read_regular
-from gradcompat.sources.registry import by_name
 from gradcompat.suppression.apply import RuleBuilder, SuppressionRules
 from gradcompat.suppression.git import Commit, Repository
 from gradcompat.suppression.prior_finding import PriorFinding, is_known, weight_of
@@ -135,7 +135,7 @@ def diffing(
 def _wanted(compared: Comparison) -> Wanted:
     named = {path for target, path in compared.targets.items() if not os.path.isdir(target)}
     named |= {path for path in compared.contexts.values() if path is not None}
-    alone = all((reader := by_name(Path(path).name)) is not None and reader.lock for path in named)
+    alone = all((expected := by_name(Path(path).name)) is not None and expected.lock for path in named)
     here = inside(".", compared.repository.top) or ""
     folders = tuple(path for target, path in compared.targets.items() if os.path.isdir(target))
     folders += tuple(path for one, path in compared.contexts.items() if path is not None and os.path.isdir(one))
@@ -185,8 +185,8 @@ def _unchanged(then: Task, now: Task) -> bool:
     (before, runs), (source, runs_now) = then, now
     if not isinstance(before, File) or not isinstance(source, File):
         return False
-    reader = by_name(source.path.name)
-    if reader is None or not reader.lock or runs != runs_now:
+    expected = by_name(source.path.name)
+    if expected is None or not expected.lock or runs != runs_now:
         return False
     try:
         if before.path.stat().st_size != source.path.stat().st_size:

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from gradcompat.dependency_formats import by_name
 from gradcompat.errors import UsageError
 from gradcompat.formats.document import MAX_BYTES
 from gradcompat.scanners.reading import largest
 from gradcompat.scanners.registry import SCANNERS
-from gradcompat.sources.registry import by_name
 from gradcompat.suppression.git import Commit, Entry, Repository
 
 # What requirements, Dockerfiles and configs name beside what a folder is searched for.
@@ -170,7 +170,7 @@ def _limit(path: str, wanted: Wanted) -> int | None:
     name = path.rpartition("/")[2]
     lower = name.lower()
     if wanted.searched(path):
-        if (reader := by_name(name)) is not None and reader.kind != "script":
+        if (expected := by_name(name)) is not None and expected.mark is None:
             return MAX_BYTES
         if lower.endswith(_ENDINGS):
             return largest(name)

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import yaml
 
+from gradcompat.dependency_formats import FORMATS
 from gradcompat.scanners.registry import SCANNERS
-from gradcompat.sources.registry import READERS
 from tests.ci.projects import EXAMPLE, git
 from tests.conftest import ROOT
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.e2e
 
 (HOOK,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
 FILES = re.compile(HOOK["files"])
-PATTERNS = sorted({pattern for one in (*READERS, *SCANNERS) for pattern in one.names})
+PATTERNS = sorted({pattern for one in (*FORMATS, *SCANNERS) for pattern in one.names})
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gradcompat.dependency_formats import BY_KIND
 from gradcompat.edit.encoding import decoded
 from gradcompat.edit.pins import PinEdit
 from gradcompat.edit.registry import edit_file
@@ -15,7 +16,6 @@ from gradcompat.formats.document import Document
 from gradcompat.model.environment import Environment, Package
 from gradcompat.names import normalise
 from gradcompat.sources.reading import read_as
-from gradcompat.sources.registry import BY_KIND
 
 KINDS = {
     "pyproject": "pyproject.toml",

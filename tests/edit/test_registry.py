@@ -5,19 +5,10 @@ from pathlib import Path
 import pytest
 
 from gradcompat.edit.pins import Edited, NotEdited
-from gradcompat.edit.registry import BY_KIND, edit_file
+from gradcompat.edit.registry import edit_file
 from gradcompat.edit.writing import FileEdit
 from gradcompat.errors import EditError
-from gradcompat.sources.registry import READERS
 from tests.edit.pinned import TORCH, upgrade
-
-
-def test_kinds_are_those_of_the_readers() -> None:
-    readers = {reader.kind: reader for reader in READERS}
-    assert BY_KIND.keys() - readers.keys() == set()
-    assert {kind for kind, editor in BY_KIND.items() if editor.module is None} == {
-        reader.kind for reader in READERS if reader.lock
-    }
 
 
 def test_a_file_keeps_its_encoding(tmp_path: Path) -> None:

@@ -156,5 +156,5 @@ def strictly(some: Report) -> Report:
 
 def rendered(some: Report, form: str) -> str:
     out = io.StringIO()
-    import_module(RENDERERS[form]).render(some, out)
+    import_module(f"gradcompat.renderers.{RENDERERS[form].module}").render(some, out)
     return out.getvalue()

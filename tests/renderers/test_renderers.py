@@ -108,7 +108,7 @@ def test_report(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     out = io.StringIO()
-    import_module(RENDERERS[form]).render(report(base, options), out)
+    import_module(f"gradcompat.renderers.{RENDERERS[form].module}").render(report(base, options), out)
     golden(f"{name}.{'txt' if form == 'text' else form}", out.getvalue())
 
 
@@ -137,7 +137,7 @@ def test_what_nobody_has_looked_at_is_one_sentence(newer: list[Newer], said: str
         Audit(source="a", kind="a", packages=1, recognised=1, findings=(), skipped=(), newer=(one,)) for one in newer
     )
     out = io.StringIO()
-    import_module(RENDERERS["text"]).render(
+    import_module(f"gradcompat.renderers.{RENDERERS['text'].module}").render(
         Report(audits=audits, records=1, digest="", date="2026-11-20", exit_status=0), out
     )
     paragraph = [" ".join(text.split("\n")) for text in out.getvalue().split("\n\n") if "newer" in text]
@@ -146,7 +146,7 @@ def test_what_nobody_has_looked_at_is_one_sentence(newer: list[Newer], said: str
 
 def test_text_never_colours_or_trails(base: KnowledgeBase) -> None:
     out = io.StringIO()
-    import_module(RENDERERS["text"]).render(report(base, AuditOptions()), out)
+    import_module(f"gradcompat.renderers.{RENDERERS['text'].module}").render(report(base, AuditOptions()), out)
     assert all(line == line.rstrip() and line.isprintable() for line in out.getvalue().splitlines())
 
 

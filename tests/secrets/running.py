@@ -9,12 +9,11 @@ import pytest
 from gradcompat.cli.ending import print_error
 from gradcompat.cli.main import app
 from gradcompat.errors import GradcompatError
+from gradcompat.renderers.registry import RENDERERS
 
 CANARY = "S3CRETCANARY"
 FRAGMENT = 6  # characters in a row that would give it away
-FORMATS = (
-    "text", "json", "markdown", "html", "sarif", "github", "gitlab", "junit", "cyclonedx-vex", "openvex",
-)  # fmt: skip
+FORMATS = tuple(RENDERERS)
 
 
 def run(*arguments: str, capsys: pytest.CaptureFixture[str]) -> str:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gradcompat.dependency_formats import BY_KIND
 from gradcompat.errors import GradcompatError
 from gradcompat.formats.document import Document
 from gradcompat.model.environment import Skipped
@@ -17,7 +18,6 @@ from gradcompat.quotation import parser_reason, quoted, reference
 from gradcompat.redaction import redact
 from gradcompat.scanners.reading import scan
 from gradcompat.sources.reading import read, read_as
-from gradcompat.sources.registry import BY_KIND
 from tests.secrets.running import CANARY, FORMATS, leaked, run, write
 
 PACKAGE = Path(__file__).parents[2] / "gradcompat"

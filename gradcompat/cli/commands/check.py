@@ -19,8 +19,10 @@ from gradcompat.cli.output import outputs_of, write
 from gradcompat.cli.parameters import AuditParameters, repeatable
 from gradcompat.config.schema import configuration
 from gradcompat.pipeline import build_report
-from gradcompat.renderers.registry import WITH_EDITS
+from gradcompat.renderers.registry import RENDERERS
 from gradcompat.suppression.apply import RuleBuilder
+
+_FORMS = tuple(RENDERERS)
 
 
 def command(
@@ -31,8 +33,7 @@ def command(
         typer.Option(
             "--format",
             metavar="FORMAT",
-            help="How to print the result: text, json, markdown, html, sarif, github, gitlab, junit, cyclonedx-vex or "
-            "openvex.  [default: text]",
+            help=f"How to print the result: {', '.join(_FORMS[:-1])} or {_FORMS[-1]}.  [default: text]",
         ),
     ] = None,
     outputs: Annotated[
@@ -155,7 +156,7 @@ def command(
         report = replace(build_report(asked, base, options, probing, judging), show_suppressed=show_suppressed)
     if settled is not None:
         report = replace(report, remarks=(*settled.remarks, *report.remarks))
-    if any(one.form in WITH_EDITS for one in wanted):
+    if any(RENDERERS[one.form].edits for one in wanted):
         from gradcompat.audit.pin_edits import with_edits
 
         report = replace(report, audits=tuple(map(with_edits, report.audits)))
