@@ -245,5 +245,3 @@ def test_what_is_newer_than_the_knowledge_is_said_and_changes_no_status(run: Run
     assert "\ntransformers 99.0 is newer than this knowledge (" in outcome.out
     words = " ".join(outcome.out.split()).partition("newer than")[2]
     assert words.find("known unfixed defects are assumed to remain") > 0
-        " ".join(outcome.out.split()).partition("newer than")[2].find("known unfixed defects are assumed to remain") > 0
-    )
