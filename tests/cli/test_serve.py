@@ -24,8 +24,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gradcompat.cli.commands.knowledge.serve import MAX_BODY, Server, loopback
 from gradcompat.database.osv_api import Advisories
+from gradcompat.database.osv_server import MAX_BODY, Server, loopback
 from gradcompat.errors import UsageError
 from gradcompat.versions import locate
 from tests.cli.advised import advisories
@@ -337,7 +337,7 @@ def test_those_who_say_nothing_keep_nobody_waiting(some: Advisories) -> None:
 
 def test_where_the_places_run_out_the_longest_silence_ends(some: Advisories) -> None:
     with (
-        mock.patch("gradcompat.cli.commands.knowledge.serve._places", return_value=20),
+        mock.patch("gradcompat.database.osv_server._places", return_value=20),
         serving(some, seconds=3600) as server,
     ):
         silent = [socket.create_connection(address(server), timeout=20) for _ in range(25)]
