@@ -22,7 +22,7 @@ LAYERS = (
     ("cli", "api"),
     ("renderers", "pipeline"),
     ("suppression",),
-    ("audit",),
+    ("audit", "curation"),
     ("database",),
     (
         "config",

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from gradcompat.cli.commands.knowledge.measure import specs_of
+from gradcompat.curation.probe_selection import specs_of
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.load import load
 from gradcompat.knowledge.measured import read_rows
@@ -36,11 +36,11 @@ import sys
 
 sys.path.append({root!r})
 
-import gradcompat.cli.commands.knowledge.measure
+import gradcompat.curation.campaign
 from gradcompat.cli.main import main
 from tests.probes.toy_pool import work
 
-gradcompat.cli.commands.knowledge.measure.work = work
+gradcompat.curation.campaign.work = work
 main()
 """
 Start = Callable[..., "subprocess.Popen[str]"]

@@ -16,7 +16,7 @@ import pytest
 from gradcompat.knowledge.compile import compile_records, dumps
 from gradcompat.knowledge.records import read
 from gradcompat.recipes.table import BY_NAME
-from tests.conftest import Outcome, Run
+from tests.conftest import ROOT, Outcome, Run
 from tests.index.serving import Reply, Server, anchor, serving
 from tests.knowledge.authored import RECORD, record, written
 from tests.probes import toys
@@ -26,8 +26,12 @@ pytestmark = pytest.mark.e2e
 
 # The command, with a recipe that the table does not have and with records of the test.
 PROGRAM = """\
+import sys
 from pathlib import Path
 
+sys.path.append({root!r})
+
+import gradcompat.curation.campaign
 from gradcompat.knowledge import load
 from gradcompat.recipes.recipe import Expectation, Recipe
 from gradcompat.recipes.table import BY_NAME
@@ -36,12 +40,14 @@ BY_NAME["toy"] = Recipe(
     name="toy", module={module!r}, summary="A toy.", parameters={{"skip": (False, True)}}, needs=("toy",),
     expectations=(Expectation("ratio", 0.9, 1.1, "the toy is {{}} times right"),), variants=({{}},),
 )
+from tests.probes.toy_pool import work
+
+gradcompat.curation.campaign.work = work
 load.load.__defaults__ = (Path("compiled.json"),)
 
-if __name__ == "__main__":
-    from gradcompat.cli.main import main
+from gradcompat.cli.main import main
 
-    main()
+main()
 """
 HEAD = """\
 date: 2026-11-20
@@ -84,7 +90,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 @pytest.fixture
 def refresh(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> Refresh:
     monkeypatch.setitem(BY_NAME, "toy", toys.TOY_RECIPE)
-    (tmp_path / "program.py").write_text(PROGRAM.format(module=toys.TOY_RECIPE.module), "utf-8")
+    (tmp_path / "program.py").write_text(PROGRAM.format(module=toys.TOY_RECIPE.module, root=str(ROOT)), "utf-8")
     laid(tmp_path / "layers", VERSIONS)
 
     def refresh_it(*ranges: str) -> Outcome:
