@@ -14,8 +14,8 @@ from types import FrameType
 
 from gradcompat.cli.console import package_index
 from gradcompat.curation.campaign import Campaign
+from gradcompat.curation.campaign_scope import held_releases, releases_in, specs_of
 from gradcompat.curation.executors import executor_of
-from gradcompat.curation.probe_selection import held_releases, releases_in, specs_of
 from gradcompat.errors import IndexUnavailable, UsageError
 from gradcompat.index.catalog import Lookup
 from gradcompat.knowledge.load import load

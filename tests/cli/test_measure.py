@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from gradcompat.curation.probe_selection import specs_of
+from gradcompat.curation.campaign_scope import specs_of
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.load import load
 from gradcompat.knowledge.measured import read_rows
