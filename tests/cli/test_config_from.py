@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.cli.repositories import ENVIRONMENT, Repository, repository
-from tests.cli.waived import FACTS, ID, waiver
 from tests.conftest import Outcome, Run
 from tests.knowledge.own_records import own
+from tests.suppression.waived import FACTS, ID, waiver
 
 KIND = "configuration-of-the-base"
 SOURCE = 'source = { registry = "https://index.example/simple" }'
