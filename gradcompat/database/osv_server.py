@@ -101,9 +101,12 @@ class Server:
         loop.set_exception_handler(lambda _, about: self._failed(about.get("message", "")))
         ended = asyncio.Event()
         self._stopped = loop, ended
-        async with await asyncio.start_server(self._connected, sock=self.socket, limit=_LONGEST_LINE):
-            ready()
-            await ended.wait()
+        try:
+            async with await asyncio.start_server(self._connected, sock=self.socket, limit=_LONGEST_LINE):
+                ready()
+                await ended.wait()
+        finally:
+            loop.set_exception_handler(lambda *_: None)  # a connection that the end cuts off is no failure
 
     def stop(self) -> None:
         """Stop answering; may be called by another thread."""

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from http.client import HTTPConnection
 
 import pytest
@@ -51,7 +51,22 @@ def test_it_says_where_it_is_and_ends_with_ctrl_c() -> None:
                 connection.sendall(b"GET /v1/vulns/x_GC-0001 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         with closing(HTTPConnection(*place, timeout=30)) as client:
             client.request("GET", "/v1/vulns/x_GC-0001")
-            assert client.getresponse().status == 200
+            response = client.getresponse()
+            assert response.status == 200
+            assert response.read()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+        assert (process.returncode, out, err) == (0, "", "")
+
+
+@pytest.mark.e2e
+@pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is a signal elsewhere only")
+def test_clients_that_the_end_cuts_off_are_no_failures() -> None:
+    with command() as (process, line), ExitStack() as clients:
+        port = int(line.partition(" ")[0].rpartition(":")[2])
+        silent = [clients.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(10)]
+        silent[0].sendall(b"GET /v1/vulns/x_GC-0001 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert silent[0].recv(15) == b"HTTP/1.1 200 OK"
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
         assert (process.returncode, out, err) == (0, "", "")

@@ -30,9 +30,14 @@ from tests.database.advised import advisories
 QUERY = json.dumps({"package": {"name": "transformers", "ecosystem": "PyPI"}, "version": "4.49.0"}).encode()
 
 
+def _print(reason: str) -> None:
+    """To the standard error of the test that runs."""
+    sys.stderr.write(reason)
+
+
 @contextmanager
 def serving(some: Advisories, host: str = "127.0.0.1", *, seconds: float = 10) -> Iterator[Server]:
-    server = Server((host, 0), some, failed=sys.stderr.write, seconds=seconds)
+    server = Server((host, 0), some, failed=_print, seconds=seconds)
     ready = threading.Event()
     thread = threading.Thread(target=asyncio.run, args=(server.serve(ready.set),), daemon=True)
     thread.start()
