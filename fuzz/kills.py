@@ -36,7 +36,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.cli.indexed import CONFIG, LINUX, REQUIREMENTS
-from tests.cli.waived import FACTS, project, waiver
+from tests.suppression.waived import FACTS, project, waiver
 
 _UNTROUBLED = 9  # attempts that are timed first
 _FULL = 50  # after so many attempts the whole command runs as the next run
@@ -202,7 +202,8 @@ class Measure(Trial):
     """Twelve releases of a toy; what the command has said that it kept has to be there."""
 
     def __init__(self) -> None:
-        measure: Any = import_module("gradcompat.cli.commands.knowledge.measure")
+        measure: Any = import_module("gradcompat.cli.measuring")
+        campaign: Any = import_module("gradcompat.curation.campaign")
         from gradcompat.model.probe import Measurement, ProbeSpec
         from gradcompat.probes import matrix
         from gradcompat.recipes.table import BY_NAME
@@ -236,12 +237,12 @@ class Measure(Trial):
         BY_NAME["toy"] = TOY_RECIPE
         measure.describe = lambda _: BASE
         measure.interpreter_of = lambda _: Path(sys.executable)
-        measure.catalogue_of = catalogue_of
-        measure._executor = executor_of
-        measure.work = work
+        measure.package_index = catalogue_of
+        measure.executor_of = executor_of
+        campaign.work = work
         measure.load = lambda: None
         measure.specs_of = lambda *_: [ProbeSpec(name="toy")]
-        self._measure, self._rows, self._said = measure, Path("rows"), Path("said")
+        self._campaign, self._rows, self._said = campaign, Path("rows"), Path("said")
 
     def prepare(self) -> None:
         shutil.rmtree(self._rows, ignore_errors=True)
@@ -251,7 +252,7 @@ class Measure(Trial):
         quiet("knowledge", "measure", "toy", "toy", "--output", str(self._rows), "--layers", "layers", said=self._said)
 
     def when_writing(self, begins: Callable[[], None]) -> None:
-        self._measure.append = first(begins, self._measure.append)
+        self._campaign.append = first(begins, self._campaign.append)
 
     def verdict(self, number: int) -> str:
         from gradcompat.knowledge.measured import read_rows

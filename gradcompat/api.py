@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 
 from gradcompat.audit.options import AuditOptions, ids_of
-from gradcompat.audit.targets import resolve_targets
 from gradcompat.database.open import open_database
 from gradcompat.model.environment import SettingValue
 from gradcompat.model.issue import Level
 from gradcompat.model.report import Report
-from gradcompat.pipeline import build_report
-from gradcompat.suppression.waivers import build_waiver_rule, waivers_at
+from gradcompat.pipeline import CheckRequest, check_targets
+from gradcompat.suppression.waivers import waivers_at
 from gradcompat.vocabulary import setting_of
 
 
@@ -65,11 +65,11 @@ def check(
         fail_on=fail_on,
         strict=strict,
     )
-    interpreter = None if python is None else os.fspath(python)
-    asked = resolve_targets([os.fspath(one) for one in targets], interpreter, [os.fspath(one) for one in contexts])
-    judging = []
     if waivers is not None:
-        shown = [os.fspath(one) for one in targets]
-        options, by_waivers = build_waiver_rule(waivers_at(os.fspath(waivers)), base, options, date.today(), shown)
-        judging.append(by_waivers)
-    return build_report(asked, base, options, judging=judging)
+        options = replace(options, waivers=waivers_at(os.fspath(waivers)))
+    request = CheckRequest(
+        targets=[os.fspath(one) for one in targets],
+        python=None if python is None else os.fspath(python),
+        contexts=[os.fspath(one) for one in contexts],
+    )
+    return check_targets(request, base, options, date.today())

@@ -25,7 +25,7 @@ from gradcompat.model.issue import (
 from gradcompat.versions import ALL, VersionSet
 
 if TYPE_CHECKING:
-    from gradcompat.model.plan import Change
+    from gradcompat.model.plan import Change, SettingChange
 
 _MOST_BESIDE = 3  # packages that only go with the cure
 _COMPARISONS = {">": "is more than", ">=": "is at least", "<": "is less than", "<=": "is at most", "!=": "is not"}
@@ -75,6 +75,11 @@ def move_text(kind: str, package: str, version_from: str | None, version_to: str
 def change_text(change: Change) -> str:
     """``upgrade transformers 4.49.0 to 4.52.1``; the way that it goes is in the first word."""
     return move_text(change.kind, change.package, change.version_from, change.version_to)
+
+
+def setting_text(setting: SettingChange) -> str:
+    """``set training.seed to 1``."""
+    return f"set {setting.key} to {value_text(setting.value)}"
 
 
 def moves_text(changes: Iterable[Change]) -> list[str]:

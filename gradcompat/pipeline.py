@@ -1,17 +1,82 @@
-"""The way from what was asked for to a report: audit each environment, add what probes measured, suppress, count."""
+"""From what was asked for to a report: resolve, audit, add what probes measured, suppress, count.
+
+`gradcompat check` and :func:`gradcompat.check` both go this way.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
 
 from gradcompat.audit.auditor import audit_all
 from gradcompat.audit.exit_status import exit_status
 from gradcompat.audit.options import AuditOptions
-from gradcompat.audit.targets import AuditRequest
+from gradcompat.audit.targets import AuditRequest, resolve_targets
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.report import Audit, Report
 from gradcompat.suppression.apply import RuleBuilder, suppress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckRequest:
+    """What is checked, and what its findings are compared with.
+
+    Attributes:
+        targets: lockfiles, folders and the like; without one, and without ``python``, the active environment.
+        python: an interpreter.
+        contexts: training configs, launch scripts or programs that belong to all of the targets.
+        baseline: an earlier report, as the user named it.
+        baseline_file: where it lies, if that is elsewhere.
+        diff: a git revision; only what has come since counts.
+        facts: what ``--set`` says, which counts in that revision as well.
+        same_options: that revision has the options of this run.
+        probed: adds the verdicts of probes, where they are run.
+    """
+
+    targets: Sequence[str] = ()
+    python: str | None = None
+    contexts: Sequence[str] = ()
+    baseline: str | None = None
+    baseline_file: Path | None = None
+    diff: str | None = None
+    facts: Sequence[str] = ()
+    same_options: bool = False
+    probed: Callable[[list[Audit]], list[Audit]] | None = None
+
+
+def check_targets(request: CheckRequest, base: KnowledgeBase, options: AuditOptions, today: date) -> Report:
+    """Check what was asked for; what suppresses findings is loaded where there is some.
+
+    Args:
+        request: what is checked.
+        base: the records.
+        options: what counts, and the waivers.
+        today: the day by which waivers end.
+
+    Raises:
+        UsageError: if something that is named makes no sense or cannot be read.
+    """
+    judging: list[RuleBuilder] = []
+    if options.waivers is not None:
+        from gradcompat.suppression.waivers import build_waiver_rule
+
+        options, by_waivers = build_waiver_rule(options.waivers, base, options, today, request.targets)
+        judging.append(by_waivers)
+    if request.baseline is not None:
+        from gradcompat.suppression.baseline import judging_by
+
+        judging.append(judging_by(request.baseline, options, request.baseline_file or Path(request.baseline)))
+    if request.diff is None:
+        asked = resolve_targets(request.targets, request.python, request.contexts)
+    else:
+        from gradcompat.suppression.revision_diff import comparison, diffing
+
+        compared = comparison(request.diff, request.targets, request.python, request.contexts, request.facts)
+        asked = resolve_targets(request.targets, request.python, request.contexts)
+        judging.append(diffing(compared, asked, base, options, same_options=request.same_options))
+    return build_report(asked, base, options, request.probed, judging)
 
 
 def build_report(

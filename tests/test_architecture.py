@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -22,7 +22,7 @@ LAYERS = (
     ("cli", "api"),
     ("renderers", "pipeline"),
     ("suppression",),
-    ("audit",),
+    ("audit", "curation"),
     ("database",),
     (
         "config",
@@ -50,7 +50,7 @@ LAYERS = (
 RANK = {part: rank for rank, parts in enumerate(LAYERS) for part in parts}
 
 # These bring the other parts together, each where it is needed: a check of a lockfile alone pays for no scanner.
-PIPELINE = {"cli", "audit", "suppression", "config", "database"}
+PIPELINE = {"cli", "pipeline", "audit", "suppression", "config", "database"}
 
 # Where else an import may stand inside a function, and what it brings in there.
 LATE = {
@@ -211,6 +211,152 @@ def test_the_kernel_is_pure() -> None:
     kernel = {"matcher", "advice", "phrases", "forks", "versions", "truth", "names", "model", "vocabulary", "recipes"}
     wrong = [str(one) for one in IMPORTS if one.part in kernel and one.target.split(".")[0] in effects]
     assert wrong == []
+
+
+def syntax(*parts: str) -> Iterator[tuple[str, ast.Module]]:
+    """The modules of some parts, and what they say; of all parts where none is named."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        inner = path.relative_to(PACKAGE).with_suffix("")
+        if not path.is_relative_to(INSIDE) and (not parts or inner.parts[0] in parts):
+            yield inner.as_posix().replace("/", "."), ast.parse(path.read_text("utf-8"))
+
+
+# What asks and tells somebody, and what runs once a day: the doors, and what they print with.
+DOORS = {"__main__", "pytest_plugin", "cli", "api", "renderers"}
+DOMAIN = tuple(sorted(RANK.keys() - DOORS))
+
+# Who writes to a stream all the same.
+WRITES = {
+    "scanners.settings_reference",  # `python -m` of it writes a page of the documentation
+}
+
+# Who reads a clock all the same.
+CLOCKS = {
+    "index.cache",  # how old an answer is
+    "index.configuration",  # `--exclude-newer 7 days` counts from now, unless a time is passed in
+    "index.transport",  # how long a server may take, and when it wants to be asked again
+    "probes.overlay_environments",  # the age of what a killed process has left half built
+    "probes.runner",  # how long a probe may take
+}
+CLOCK = {
+    *("date.today", "datetime.now", "datetime.today", "datetime.utcnow"),
+    *("time.time", "time.time_ns", "time.monotonic", "time.perf_counter", "time.localtime", "time.gmtime"),
+}
+
+
+def streams_in(tree: ast.AST) -> set[str]:
+    """What of a module prints: ``print`` and the standard streams."""
+    found = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id="sys"), attr="stdout" | "stderr" as stream):
+                found.add(f"sys.{stream}")
+            case ast.Call(func=ast.Name(id="print")):
+                found.add("print")
+    return found
+
+
+def clocks_in(tree: ast.AST) -> set[str]:
+    """What of a module reads a clock."""
+    named = (
+        f"{node.value.id}.{node.attr}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    )
+    return CLOCK.intersection(named)
+
+
+def test_the_domain_prints_nothing() -> None:
+    assert {module for module, tree in syntax(*DOMAIN) if streams_in(tree)} == WRITES
+
+
+def test_the_domain_reads_no_clock() -> None:
+    assert {module for module, tree in syntax(*DOMAIN) if clocks_in(tree)} == CLOCKS
+
+
+def test_printing_and_clocks_are_seen() -> None:
+    seen = ast.parse("import sys\nsys.stderr.write('a')\nprint('b')\ndate.today()\ntime.time()\n")
+    assert streams_in(seen) == {"sys.stderr", "print"}
+    assert clocks_in(seen) == {"date.today", "time.time"}
+    unseen = ast.parse("out.write('a')\nprint_note('b')\ntoday\nfound.time()\n")
+    assert streams_in(unseen) == clocks_in(unseen) == set()
+
+
+def test_the_domain_imports_no_renderer_and_no_command() -> None:
+    doors = [str(one) for one in IMPORTS if one.part in DOMAIN and one.of_ours in {"cli", "renderers", "pytest_plugin"}]
+    assert doors == []
+
+
+MOST_LINES = 200
+
+
+def test_commands_are_thin() -> None:
+    lengths = {
+        path.relative_to(PACKAGE).as_posix(): len(path.read_text("utf-8").splitlines())
+        for path in sorted((PACKAGE / "cli").rglob("*.py"))
+    }
+    assert {path: length for path, length in lengths.items() if length > MOST_LINES} == {}
+
+
+def test_a_command_is_one_function() -> None:
+    """No second one behind it that takes the same parameters once more."""
+    doubled = [
+        f"{module}.{node.name}"
+        for module, tree in syntax("cli")
+        if module.startswith("cli.commands.")
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and node.name.startswith("run")
+    ]
+    assert doubled == []
+
+
+# Flags that stand for something else in each command that has them.
+SEVERAL_MEANINGS = {
+    "--all": "all records, all probes, all exclusions",
+    "--device": "where `check --probe` trains, where `probe` trains",
+    "--format": "each command has formats of its own",
+    "--output": "several formats and files, a folder of advisories, a snapshot, a folder of rows",
+    "--python": "the environment that is read, the one to measure in, the base of all releases",
+}
+
+
+def options_in(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """The flags of the options that a module declares, each with its values and its help."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or not node.args:
+            continue
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        flag = node.args[0]
+        if called not in ("Option", "repeatable") or not isinstance(flag, ast.Constant):
+            continue
+        said = {one.arg: ast.unparse(one.value) for one in node.keywords}
+        yield str(flag.value), f"{said.get('metavar')} {said.get('help')}"
+
+
+def declared_twice(modules: Iterable[tuple[str, ast.AST]]) -> list[str]:
+    """The flags that are declared again: in another module with no other meaning, or with the same one."""
+    places: dict[str, list[tuple[str, str]]] = {}
+    for module, tree in modules:
+        for flag, said in options_in(tree):
+            places.setdefault(flag, []).append((module, said))
+    return [
+        f"{flag}: {', '.join(module for module, _ in found)}"
+        for flag, found in sorted(places.items())
+        if len(found) > 1 and (flag not in SEVERAL_MEANINGS or len({said for _, said in found}) < len(found))
+    ]
+
+
+def test_no_option_is_declared_twice() -> None:
+    modules = list(syntax("cli"))
+    assert sum(len(list(options_in(tree))) for _, tree in modules) > 50
+    assert declared_twice(modules) == []
+
+
+def test_an_option_that_is_declared_twice_is_seen() -> None:
+    one = ast.parse("a = typer.Option('--seed', help='The seed.')\nb = typer.Option('--all', help='All.')")
+    other = ast.parse("c = repeatable('--seed', help='A seed.')\nd = typer.Option('--all', help='Every one.')")
+    assert declared_twice([("one", one), ("other", other)]) == ["--seed: one, other"]
+    assert declared_twice([("one", one), ("again", one)]) == ["--all: one, again", "--seed: one, again"]
 
 
 # What a module reads with `pathlib` is its own or the user's alone, and no file of a project.

@@ -141,6 +141,14 @@ def measure(
     return results
 
 
+def probe_exit_status(results: Sequence[ProbeResult]) -> int:
+    """1 if something was reproduced, else 3 if something could not be measured, else 0."""
+    outcomes = {result.outcome for result in results}
+    if "reproduced" in outcomes:
+        return 1
+    return 3 if outcomes & {"inconclusive", "skipped"} else 0
+
+
 def _missing(spec: ProbeSpec) -> str | None:
     """Why this gradcompat cannot measure it: records that were fetched may name recipes of a newer one."""
     try:

@@ -8,12 +8,11 @@ from typing import Annotated
 
 import typer
 
+from gradcompat.curation.authored_file import ISSUES
 from gradcompat.index.catalog import Lookup
 
 # An option that may be given many times; none is an empty list.
 repeatable = partial(typer.Option, default_factory=list, show_default=False)
-
-ISSUES = "knowledge/issues.yaml"
 
 Targets = Annotated[
     list[str],
@@ -99,7 +98,21 @@ ExcludeNewer = Annotated[
     str | None,
     typer.Option("--exclude-newer", metavar="DATE", help="Ignore releases uploaded on or after DATE."),
 ]
-Prereleases = Annotated[bool, typer.Option("--pre", help="Allow alphas, betas and release candidates.")]
+Prereleases = Annotated[
+    bool, typer.Option("--pre", help="Alphas, betas and candidates may be chosen, also where none is used.")
+]
+RecordsFile = Annotated[str | None, typer.Argument(metavar="[FILE]", help="A file of records.", show_default=ISSUES)]
+BasePython = Annotated[
+    str | None, typer.Option("--python", metavar="PATH", help="The interpreter under all releases; it has torch.")
+]
+BaseDevice = Annotated[str, typer.Option("--device", metavar="cpu|cuda[:N]", help="Where to train.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="The seed of all generators.")]
+Jobs = Annotated[int, typer.Option("--jobs", metavar="N", min=1, max=64, help="How many releases at a time.")]
+Layers = Annotated[
+    str | None, typer.Option("--layers", metavar="DIR", help="Where releases are laid down, and found again.")
+]
+RowsFolder = Annotated[str, typer.Option("--output", metavar="DIR", help="The folder of the measurements.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print a unified diff, and write nothing.")]
 Measured = Annotated[
     str | None,
     typer.Option(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from gradcompat.messages import change_text
+from gradcompat.messages import change_text, setting_text
 from gradcompat.model.plan import Alternative, Plan, Planned, PlanReport
 from gradcompat.renderers.markdown import escaped, linked
-from gradcompat.renderers.plan_text import cures_first, setting_text, summary
+from gradcompat.renderers.plan_text import cures_first, summary
 
 
 def render(report: PlanReport, out: TextIO) -> None:

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable
 from typing import TextIO
 
-from gradcompat.messages import change_text, counted, moves_text, value_text
+from gradcompat.messages import change_text, counted, moves_text, setting_text
 from gradcompat.model.plan import Alternative, Change, CodeChange, Plan, Planned, PlanReport, SettingChange
 from gradcompat.renderers.terminal import safe, skipped_text, width, wrapped
 
@@ -54,11 +54,6 @@ def summary(plan: Plan | Alternative) -> str:
 def cures_first(changes: Iterable[Change]) -> list[Change]:
     """The changes in their order, those that cure something before those that only go with them."""
     return sorted(changes, key=lambda change: not change.cures)
-
-
-def setting_text(setting: SettingChange) -> str:
-    """``set training.seed to 1``."""
-    return f"set {setting.key} to {value_text(setting.value)}"
 
 
 def _plan(planned: Planned, plan: Plan, columns: int, out: TextIO) -> None:

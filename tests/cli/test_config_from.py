@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.cli.repositories import ENVIRONMENT, Repository, repository
-from tests.cli.waived import FACTS, ID, waiver
 from tests.conftest import Outcome, Run
 from tests.knowledge.own_records import own
+from tests.suppression.waived import FACTS, ID, waiver
 
 KIND = "configuration-of-the-base"
 SOURCE = 'source = { registry = "https://index.example/simple" }'
@@ -82,7 +82,7 @@ def test_options_of_a_change_take_effect_after_the_merge(repo: Repository, check
     (text,) = said(done)
     assert text.startswith("the options of main (")
     assert text.endswith(f" apply; changes to them take effect after the merge: {word}")
-    assert f"takes effect after the merge: {word}" in " ".join(check(repo).out.split())
+    assert f"take effect after the merge: {word}" in " ".join(check(repo).out.split())
 
 
 @pytest.mark.parametrize("name", ["gradcompat.toml", "pyproject.toml"])

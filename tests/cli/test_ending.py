@@ -100,7 +100,7 @@ def test_pipes_are_not_waited_for(run: Run, project: Path) -> None:
     [
         ("own.yaml", "is neither a file nor a folder"),
         ("/dev/zero", "lies outside of the folder of this file"),
-        ("/dev/stdin", "lies outside of the folder of this file"),
+        ("/dev/stdin", "lies outside the folder of this file"),
         ("-", "is not there"),
     ],
 )

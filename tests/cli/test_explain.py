@@ -8,7 +8,6 @@ import re
 import pytest
 
 from gradcompat.cli.commands.explain import _is_about
-from gradcompat.cli.commands.explain import run as explain
 from gradcompat.knowledge.load import load
 from gradcompat.model.issue import ModelTerm, PackageTerm, PlatformTerm, PythonTerm, SymbolTerm, VirtualTerm
 from gradcompat.versions import ALL
@@ -59,9 +58,10 @@ def test_a_setting_shows_its_sources_and_the_records_that_depend_on_it(run: Run)
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_every_setting_can_be_explained(key: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert explain(key) == 0
-    assert capsys.readouterr().out.startswith(f"{key}: ")
+def test_every_setting_can_be_explained(run: Run, key: str) -> None:
+    outcome = run("explain", key)
+    assert outcome.status == 0
+    assert outcome.out.startswith(f"{key}: ")
 
 
 def test_facts_of_the_host_have_their_records() -> None:

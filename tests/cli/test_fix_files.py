@@ -124,7 +124,7 @@ def test_an_interrupted_search_writes_nothing(trained: Path, monkeypatch: pytest
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(fix, "work_on", interrupted)
+    monkeypatch.setattr(fix, "plan_all", interrupted)
     with suppress(KeyboardInterrupt):
         assert invoke("fix", "requirements.txt", "--context", "train.yaml", "--offline").exit_code != 0
     assert files(trained) == before

@@ -16,9 +16,6 @@ from pathlib import Path
 
 import pytest
 
-from gradcompat.cli.commands.knowledge.measure import specs_of
-from gradcompat.errors import UsageError
-from gradcompat.knowledge.load import load
 from gradcompat.knowledge.measured import read_rows
 from tests.conftest import ROOT, Outcome
 from tests.index.serving import Reply, Server, anchor, serving
@@ -36,11 +33,11 @@ import sys
 
 sys.path.append({root!r})
 
-import gradcompat.cli.commands.knowledge.measure
+import gradcompat.curation.campaign
 from gradcompat.cli.main import main
 from tests.probes.toy_pool import work
 
-gradcompat.cli.commands.knowledge.measure.work = work
+gradcompat.curation.campaign.work = work
 main()
 """
 Start = Callable[..., "subprocess.Popen[str]"]
@@ -314,15 +311,3 @@ def test_a_cluster_does_the_same(start: Start, tmp_path: Path) -> None:
     assert outcome.status == 0
     assert kept(tmp_path) == list(VERSIONS)
     assert ran(cache) == dict.fromkeys(VERSIONS, 1)
-
-
-def test_probes_by_id_by_recipe_and_by_package() -> None:
-    base = load()
-    (one,) = specs_of("transformers", ["gc-0004"], base)
-    assert str(one) == "accumulation_equivalence(model=llava)"
-    assert len(specs_of("transformers", ["gradient_flow", "GC-0004"], base)) > 10
-    assert str(one) in map(str, specs_of("transformers", [], base))
-    with pytest.raises(UsageError, match="no record that mentions `nothing` has a probe"):
-        specs_of("nothing", [], base)
-    with pytest.raises(UsageError, match="`GC-0062` has no probe"):
-        specs_of("transformers", ["GC-0062"], base)

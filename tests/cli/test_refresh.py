@@ -31,13 +31,21 @@ from pathlib import Path
 
 sys.path.append({root!r})
 
-import gradcompat.cli.commands.knowledge.measure
-from gradcompat.cli.main import main
+import gradcompat.curation.campaign
 from gradcompat.knowledge import load
 from tests.probes.toy_pool import work
 
-gradcompat.cli.commands.knowledge.measure.work = work
+BY_NAME["toy"] = Recipe(
+    name="toy", module={module!r}, summary="A toy.", parameters={{"skip": (False, True)}}, needs=("toy",),
+    expectations=(Expectation("ratio", 0.9, 1.1, "the toy is {{}} times right"),), variants=({{}},),
+)
+from tests.probes.toy_pool import work
+
+gradcompat.curation.campaign.work = work
 load.load.__defaults__ = (Path("compiled.json"),)
+
+from gradcompat.cli.main import main
+
 main()
 """
 HEAD = """\
@@ -81,7 +89,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 @pytest.fixture
 def refresh(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> Refresh:
     monkeypatch.setitem(BY_NAME, "toy", toys.TOY_RECIPE)
-    (tmp_path / "program.py").write_text(PROGRAM.format(root=str(ROOT)), "utf-8")
+    (tmp_path / "program.py").write_text(PROGRAM.format(module=toys.TOY_RECIPE.module, root=str(ROOT)), "utf-8")
     laid(tmp_path / "layers", VERSIONS)
 
     def refresh_it(*ranges: str) -> Outcome:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import tomli
 
-from tests.cli.waived import FACTS, ID, LOCK
 from tests.conftest import Run
+from tests.suppression.waived import FACTS, ID, LOCK
 
 
 @pytest.fixture(autouse=True)

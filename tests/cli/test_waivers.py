@@ -19,8 +19,8 @@ from gradcompat.model.report import Audit, Remark
 from gradcompat.pipeline import build_report
 from gradcompat.suppression.apply import suppress
 from gradcompat.suppression.waivers import build_waiver_rule, waivers_at
-from tests.cli.waived import FACTS, ID, LOCK, project, waiver
 from tests.conftest import Run
+from tests.suppression.waived import FACTS, ID, LOCK, project, waiver
 
 TODAY = date(2026, 11, 22)
 SETTINGS = (

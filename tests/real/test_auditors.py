@@ -20,8 +20,8 @@ from typing import Any
 
 import pytest
 
-from gradcompat.cli.commands.knowledge.serve import Server
 from gradcompat.database.osv_api import Advisories
+from gradcompat.database.osv_server import Server
 from gradcompat.index.snapshot import Snapshot
 from gradcompat.knowledge.load import KnowledgeBase, issue_from, load
 from gradcompat.knowledge.osv import plain_ranges, within

@@ -12,15 +12,13 @@ from typing import Annotated
 
 import typer
 
-from gradcompat.audit.targets import resolve_targets
 from gradcompat.cli.audit_options import options_of
 from gradcompat.cli.console import known_records
 from gradcompat.cli.output import outputs_of, write
 from gradcompat.cli.parameters import AuditParameters, repeatable
 from gradcompat.config.schema import configuration
-from gradcompat.pipeline import build_report
+from gradcompat.pipeline import CheckRequest, check_targets
 from gradcompat.renderers.registry import RENDERERS
-from gradcompat.suppression.apply import RuleBuilder
 
 _FORMS = tuple(RENDERERS)
 
@@ -125,35 +123,24 @@ def command(
         kept = configuration(Path.cwd()) if settled is None else settled.kept
         base = known_records(audit.knowledge, kept=kept)
         options = options_of(base, audit, show_all=show_all, kept=kept)
-        judging: list[RuleBuilder] = []
-        if options.waivers is not None:
-            from gradcompat.suppression.waivers import build_waiver_rule
-
-            options, by_waivers = build_waiver_rule(options.waivers, base, options, date.today(), audit.targets)
-            judging.append(by_waivers)
-        compared = None
-        lies = None if baseline is None else Path(baseline) if settled is None else settled.baseline
-        if baseline is not None and lies is not None:
-            from gradcompat.suppression.baseline import judging_by
-
-            judging.append(judging_by(baseline, options, lies))
-        if diff is not None:
-            from gradcompat.suppression.revision_diff import comparison
-
-            compared = comparison(diff, audit.targets, audit.python, audit.contexts, audit.facts)
-        asked = resolve_targets(audit.targets, audit.python, audit.contexts)
-        if compared is not None:
-            from gradcompat.suppression.revision_diff import diffing
-
-            judging.append(diffing(compared, asked, base, options, same_options=settled is not None))
-        probing = None
+        request = CheckRequest(
+            targets=audit.targets,
+            python=audit.python,
+            contexts=audit.contexts,
+            diff=diff,
+            facts=audit.facts,
+            same_options=settled is not None,
+        )
+        if baseline is not None and (settled is None or settled.baseline is not None):
+            request = replace(request, baseline=baseline, baseline_file=None if settled is None else settled.baseline)
         if probe:
             from gradcompat.audit.verification import with_probe_results
 
             # The terminal's Ctrl-C does not reach the other interpreter; it is ended on the way out.
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            probing = partial(with_probe_results, targets=audit.targets, python=audit.python, device=device)
-        report = replace(build_report(asked, base, options, probing, judging), show_suppressed=show_suppressed)
+            probed = partial(with_probe_results, targets=audit.targets, python=audit.python, device=device)
+            request = replace(request, probed=probed)
+        report = replace(check_targets(request, base, options, date.today()), show_suppressed=show_suppressed)
     if settled is not None:
         report = replace(report, remarks=(*settled.remarks, *report.remarks))
     if any(RENDERERS[one.form].edits for one in wanted):

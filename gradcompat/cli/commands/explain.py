@@ -58,21 +58,6 @@ def command(
       gradcompat explain training.gradient_accumulation_steps
       gradcompat explain settings
     """
-    return run(identifier, form, knowledge)
-
-
-def run(identifier: str, form: str = "text", knowledge: Sequence[str] = ()) -> int:
-    """Print the record, or what there is to say of the setting.
-
-    Args:
-        identifier: of a record, a setting, or `settings`.
-        form: how to print a record: `text` or `markdown`.
-        knowledge: somebody's own records, beside the others.
-
-    Raises:
-        UsageError: if there is no such record, setting or format.
-        KnowledgeError: if the knowledge base cannot be loaded.
-    """
     if form not in ("text", "markdown"):
         raise UsageError(f"`--format {form}` is not known", hint="known: text, markdown")
     if form == "markdown" and (identifier == "settings" or identifier in KEYS):

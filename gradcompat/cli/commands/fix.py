@@ -2,90 +2,31 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from gradcompat.audit.planning import PlanningResult, PlanOptions, exit_status, head_of, plan_all
-from gradcompat.audit.targets import File, resolve_targets
+from gradcompat.audit.plan_edits import ProjectEdits, project_edits
+from gradcompat.audit.planning import PlanOptions, exit_status, plan_all
+from gradcompat.audit.targets import resolve_targets
 from gradcompat.cli.audit_options import options_of
 from gradcompat.cli.console import known_records, package_index, print_unread
-from gradcompat.cli.parameters import AuditParameters, Prereleases, ResolutionParameters
-from gradcompat.edit import settings as setting_editor
+from gradcompat.cli.parameters import AuditParameters, DryRun, Prereleases, ResolutionParameters
 from gradcompat.edit.journal import recover
-from gradcompat.edit.lock_commands import LockCommand, caveat, lock_command
 from gradcompat.edit.locking import Indexes, locked
-from gradcompat.edit.pins import NOT_NAMED, PinEdit
-from gradcompat.edit.registry import edit_text
-from gradcompat.edit.setting_values import SettingEdit
-from gradcompat.edit.writing import OUTSIDE, FileEdit, diff, edited, leads_outside, write
-from gradcompat.errors import EditError, SourceError
-from gradcompat.formats.document import read_document
-from gradcompat.index.catalog import Lookup, hashes_of
-from gradcompat.messages import change_text
-from gradcompat.model.environment import Setting
-from gradcompat.model.plan import Change, Plan, SettingChange
-from gradcompat.model.release import Catalogue
-from gradcompat.regular_files import read_regular
-from gradcompat.renderers.plan_text import setting_text
+from gradcompat.edit.writing import diff, write
+from gradcompat.errors import EditError
+from gradcompat.index.catalog import Lookup
 from gradcompat.renderers.terminal import safe
-from gradcompat.scanners.reading import scan
-from gradcompat.sources.reading import read
 
 _LOCK_SECONDS = 1200.0
-
-
-@dataclass(slots=True)
-class _Writing:
-    """What is going to be written, and what has to be done by hand.
-
-    Attributes:
-        files: by path; a file that several plans change holds the changes of all.
-        done: what the edits do, each a sentence.
-        by_hand: what no editor does, each a sentence.
-        notes: what is worth knowing.
-        commands: the tools' commands for lockfiles.
-        targets: the folders that were named; a file below one may not lead out of it.
-    """
-
-    files: dict[Path, FileEdit] = field(default_factory=dict)
-    done: list[str] = field(default_factory=list)
-    by_hand: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    commands: dict[tuple[tuple[str, ...], Path], LockCommand] = field(default_factory=dict)
-    targets: tuple[Path, ...] = ()
-
-    def edit(self, path: Path, shown: str, change: Callable[[str], str]) -> None:
-        """Change a file on top of what other plans have changed in it."""
-        known = self.files.get(path)
-        root = self.root_of(path)
-        if leads_outside(path, root):
-            raise EditError(OUTSIDE, path=shown, hint="name that file itself, if it shall change")
-        if known is None:
-            try:
-                before = read_regular(path)
-            except OSError as error:
-                raise EditError(f"cannot be read: {error.strerror}", path=shown) from None
-            self.files[path] = edited(path, shown, before, change, root)
-        else:
-            later = edited(path, shown, known.after, change)
-            self.files[path] = FileEdit(path=path, shown=shown, before=known.before, after=later.after, root=root)
-
-    def root_of(self, path: Path) -> Path:
-        """The folder that was named, if the file is below one; else its own."""
-        for folder in self.targets:
-            if path.is_relative_to(folder) and ".." not in path.relative_to(folder).parts:
-                return folder
-        return path.parent
 
 
 def command(
@@ -93,7 +34,7 @@ def command(
     audit: AuditParameters,
     resolution: ResolutionParameters,
     prereleases: Prereleases = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print a unified diff, and write nothing.")] = False,
+    dry_run: DryRun = False,
     lock: Annotated[
         bool, typer.Option("--lock", help="Have uv or pip-tools write the lockfile afterwards, and build nothing.")
     ] = False,
@@ -121,20 +62,16 @@ def command(
     if not dry_run:
         _recover(audit.targets, audit.contexts)
     asked = resolve_targets(audit.targets, audit.python, audit.contexts)
-    writing = _Writing(targets=tuple(path for path in map(Path, audit.targets) if os.path.isdir(path)))
     with package_index(resolution.lookup) as catalogue:
         done = plan_all(asked, base, catalogue, options, PlanOptions.of(resolution.keep, prereleases=prereleases))
-        for work in done:
-            if work.planned.plan is not None:
-                _collect(work, work.planned.plan, writing, catalogue)
+        writing = project_edits(done, catalogue, audit.targets)
     print_unread(done)
-    changed = [edit for edit in writing.files.values() if edit.before != edit.after]
     if dry_run:
-        _show("".join(map(diff, changed)))
+        _show("".join(map(diff, writing.changed)))
     else:
         with _undisturbed():
-            write(changed)
-    _tell(writing, changed, dry_run=dry_run, everything=not any(work.incomplete for work in done))
+            write(writing.changed)
+    _tell(writing, dry_run=dry_run, everything=not any(work.incomplete for work in done))
     if lock and not dry_run:
         _lock(writing, resolution.lookup)
     return exit_status(done, left=bool(writing.by_hand) or any(work.left for work in done))
@@ -148,7 +85,7 @@ def _recover(targets: Sequence[str], contexts: Sequence[str]) -> None:
             sys.stderr.write(f"note: {safe(sentence)}\n")
 
 
-def _lock(writing: _Writing, lookup: Lookup) -> None:
+def _lock(writing: ProjectEdits, lookup: Lookup) -> None:
     """Have the tools write their lockfiles; one that is left to the user does not keep the others."""
     indexes = Indexes(url=lookup.index_url, extra=lookup.extra_index_urls, offline=lookup.offline)
     for command in writing.commands.values():
@@ -185,148 +122,9 @@ def _show(text: str) -> None:
     sys.stdout.write(text)
 
 
-def _collect(work: PlanningResult, plan: Plan, writing: _Writing, catalogue: Catalogue) -> None:
-    if plan.changes:
-        _pins(work, plan, writing, catalogue)
-    for setting in plan.settings:
-        _setting(setting, work, writing)
-    writing.by_hand += [f"in your code: {one.text}" for one in plan.code]
-    writing.notes += [f"{work.planned.source}: {sentence}" for sentence in plan.verified.unverified]
-    writing.notes += [f"{work.planned.source}: {sentence}" for sentence in plan.verified.notes]
-
-
-def _pins(work: PlanningResult, plan: Plan, writing: _Writing, catalogue: Catalogue) -> None:
-    """Move the pins in the files that ask, and find the command for the lockfile."""
-    left = {change.package: change_text(change) for change in plan.changes}
-    refused: dict[str, list[str]] = {}
-    pins = [_pin(change, catalogue, hashed=_hashed(work)) for change in plan.changes]
-    for file in work.project.files:
-        if file.path.suffix not in (".toml", ".txt", ".in", ".yml", ".yaml"):
-            continue
-        kind = _kind_of(file)
-        outcome: list[str] = []
-
-        def change(text: str, kind: str = kind, file: File = file, outcome: list[str] = outcome) -> str:
-            result = edit_text(kind, file.path, file.shown, text, pins)
-            outcome.extend(result.settled)
-            for package, reason in result.not_edited:
-                if reason != NOT_NAMED:
-                    refused.setdefault(package, []).append(f"{file.shown} {reason}")
-            writing.notes += [f"{file.shown}: {note}" for note in result.notes]
-            return result.text
-
-        try:
-            writing.edit(file.path, file.shown, change)
-        except EditError as error:
-            if error.message != OUTSIDE:
-                raise
-            writing.by_hand.append(f"{error} ({error.hint})")
-            continue
-        for package in outcome:
-            if package in left:
-                writing.done.append(f"{file.shown}: {left.pop(package)}")
-    if work.environment is None:
-        return
-    path = work.source.path if isinstance(work.source, File) else None
-    kind = work.environment.kind
-    locking = (
-        lock_command(kind, path, work.environment.source, pins, text=head_of(path, kind))
-        if path is not None and work.project.lockfile
-        else None
-    )
-    if locking is not None and locking.suspect:
-        writing.by_hand.append(f"{locking.left}: `{shlex.join(locking.arguments)}`")
-    elif locking is not None:
-        writing.commands[locking.arguments, locking.where] = locking
-        said = caveat(kind)
-        writing.notes += [said] if said is not None else []
-        # What the project does not ask for in words, the lockfile alone holds.
-        left = {package: text for package, text in left.items() if package in refused}
-    if left and path is None:
-        wanted = " ".join(f"{change.package}=={change.version_to}" for change in plan.changes)
-        writing.by_hand.append(f"in {work.planned.source}: pip install {wanted}")
-    else:
-        nobody = ["no file that can be edited asks for it"]
-        writing.by_hand += [f"{text}: {'; '.join(refused.get(package, nobody))}" for package, text in left.items()]
-
-
-def _kind_of(file: File) -> str:
-    try:
-        return read(read_document(file.path, file.shown)).kind
-    except SourceError as error:
-        raise EditError(error.message, path=error.path, hint=error.hint) from None
-
-
-def _hashed(work: PlanningResult) -> bool:
-    """Does the file pin with hashes, so that a moved pin needs the new ones?"""
-    if work.environment is None or work.environment.kind != "requirements" or not isinstance(work.source, File):
-        return False
-    try:
-        return b"--hash=" in read_regular(work.source.path)
-    except OSError:
-        return False
-
-
-def _pin(change: Change, catalogue: Catalogue, *, hashed: bool) -> PinEdit:
-    return PinEdit(
-        package=change.package,
-        version_from=change.version_from,
-        version_to=change.version_to,
-        kind=change.kind,
-        direct=change.direct,
-        hashes=hashes_of(catalogue, change.package, change.version_to) if hashed else (),
-    )
-
-
-def _setting(change: SettingChange, work: PlanningResult, writing: _Writing) -> None:
-    """Change the one place where a setting stands."""
-    stated = _stated(change, work)
-    if change.location is None or stated is None:
-        writing.by_hand.append(f"{setting_text(change)}: it is not set in exactly one place that can be edited")
-        return
-    path, shown = Path(change.location.path), change.location.path
-    edit = SettingEdit(
-        key=change.key, old=stated.value, new=change.value, location=stated.location, spelling=stated.spelling
-    )
-    before = writing.files.get(path)
-    try:
-        writing.edit(path, shown, lambda text: setting_editor.edit(text, shown, [edit]))
-        _check(writing.files[path], change)
-    except EditError as error:
-        # What other changes have made of this file stays.
-        if before is None:
-            writing.files.pop(path, None)
-        else:
-            writing.files[path] = before
-        writing.by_hand.append(f"{setting_text(change)}: {error}" + (f" ({error.hint})" if error.hint else ""))
-        return
-    writing.done.append(f"{shown}: {setting_text(change)}")
-
-
-def _stated(change: SettingChange, work: PlanningResult) -> Setting | None:
-    runs = work.found.runs.values() if work.found is not None else ()
-    for run in runs:
-        for setting in run.settings:
-            if setting.key == change.key and setting.location == change.location:
-                return setting
-    return None
-
-
-def _check(edit: FileEdit, change: SettingChange) -> None:
-    """Scan the new text: it has to say what it should."""
-    from gradcompat.formats.document import Document, decode
-
-    try:
-        context = scan(Document(edit.shown, decode(edit.after, edit.shown)))
-    except SourceError as error:
-        raise EditError(f"could not be read after the change ({error.message})", path=edit.shown) from None
-    if not any(setting.key == change.key and setting.value == change.value for setting in context.settings):
-        raise EditError("does not say so after the change", path=edit.shown)
-
-
-def _tell(writing: _Writing, changed: Sequence[FileEdit], *, dry_run: bool, everything: bool) -> None:
+def _tell(writing: ProjectEdits, *, dry_run: bool, everything: bool) -> None:
     """What was done goes to standard error, so that a diff can be piped; that nothing is to be done, if it is sure."""
-    out = sys.stderr
+    out, changed = sys.stderr, writing.changed
     if changed:
         out.write(f"{'would change' if dry_run else 'changed'}: {', '.join(safe(edit.shown) for edit in changed)}\n")
     for sentence in dict.fromkeys(writing.done):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import json
 import os
@@ -15,23 +14,16 @@ from typing import Annotated
 
 import typer
 
-from gradcompat.audit.matching import match_runs
-from gradcompat.audit.options import NO_SUCH_ID, AuditOptions
-from gradcompat.audit.targets import environment_of, resolve_targets
-from gradcompat.audit.verification import measure, of_issues
+from gradcompat.audit.probe_selection import select_probes
+from gradcompat.audit.verification import measure, probe_exit_status
 from gradcompat.cli.console import known_records
-from gradcompat.cli.parameters import Format, OwnRecords, Set
+from gradcompat.cli.parameters import Format, OwnRecords, Seed, Set
 from gradcompat.errors import UsageError
-from gradcompat.knowledge.load import KnowledgeBase
-from gradcompat.model.issue import Issue
-from gradcompat.model.probe import Measurement, ProbeResult, ProbeSpec
+from gradcompat.model.probe import Measurement, ProbeResult
 from gradcompat.probes.interpreters import interpreter_of
 from gradcompat.probes.runner import Interpreter
-from gradcompat.recipes.table import BY_NAME
-from gradcompat.vocabulary import parse_setting
 
 _FORMATS = {"text": "gradcompat.renderers.probe_text", "json": "gradcompat.renderers.probe_json"}
-_RECORD_ID = re.compile(r"[A-Za-z]+-[0-9]+")
 _DEVICE = re.compile(r"auto|cpu|mps|(?:cuda|xpu)(?::\d{1,3})?")
 
 
@@ -58,7 +50,7 @@ def command(
         int | None,
         typer.Option("--processes", metavar="N", min=2, max=64, help="The number of processes of a distributed probe."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="The seed of all random generators.")] = 0,
+    seed: Seed = 0,
     seconds: Annotated[
         float | None, typer.Option("--timeout", metavar="SECONDS", min=1, help="The time limit for each probe.")
     ] = None,
@@ -72,7 +64,7 @@ def command(
     """Measure whether defects can be reproduced, with tiny seeded training runs in your own interpreter.
 
     Nothing is downloaded, and none of your models is trained: models of a few thousand weights take a step or two. A
-    recipe that is named runs with its default parameters and is judged by all that it measures.
+    recipe recipe that is named runs with its default parameters and is judged by all that it measures.
 
     Exit status:
       0  nothing is reproduced
@@ -88,66 +80,20 @@ def command(
       gradcompat probe GC-0004 --python .venv/bin/python --device cuda
       gradcompat probe no_op_training
     """
-    return run(
-        identifiers,
-        every=every,
-        python=python,
-        device=device,
-        processes=processes,
-        seed=seed,
-        seconds=seconds,
-        record=record,
-        facts=facts,
-        knowledge=knowledge,
-        form=form,
-    )
-
-
-def run(
-    identifiers: Sequence[str],
-    *,
-    every: bool,
-    python: str | None,
-    device: str,
-    processes: int | None,
-    seed: int,
-    seconds: float | None,
-    record: str | None,
-    facts: Sequence[str],
-    knowledge: Sequence[str] = (),
-    form: str,
-) -> int:
-    """Run probes and print their verdicts.
-
-    Returns:
-        0 if nothing was reproduced, 1 if something was, 3 if something could not be measured.
-
-    Raises:
-        UsageError: if an option makes no sense, or a record has no probe.
-        ProbeUnavailable: if the interpreter cannot be used.
-    """
     if form not in _FORMATS:
         raise UsageError(f"`--format {form}` is not known", hint=f"known: {', '.join(_FORMATS)}")
     if not _DEVICE.fullmatch(device):
         raise UsageError(f"`--device {device}` is not known", hint="known: auto, cpu, cuda, cuda:N, mps, xpu, xpu:N")
     base = known_records(knowledge)
-    recipes = {name for one in identifiers if (name := one.lower()) in BY_NAME}
-    named = [one for one in identifiers if one.lower() not in recipes]
-    if every and not identifiers:
-        wanted = _every(base)
-    else:
-        wanted = _wanted(named, base) if identifiers else _applying(python, facts, base)
-    probes = of_issues(wanted)
-    for name in sorted(recipes):
-        probes.setdefault(name, (ProbeSpec(name=name), []))
+    selected = select_probes(identifiers, base, every=every, python=python, facts=facts)
     # The terminal's Ctrl-C does not reach the other interpreter, which has a process group of its own: it is ended
     # on the way out.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     interpreter = Interpreter(path=interpreter_of(python))
     results = measure(
-        probes,
+        selected.probes,
         interpreter,
-        recipes=recipes,
+        recipes=selected.recipes,
         device=device,
         processes=processes,
         seed=seed,
@@ -156,48 +102,9 @@ def run(
     )
     if record is not None:
         _keep(Path(record), results)
-    status = exit_status(results)
+    status = probe_exit_status(results)
     importlib.import_module(_FORMATS[form]).render(results, status, sys.stdout)
     return status
-
-
-def _wanted(identifiers: Sequence[str], base: KnowledgeBase) -> list[Issue]:
-    issues = []
-    for identifier in {one.upper(): one for one in identifiers}.values():
-        issue = base.get(identifier)
-        if issue is None:
-            raise _unknown(identifier)
-        if not issue.probes:
-            raise UsageError(f"`{issue.id}` has no probe", hint=f"`gradcompat explain {issue.id}` has its evidence")
-        issues.append(issue)
-    return issues
-
-
-def _unknown(identifier: str) -> UsageError:
-    if _RECORD_ID.fullmatch(identifier):
-        return UsageError(f"there is no record `{identifier.upper()}`", hint=NO_SUCH_ID)
-    close = " or ".join(f"`{name}`" for name in difflib.get_close_matches(identifier.lower(), BY_NAME))
-    known = f"did you mean {close}?" if close else f"recipes are {', '.join(BY_NAME)}"
-    return UsageError(f"`{identifier}` is neither a record nor a recipe", hint=known)
-
-
-def _every(base: KnowledgeBase) -> list[Issue]:
-    return [issue for issue in base.in_force() if issue.probes]
-
-
-def _applying(python: str | None, facts: Sequence[str], base: KnowledgeBase) -> list[Issue]:
-    """The records with a probe that an environment has, or may have."""
-    (source,) = resolve_targets((), python).sources
-    found = match_runs(environment_of(source), (), base, AuditOptions(settings=tuple(map(parse_setting, facts))))
-    return [one.issue for one in found.findings if one.status != "not_affected" and one.issue.probes]
-
-
-def exit_status(results: Sequence[ProbeResult]) -> int:
-    """1 if something was reproduced, else 3 if something could not be measured, else 0."""
-    outcomes = {result.outcome for result in results}
-    if "reproduced" in outcomes:
-        return 1
-    return 3 if outcomes & {"inconclusive", "skipped"} else 0
 
 
 def _keep(path: Path, results: Sequence[ProbeResult]) -> None:
@@ -206,7 +113,7 @@ def _keep(path: Path, results: Sequence[ProbeResult]) -> None:
 
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        temporary.write_text(json.dumps(data(results, exit_status(results)), indent=1) + "\n", "utf-8")
+        temporary.write_text(json.dumps(data(results, probe_exit_status(results)), indent=1) + "\n", "utf-8")
         temporary.replace(path)
     except OSError as error:
         temporary.unlink(missing_ok=True)

@@ -5,32 +5,24 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from gradcompat.audit.options import NO_SUCH_ID
-from gradcompat.audit.targets import environment_of, resolve_targets
 from gradcompat.cli.console import known_records
-from gradcompat.cli.parameters import OwnRecords, Python, Targets, repeatable
-from gradcompat.config.project_file import OWN, SHARED, ProjectFile, as_seen_from_here, project_file
+from gradcompat.cli.parameters import DryRun, OwnRecords, Python, Targets, repeatable
+from gradcompat.config.project_file import OWN, as_seen_from_here
 from gradcompat.config.schema import options_in
-from gradcompat.config.waiver_tables import day, pattern
 from gradcompat.edit.journal import recover
 from gradcompat.edit.waivers import with_waiver
 from gradcompat.edit.writing import OUTSIDE, diff, edited, leads_outside, write, write_new
 from gradcompat.errors import EditError, UsageError
-from gradcompat.knowledge.load import KnowledgeBase
-from gradcompat.messages import joined
-from gradcompat.model.environment import Environment
-from gradcompat.model.issue import Issue
-from gradcompat.names import normalise
 from gradcompat.regular_files import read_regular
 from gradcompat.renderers.terminal import safe
-from gradcompat.versions import VersionSet
+from gradcompat.suppression.waiver_writing import WaiverRequest, new_waiver, waiver_file
 
 
 def command(
@@ -58,7 +50,7 @@ def command(
     ] = None,
     python: Python = None,
     knowledge: OwnRecords,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print a unified diff, and write nothing.")] = False,
+    dry_run: DryRun = False,
 ) -> int:
     """Accept the findings of a record: they no longer count, and are still reported as suppressed.
 
@@ -78,56 +70,18 @@ def command(
       gradcompat waive GC-0004 uv.lock --reason "fixed upstream soon" --until-change transformers
       gradcompat waive GC-0004 --reason "does not train" --path "services/*/uv.lock" --dry-run
     """
-    return run(
-        identifier,
-        targets,
+    asked = WaiverRequest(
+        identifier=identifier,
+        targets=targets,
         reason=reason,
         until=until,
         until_change=until_change,
         path=path,
         proof=proof,
         python=python,
-        knowledge=knowledge,
-        dry_run=dry_run,
     )
-
-
-def run(
-    identifier: str,
-    targets: Sequence[str],
-    *,
-    reason: str,
-    until: str | None,
-    until_change: Sequence[str],
-    path: str | None,
-    proof: str | None,
-    python: str | None = None,
-    knowledge: Sequence[str] = (),
-    dry_run: bool = False,
-) -> int:
-    """Write a waiver into the project's file, or show the change as a unified diff.
-
-    Returns:
-        0.
-
-    Raises:
-        UsageError: if an option makes no sense, or what it needs is not there.
-        EditError: if the file cannot be written; then it stays as it is.
-    """
-    base = known_records(knowledge)
-    issue = _issue(identifier, base)
-    if not reason.strip():
-        raise UsageError("a waiver needs a reason", hint='say why: --reason "we train on one GPU only"')
-    place, file = _place(Path.cwd())
-    waiver: dict[str, Any] = {"id": issue.id, "reason": reason.strip()}
-    if until is not None:
-        waiver["until"] = _day(until)
-    if until_change:
-        waiver["packages"] = _bounds(until_change, targets, path, python, base)
-    if path is not None:
-        waiver["path"] = _pattern(path, place.parent)
-    if proof is not None:
-        waiver["proof"] = _proof(proof, issue, place.parent)
+    place, file = waiver_file(Path.cwd())
+    waiver = new_waiver(asked, place.parent, known_records(knowledge), date.today())
     if file is not None:
         options_in(file)  # a file that is broken already is not made worse
     keys = () if place.name == OWN else ("tool", "gradcompat")
@@ -135,97 +89,7 @@ def run(
     return 0
 
 
-def _issue(identifier: str, base: KnowledgeBase) -> Issue:
-    issue = base.get(identifier)
-    if issue is None:
-        raise UsageError(f"there is no record `{identifier}`", hint=NO_SUCH_ID)
-    if issue.withdrawn is not None:
-        raise UsageError(f"{issue.id} is withdrawn, and found nowhere: {issue.withdrawn}")
-    return issue
-
-
-def _place(start: Path) -> tuple[Path, ProjectFile | None]:
-    """The file that keeps the options of the project, else the nearest pyproject.toml, else a new file here."""
-    file = project_file(start)
-    if file is not None:
-        return file.path, file
-    for folder in (start, *start.parents):
-        if os.path.isfile(folder / SHARED):
-            return folder / SHARED, None
-    return start / OWN, None
-
-
-def _day(text: str) -> date:
-    try:
-        until = day(text)
-    except ValueError:
-        raise UsageError(f"`--until {text}` is not a date", hint="write the last day, such as 2026-12-31") from None
-    if until < date.today():
-        raise UsageError(f"`--until {text}` has passed", hint="a waiver applies up to and including that day")
-    return until
-
-
-def _pattern(text: str, folder: Path) -> str:
-    """The pattern as the file's folder sees it: who writes one in a folder below means the files there."""
-    text = text[1:] if text.startswith("./") else text
-    try:
-        pattern(text)
-    except ValueError as error:
-        raise UsageError(f"`--path`: {error}", hint="write it as in a .gitignore: services/*/uv.lock") from None
-    below = Path(os.path.relpath(Path.cwd(), folder)).as_posix()
-    if below == ".":
-        return text
-    prefix = re.sub(r"([\\*?\[\]!#])", r"\\\1", below)
-    anchored = "/" in text.rstrip("/")
-    return f"{prefix}/{text.lstrip('/')}" if anchored else f"{prefix}/**/{text}"
-
-
-def _bounds(
-    names: Sequence[str], targets: Sequence[str], path: str | None, python: str | None, base: KnowledgeBase
-) -> dict[str, str]:
-    """The versions that are there now: the waiver ends when one is another."""
-    if not targets and python is None and path is not None and os.path.isfile(path):
-        targets = [path]
-    environments = [environment_of(source) for source in resolve_targets(targets, python).sources]
-    return {normalise(name): _bound(normalise(name), environments, base) for name in dict.fromkeys(names)}
-
-
-def _bound(name: str, environments: Sequence[Environment], base: KnowledgeBase) -> str:
-    wanted = {name, base.names.families.get(name, name)}
-    entries = [
-        package
-        for environment in environments
-        for package in environment.packages
-        if {package.name, base.names.canonical(package)} & wanted
-    ]
-    where = joined(tuple(environment.source for environment in environments) or ("nothing",), "and")
-    if not entries:
-        raise UsageError(f"`--until-change {name}`: {where} has no {name}", hint="name a lockfile that has it")
-    versions = {package.version for package in entries}
-    if None in versions:
-        hint = "name a lockfile, or say --until with a day"
-        raise UsageError(f"`--until-change {name}`: {where} gives no version of {name}", hint=hint)
-    text = " || ".join(f"=={version}" for version in sorted(filter(None, versions)))
-    try:
-        VersionSet.parse(text)
-    except ValueError as error:
-        raise UsageError(f"`--until-change {name}`: {error}", hint="say --until with a day") from None
-    return text
-
-
-def _proof(file: str, issue: Issue, folder: Path) -> str:
-    from gradcompat.suppression.waiver_evidence import read_proof, verdict_against
-
-    proof = read_proof(Path(file), file)
-    if (said := verdict_against(proof, issue)) is not None:
-        raise UsageError(f"`--proof {file}` is not a proof: {said}", hint=f"run `gradcompat probe {issue.id}`")
-    try:
-        return Path(os.path.relpath(file, folder)).as_posix()
-    except ValueError:
-        return str(Path(file).absolute())
-
-
-def _write(place: Path, change: Any, *, dry_run: bool) -> None:
+def _write(place: Path, change: Callable[[str, str], str], *, dry_run: bool) -> None:
     shown = as_seen_from_here(place)
     if not dry_run:
         for sentence in recover([place]):

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
 
-import typer
-
-from gradcompat.cli.commands.knowledge.records import run_compile
-from gradcompat.cli.parameters import ISSUES
+from gradcompat.cli.parameters import RecordsFile
+from gradcompat.curation.authored_file import authored_file
+from gradcompat.curation.compilation import compile_into_package
+from gradcompat.messages import counted
 
 
 def command(
     *,
-    path: Annotated[
-        str | None, typer.Argument(metavar="[FILE]", help="A file of records.", show_default=ISSUES)
-    ] = None,
+    path: RecordsFile = None,
 ) -> int:
     """Write the records into the package, as the JSON that `check` loads.
 
@@ -25,4 +23,7 @@ def command(
     Examples:
       gradcompat knowledge compile
     """
-    return run_compile(path)
+    done = compile_into_package(authored_file(path))
+    records, measured = counted(len(done.authored.records), "record"), counted(len(done.rows), "measurement")
+    sys.stdout.write(f"{records} and {measured} written\n")
+    return 0

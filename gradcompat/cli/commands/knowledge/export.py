@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -55,25 +55,6 @@ def command(
       gradcompat knowledge export --format osv --output advisories
       gradcompat knowledge export --format renovate > renovate-preset.json
       gradcompat knowledge export --format dependabot
-    """
-    return run(form, output, knowledge)
-
-
-def run(form: str, output: str, knowledge: Sequence[str] = ()) -> int:
-    """Write the export.
-
-    Args:
-        form: `osv`, `renovate` or `dependabot`.
-        output: a file, for OSV a folder, or `-`.
-        knowledge: somebody's own records, beside the others.
-
-    Returns:
-        0, or 3 if something had to be left out.
-
-    Raises:
-        UsageError: if the format is not known, or nothing can be written there.
-        KnowledgeError: if the knowledge base cannot be loaded.
-        IndexUnavailable: if the snapshot of releases cannot be read, or records exclude all releases of a package.
     """
     writers: dict[str, Callable[[KnowledgeBase], str]] = {"renovate": _renovate, "dependabot": _dependabot}
     base = known_records(knowledge)

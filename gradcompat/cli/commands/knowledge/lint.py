@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from pathlib import Path
 
-import typer
-
-from gradcompat.cli.commands.knowledge.records import run_lint
-from gradcompat.cli.parameters import ISSUES, OwnRecords
+from gradcompat.cli.console import print_note
+from gradcompat.cli.parameters import OwnRecords, RecordsFile
+from gradcompat.curation.authored_file import authored_file
+from gradcompat.curation.linting import LintResult, lint_private, lint_records
+from gradcompat.database.open import public_records
+from gradcompat.knowledge.lint import is_own
+from gradcompat.knowledge.records import read
+from gradcompat.messages import counted
+from gradcompat.renderers.terminal import safe
 
 
 def command(
     *,
-    path: Annotated[
-        str | None, typer.Argument(metavar="[FILE]", help="A file of records.", show_default=ISSUES)
-    ] = None,
+    path: RecordsFile = None,
     knowledge: OwnRecords,
 ) -> int:
     """Check records: schema, examples through the matcher, bounds, references, traps, and what was measured.
@@ -29,4 +33,21 @@ def command(
     Examples:
       gradcompat knowledge lint
     """
-    return run_lint(path, knowledge)
+    wrong = False
+    if path is not None or not knowledge:
+        authored = read(Path(authored_file(path)))
+        wrong = _print(lint_records(authored, public_records(print_note) if is_own(authored) else None))
+    if knowledge:
+        for found in lint_private(knowledge, public_records(print_note)):
+            wrong = _print(found) or wrong
+    return int(wrong)
+
+
+def _print(found: LintResult) -> bool:
+    """The problems of a file, and how many there are; whether there is one."""
+    for problem in found.problems:
+        sys.stdout.write(f"{safe(str(problem))}\n")
+    problems = counted(len(found.problems), "problem") if found.problems else "no problems"
+    records, rows = counted(len(found.authored.records), "record"), counted(len(found.rows), "measurement")
+    sys.stdout.write(f"{records}, {rows}, {problems}\n")
+    return bool(found.problems)

@@ -11,11 +11,11 @@ from typing import Annotated, Any, TypeVar
 import typer
 from packaging.version import Version
 
-from gradcompat.cli.authored_file import authored_file
-from gradcompat.cli.commands.knowledge.records import problems_of
 from gradcompat.cli.console import print_note
-from gradcompat.cli.parameters import ISSUES, repeatable
+from gradcompat.cli.parameters import repeatable
 from gradcompat.cli.record_questions import Given, record_from
+from gradcompat.curation.authored_file import ISSUES, authored_file
+from gradcompat.curation.linting import lint_records
 from gradcompat.database.open import public_records
 from gradcompat.edit.writing import FileEdit, write
 from gradcompat.errors import IndexUnavailable, KnowledgeError, UsageError
@@ -164,7 +164,7 @@ def _releases() -> Callable[[str], Sequence[Version]]:
 
 def _problems(authored: Authored) -> tuple[Problem, ...]:
     """What `knowledge lint` finds in the file."""
-    return problems_of(authored, public_records(print_note) if is_own(authored) else None)[1]
+    return lint_records(authored, public_records(print_note) if is_own(authored) else None).problems
 
 
 def _left(path: str, record: Mapping[str, Any], known: Sequence[Problem]) -> int:

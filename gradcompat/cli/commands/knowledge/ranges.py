@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
 
-from gradcompat.cli.commands.knowledge.records import run_ranges
 from gradcompat.cli.parameters import Measured
+from gradcompat.curation.measured_rows import probes_in, ranges_in, rows_in
+from gradcompat.errors import IndexUnavailable
+from gradcompat.index.snapshot import Snapshot
+from gradcompat.names import normalise
+from gradcompat.renderers import ranges_text
 
 
 def command(
@@ -28,4 +33,16 @@ def command(
     Examples:
       gradcompat knowledge ranges transformers GC-0004
     """
-    return run_ranges(package, probe, measured)
+    name = normalise(package)
+    rows = [row for row in rows_in(measured) if row.package == name]
+    probes = probes_in(rows, probe)
+    try:
+        every = [one.version for one in Snapshot().releases(name) if not one.version.is_prerelease]
+    except IndexUnavailable:
+        every = []
+        sys.stderr.write(f"note: the releases of {name} other than the measured ones are unknown\n")
+    status = 0
+    for one, found in ranges_in(rows, probes, every):
+        ranges_text.render(name, one, found, sys.stdout)
+        status = status if found.exact else 3
+    return status

@@ -9,11 +9,10 @@ from typing import Annotated
 
 import typer
 
-from gradcompat.cli.commands.knowledge import measure
-from gradcompat.cli.commands.knowledge.horizon import behind, canonical
 from gradcompat.cli.console import package_index
-from gradcompat.cli.parameters import IndexParameters
-from gradcompat.index.catalog import Lookup
+from gradcompat.cli.measuring import Measuring, measure
+from gradcompat.cli.parameters import BaseDevice, BasePython, IndexParameters, Jobs, Layers, RowsFolder
+from gradcompat.curation.horizons import behind, canonical
 from gradcompat.knowledge.load import load
 from gradcompat.knowledge.measured import read_rows
 from gradcompat.knowledge.refreshed import refreshed, speaks_of
@@ -26,20 +25,11 @@ def command(
     *,
     index: IndexParameters,
     package: Annotated[str, typer.Argument(metavar="PACKAGE", help="The package whose new releases are reviewed.")],
-    python: Annotated[
-        str | None, typer.Option("--python", metavar="PATH", help="The interpreter under all releases; it has torch.")
-    ] = None,
-    device: Annotated[str, typer.Option("--device", metavar="cpu|cuda[:N]", help="The device to train on.")] = "cpu",
-    jobs: Annotated[
-        int, typer.Option("--jobs", metavar="N", min=1, max=64, help="The number of releases measured in parallel.")
-    ] = 2,
-    layers: Annotated[
-        str | None,
-        typer.Option("--layers", metavar="DIR", help="The folder in which releases are installed and reused."),
-    ] = None,
-    folder: Annotated[
-        str, typer.Option("--output", metavar="DIR", help="The folder of the measurements.")
-    ] = "knowledge/measured",
+    python: BasePython = None,
+    device: BaseDevice = "cpu",
+    jobs: Jobs = 2,
+    layers: Layers = None,
+    folder: RowsFolder = "knowledge/measured",
 ) -> int:
     """Review new releases: run the probes of a package in every release after its horizon, and list what changes.
 
@@ -56,42 +46,9 @@ def command(
     Examples:
       gradcompat knowledge refresh transformers --python base/bin/python
     """
-    return run(
-        package,
-        python=python,
-        device=device,
-        jobs=jobs,
-        layers=layers,
-        folder=folder,
-        lookup=index.lookup,
-    )
-
-
-def run(
-    package: str, *, python: str | None, device: str, jobs: int, layers: str | None, folder: str, lookup: Lookup
-) -> int:
-    """Measure the package's probes in its new releases, and print what that changes.
-
-    Args:
-        package: whose releases are looked at.
-        python: the interpreter of the base, which has torch.
-        device: where to train.
-        jobs: how many releases at a time.
-        layers: the folder of all layers.
-        folder: where the rows are kept.
-        lookup: where releases are looked up.
-
-    Returns:
-        0 if every range holds and every probe gave a verdict, 1 if a measurement says otherwise than a range, 3 if
-        something could not be measured.
-
-    Raises:
-        UsageError: if no record mentions the package, or an option makes no sense.
-        IndexUnavailable: if the releases could not be looked up.
-    """
     base = load()
     name = canonical(package, base)
-    with package_index(lookup) as catalogue:
+    with package_index(index.lookup) as catalogue:
         new = behind(name, base, catalogue)
     last = base.horizon.get(name, ("nothing", ""))[0]
     if not new:
@@ -103,22 +60,16 @@ def run(
     issues = base.in_force()
     status = 0
     if any(issue.probes and speaks_of(issue, name) for issue in issues):
-        status = measure.run(
-            name,
-            probes=(),
+        wanted = Measuring(
+            package=name,
             versions=" || ".join(f"=={one.version}" for one in new),
-            bisect=False,
-            again=False,
             python=python,
             device=device,
-            seed=0,
             jobs=jobs,
-            beside=(),
             layers=layers,
             folder=folder,
-            scheduler=None,
-            lookup=lookup,
         )
+        status = measure(wanted, index.lookup)
     kept = Path(folder)
     versions = {one.version for one in new}
     rows = [

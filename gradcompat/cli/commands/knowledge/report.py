@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from gradcompat.cli.parameters import ISSUES
+from gradcompat.curation.authored_file import ISSUES
 from gradcompat.errors import InvalidIssue, UsageError
 from gradcompat.knowledge.matrix import load_rows
 from gradcompat.knowledge.measured import FOLDER, read_rows
@@ -42,21 +42,6 @@ def command(
     Examples:
       gradcompat knowledge report
       gradcompat knowledge report --format markdown
-    """
-    return run(path, form)
-
-
-def run(path: str | None, form: str) -> int:
-    """Print how many records there are, how they are known, and what nobody has checked.
-
-    Args:
-        path: the file of records; the rows stand in the folder `measured` beside it. None for the file of the checkout
-            that is the working folder, and elsewhere for the installed records and rows.
-        form: the format.
-
-    Raises:
-        UsageError: if there is no such format.
-        KnowledgeError: if the records or the rows cannot be read, or a record is not of the schema.
     """
     if form not in _RENDERERS:
         raise UsageError(f"`--format {form}` is not known", hint=f"known: {', '.join(_RENDERERS)}")

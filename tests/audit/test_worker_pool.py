@@ -21,8 +21,8 @@ from gradcompat.audit.targets import File
 from gradcompat.audit.worker_pool import map_in_processes
 from gradcompat.errors import Malformed
 from gradcompat.knowledge.load import load
+from tests.audit.working import doubled, lost, nothing, refusing
 from tests.cli.test_diff import CONFIG, HEAD, LOCK, lock
-from tests.cli.working import doubled, lost, nothing, refusing
 from tests.conftest import ROOT, Run
 
 pytestmark = pytest.mark.e2e

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from gradcompat.config.schema import configuration
 from gradcompat.errors import UsageError
-from tests.cli.waived import FACTS, LOCK, project, waiver
 from tests.conftest import Run
+from tests.suppression.waived import FACTS, LOCK, project, waiver
 
 
 @pytest.fixture(autouse=True)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 
-from gradcompat.cli.parameters import ISSUES
 from gradcompat.errors import UsageError
+
+ISSUES = "knowledge/issues.yaml"
 
 
 def authored_file(named: str | None) -> str:
     """The path of the file of records.
 
     Args:
-        named: what the command line says; None for the file of the checkout that is the working folder.
+        named: what the author says; None for the file of the checkout that is the working folder.
 
     Raises:
         UsageError: if nothing is named and the working folder is no checkout.

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gradcompat.database.osv_api import Advisories
-from tests.cli.advised import advisories
+from tests.database.advised import advisories
 
 TRANSFORMERS = {"name": "transformers", "ecosystem": "PyPI"}
 

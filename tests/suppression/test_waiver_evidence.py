@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.load import load
 from gradcompat.suppression.waiver_evidence import read_proof
-from tests.cli.waived import FACTS, ID, project, waiver
 from tests.conftest import Run
+from tests.suppression.waived import FACTS, ID, project, waiver
 
 REAL = Path(__file__).parents[1] / "fixtures" / "probes" / "not_reproduced.json"
 

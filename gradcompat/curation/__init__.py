@@ -1,0 +1,1 @@
+"""Work on the records: measuring releases, linting, compiling, and how far releases were looked at."""

@@ -1,0 +1,77 @@
+"""Which probes and releases a campaign is about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gradcompat.errors import UsageError
+from gradcompat.knowledge.load import KnowledgeBase
+from gradcompat.model.issue import PackageTerm
+from gradcompat.model.probe import ProbeSpec
+from gradcompat.model.release import Catalogue, Release
+from gradcompat.names import normalise
+from gradcompat.recipes.table import BY_NAME
+from gradcompat.versions import VersionSet, parse_version
+
+
+def specs_of(package: str, probes: Sequence[str], base: KnowledgeBase) -> list[ProbeSpec]:
+    """The probes that ids of records and names of recipes stand for; without one, those of the package's records.
+
+    Raises:
+        UsageError: if one stands for nothing.
+    """
+    found: dict[str, ProbeSpec] = {}
+    for probe in probes:
+        if probe in BY_NAME:
+            for parameters in BY_NAME[probe].variants or ({},):
+                spec = ProbeSpec(name=probe, parameters=parameters)
+                found[str(spec)] = spec
+            continue
+        issue = base.get(probe)
+        if issue is None:
+            known = ", ".join(BY_NAME)
+            raise UsageError(f"`{probe}` is neither a record nor a recipe", hint=f"recipes are {known}")
+        if not issue.probes:
+            raise UsageError(f"`{issue.id}` has no probe", hint=f"`gradcompat explain {issue.id}` has its evidence")
+        found |= {str(one.spec): one.spec for one in issue.probes}
+    if not probes:
+        for issue in base.in_force():
+            terms = (term for one in issue.affected for term in one.terms if isinstance(term, PackageTerm))
+            if any(term.name == package for term in terms):
+                found |= {str(one.spec): one.spec for one in issue.probes}
+    if not found:
+        raise UsageError(f"no record that mentions `{package}` has a probe", hint="name a record or a recipe")
+    return list(found.values())
+
+
+def releases_in(name: str, wanted: VersionSet, catalogue: Catalogue) -> list[Release]:
+    """Releases that anybody can install today, yanked ones too, without alphas, betas and candidates."""
+    return [one for one in catalogue.releases(name) if one.version in wanted and not one.version.is_prerelease]
+
+
+def held_releases(name: str, beside: Sequence[str], catalogue: Catalogue) -> tuple[Release, ...]:
+    """The releases that stand beside every one.
+
+    Args:
+        name: the package that is varied.
+        beside: ``name==version`` of each.
+        catalogue: where they are looked up.
+
+    Raises:
+        UsageError: if one is no release, or is what is varied or the base.
+        IndexUnavailable: if one could not be looked up.
+    """
+    found = {}
+    for text in beside:
+        other, _, wanted = text.partition("==")
+        other, version = normalise(other.strip()), parse_version(wanted)
+        if version is None:
+            raise UsageError(f"`--with {text}` names no release", hint="write it as `--with huggingface-hub==1.0.0`")
+        if other in (name, "torch"):
+            reason = "is what is varied" if other == name else "comes from the base: name another one with `--python`"
+            raise UsageError(f"`--with {text}`: {other} {reason}")
+        release = next((one for one in catalogue.releases(other) if one.version == version), None)
+        if release is None:
+            raise UsageError(f"`--with {text}`: {catalogue.described} has no such release")
+        found[other] = release
+    return tuple(found.values())

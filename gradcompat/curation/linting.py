@@ -1,0 +1,54 @@
+"""Everything that is wrong with a file of records, what was measured beside it among it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gradcompat.database.private import files_of, with_file
+from gradcompat.knowledge.lint import lint, unproved_bounds
+from gradcompat.knowledge.load import KnowledgeBase
+from gradcompat.knowledge.matrix import load_rows
+from gradcompat.knowledge.measured import FOLDER, read_rows
+from gradcompat.knowledge.records import Authored, Problem, read_text
+from gradcompat.model.probe import Row
+
+
+@dataclass(frozen=True, slots=True)
+class LintResult:
+    """A file of records, the rows beside it, and its problems in its order."""
+
+    authored: Authored
+    rows: tuple[Row, ...]
+    problems: tuple[Problem, ...]
+
+
+def lint_records(authored: Authored, shipped: KnowledgeBase | None) -> LintResult:
+    """Look for everything that is wrong in a file.
+
+    Args:
+        authored: the file; rows stand in the folder `measured` beside it.
+        shipped: for somebody's own records, those that they stand beside; the shipped rows then count, too.
+
+    Raises:
+        KnowledgeError: if the rows cannot be read.
+    """
+    beside = read_rows(Path(authored.path).parent / FOLDER)
+    rows = beside if shipped is None else (*load_rows(), *beside)
+    return LintResult(authored, beside, (*lint(authored, rows, shipped), *unproved_bounds(authored, rows)))
+
+
+def lint_private(places: Sequence[str], base: KnowledgeBase) -> Iterator[LintResult]:
+    """Each of somebody's own files, beside ``base`` and those that were named before it.
+
+    Raises:
+        KnowledgeError: if a file or its rows cannot be read.
+        UsageError: if a place that is named is not there.
+    """
+    for place in dict.fromkeys(places):
+        for file in files_of(place, Path(place)):
+            found = lint_records(read_text(file.text, file.name), base)
+            if not found.problems:
+                base = with_file(base, file)
+            yield found
