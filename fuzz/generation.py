@@ -16,16 +16,16 @@ from fuzz.targets import EDIT_KINDS, READ_KINDS, SCAN_KINDS
 
 # What is cheap is tried often; every class of targets has a share that finds something.
 SHARES = {
-    "read": 0.5,
-    "scan": 0.31,
-    "edit": 0.064,
-    "check-file": 0.03,
-    "check-folder": 0.04,
-    "diagnose": 0.03,
-    "inspect": 0.016,
-    "plan": 0.004,
-    "fix": 0.004,
-    "process": 0.002,
+    "read": 0.54,
+    "scan": 0.35,
+    "edit": 0.055,
+    "check-file": 0.013,
+    "check-folder": 0.012,
+    "diagnose": 0.013,
+    "inspect": 0.011,
+    "plan": 0.0025,
+    "fix": 0.0025,
+    "process": 0.001,
 }
 _FROM_CORPUS = 0.3
 _MUTATED = 0.5
