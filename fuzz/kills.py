@@ -213,7 +213,7 @@ class Measure(Trial):
         table = Table([release(version) for version in self._versions])
 
         @contextmanager
-        def catalogue_of(_: object) -> Iterator[Table]:
+        def packages_of(_: object) -> Iterator[Table]:
             yield table
 
         @contextmanager
@@ -236,7 +236,7 @@ class Measure(Trial):
         BY_NAME["toy"] = TOY_RECIPE
         measure.describe = lambda _: BASE
         measure.interpreter_of = lambda _: Path(sys.executable)
-        measure.catalogue_of = catalogue_of
+        measure.package_index = packages_of
         measure._executor = executor_of
         measure.work = work
         measure.load = lambda: None
