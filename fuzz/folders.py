@@ -234,7 +234,8 @@ def _link_nowhere(entries: list[Entry], random: Random) -> list[Entry]:
     target = pick(
         random, ("missing", path.rpartition("/")[2], "x/" * 2000 + "y", "a" * 250, "a" * 4000, "/" + "../" * 300)
     )
-    named = path in ("requirements-dead.txt", "poetry.lock")
+    # The last one leads to the root of the file system, a folder; links to folders are not followed.
+    named = path in ("requirements-dead.txt", "poetry.lock") and not target.startswith("/")
     return [*entries, Entry(path=path, data=target.encode(), kind="link", named=named, unreadable=named)]
 
 

@@ -272,7 +272,7 @@ def _fix(_: Path, file: str | None) -> Result:
 
 def _diagnose(_: Path, file: str | None) -> Result:
     names = [file] if file is not None else sorted(one for one in os.listdir(".") if os.path.isfile(one))[:6]
-    return command(["diagnose", *names]) if names else Result("nothing")
+    return command(["diagnose", "--", *names]) if names else Result("nothing")
 
 
 FOLDER_TARGETS: dict[str, Callable[[Path, str | None], Result]] = {
