@@ -29,7 +29,7 @@ from fuzz.targets import TEXT_TARGETS
 from fuzz.tracing import Arc
 
 _BATCH = 100
-_TRACED = 40  # one of so many texts, and of ten times as many commands, is followed whatever it comes to
+_TRACED = 120  # one of so many texts, and of ten times as many commands, is followed whatever it comes to
 _STALLED = 300.0  # seconds on one input after which its process is ended
 _FORK = multiprocessing.get_context("fork")
 

@@ -11,12 +11,13 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from types import FrameType
 
 from fuzz import folders, oracles, targets
+from fuzz.canaries import secrets_of
 from fuzz.inputs import Entry, Input
 from fuzz.oracles import Finding
 from fuzz.targets import FOLDER_TARGETS, PACKAGE, TEXT_TARGETS, BrokenPromise, Result
@@ -74,7 +75,7 @@ class Examiner:
     scratch: Path
     limits: Limits = field(default_factory=Limits)
     _count: int = 0
-    _known: tuple[str, ...] = ()
+    _known: frozenset[str] = frozenset()
 
     def prepare(self) -> None:
         """Set up this process: nobody's configuration counts, and no index is there."""
@@ -132,7 +133,7 @@ class Examiner:
 
     @contextlib.contextmanager
     def _laid_out(self, one: Input) -> Iterator[Path]:
-        self._known = tuple(sys.modules)
+        self._known = frozenset(sys.modules)
         self._count += 1
         base = self.scratch / f"{self._count}"
         root = base / "project"
@@ -163,7 +164,7 @@ class Examiner:
 
     def _judged(self, one: Input, root: Path, result: Result, number: int, *, slow: bool) -> list[Finding]:
         target = f"{one.target} {one.kind}"
-        found = oracles.told(result.texts, target)
+        found = oracles.told(result.texts, target, secrets_of((entry.data for entry in one.entries), one.kind))
         found += oracles.ended(result.status, result.texts, target)
         found += oracles.silent(result.status, result.texts, target)
         if slow:
@@ -186,7 +187,7 @@ class Examiner:
         after = self._quietly(targets.check_json)
         if before is None or after is None:
             return []
-        shown = Entry(path=f"more/{added.path}", data=added.data, kind=added.kind, named=True, unreadable=True)
+        shown = replace(added, path=f"more/{added.path}")
         found = oracles.lowered(before.status, after.status, shown)
         if after.status != 2:
             found += oracles.unnamed([shown], after.texts.values(), "added")

@@ -88,17 +88,14 @@ def _hydra(random: Random) -> list[Entry]:
     """A config that Hydra composes of groups, and a program that does."""
     model = pick(random, ("llava", "../../secrets/pip", "missing", "${x}"))
     top = f"defaults:\n  - _self_\n  - model: {model}\n  - trainer: ddp\n"
+    used = pick(random, ("", "import lightning\n"))  # a program that imports no library for training is something else
     return [
         _file("conf/config.yaml", top + "trainer:\n  _target_: lightning.Trainer\n  devices: 2\n", named=True),
         _file("conf/model/llava.yaml", yaml_grammar.config("hydra", random)),
         _file(
             "conf/trainer/ddp.yaml", "# @package _global_\ntrainer:\n  accumulate_grad_batches: 4\n  strategy: ddp\n"
         ),
-        _file(
-            "train.py",
-            "import hydra\n@hydra.main(config_path='conf', config_name='config')\ndef main(c): pass\n",
-            named=True,
-        ),
+        _file("train.py", f"import hydra\n{used}@hydra.main('conf', 'config')\ndef main(c): pass\n", named=bool(used)),
         _file("run.sh", "#!/bin/bash\npython train.py model=llava trainer.devices=8\n"),
         _file("requirements.txt", "lightning==2.2.0\nhydra-core==1.3\ntorch==2.5.1\n", named=True),
     ]
@@ -206,8 +203,15 @@ def _bad_byte(entries: list[Entry], random: Random) -> list[Entry]:
     at = _one(entries, random)
     one = entries[at]
     if one.kind == "file":
-        entries[at] = replace(one, data=broken(one.data, random), unreadable=one.named)
+        resolved = one.path == "pyproject.toml" and any(entry.path == "uv.lock" for entry in entries)
+        unreadable = one.named and not resolved and not takes_any_bytes(one.path)
+        entries[at] = replace(one, data=broken(one.data, random), unreadable=unreadable)
     return entries
+
+
+def takes_any_bytes(path: str) -> bool:
+    """Is it a script of a shell, which no byte makes unreadable?"""
+    return path.endswith(".sh")
 
 
 def _pipe(entries: list[Entry], random: Random) -> list[Entry]:
@@ -230,7 +234,8 @@ def _link_nowhere(entries: list[Entry], random: Random) -> list[Entry]:
     target = pick(
         random, ("missing", path.rpartition("/")[2], "x/" * 2000 + "y", "a" * 250, "a" * 4000, "/" + "../" * 300)
     )
-    named = path in ("requirements-dead.txt", "poetry.lock")
+    # The last one leads to the root of the file system, a folder; links to folders are not followed.
+    named = path in ("requirements-dead.txt", "poetry.lock") and not target.startswith("/")
     return [*entries, Entry(path=path, data=target.encode(), kind="link", named=named, unreadable=named)]
 
 
@@ -287,7 +292,7 @@ def unreadable(random: Random) -> Entry:
     )
     if chance(random, 0.2):
         return Entry(path=path, kind="fifo", named=True, unreadable=True)
-    return Entry(path=path, data=broken(text.encode(), random), named=True, unreadable=True)
+    return Entry(path=path, data=broken(text.encode(), random), named=True, unreadable=not takes_any_bytes(path))
 
 
 def materialize_tree(entries: tuple[Entry, ...], root: Path) -> None:

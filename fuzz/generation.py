@@ -16,16 +16,16 @@ from fuzz.targets import EDIT_KINDS, READ_KINDS, SCAN_KINDS
 
 # What is cheap is tried often; every class of targets has a share that finds something.
 SHARES = {
-    "read": 0.5,
-    "scan": 0.31,
-    "edit": 0.064,
-    "check-file": 0.03,
-    "check-folder": 0.04,
-    "diagnose": 0.03,
-    "inspect": 0.016,
-    "plan": 0.004,
-    "fix": 0.004,
-    "process": 0.002,
+    "read": 0.56,
+    "scan": 0.36,
+    "edit": 0.04,
+    "check-file": 0.009,
+    "check-folder": 0.009,
+    "diagnose": 0.01,
+    "inspect": 0.008,
+    "plan": 0.0017,
+    "fix": 0.0017,
+    "process": 0.0006,
 }
 _FROM_CORPUS = 0.3
 _MUTATED = 0.5

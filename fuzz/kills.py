@@ -214,7 +214,7 @@ class Measure(Trial):
         table = Table([release(version) for version in self._versions])
 
         @contextmanager
-        def catalogue_of(_: object) -> Iterator[Table]:
+        def packages_of(_: object) -> Iterator[Table]:
             yield table
 
         @contextmanager
@@ -237,7 +237,7 @@ class Measure(Trial):
         BY_NAME["toy"] = TOY_RECIPE
         measure.describe = lambda _: BASE
         measure.interpreter_of = lambda _: Path(sys.executable)
-        measure.package_index = catalogue_of
+        measure.package_index = packages_of
         measure.executor_of = executor_of
         campaign.work = work
         measure.load = lambda: None

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-from fuzz.canaries import CANARIES
 from fuzz.grammars import words
 from fuzz.grammars.words import amount, chance, pick
 
@@ -231,8 +230,3 @@ def broken(data: bytes, random: Random) -> bytes:
     at = data.find(b"\n")
     at = len(data) if at < 0 else at
     return data[:at] + b" # caf" + pick(random, (b"\xe9", b"\xff", b"\xe4")) + data[at:]
-
-
-def secrets_in(data: bytes) -> bool:
-    """Does the file hold a planted secret?"""
-    return any(word.encode() in data for word in CANARIES.values())

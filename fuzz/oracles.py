@@ -6,7 +6,7 @@ import json
 import re
 import sys
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
@@ -66,9 +66,15 @@ def spent(seconds: float, megabytes: float, size: int, target: str, place: str) 
     return found
 
 
-def told(texts: Mapping[str, str], target: str) -> list[Finding]:
-    """What is wrong with the reports themselves."""
-    found = _leaks(texts, target)
+def told(texts: Mapping[str, str], target: str, secrets: Collection[str] = tuple(CANARIES)) -> list[Finding]:
+    """What is wrong with the reports themselves.
+
+    Args:
+        texts: by the name of the report.
+        target: what was done, and with what.
+        secrets: the kinds of canaries that no report may repeat.
+    """
+    found = _leaks(texts, target, secrets)
     for name, text in texts.items():
         if not target.startswith(("check", "process", "inspect", "plan", "fix", "diagnose")):
             continue
@@ -95,11 +101,14 @@ def told(texts: Mapping[str, str], target: str) -> list[Finding]:
     return found
 
 
-def _leaks(texts: Mapping[str, str], target: str) -> list[Finding]:
+def _leaks(texts: Mapping[str, str], target: str, secrets: Collection[str]) -> list[Finding]:
     places: dict[str, list[str]] = {}
     for name, text in texts.items():
+        # A patch has the lines around a change as they are (SECURITY.md), but of no file outside of the folder.
+        counted = {"outside"} if target.startswith("fix") and name == "text" else secrets
         for kind in leaked(text):
-            places.setdefault(kind, []).append(name)
+            if kind in counted:
+                places.setdefault(kind, []).append(name)
     return [
         Finding("leak", f"{kind} in {target}", f"in {', '.join(names)}: {_around(texts[names[0]], kind)}")
         for kind, names in places.items()
@@ -171,16 +180,15 @@ def lowered(before: int | None, after: int | None, added: Entry) -> list[Finding
     return [Finding("lowered", f"{before} to {after} by {added.path}", repr(added))]
 
 
-def imported(marker: Path, root: Path, before: Sequence[str]) -> list[Finding]:
+def imported(marker: Path, root: Path, before: Set[str]) -> list[Finding]:
     """Code of the folder that was run or imported."""
     found = []
     if marker.exists():
         said = marker.read_text("utf-8", "replace").strip().splitlines()
         marker.unlink()
         found.append(Finding("imported", Path(said[0]).name if said else "something", "\n".join(said)))
-    known = set(before)
-    for name, module in list(sys.modules.items()):
-        if name not in known and str(getattr(module, "__file__", None) or "").startswith(str(root)):
+    for name in sys.modules.keys() - before:
+        if str(getattr(sys.modules[name], "__file__", None) or "").startswith(str(root)):
             found.append(Finding("imported", name))
             del sys.modules[name]
     return found

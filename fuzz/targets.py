@@ -33,6 +33,7 @@ from gradcompat.formats.document import Document, decode
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Skipped
 from gradcompat.names import normalise
+from gradcompat.redaction import redact
 from gradcompat.renderers.registry import RENDERERS
 from gradcompat.scanners.registry import SCANNERS
 from gradcompat.scanners.registry import candidates as scanners_for
@@ -96,7 +97,7 @@ def read(kind: str, data: bytes) -> Result:
     except SourceError as error:
         return _refused(error)
     _check_environment(environment)
-    return Result("read", {"environment": repr(environment)})
+    return Result("read", {"environment": _shown(environment)})
 
 
 def scan(kind: str, data: bytes) -> Result:
@@ -110,7 +111,7 @@ def scan(kind: str, data: bytes) -> Result:
     except SourceError as error:
         return _refused(error)
     _check_context(context)
-    return Result("scanned", {"context": repr((context.source, context.skipped))})
+    return Result("scanned", {"context": _shown((context.source, context.skipped))})
 
 
 def edit(kind: str, data: bytes) -> Result:
@@ -137,7 +138,12 @@ def edit(kind: str, data: bytes) -> Result:
     except EditError as error:
         _one_line(error.message)
         return Result("EditError", {"message": str(error)})
-    return Result("edited", {"notes": repr((edited.settled, edited.not_edited, edited.notes))})
+    return Result("edited", {"notes": _shown((edited.settled, edited.not_edited, edited.notes))})
+
+
+def _shown(result: object) -> str:
+    """Every report goes through redaction as a whole."""
+    return redact(repr(result))
 
 
 def _refused(error: SourceError) -> Result:
@@ -267,7 +273,7 @@ def _fix(_: Path, file: str | None) -> Result:
 
 def _diagnose(_: Path, file: str | None) -> Result:
     names = [file] if file is not None else sorted(one for one in os.listdir(".") if os.path.isfile(one))[:6]
-    return command(["diagnose", *names]) if names else Result("nothing")
+    return command(["diagnose", "--", *names]) if names else Result("nothing")
 
 
 FOLDER_TARGETS: dict[str, Callable[[Path, str | None], Result]] = {

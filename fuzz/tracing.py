@@ -12,7 +12,7 @@ from fuzz.targets import PACKAGE
 
 Returned = TypeVar("Returned")
 Arc = tuple[str, int, int]  # a module, a line, the line after it
-_LINES_TRACED = 400_000  # beyond which an input is no longer followed: it has shown what it can
+_LINES_TRACED = 100_000  # beyond which an input is no longer followed: it has shown what it can
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ _PARAMETER = (
 # An address ends where the scheme of the next one begins.
 _ADDRESS = re.compile(r"(?P<slashes>//|%2f%2f|\\/\\/)(?P<rest>(?:(?!://|%3a%2f%2f)[^\s\"'<>`])+)", re.IGNORECASE)
 _END_OF_AUTHORITY = re.compile(r"[/?#\\]|%2f", re.IGNORECASE)
-_HOST = re.compile(r"(\[[^\]]*\]|[^:]*)(:\d*)?")
+_HOST = re.compile(r"(\[[^\]]*\]|[^:]*)(:\d+)?")
 # `me:secret@host` without a scheme; the digest of a container image is no host.
 _USER = re.compile(r"(?<![\w.%+/@:-])[\w.%+-]+:(?!//)[^\s\"'<>`@/]+@(?=\w)(?!sha\d+:)")
 _CHANNEL = re.compile(r"(?P<head>(?:/|%2f)t(?:/|%2f))(?!\[hidden\])[^\s/\"'<>`%?#\\]+", re.IGNORECASE)
@@ -61,7 +61,7 @@ def _without_user(rest: str) -> str:
     for at in ("@", "%40"):
         if at in authority:
             return rest[authority.rindex(at) + len(at) :]
-        # A password with an unescaped slash: what passes for the port is none.
+        # A password with an unescaped slash: what passes for the port is empty, or none.
         if at in rest and _HOST.fullmatch(authority) is None:
             return rest[rest.rindex(at) + len(at) :]
     return rest

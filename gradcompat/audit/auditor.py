@@ -280,4 +280,6 @@ def _missing_versions(environment: Environment, base: KnowledgeBase) -> list[Ski
 def _missing(package: Package) -> str:
     if package.version is not None:
         return f"`{package.version}` is not a version"
+    if package.malformed_version:
+        return "its version is not one"
     return "no version is given" if package.specifier is None else "only a range is given, no version"

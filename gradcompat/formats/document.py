@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gradcompat.errors import Malformed, NotFound, OutsideRoot, SourceError
+from gradcompat.formats.lfs_pointer import size_of_content
 from gradcompat.regular_files import NotRegular, open_regular
 from gradcompat.root import Root, root_of_file
 
@@ -118,12 +119,14 @@ def decode(data: bytes, path: str, coding: re.Pattern[bytes] | None = None) -> s
         coding: finds the name of another encoding that the file itself states.
 
     Raises:
-        Malformed: if it is longer than :data:`MAX_BYTES`, a key, binary, or in another encoding.
+        Malformed: if it is longer than :data:`MAX_BYTES`, a key, a pointer of Git LFS, binary, or in another encoding.
     """
     if len(data) > MAX_BYTES:
         raise Malformed(f"is larger than {MAX_BYTES // 2**20} MiB, which is too large for a lockfile", path=path)
     if _KEY.match(data):
         raise Malformed("is a key or a certificate, and is not read", path=path)
+    if size_of_content(data) is not None:
+        raise Malformed("is a pointer of Git LFS, not the file", path=path, hint="fetch it with `git lfs pull`")
     encoding = next((encoding for mark, encoding in _BOMS if data.startswith(mark)), None)
     stated = coding.match(data) if coding is not None and encoding is None else None
     if stated is not None:

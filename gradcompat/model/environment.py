@@ -44,6 +44,7 @@ class Package:
         reached: markers of the dependencies that lead to the entry, one of which has to hold; empty if the lockfile
             does not say, or if something depends on it without a condition.
         unreleased: built from a checkout that is not known to be the tag of a release.
+        malformed_version: what stands where the version belongs has not the form of one; ``version`` is None then.
         location: where the pin stands.
     """
 
@@ -56,6 +57,7 @@ class Package:
     extras: tuple[str, ...] = ()
     reached: tuple[str, ...] = ()
     unreleased: bool = False
+    malformed_version: bool = False
     location: Location
 
 

@@ -12,15 +12,13 @@ from pathlib import Path, PurePath
 from gradcompat.errors import Malformed, OutsideRoot, SourceError, Unrecognised
 from gradcompat.formats import walking
 from gradcompat.formats.document import MAX_BYTES, Document, document_of, read_bytes, read_document
+from gradcompat.formats.lfs_pointer import size_of_content
 from gradcompat.model.context import Context, Override
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.root import Root
 from gradcompat.scanners.registry import SCANNERS, candidates
-from gradcompat.scanners.unscanned import SHELL, could_train
+from gradcompat.scanners.unscanned import SHELL, could_train, largest
 
-# Bytes beyond which a JSON is data and a program is generated; notebooks carry the pictures that they have drawn.
-_LARGEST = {".json": 256 * 1024, ".yaml": 256 * 1024, ".yml": 256 * 1024, ".ipynb": 16 * 1024 * 1024}
-_LARGEST_ELSE = 2 * 1024 * 1024
 _DOCUMENT_START = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
 
 
@@ -97,11 +95,6 @@ def find(
     return found
 
 
-def largest(name: str) -> int:
-    """The most bytes that a file of that name may have to be scanned where a folder is searched."""
-    return _LARGEST.get(PurePath(name).suffix.lower(), _LARGEST_ELSE)
-
-
 def scan_found(path: Path, display_path: str, root: Root) -> Context | Skipped | None:
     """The context of a file that was found in a folder; a gap if it could be one and cannot be read; else None."""
     try:
@@ -163,6 +156,7 @@ def _document(path: Path, display_path: str, data: bytes, root: Root | None) -> 
         return document_of(data, display_path, path, root)
     except Malformed:
         # A shell takes bytes as they are; the words that count are ASCII.
-        if path.suffix.lower() not in SHELL or b"\0" in data or len(data) > MAX_BYTES:
+        decodable = b"\0" not in data and len(data) <= MAX_BYTES and size_of_content(data) is None
+        if path.suffix.lower() not in SHELL or not decodable:
             raise
         return Document(display_path, data.decode("latin-1"), path, root)

@@ -9,11 +9,16 @@ from __future__ import annotations
 import re
 from pathlib import PurePath
 
+from gradcompat.formats.lfs_pointer import size_of_content
 from gradcompat.scanners.registry import LIBRARIES, SCANNERS, candidates, fits
 
 SHELL = frozenset({".sh", ".bash", ".slurm", ".sbatch", ".sb"})
 # Data sets and self-extracting archives are as large as that; a config, a program or a notebook is not.
 _LARGE_BY_NATURE = frozenset({".json", *SHELL})
+
+# Bytes beyond which a JSON is data and a program is generated; notebooks carry the pictures that they have drawn.
+_LARGEST = {".json": 256 * 1024, ".yaml": 256 * 1024, ".yml": 256 * 1024, ".ipynb": 16 * 1024 * 1024}
+_LARGEST_ELSE = 2 * 1024 * 1024
 
 _IMPORT = re.compile(
     rf"^[ \t]*(?:from|import)[ \t][^\r\n#]*?(?<![\w.])(?:{'|'.join(sorted(LIBRARIES))})(?!\w)", re.MULTILINE
@@ -22,6 +27,11 @@ _LAUNCH = re.compile(
     r"\b(?:torchrun|accelerate[ \t]+launch|deepspeed|llamafactory-cli|axolotl|swift[ \t]+(?:sft|pt|rlhf)|trl[ \t]+\w"
     r"|tune[ \t]+run|megatron[ \t]+\w|xtuner|colossalai)\b|\bpython[\d.]*[ \t][^\r\n]*(?:\.py\b|[ \t]-m[ \t])"
 )
+
+
+def largest(name: str) -> int:
+    """The most bytes that a file of that name may have to be scanned where a folder is searched."""
+    return _LARGEST.get(PurePath(name).suffix.lower(), _LARGEST_ELSE)
 
 
 def could_train(name: str, data: bytes, *, cut: bool = False) -> bool:
@@ -33,6 +43,9 @@ def could_train(name: str, data: bytes, *, cut: bool = False) -> bool:
         cut: the file goes on behind them.
     """
     suffix = PurePath(name).suffix.lower()
+    size = size_of_content(data)
+    if size is not None:
+        return size <= largest(name)
     if cut and suffix not in _LARGE_BY_NATURE:
         return True
     # Without its zeros, ASCII in UTF-16 and UTF-32 is ASCII.

@@ -116,4 +116,4 @@ def read_as(expected: Format, document: Document) -> Environment:
 def _with_version(package: Package) -> Package:
     """The package; without a version where what stands there has not even the form of one, and may be anything."""
     known = package.version is None or _VERSION.fullmatch(package.version)
-    return package if known else replace(package, version=None)
+    return package if known else replace(package, version=None, malformed_version=True)

@@ -18,7 +18,7 @@ from gradcompat.markers import parse_marker
 from gradcompat.model.environment import Location, Package, Skipped, SourceKind
 from gradcompat.names import normalise
 from gradcompat.quotation import parser_reason
-from gradcompat.redaction import is_token
+from gradcompat.redaction import is_token, redact
 from gradcompat.versions import VersionSet, parse_version
 
 # Nothing that is meant to be installed is longer, and Python converts no number of more than 4,300 digits.
@@ -236,6 +236,8 @@ def _read_link(link: str, editable: bool) -> _Link:
 
 def _read_repository(address: str, name: str | None) -> _Link:
     """``git+ssh://git@host/owner/repository.git@reference``; the host may have an ``@`` of its own."""
+    # A password may hold slashes, and what follows the last one is no name.
+    address = redact(address)
     _, _, rest = address.rpartition("://") if "://" in address else ("", "", address)
     path, _, reference = rest.partition("/")[2].partition("@")
     repository = unquote(path.rstrip("/").rpartition("/")[2])

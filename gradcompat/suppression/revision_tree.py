@@ -10,8 +10,9 @@ from pathlib import Path, PurePosixPath
 from gradcompat.dependency_formats import by_name
 from gradcompat.errors import UsageError
 from gradcompat.formats.document import MAX_BYTES
-from gradcompat.scanners.reading import largest
+from gradcompat.formats.lfs_pointer import size_of_content
 from gradcompat.scanners.registry import SCANNERS
+from gradcompat.scanners.unscanned import largest
 from gradcompat.suppression.git import Commit, Entry, Repository
 
 # What requirements, Dockerfiles and configs name beside what a folder is searched for.
@@ -20,7 +21,6 @@ _BESIDE_BYTES = 1024 * 1024
 _LINK_BYTES = 4096
 MOST_BYTES, MOST_WRITTEN = 256 * 1024 * 1024, 50_000  # of all files that are laid out
 _LINKS = 40  # in one path, as on Linux
-_POINTER = b"version https://git-lfs.github.com/spec/v1\n"
 _ENDINGS = tuple({name.rpartition("*")[2] for scanner in SCANNERS for name in scanner.names})
 
 
@@ -234,7 +234,7 @@ def _write(
                 unread[path] = f"it has more than {limit // 1024} KiB there"
     for identifier, data in owner.contents(list(fitting)):
         for path in fitting[identifier]:
-            if data.startswith(_POINTER):
+            if size_of_content(data) is not None:
                 unread[path] = "it is kept in Git LFS, and git has only its pointer"
                 continue
             place = folder / path

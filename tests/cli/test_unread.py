@@ -236,3 +236,26 @@ def test_no_line_separator_hides_a_requirement(run: Run, tmp_path: Path, separat
     (tmp_path / "requirements.txt").write_bytes(text.encode())
     config(tmp_path / "train.yaml", 8)
     assert report(run)["exit_status"] == 1
+
+
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize {}\n"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["requirements.txt", "uv.lock", "environment.yml", "train.yaml", "ds.json", "train.py", "train.sh", "train.ipynb"],
+)
+def test_a_file_that_git_lfs_has_not_fetched_is_a_gap(run: Run, tmp_path: Path, name: str) -> None:
+    (tmp_path / "pip-list.txt").write_text("Package Version\n------- -------\nnumpy 1.26.0\n")
+    (tmp_path / name).write_text(POINTER.format(1234))
+    outcome = run("check", ".")
+    assert outcome.status == 3
+    assert f"{name}: is a pointer of Git LFS, not the file" in outcome.out
+
+
+def test_data_that_git_lfs_has_not_fetched_is_none(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("numpy==1.26.0\n")
+    (tmp_path / "data.json").write_text(POINTER.format(300_000))
+    (tmp_path / "model.safetensors").write_text(POINTER.format(1234))
+    outcome = run("check", ".")
+    assert (outcome.status, "LFS" in outcome.out) == (0, False)

@@ -114,6 +114,8 @@ def test_no_format_shows_a_line_that_was_not_understood(
         "me:{}@index.example/simple",
         "https://me:p@{}@index.example/",
         "https://me:a/{}@index.example/",
+        "https://me:/{}@index.example/simple",
+        "git+ssh://me:/{}@[::1/x",
         "https%3A%2F%2Fme%3A{}%40index.example",
         "git+https://{}@git.example/x/y.git@v1",
         "git+ssh://me:{}@git.example/x",

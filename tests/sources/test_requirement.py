@@ -154,6 +154,12 @@ def test_what_is_no_requirement(text: str, reason: str | None, gap: bool) -> Non
     assert reason is None or result.reason == reason
 
 
+@pytest.mark.parametrize("user", ["me:/s3cret", "me:a/s3cret", "me:p@s3cret", "s3cret"])
+@pytest.mark.parametrize("behind", ["git.example/hf/peft.git@v0.14.0", "git.example/hf/peft", "[::1/%zz"])
+def test_a_password_names_no_package(user: str, behind: str) -> None:
+    assert "s3cret" not in repr(parse_requirement(f"git+https://{user}@{behind}", START))
+
+
 def test_an_editable_is_a_link_whatever_it_looks_like() -> None:
     assert parse_requirement("transformers", START, editable=True) == Skipped(
         what="a requirement",
