@@ -97,9 +97,9 @@ def _some(words: tuple[str, ...]) -> str:
     return joined(words) if len(words) <= 3 else f"{', '.join(words[:2])} or one of {len(words) - 2} others"
 
 
-def counted(number: int, noun: str) -> str:
-    """``1 package``, ``2 packages``."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """``1 package``, ``2 packages``, ``3 entries``."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {plural or noun + 's'}"
 
 
 def entry_text(package: Package) -> str:

@@ -6,14 +6,14 @@ Versions that every bound of an issue treats alike are matched once for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
 from packaging.version import Version
 
 from gradcompat.forks import Forks
-from gradcompat.matcher import MAX_CHOICES, match
+from gradcompat.matcher import MAX_CHOICES, alike, match
 from gradcompat.model.environment import Environment, Location, Package, SourceKind
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import Issue, PackageAbsentTerm, PackageTerm
@@ -71,6 +71,7 @@ class Judge:
         self.runs = runs
         self.forks = Forks(universe.environment.conflicts)
         self.issues = tuple(sorted(universe.issues, key=lambda issue: issue.id))
+        self._distinct = distinct(runs, self.issues)
         self.mentions = {issue.id: _mentioned(issue) for issue in self.issues}
         aliases: dict[str, list[str]] = {}
         for name, canonical in universe.names.families.items():
@@ -141,13 +142,13 @@ class Judge:
         found = self._verdicts.get(key)
         self.universe.budget.take()
         if found is None:
-            self.universe.budget.take(len(self.runs) * (_MATCH + self._choices(issue)))
+            self.universe.budget.take(len(self._distinct) * (_MATCH + self._choices(issue)))
             found = self._verdicts[key] = self._verdict(issue, {name: assignment[name] for name, _ in kinds})
         return found
 
     def _verdict(self, issue: Issue, assignment: Assignment) -> Verdict:
         found: dict[str, set[str]] = {}
-        for run in self.runs:
+        for run in self._distinct:
             for finding in match(self.reduced(run, issue, assignment), [issue], self.universe.names, self.forks):
                 found.setdefault(finding.status, set()).update(map(self.universe.name_of, finding.packages))
         affected, conditional = found.get("affected"), found.get("conditional")
@@ -176,10 +177,18 @@ class Judge:
         return replace(run, packages=tuple(packages))
 
 
+def distinct(runs: tuple[Environment, ...], issues: Sequence[Issue]) -> tuple[Environment, ...]:
+    """One run of each group that no issue can tell apart: the others get the same answer."""
+    return tuple(runs[group[0]] for group in alike(runs, issues)) if len(runs) > 1 else runs
+
+
 def matched(runs: tuple[Environment, ...], issues: tuple[Issue, ...], universe: Universe) -> list[Finding]:
     """Every finding of every run that is affected or may be."""
     return [
-        finding for run in runs for finding in match(run, issues, universe.names) if finding.status != "not_affected"
+        finding
+        for run in distinct(runs, issues)
+        for finding in match(run, issues, universe.names)
+        if finding.status != "not_affected"
     ]
 
 
