@@ -41,7 +41,7 @@ MAX_CHOICES = 2_000
 _CHOICE = 3  # steps of the budget of the forks
 _LONGEST_SPECIFIER = 2_000
 
-MODEL_KEY, SYMBOLS_KEY = "model.architecture", "code.symbols"
+MODEL_KEY, SYMBOLS_KEY, STRATEGY_KEY = "model.architecture", "code.symbols", "distributed.strategy"
 
 # Strategies beside which there is no other; a pipeline may be DeepSpeed's.
 _ALONE = frozenset({"none", "ddp", "dp", "fsdp", "deepspeed"})
@@ -114,7 +114,7 @@ def alike(runs: Sequence[Environment], issues: Iterable[Issue]) -> list[list[int
     """The runs of one environment, by their index, in groups that no issue can tell apart."""
     terms = (term for issue in issues for combination in issue.affected for term in combination.terms)
     # What stands for the strategy decides about the settings of every other one.
-    keys = {"distributed.strategy", *(key for term in terms if (key := key_of(term)) is not None)}
+    keys = {STRATEGY_KEY, *(key for term in terms if (key := key_of(term)) is not None)}
     groups: dict[object, list[int]] = {}
     for index, run in enumerate(runs):
         stated = tuple((one.key, type(one.value), one.value) for one in run.settings if one.key in keys)
@@ -398,7 +398,7 @@ def _setting(term: Term, key: str, view: _View, holds: Callable[[SettingValue], 
 def _of_another_strategy(key: str, view: _View) -> bool:
     """Is it a setting of DeepSpeed or FSDP, and is the run distributed in a way that leaves no place for that?"""
     needed = key.partition(".")[0]
-    strategies = [setting.value for setting in view.settings.get("distributed.strategy", [])]
+    strategies = [setting.value for setting in view.settings.get(STRATEGY_KEY, [])]
     return (
         needed in ("deepspeed", "fsdp")
         and bool(strategies)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 
 from packaging.version import Version
 
-from gradcompat.forks import Forks
 from gradcompat.matcher import MAX_CHOICES, alike, match
 from gradcompat.model.environment import Environment, Location, Package, SourceKind
 from gradcompat.model.finding import Finding
@@ -69,7 +69,6 @@ class Judge:
     def __init__(self, universe: Universe, runs: tuple[Environment, ...]) -> None:
         self.universe = universe
         self.runs = runs
-        self.forks = Forks(universe.environment.conflicts)
         self.issues = tuple(sorted(universe.issues, key=lambda issue: issue.id))
         self._distinct = distinct(runs, self.issues)
         self.mentions = {issue.id: _mentioned(issue) for issue in self.issues}
@@ -99,7 +98,11 @@ class Judge:
         self._kinds: dict[tuple[str, Version], int] = {}
         self._numbers: dict[tuple[int, ...], int] = {}
         self._verdicts: dict[tuple[str, tuple[tuple[str, tuple[int, ...]], ...]], Verdict] = {}
-        self.affected_now = tuple(
+
+    @cached_property
+    def affected_now(self) -> tuple[Issue, ...]:
+        """The issues that are there before anything moves."""
+        return tuple(
             issue for issue in self.issues if not issue.informational and self.verdict(issue, {}).affected is not None
         )
 
@@ -149,7 +152,7 @@ class Judge:
     def _verdict(self, issue: Issue, assignment: Assignment) -> Verdict:
         found: dict[str, set[str]] = {}
         for run in self._distinct:
-            for finding in match(self.reduced(run, issue, assignment), [issue], self.universe.names, self.forks):
+            for finding in match(self.reduced(run, issue, assignment), [issue], self.universe.names, self.universe.forks):
                 found.setdefault(finding.status, set()).update(map(self.universe.name_of, finding.packages))
         affected, conditional = found.get("affected"), found.get("conditional")
         return Verdict(
@@ -187,7 +190,7 @@ def matched(runs: tuple[Environment, ...], issues: tuple[Issue, ...], universe: 
     return [
         finding
         for run in distinct(runs, issues)
-        for finding in match(run, issues, universe.names)
+        for finding in match(run, issues, universe.names, universe.forks)
         if finding.status != "not_affected"
     ]
 
