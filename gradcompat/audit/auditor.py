@@ -238,7 +238,8 @@ def _unplanned(
         return ()
     reason = (
         f"not looked for: its {counted(len(environment.packages), 'entry', 'entries')} and "
-        f"{counted(runs, 'distinct training run')} need more than {MOST_QUESTIONS:,} steps; `gradcompat plan` takes them"
+        f"{counted(runs, 'distinct training run')} need more than {MOST_QUESTIONS:,} steps; "
+        "`gradcompat plan` takes them"
     )
     return (Skipped(what="fixes", reason=reason, gap=False, location=Location(path=environment.source)),)
 

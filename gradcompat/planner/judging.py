@@ -152,7 +152,9 @@ class Judge:
     def _verdict(self, issue: Issue, assignment: Assignment) -> Verdict:
         found: dict[str, set[str]] = {}
         for run in self._distinct:
-            for finding in match(self.reduced(run, issue, assignment), [issue], self.universe.names, self.universe.forks):
+            for finding in match(
+                self.reduced(run, issue, assignment), [issue], self.universe.names, self.universe.forks
+            ):
                 found.setdefault(finding.status, set()).update(map(self.universe.name_of, finding.packages))
         affected, conditional = found.get("affected"), found.get("conditional")
         return Verdict(

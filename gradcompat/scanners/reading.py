@@ -19,7 +19,7 @@ from gradcompat.scanners.registry import SCANNERS, candidates
 from gradcompat.scanners.unscanned import SHELL, could_train
 
 # Bytes beyond which a JSON is data and a program is generated; notebooks carry the pictures that they have drawn.
-_LARGEST = {".json": 256 * 1024, ".yaml": 256 * 1024, ".yml": 256 * 1024, ".ipynb": 16 * 1024 * 1024}
+_LARGEST = {".json": 256 * 1024, ".yaml": 256 * 1024, ".yml": 256 * 1024, ".py": 512 * 1024, ".ipynb": 16 * 1024 * 1024}
 _LARGEST_ELSE = 2 * 1024 * 1024
 _DOCUMENT_START = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
 

@@ -31,7 +31,7 @@ from gradcompat.sources.requirement import parse_requirement
 _MAX_FILES = 100
 _MAX_DEPTH = 20
 _MAX_BAD = 5_000
-_MAX_LINES = 100_000  # of all files together
+_MAX_LINES = 30_000  # of all files together
 _FREEZE_AT_LEAST = 41
 _NOTHING = "no line of it is a requirement"
 _SOMETHING_ELSE = "most of its lines are no requirements: it is something else"
