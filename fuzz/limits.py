@@ -394,7 +394,7 @@ def dockerfile_of_stages(folder: Path) -> None:
 
 @attack
 def dockerfile_of_commands(folder: Path) -> None:
-    lines = "FROM python:3.11\nRUN pip install torch==2.5.1 " + " && ".join(["pip install peft==0.5"] * 40_000)
+    lines = "FROM python:3.11\nRUN pip install torch==2.5.1 " + " && ".join(["pip install peft==0.5"] * 39_900)
     folder.joinpath("Dockerfile").write_text(lines)
 
 

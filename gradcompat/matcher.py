@@ -6,6 +6,7 @@ of its packages is listed: what might be installed besides is no news about an e
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -40,7 +41,7 @@ MAX_CHOICES = 2_000
 _CHOICE = 3  # steps of the budget of the forks
 _LONGEST_SPECIFIER = 2_000
 
-MODEL_KEY, SYMBOLS_KEY = "model.architecture", "code.symbols"
+MODEL_KEY, SYMBOLS_KEY, STRATEGY_KEY = "model.architecture", "code.symbols", "distributed.strategy"
 
 # Strategies beside which there is no other; a pipeline may be DeepSpeed's.
 _ALONE = frozenset({"none", "ddp", "dp", "fsdp", "deepspeed"})
@@ -107,6 +108,31 @@ def match(
     """
     view = _View(environment, names, Forks(environment.conflicts) if forks is None else forks)
     return tuple(finding for issue in issues for finding in _findings(issue, view))
+
+
+def alike(runs: Sequence[Environment], issues: Iterable[Issue]) -> list[list[int]]:
+    """The runs of one environment, by their index, in groups that no issue can tell apart."""
+    terms = (term for issue in issues for combination in issue.affected for term in combination.terms)
+    # What stands for the strategy decides about the settings of every other one.
+    keys = {STRATEGY_KEY, *(key for term in terms if (key := key_of(term)) is not None)}
+    groups: dict[object, list[int]] = {}
+    for index, run in enumerate(runs):
+        stated = tuple((one.key, type(one.value), one.value) for one in run.settings if one.key in keys)
+        facts = (run.python, run.platform, tuple(sorted(run.virtual.items())))
+        groups.setdefault((stated, facts), []).append(index)
+    return list(groups.values())
+
+
+def questions(packages: Iterable[Package], issues: Iterable[Issue], names: Names) -> int:
+    """How many entries and choices of entries the issues are asked about, at most, in one run."""
+    counts = Counter(names.canonical(package) for package in packages)
+    total = 0
+    for issue in issues:
+        for combination in issue.affected:
+            named = {term.name for term in combination.terms if isinstance(term, (PackageTerm, PackageAbsentTerm))}
+            entries = [counts[name] or 1 for name in named]
+            total += sum(entries) + min(prod(entries), MAX_CHOICES)
+    return total
 
 
 def _findings(issue: Issue, view: _View) -> Iterator[Finding]:
@@ -377,7 +403,7 @@ def _setting(term: Term, key: str, view: _View, holds: Callable[[SettingValue], 
 def _of_another_strategy(key: str, view: _View) -> bool:
     """Is it a setting of DeepSpeed or FSDP, and is the run distributed in a way that leaves no place for that?"""
     needed = key.partition(".")[0]
-    strategies = [setting.value for setting in view.settings.get("distributed.strategy", [])]
+    strategies = [setting.value for setting in view.settings.get(STRATEGY_KEY, [])]
     return (
         needed in ("deepspeed", "fsdp")
         and bool(strategies)

@@ -27,6 +27,7 @@ from gradcompat.versions import ALL, VersionSet
 if TYPE_CHECKING:
     from gradcompat.model.plan import Change, SettingChange
 
+_LONGEST_RANGE = 200  # that a sentence quotes in full
 _MOST_BESIDE = 3  # packages that only go with the cure
 _COMPARISONS = {">": "is more than", ">=": "is at least", "<": "is less than", "<=": "is at most", "!=": "is not"}
 _VIRTUAL = {
@@ -102,16 +103,19 @@ def _some(words: tuple[str, ...]) -> str:
     return joined(words) if len(words) <= 3 else f"{', '.join(words[:2])} or one of {len(words) - 2} others"
 
 
-def counted(number: int, noun: str) -> str:
-    """``1 package``, ``2 packages``."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """``1 package``, ``2 packages``, ``3 entries``."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {plural or noun + 's'}"
 
 
 def entry_text(package: Package) -> str:
     """A package with its version, or with what is allowed."""
     if package.version is not None:
         return f"{package.name} {package.version}"
-    return f"{package.name}{package.specifier}" if package.specifier not in (None, "*") else package.name
+    specifier = package.specifier
+    if specifier is None or specifier == "*":
+        return package.name
+    return f"{package.name}{specifier if len(specifier) <= _LONGEST_RANGE else specifier[:_LONGEST_RANGE] + '…'}"
 
 
 def condition(term: Term, *, full: bool = False) -> str:

@@ -43,6 +43,16 @@ def redact(text: str) -> str:
     """
     if _SUSPECT.search(text) is None:
         return text
+    # Nothing that is hidden crosses the end of a line, and a report has most of its lines many times.
+    lines = text.split("\n")
+    known = {line: _redacted(line) for line in dict.fromkeys(lines)}
+    return "\n".join([known[line] for line in lines])
+
+
+def _redacted(text: str) -> str:
+    """One line without the credentials in it."""
+    if _SUSPECT.search(text) is None:
+        return text
     text = _ADDRESS.sub(lambda match: match["slashes"] + _without_user(match["rest"]), text)
     text = _USER.sub("", text)
     text = _CHANNEL.sub(rf"\g<head>{HIDDEN}", text)

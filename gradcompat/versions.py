@@ -11,7 +11,8 @@ A version that names a commit rather than a release (``4.52.0.dev0``, ``2.6.0a0+
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -122,7 +123,16 @@ def _upper_key(cut: Cut | None) -> tuple[int, Version, int]:
     return (2, _ZERO, 0) if cut is None else (1, *cut)
 
 
+def _lower_of(interval: Interval) -> tuple[int, Version, int]:
+    return _lower_key(interval[0])
+
+
+def _upper_of(interval: Interval) -> tuple[int, Version, int]:
+    return _upper_key(interval[1])
+
+
 _ZERO = Version("0")
+_FEW = 8  # intervals that are looked through sooner than searched
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,13 +154,13 @@ class VersionSet:
     def _conjunction(cls, text: str) -> VersionSet:
         if text.strip() == "*":
             return ALL
-        result = ALL
+        clauses: list[VersionSet] = []
         for clause in text.split(","):
             match = _CLAUSE.fullmatch(clause)
             if match is None:
                 raise ValueError(f"`{text.strip()}` is not a set of versions: `{clause.strip()}` has no meaning")
-            result = result & cls._clause(match[1], match[2])
-        return result
+            clauses.append(cls._clause(match[1], match[2]))
+        return all_of(clauses)
 
     @classmethod
     def _clause(cls, operator: str, operand: str) -> VersionSet:
@@ -190,20 +200,18 @@ class VersionSet:
         return any_of((self, other))
 
     def __and__(self, other: VersionSet) -> VersionSet:
+        few, many = sorted((self.intervals, other.intervals), key=len)
         met: list[Interval] = []
-        position_a = position_b = 0
-        while position_a < len(self.intervals) and position_b < len(other.intervals):
-            low_a, high_a = self.intervals[position_a]
-            low_b, high_b = other.intervals[position_b]
-            low = max(low_a, low_b, key=_lower_key)
-            high = min(high_a, high_b, key=_upper_key)
-            if low is None or high is None or low < high:
-                met.append((low, high))
-            # The interval that ends first meets nothing more.
-            if _upper_key(high_a) <= _upper_key(high_b):
-                position_a += 1
-            else:
-                position_b += 1
+        for low, high in few:
+            first = bisect_right(many, _lower_key(low), key=_upper_of)
+            last = bisect_left(many, _upper_key(high), lo=first, key=_lower_of)
+            if first == last:
+                continue
+            # All that lies between the first and the last one lies within.
+            start = len(met)
+            met.extend(many[first:last])
+            met[start] = (max(low, met[start][0], key=_lower_key), met[start][1])
+            met[-1] = (met[-1][0], min(high, met[-1][1], key=_upper_key))
         return VersionSet(tuple(met))
 
     def __invert__(self) -> VersionSet:
@@ -219,9 +227,13 @@ class VersionSet:
         return VersionSet(tuple(gaps))
 
     def __contains__(self, version: Version) -> bool:
+        intervals = self.intervals
+        if len(intervals) > _FEW:
+            at = bisect_left(intervals, _upper_key((version, ABOVE)), key=_upper_of)
+            intervals = intervals[at : at + 1]
         return any(
             (low is None or low <= (version, BELOW)) and (high is None or (version, ABOVE) <= high)
-            for low, high in self.intervals
+            for low, high in intervals
         )
 
     def __bool__(self) -> bool:
@@ -279,6 +291,15 @@ def any_of(sets: Iterable[VersionSet]) -> VersionSet:
         else:
             merged.append((low, high))
     return VersionSet(tuple(merged))
+
+
+def all_of(sets: Sequence[VersionSet]) -> VersionSet:
+    """The intersection of all of them, in one pass over their sorted bounds."""
+    if len(sets) == 1:
+        return sets[0]
+    if len(sets) == 2:
+        return sets[0] & sets[1]
+    return ~any_of(~one for one in sets)
 
 
 def _touches(high: Cut | None, low: Cut | None) -> bool:

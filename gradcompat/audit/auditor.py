@@ -18,6 +18,8 @@ from gradcompat.audit.targets import AuditRequest, File, Source, environment_of
 from gradcompat.errors import IndexUnavailable, SourceError
 from gradcompat.knowledge.horizon import newer
 from gradcompat.knowledge.load import KnowledgeBase
+from gradcompat.matcher import alike, questions
+from gradcompat.messages import counted
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.model.finding import Advice, Finding, Status
@@ -30,8 +32,8 @@ if TYPE_CHECKING:
 _OWN_PROJECT = frozenset({"editable", "virtual", "directory", "path"})
 # With fewer files a process costs more to start than it saves.
 _FILES_FOR_A_PROCESS = 16
-# A plan asks every issue about every run, again for each version that it tries; beyond, `gradcompat plan` does.
-_MOST_QUESTIONS = 20_000
+# A plan asks every issue about every run several times over; beyond, `gradcompat plan` does.
+MOST_QUESTIONS = 30_000
 _TOO_LARGE = "check it alone, on a machine with more memory"
 
 
@@ -167,13 +169,15 @@ def _audited(
     options: AuditOptions,
 ) -> Audit:
     matched = match_runs(environment, contexts, base, options)
-    planned = _planned(environment, matched, path, base, options) if options.advise else {}
+    unplanned = _unplanned(environment, matched, base, options)
+    advising = options.advise and not unplanned
+    planned = _planned(environment, matched, path, base, options) if advising else {}
     findings = tuple(
         ReportedFinding(
             finding=finding,
             # Trying the remedies of all that may be takes longer than matching, and only what is needs one.
             advice=planned.get((finding.issue.id, finding.status))
-            or (_advice_for(finding, matched, base) if finding.status == "affected" and options.advise else None),
+            or (_advice_for(finding, matched, base) if finding.status == "affected" and advising else None),
         )
         for finding in matched.findings
         if options.show_all or finding.status != "not_affected"
@@ -184,7 +188,7 @@ def _audited(
         packages=len(environment.packages),
         recognised=sum(1 for package in environment.packages if base.knows(base.names.canonical(package))),
         findings=findings,
-        skipped=(*environment.skipped, *matched.skipped, *_missing_versions(environment, base)),
+        skipped=(*environment.skipped, *matched.skipped, *unplanned, *_missing_versions(environment, base)),
         contexts=tuple(context.source for context in contexts),
         newer=newer(environment, matched.issues, base),
         versions=_versions(environment, options.versions_of, base) if options.versions_of else {},
@@ -205,13 +209,7 @@ def _planned(
     environment: Environment, matched: Matched, path: Path | None, base: KnowledgeBase, options: AuditOptions
 ) -> dict[tuple[str, Status], Advice]:
     """What a plan does about each finding; nothing where none has to be made."""
-    statuses = ("affected", "conditional") if options.strict else ("affected",)
-    if len(matched.runs) * len(matched.issues) > _MOST_QUESTIONS:
-        return {}
-    if not any(
-        finding.status in statuses and finding.issue.remedies and not finding.issue.informational
-        for finding in matched.findings
-    ):
+    if not _has_fixes(matched, options):
         return {}
     try:
         snapshot = _snapshot()
@@ -221,6 +219,33 @@ def _planned(
     from gradcompat.audit.fixes import planned_advice
 
     return planned_advice(environment, matched, path, base, snapshot, options)
+
+
+def _has_fixes(matched: Matched, options: AuditOptions) -> bool:
+    """Does some finding that counts have a remedy?"""
+    statuses = ("affected", "conditional") if options.strict else ("affected",)
+    return any(
+        finding.status in statuses and finding.issue.remedies and not finding.issue.informational
+        for finding in matched.findings
+    )
+
+
+def _unplanned(
+    environment: Environment, matched: Matched, base: KnowledgeBase, options: AuditOptions
+) -> tuple[Skipped, ...]:
+    """The note that no fix was looked for, where that would take more than a check may."""
+    if not options.advise or not _has_fixes(matched, options):
+        return ()
+    runs = len(alike(tuple(matched.runs.values()), matched.issues))
+    steps = runs * questions(environment.packages, matched.issues, base.names)
+    if steps <= MOST_QUESTIONS:
+        return ()
+    reason = (
+        f"not looked for: its {counted(len(environment.packages), 'entry', 'entries')} and "
+        f"{counted(runs, 'distinct training run')} need more than {MOST_QUESTIONS:,} steps; "
+        "run `gradcompat plan`"
+    )
+    return (Skipped(what="fixes", reason=reason, gap=False, location=Location(path=environment.source)),)
 
 
 def _advice_for(finding: Finding, matched: Matched, base: KnowledgeBase) -> Advice | None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gradcompat.audit.options import AuditOptions
 from gradcompat.defaults import defaults_of
 from gradcompat.forks import Forks
 from gradcompat.knowledge.load import KnowledgeBase
-from gradcompat.matcher import key_of, match
+from gradcompat.matcher import alike, match
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Location, Setting, SettingValue, Skipped
 from gradcompat.model.finding import Finding
@@ -62,33 +62,19 @@ def match_runs(
         views = {run: with_host(view) for run, view in views.items()}
     # What a config says of the device counts more than what the machine has, and --set more than both.
     runs = {run: with_facts(view, options.settings) for run, view in views.items()}
+    shown = tuple(runs)
     forks = Forks(environment.conflicts)
     findings = merge_findings(
         [
-            replace(finding, contexts=tuple(filter(None, alike)))
-            for alike in _alike(runs, wanted)
-            for finding in match(runs[alike[0]], wanted, base.names, forks)
+            replace(finding, contexts=tuple(shown[index] for index in group if shown[index]))
+            for group in alike(tuple(runs.values()), wanted)
+            for finding in match(runs[shown[group[0]]], wanted, base.names, forks)
         ]
     )
     findings.sort(
         key=lambda finding: (_STATUSES.index(finding.status), -LEVELS.index(finding.issue.level), finding.issue.id)
     )
     return Matched(runs=runs, issues=issues, findings=tuple(findings), skipped=_undecided(environment, forks))
-
-
-def _alike(runs: Mapping[str, Environment], issues: Sequence[Issue]) -> list[list[str]]:
-    """The runs in groups that no issue can tell apart."""
-    terms = (term for issue in issues for combination in issue.affected for term in combination.terms)
-    # What stands for the strategy decides about the settings of every other one.
-    keys = {"distributed.strategy", *(key for term in terms if (key := key_of(term)) is not None)}
-    groups: dict[object, list[str]] = {}
-    for name, run in runs.items():
-        stated = tuple(
-            (setting.key, type(setting.value), setting.value) for setting in run.settings if setting.key in keys
-        )
-        facts = (run.python, run.platform, tuple(sorted(run.virtual.items())))
-        groups.setdefault((stated, facts), []).append(name)
-    return list(groups.values())
 
 
 def _undecided(environment: Environment, forks: Forks) -> tuple[Skipped, ...]:
@@ -128,9 +114,9 @@ def merge_findings(findings: Sequence[Finding]) -> list[Finding]:
         status = next(status for status in _STATUSES if any(finding.status == status for finding in group))
         if status != "affected" and packages <= sure.get(identifier, set()):
             continue
-        alike = [finding for finding in group if finding.status == status]
-        first = min(alike, key=lambda finding: min((len(unknown) for unknown in finding.unknown), default=0))
-        contexts = dict.fromkeys((*first.contexts, *(context for finding in alike for context in finding.contexts)))
+        same = [finding for finding in group if finding.status == status]
+        first = min(same, key=lambda finding: min((len(unknown) for unknown in finding.unknown), default=0))
+        contexts = dict.fromkeys((*first.contexts, *(context for finding in same for context in finding.contexts)))
         result.append(replace(first, contexts=tuple(contexts)))
     applicable = {finding.issue.id for finding in result if finding.status != "not_affected"}
     return [finding for finding in result if finding.status != "not_affected" or finding.issue.id not in applicable]

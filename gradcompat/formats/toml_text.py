@@ -12,6 +12,10 @@ from gradcompat.errors import Malformed
 from gradcompat.model.environment import Location
 from gradcompat.quotation import parser_reason
 
+# The parser takes as many steps for a key as the square of its parts.
+MOST_PARTS = 100
+_PART = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')"""
+_LONG_KEY = re.compile(rf"(?<![\w.-]){_PART}(?:[ \t]*\.[ \t]*{_PART}){{{MOST_PARTS}}}")
 _LINE_IN_MESSAGE = re.compile(r"\(at line (\d+), column \d+\)")
 
 
@@ -19,8 +23,11 @@ def parse(text: str, path: str) -> dict[str, Any]:
     """The content of a TOML text.
 
     Raises:
-        Malformed: if it is not TOML, with the line.
+        Malformed: if it is not TOML, or has a key of more than 100 parts, with the line.
     """
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.count(".") >= MOST_PARTS and _LONG_KEY.search(line):
+            raise Malformed(f"has a key of more than {MOST_PARTS} parts", path=path, line=number)
     try:
         return tomli.loads(text)
     except tomli.TOMLDecodeError as error:

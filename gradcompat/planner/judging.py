@@ -6,14 +6,14 @@ Versions that every bound of an issue treats alike are matched once for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 
 from packaging.version import Version
 
-from gradcompat.forks import Forks
-from gradcompat.matcher import MAX_CHOICES, match
+from gradcompat.matcher import MAX_CHOICES, alike, match
 from gradcompat.model.environment import Environment, Location, Package, SourceKind
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import Issue, PackageAbsentTerm, PackageTerm
@@ -69,8 +69,8 @@ class Judge:
     def __init__(self, universe: Universe, runs: tuple[Environment, ...]) -> None:
         self.universe = universe
         self.runs = runs
-        self.forks = Forks(universe.environment.conflicts)
         self.issues = tuple(sorted(universe.issues, key=lambda issue: issue.id))
+        self._distinct = distinct(runs, self.issues)
         self.mentions = {issue.id: _mentioned(issue) for issue in self.issues}
         aliases: dict[str, list[str]] = {}
         for name, canonical in universe.names.families.items():
@@ -98,7 +98,11 @@ class Judge:
         self._kinds: dict[tuple[str, Version], int] = {}
         self._numbers: dict[tuple[int, ...], int] = {}
         self._verdicts: dict[tuple[str, tuple[tuple[str, tuple[int, ...]], ...]], Verdict] = {}
-        self.affected_now = tuple(
+
+    @cached_property
+    def affected_now(self) -> tuple[Issue, ...]:
+        """The issues that are there before anything moves."""
+        return tuple(
             issue for issue in self.issues if not issue.informational and self.verdict(issue, {}).affected is not None
         )
 
@@ -141,14 +145,16 @@ class Judge:
         found = self._verdicts.get(key)
         self.universe.budget.take()
         if found is None:
-            self.universe.budget.take(len(self.runs) * (_MATCH + self._choices(issue)))
+            self.universe.budget.take(len(self._distinct) * (_MATCH + self._choices(issue)))
             found = self._verdicts[key] = self._verdict(issue, {name: assignment[name] for name, _ in kinds})
         return found
 
     def _verdict(self, issue: Issue, assignment: Assignment) -> Verdict:
         found: dict[str, set[str]] = {}
-        for run in self.runs:
-            for finding in match(self.reduced(run, issue, assignment), [issue], self.universe.names, self.forks):
+        for run in self._distinct:
+            for finding in match(
+                self.reduced(run, issue, assignment), [issue], self.universe.names, self.universe.forks
+            ):
                 found.setdefault(finding.status, set()).update(map(self.universe.name_of, finding.packages))
         affected, conditional = found.get("affected"), found.get("conditional")
         return Verdict(
@@ -176,10 +182,18 @@ class Judge:
         return replace(run, packages=tuple(packages))
 
 
+def distinct(runs: tuple[Environment, ...], issues: Sequence[Issue]) -> tuple[Environment, ...]:
+    """One run of each group that no issue can tell apart: the others get the same answer."""
+    return tuple(runs[group[0]] for group in alike(runs, issues)) if len(runs) > 1 else runs
+
+
 def matched(runs: tuple[Environment, ...], issues: tuple[Issue, ...], universe: Universe) -> list[Finding]:
     """Every finding of every run that is affected or may be."""
     return [
-        finding for run in runs for finding in match(run, issues, universe.names) if finding.status != "not_affected"
+        finding
+        for run in distinct(runs, issues)
+        for finding in match(run, issues, universe.names, universe.forks)
+        if finding.status != "not_affected"
     ]
 
 

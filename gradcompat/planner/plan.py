@@ -132,6 +132,8 @@ def _left(draft: _Draft) -> frozenset[str]:
 def _settings_first(draft: _Draft) -> None:
     """Take the settings and the code that the records put before any change of version."""
     for issue in draft.wanted:
+        if _is_spent(draft):
+            return
         if not _is_there(issue, draft.judge, {}):
             continue  # another one's setting has cured it
         tried = setting_for(issue, draft.judge, {}, first_only=True)
@@ -141,6 +143,13 @@ def _settings_first(draft: _Draft) -> None:
             draft.judge = Judge(draft.judge.universe, tried.runs)
         elif code is not None:
             draft.code.append(code)
+
+
+def _is_spent(draft: _Draft) -> bool:
+    """Has the plan taken all of its steps? Then it is not proven to be the smallest."""
+    spent = draft.judge.universe.budget.spent
+    draft.proven = draft.proven and not spent
+    return spent
 
 
 def _search(draft: _Draft, universe: Universe) -> None:
@@ -168,6 +177,8 @@ def _search(draft: _Draft, universe: Universe) -> None:
 def _other_remedies(draft: _Draft, left: Sequence[Issue]) -> None:
     """For what no version cures, the settings and the code of its record, though they are not put first there."""
     for issue in left:
+        if _is_spent(draft):
+            return
         if not _is_there(issue, draft.judge, draft.chosen):
             continue
         tried = setting_for(issue, draft.judge, versions(draft.chosen))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from gradcompat.matcher import STRATEGY_KEY, key_of
 from gradcompat.messages import line_with
 from gradcompat.model.environment import Environment, Location, Setting
 from gradcompat.model.issue import CodeRemedy, Issue, SettingRemedy
@@ -60,6 +61,14 @@ def with_setting(run: Environment, remedy: SettingRemedy) -> Environment:
     return replace(run, settings=(*kept, Setting(key=remedy.key, value=remedy.value, location=_PLANNED)))
 
 
+def _speaks_of(issue: Issue, key: str) -> bool:
+    """Can the setting make a difference to the issue?"""
+    # What stands for the strategy decides about the settings of every other one.
+    return key == STRATEGY_KEY or any(
+        key_of(term) == key for combination in issue.affected for term in combination.terms
+    )
+
+
 def _tried(issue: Issue, remedy: SettingRemedy, judge: Judge, assignment: Assignment) -> SettingTried | None:
     runs = tuple(with_setting(run, remedy) for run in judge.runs)
     after = Judge(judge.universe, runs)
@@ -69,6 +78,7 @@ def _tried(issue: Issue, remedy: SettingRemedy, judge: Judge, assignment: Assign
     for other in judge.issues:
         if (
             request.counts(other)
+            and _speaks_of(other, remedy.key)
             and after.verdict(other, assignment).packages(request.conditional) is not None
             and judge.verdict(other, assignment).packages(request.conditional) is None
         ):

@@ -13,6 +13,7 @@ from packaging.version import InvalidVersion, Version
 
 from gradcompat.budget import Budget
 from gradcompat.errors import IndexUnavailable
+from gradcompat.forks import Forks
 from gradcompat.matcher import Names
 from gradcompat.model.environment import Environment, Package
 from gradcompat.model.issue import Issue, PackageTerm, VersionRemedy
@@ -63,6 +64,7 @@ class Universe:
         self.catalogue = catalogue
         self.request = request
         self.budget = Budget(request.steps)
+        self.forks = Forks(environment.conflicts)
         self.issues = issues
         here: dict[str, list[Package]] = {}
         elsewhere: dict[str, list[Package]] = {}

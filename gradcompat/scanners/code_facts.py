@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import replace
 
 from gradcompat.defaults import TRAIN
 from gradcompat.formats.document import Document
@@ -142,7 +141,7 @@ def _call(found: Findings, step: Step, call: ast.Call) -> None:
     if names:
         found.called.append(Called(names, call))
     if len(names) > 1:
-        step = replace(step, branch=True)  # imported from one place or from the other
+        step = step._replace(branch=True)  # imported from one place or from the other
     if names:
         _function(found, step, call, names[0])
     if isinstance(call.func, ast.Attribute):
@@ -157,7 +156,7 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         _known(found, step, call, name)
     elif name == "torch.compile":
         maybe = any(word.arg == "disable" for word in call.keywords)
-        found.state(replace(step, branch=step.branch or maybe), "training.torch_compile", True)
+        found.state(step._replace(branch=step.branch or maybe), "training.torch_compile", True)
     elif name == "hydra.main":
         _composes(found, found.arguments(step, call, ("config_path", "config_name")))
     elif head.startswith("peft.Peft") and last == "from_pretrained" and head.rpartition(".")[2] != "PeftConfig":
@@ -179,7 +178,7 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         if given.get("enabled", True) is False:
             return
         if "dtype" not in given or given.get("enabled", True) is UNKNOWN:
-            step = replace(step, branch=True)
+            step = step._replace(branch=True)
             found.state(step, "precision.mode", None)
     if given.get("gradient_clip_algorithm", "norm") != "norm":
         arguments = [argument for argument in arguments if argument.name != "gradient_clip_val"]

@@ -12,10 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from gradcompat.scanners.code_syntax import LEAVES
+from gradcompat.scanners.code_syntax import children as children_of
+
 # What is not a literal. None is one.
 UNKNOWN: Final = object()
 
 _BUILTINS = frozenset(dir(builtins))
+
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _DTYPES = {"torch.float": "float32", "torch.half": "float16", "torch.double": "float64"}
@@ -82,13 +86,15 @@ class Names:
         waiting: list[tuple[ast.AST, Scope]] = [(tree, self.module)]
         while waiting:
             node, scope = waiting.pop()
+            if isinstance(node, LEAVES):
+                continue
             inner = scope
             if isinstance(node, (*_FUNCTIONS, ast.ClassDef, *_COMPREHENSIONS)):
                 inner = self.scopes[node] = Scope(node, scope)
                 waiting.extend((child, scope) for child in _outer_parts(node))
                 children = _inner_parts(node)
             else:
-                children = list(ast.iter_child_nodes(node))
+                children = children_of(node)
             self._bind(node, scope, inner)
             waiting.extend((child, inner) for child in children)
 
@@ -418,7 +424,7 @@ def _inner_parts(node: ast.AST) -> list[ast.AST]:
         return [node.body]
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return list(node.body)
-    return list(ast.iter_child_nodes(node))
+    return children_of(node)
 
 
 def _computed(operator: ast.operator, left: Any, right: Any) -> Any:

@@ -14,7 +14,9 @@ import warnings
 from gradcompat.errors import Malformed
 from gradcompat.quotation import parser_reason
 
-MAX_CHARACTERS = 2 * 1024 * 1024
+MAX_CHARACTERS = 512 * 1024
+LEAVES = (ast.Name, ast.Constant)
+_MARKS = (ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
 _LONGEST_CHAIN = 1000
 _DEEPEST = 200
 
@@ -36,7 +38,7 @@ def parse(text: str, path: str) -> ast.Module:
         Malformed: if it is no Python that this interpreter knows, with the line; or too long or nested too deeply.
     """
     if len(text) > MAX_CHARACTERS:
-        raise Malformed(f"is longer than {MAX_CHARACTERS // 2**20} MiB, which is too long to read", path=path)
+        raise Malformed(f"is longer than {MAX_CHARACTERS // 2**10} KiB, which is too long to read", path=path)
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise Malformed("not valid Python: holds a null byte", path=path, line=line)
@@ -57,6 +59,20 @@ def parse(text: str, path: str) -> ast.Module:
         raise Malformed("not valid Python: holds half a character", path=path, line=line) from None
     except (RecursionError, MemoryError):
         raise Malformed("nested too deeply", path=path) from None
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """The nodes directly below a node but operators and contexts, which are half of a tree and hold nothing."""
+    found: list[ast.AST] = []
+    if isinstance(node, LEAVES):
+        return found
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if isinstance(value, list):
+            found += [one for one in value if isinstance(one, ast.AST) and not isinstance(one, _MARKS)]
+        elif isinstance(value, ast.AST) and not isinstance(value, _MARKS):
+            found.append(value)
+    return found
 
 
 def _too_deep(text: str) -> int | None:

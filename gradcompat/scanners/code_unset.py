@@ -39,10 +39,12 @@ def unset(found: Findings, text: str) -> tuple[Unset, ...]:
     if _PATCHING & names.imported.keys() or any(phrase in text for phrase in _ELSEWHERE):
         return ()
     left: list[Unset] = []
+    called = {name for call in found.called for name in call.names}
     for default in DEFAULTS:
         if default.drivers and not found.drivers.keys() <= default.drivers:
             continue
-        calls = [call for call in found.called if any(_is(name, default) for name in call.names)]
+        meant = {name for name in called if _is(name, default)}
+        calls = [call for call in found.called if not meant.isdisjoint(call.names)]
         if calls and not any(phrase in text for phrase in default.phrases) and _left_out(calls, found, default):
             left.append(Unset(of=default.of[0], key=default.key, location=found.place(calls[0].node)))
     return tuple(left)

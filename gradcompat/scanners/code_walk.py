@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gradcompat.scanners.code_names import Names, Scope
+from gradcompat.scanners.code_syntax import LEAVES, children
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _LONGEST_CHAIN = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One node.
 
     Attributes:
@@ -35,6 +35,8 @@ def walk(tree: ast.Module, names: Names) -> Iterator[Step]:
     while waiting:
         step = waiting.pop()
         yield step
+        if isinstance(step.node, LEAVES):
+            continue
         waiting.extend(reversed(list(_following(step, tree, names))))
 
 
@@ -54,7 +56,7 @@ def _following(step: Step, tree: ast.Module, names: Names) -> Iterator[Step]:
             yield Step(first, scope, function, branch)
             yield from (Step(one, scope, function, True) for one in others)
         case ast.ExceptHandler() | ast.match_case():
-            yield from (Step(one, scope, function, True) for one in ast.iter_child_nodes(node))
+            yield from (Step(one, scope, function, True) for one in children(node))
         case ast.Attribute():
             inner: ast.AST = node
             while isinstance(inner, ast.Attribute):
@@ -64,11 +66,11 @@ def _following(step: Step, tree: ast.Module, names: Names) -> Iterator[Step]:
         case _ if node in names.scopes and node is not tree:
             own = names.scopes[node]
             within = function if isinstance(node, (*_COMPREHENSIONS, ast.ClassDef)) else own
-            for one in ast.iter_child_nodes(node):
+            for one in children(node):
                 if not isinstance(one, ast.arguments):
                     yield Step(one, own, within, branch)
         case _:
-            yield from (Step(one, scope, function, branch) for one in ast.iter_child_nodes(node))
+            yield from (Step(one, scope, function, branch) for one in children(node))
 
 
 def _taken(test: ast.expr, scope: Scope, names: Names) -> bool | None:

@@ -18,6 +18,7 @@ from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.scanners import code_syntax, python_code
 from gradcompat.scanners.key_mapping import Feeds
+from gradcompat.sources.notebook import MAX_CELLS
 
 FEEDS: Feeds = python_code.FEEDS
 
@@ -46,11 +47,15 @@ def scan(document: Document) -> Context:
     program: list[ast.stmt] = []
     skipped: list[Skipped] = []
     length = 0
-    for keys, pieces in cells:
+    for number, (keys, pieces) in enumerate(cells):
+        if number == MAX_CELLS:
+            reason = f"{MAX_CELLS:,} stand before it: the rest is not read"
+            skipped.append(Skipped(what="a cell", reason=reason, location=places.of(*keys)))
+            break
         text = "".join(pieces)
         length += len(text)
         if length > code_syntax.MAX_CHARACTERS:
-            reason = f"the cells before it have {code_syntax.MAX_CHARACTERS // 2**20} MiB"
+            reason = f"the cells before it have {code_syntax.MAX_CHARACTERS // 2**10} KiB"
             skipped.append(Skipped(what="a cell", reason=reason, location=places.of(*keys)))
             break
         first = len(lines)

@@ -17,7 +17,7 @@ SHELL = frozenset({".sh", ".bash", ".slurm", ".sbatch", ".sb"})
 _LARGE_BY_NATURE = frozenset({".json", *SHELL})
 
 # Bytes beyond which a JSON is data and a program is generated; notebooks carry the pictures that they have drawn.
-_LARGEST = {".json": 256 * 1024, ".yaml": 256 * 1024, ".yml": 256 * 1024, ".ipynb": 16 * 1024 * 1024}
+_LARGEST = {".json": 256 * 1024, ".yaml": 256 * 1024, ".yml": 256 * 1024, ".py": 512 * 1024, ".ipynb": 16 * 1024 * 1024}
 _LARGEST_ELSE = 2 * 1024 * 1024
 
 _IMPORT = re.compile(

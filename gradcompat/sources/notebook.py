@@ -26,6 +26,7 @@ from gradcompat.sources.pip_command import (
     read_script,
 )
 
+MAX_CELLS = 2_000
 _MENTIONS = re.compile(r"pip|conda|mamba|\buv\b|poetry|pdm")
 # `!pip …`, `out = !pip …`, `%pip …`, `%system pip …`, and `pip …` alone, which IPython takes for `%pip …`.
 _LINE_MAGIC = re.compile(
@@ -71,8 +72,11 @@ def read(document: Document) -> Environment:
         files.add(name)
         return read_included(document, name.removeprefix("./"), location)
 
-    for keys, cell in cells:
+    for keys, cell in cells[:MAX_CELLS]:
         _cell(keys, cell, places, include, asked)
+    if len(cells) > MAX_CELLS:
+        reason = f"is one of {len(cells):,} cells: the first {MAX_CELLS:,} are read"
+        asked.skipped.append(Skipped(what="a cell", reason=reason, location=places.of(*cells[MAX_CELLS][0])))
     return Environment(
         source=document.path,
         kind="notebook",

@@ -24,6 +24,7 @@ from gradcompat.sources.poetry_tables import read_poetry
 from gradcompat.sources.requirement import name_of
 from gradcompat.sources.uv_tables import from_uv_sources, overridden, uv_additions, uv_overrides
 
+MOST_REQUIREMENTS = 10_000
 _TABLES = frozenset({"project", "build-system", "tool", "dependency-groups"})
 
 
@@ -157,7 +158,11 @@ def _without_self(declared: Declared, results: Iterator[Result]) -> tuple[tuple[
     skipped: list[Skipped] = []
     first: Location | None = None
     times = 0
-    for result in results:
+    for number, result in enumerate(results):
+        if number == MOST_REQUIREMENTS:
+            reason = f"are more than {MOST_REQUIREMENTS:,}: the rest is not read"
+            skipped.append(Skipped(what="its requirements", reason=reason, location=result.location))
+            break
         if isinstance(result, Skipped):
             skipped.append(result)
         elif result.name == own:

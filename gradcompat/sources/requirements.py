@@ -30,7 +30,8 @@ from gradcompat.sources.requirement import parse_requirement
 
 _MAX_FILES = 100
 _MAX_DEPTH = 20
-_MAX_LINES = 100_000  # of all files together
+_MAX_BAD = 5_000
+_MAX_LINES = 30_000  # of all files together
 _FREEZE_AT_LEAST = 41
 _NOTHING = "no line is a requirement"
 _SOMETHING_ELSE = "most of its lines are not requirements"
@@ -125,6 +126,10 @@ class _Reading:
                     at = line.at(document.path, line.comment_at + name.start(1))
                     self.packages.append(Package(name=normalise(name[1]), version=None, specifier="*", location=at))
                 left_out = name is not None or _LEFT_OUT.match(line.comment) is not None
+            if len(self.bad) >= _MAX_BAD:
+                reason = f"{_MAX_BAD:,} of its lines are no requirements: the rest is not read"
+                self.skipped.append(Skipped(what=document.path, reason=reason, location=line.at(document.path, 0)))
+                return
             text = line.text.strip()
             if not text:
                 continue

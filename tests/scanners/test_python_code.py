@@ -366,7 +366,7 @@ DEEP = 100_000
         ("\n" + "(" * DEEP, "`x.py:2`: nested too deeply"),
         ("\nf'{x" + ".a" * DEEP + "}'", "`x.py:2`: nested too deeply"),
         ("-" * DEEP + "1", "`x.py`: nested too deeply"),
-        ("x" * (2 * 1024 * 1024 + 1), "`x.py`: is longer than 2 MiB, which is too long to read"),
+        ("x" * (512 * 1024 + 1), "`x.py`: is longer than 512 KiB, which is too long to read"),
     ],
 )
 def test_malformed(text: str, message: str) -> None:

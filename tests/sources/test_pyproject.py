@@ -243,7 +243,7 @@ def test_malformed(content: str, message: str) -> None:
 
 
 def test_keys_of_any_depth() -> None:
-    deep = ".".join(["file"] * 200)
+    deep = ".".join(["file"] * 90)
     environment = read(
         text(f'[project]\ndynamic = ["dependencies"]\n[tool.setuptools.dynamic]\ndependencies.{deep} = 1')
     )
