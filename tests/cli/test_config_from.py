@@ -82,7 +82,7 @@ def test_options_of_a_change_take_effect_after_the_merge(repo: Repository, check
     (text,) = said(done)
     assert text.startswith("the options of main (")
     assert text.endswith(f" apply; changes to them take effect after the merge: {word}")
-    assert f"takes effect after the merge: {word}" in " ".join(check(repo).out.split())
+    assert f"take effect after the merge: {word}" in " ".join(check(repo).out.split())
 
 
 @pytest.mark.parametrize("name", ["gradcompat.toml", "pyproject.toml"])
