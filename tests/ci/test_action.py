@@ -162,9 +162,9 @@ def test_a_pull_request_does_not_choose_its_options(tmp_path: Path, api: Forge, 
     job = project.requested(affected=True, files=options, diff=diff)
     assert (job.status, job.outputs["findings"]) == (1, "1"), job.log
     assert results(job) == ["GC-0004"]
-    told = "takes effect after the merge: `fail-on`, `ignore` and `settings`"
+    told = "take effect after the merge: `fail-on`, `ignore` and `settings`"
     assert told.replace("`", "") in project.summary.replace("\\", "").replace("`", "")
-    assert "takes effect after the merge" in job.log
+    assert "take effect after the merge" in job.log
 
 
 def test_a_change_of_the_options_alone_is_told_in_the_comment(tmp_path: Path, api: Forge) -> None:
@@ -175,7 +175,7 @@ def test_a_change_of_the_options_alone_is_told_in_the_comment(tmp_path: Path, ap
     (comment,) = api.comments
     text = comment.body.replace("\\", "")
     assert text.startswith(f"{MARK}\n**gradcompat**: no new findings.\n")
-    assert "takes effect after the merge: a waiver of GC-0004" in text
+    assert "take effect after the merge: a waiver of GC-0004" in text
     assert "cured" not in text
 
 

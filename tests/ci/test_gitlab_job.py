@@ -82,8 +82,8 @@ def test_a_merge_request_does_not_choose_its_options(tmp_path: Path, diff: str) 
     found, out = run(tmp_path / "here", CI_MERGE_REQUEST_DIFF_BASE_SHA=remote.base, GRADCOMPAT_DIFF=diff)
     assert found == 1, out
     assert "error GC-0004: " in out
-    assert "takes effect after the merge: `fail-on` and `ignore`" in " ".join(out.split())
-    assert "takes effect after the merge" in (tmp_path / "here" / "gradcompat.md").read_text("utf-8")
+    assert "take effect after the merge: `fail-on` and `ignore`" in " ".join(out.split())
+    assert "take effect after the merge" in (tmp_path / "here" / "gradcompat.md").read_text("utf-8")
 
 
 def test_lists_are_data(tmp_path: Path) -> None:
