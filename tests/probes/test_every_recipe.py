@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,13 @@ def test_no_name_stands_twice() -> None:
 def test_every_module_is_in_the_table() -> None:
     modules = {path.stem for path in INSIDE.glob("*.py")} - {"__init__"}
     assert {recipe.module for recipe in RECIPES} == modules
+
+
+def test_every_module_of_entries_is_joined() -> None:
+    for path in (Path(runner.__file__).parents[1] / "recipes").glob("*.py"):
+        module = import_module(f"gradcompat.recipes.{path.stem}")
+        forgotten = [recipe.name for recipe in getattr(module, "RECIPES", ()) if recipe not in RECIPES]
+        assert forgotten == [], f"gradcompat/recipes/table.py does not join {path.name}"
 
 
 @every
