@@ -30,6 +30,7 @@ from fuzz.tracing import Arc
 
 _BATCH = 100
 _TRACED = 120  # one of so many texts, and of ten times as many commands, is followed whatever it comes to
+_LOOKED_FOR_NEW = 10  # one of so many texts is followed if its result is new
 _STALLED = 300.0  # seconds on one input after which its process is ended
 _FORK = multiprocessing.get_context("fork")
 
@@ -280,7 +281,8 @@ def _try(examiner: Examiner, one: Input, number: int, known: set[Arc], seen: set
     if one.target == "process" or examined.seconds > 1.0:
         return
     is_text = one.target in TEXT_TARGETS
-    is_new = is_text and examined.outcome not in seen  # of a command, that would cost more than it shows
+    # Of a command, that would cost more than it shows; and a process that begins has seen nothing.
+    is_new = is_text and number % _LOOKED_FOR_NEW == 0 and examined.outcome not in seen
     if number % (_TRACED if is_text else 10 * _TRACED) and not is_new:
         return
     seen.add(examined.outcome)

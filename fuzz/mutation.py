@@ -118,7 +118,7 @@ def _extreme(random: Random) -> Any:
 def _program_node(program: ast.Module, random: Random) -> None:
     bodies = [node for node in ast.walk(program) if isinstance(getattr(node, "body", None), list) and node.body]  # type: ignore[attr-defined]
     change = int(random.random() * 4)
-    if change < 2:
+    if change < 2 and bodies:
         body: list[ast.stmt] = pick(random, bodies).body  # type: ignore[attr-defined]
         at = int(random.random() * len(body))
         if change == 0 and len(body) > 1:

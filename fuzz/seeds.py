@@ -26,6 +26,7 @@ class Seeds:
     """Seeds by kind; each file is read when it is first wanted."""
 
     paths: dict[str, list[Path]] = field(default_factory=dict)
+    sizes: dict[Path, int] = field(default_factory=dict)
     _read: dict[Path, bytes] = field(default_factory=dict)
 
     @classmethod
@@ -38,6 +39,7 @@ class Seeds:
                     kinds = kinds_of(path, path.read_bytes())
                     if path.parent.name in _LOGS:
                         kinds.append("log")
+                    seeds.sizes[path] = path.stat().st_size
                     for kind in dict.fromkeys(kinds):
                         seeds.paths.setdefault(kind, []).append(path)
         return seeds
@@ -47,7 +49,8 @@ class Seeds:
         paths = self.paths.get(kind)
         if not paths:
             return None
-        path = pick(random, paths)
+        # The smaller of two: what a change does to a file seldom depends on how long it is, and the time does.
+        path = min(pick(random, paths), pick(random, paths), key=self.sizes.__getitem__)
         if path not in self._read:
             self._read[path] = path.read_bytes()
         return self._read[path]

@@ -69,6 +69,10 @@ def test_one_class_of_inputs(seeds: Seeds) -> None:
     assert {generated(0, number, seeds, only="check-folder").target for number in range(9)} == {"check"}
 
 
+def test_a_program_without_statements_is_mutated() -> None:
+    assert all(isinstance(mutated(b"# import x\n", b"", Random(number)), bytes) for number in range(60))
+
+
 def test_mutation_changes(seeds: Seeds) -> None:
     data = b'{"a": [1, 2, {"b": "c"}], "d": null}'
     assert len({mutated(data, b"x", Random(number)) for number in range(40)}) > 30
