@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gradcompat.curation.authored_file import ISSUES
-from gradcompat.index.catalog import Lookup
+
+if TYPE_CHECKING:
+    from gradcompat.index.catalog import Lookup
 
 # An option that may be given many times; none is an empty list.
 repeatable = partial(typer.Option, default_factory=list, show_default=False)
@@ -152,6 +154,8 @@ class OnlineIndexParameters:
     @property
     def lookup(self) -> Lookup:
         """The same for the index."""
+        from gradcompat.index.catalog import Lookup
+
         return Lookup(index_url=self.index_url, extra_index_urls=self.extra_index_urls)
 
 
@@ -164,6 +168,8 @@ class IndexParameters(OnlineIndexParameters):
     @property
     def lookup(self) -> Lookup:
         """The same for the index."""
+        from gradcompat.index.catalog import Lookup
+
         return Lookup(offline=self.offline, index_url=self.index_url, extra_index_urls=self.extra_index_urls)
 
 
@@ -178,4 +184,6 @@ class ResolutionParameters(IndexParameters):
     @property
     def lookup(self) -> Lookup:
         """The same for the index."""
+        from gradcompat.index.catalog import Lookup
+
         return Lookup(self.offline, self.index_url, self.extra_index_urls, self.exclude_newer, self.project_index)
