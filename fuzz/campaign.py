@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import shutil
 import signal
+import subprocess
 import tempfile
 import time
 import traceback
@@ -54,6 +55,8 @@ class State:
         wall: seconds that the campaign ran, over all its sittings.
         kept: inputs by origin that went into the corpus.
         steps: the most lines of gradcompat for an input of a class that was followed, for each byte of it.
+        commits: how many inputs each commit of gradcompat got.
+        gone: findings that a later commit no longer has, and how often they were seen.
     """
 
     seed: int
@@ -66,6 +69,8 @@ class State:
     wall: float = 0.0
     kept: dict[str, int] = field(default_factory=dict)
     steps: dict[str, int] = field(default_factory=dict)
+    commits: dict[str, int] = field(default_factory=dict)
+    gone: dict[str, int] = field(default_factory=dict)
 
     @property
     def done(self) -> int:
@@ -117,6 +122,7 @@ class Campaign:
         self.corpus = Corpus(folder / "corpus")
         self.findings = Findings(folder / "findings")
         self.limits = limits or Limits()
+        self._commit = commit()
         self._again = [Batch(*one) for one in self.state.open]
         self._workers: list[Worker] = []
 
@@ -146,6 +152,18 @@ class Campaign:
                 worker.process.join()
             self.save()
             shutil.rmtree(scratch, ignore_errors=True)
+
+    def recheck(self, said: Callable[[str], None] = lambda _: None) -> None:
+        """Try every finding again, and take those away that this commit no longer has."""
+        for stored in self.findings.all():
+            signature = stored.finding.signature
+            if any(finding.oracle == stored.finding.oracle for finding in reproduced(stored.input, self.limits)):
+                said(f"still there: {signature}")
+                continue
+            said(f"gone: {signature}")
+            self.state.gone[signature] = self.state.gone.get(signature, 0) + stored.count
+            stored.file.unlink()
+        self.save()
 
     def save(self) -> None:
         """Write down what is done and what is under way."""
@@ -190,6 +208,7 @@ class Campaign:
             raise outcome
         worker.batch = None
         state = self.state
+        state.commits[self._commit] = state.commits.get(self._commit, 0) + sum(outcome.inputs.values())
         for name, count in outcome.inputs.items():
             state.inputs[name] = state.inputs.get(name, 0) + count
             state.spent[name] = state.spent.get(name, 0.0) + outcome.spent[name]
@@ -225,6 +244,19 @@ class Campaign:
         elif batch is not None:
             self._again.append(batch)
         self._workers.append(self._start(scratch / f"{time.monotonic_ns()}", seeds))
+
+
+def commit() -> str:
+    """The commit that is fuzzed, in short; with a plus if files differ from it."""
+    here = Path(__file__).parent
+    try:
+        done = subprocess.run(
+            ["git", "describe", "--always", "--exclude=*", "--dirty=+"],
+            cwd=here, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    except OSError:
+        return "unknown"
+    return done.stdout.strip() or "unknown"
 
 
 def _class(one: Input) -> str:

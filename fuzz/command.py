@@ -13,7 +13,7 @@ from fuzz.findings import Findings
 from fuzz.folders import materialize_tree
 from fuzz.generation import SHARES
 from fuzz.grammars.table import GRAMMARS
-from fuzz.summary import summary
+from fuzz.summary import replace_part, summary
 
 DEFAULT_STATE = Path(__file__).parents[1] / "build" / "fuzz"
 
@@ -28,6 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="of a new campaign")
     parser.add_argument("--only", choices=[*SHARES, *GRAMMARS], metavar="KIND", help="one target or one format")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--recheck", action="store_true", help="try all findings again; drop what is gone")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="put the report into a page, between its two marks")
     parser.add_argument("--reproduce", type=Path, metavar="FILE", help="try the input of a finding again")
     parser.add_argument("--reduce", type=Path, metavar="FILE", help="make the input of a finding smaller")
     parser.add_argument("--unpack", type=Path, metavar="FILE", help="lay the files of a finding out in ./unpacked")
@@ -39,9 +41,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.unpack is not None:
         return _unpack(asked.unpack)
     campaign = Campaign(asked.state, asked.seed, asked.only)
-    campaign.run(asked.inputs, asked.processes, lambda text: print(text, file=sys.stderr, flush=True))
-    print(summary(campaign), end="")
+    if asked.recheck:
+        campaign.recheck(_said)
+    elif asked.report is None:
+        campaign.run(asked.inputs, asked.processes, _said)
+    report = summary(campaign)
+    if asked.report is not None:
+        replace_part(asked.report, "fuzzing", report)
+    print(report, end="")
     return 1 if campaign.findings.all() else 0
+
+
+def _said(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 def _reproduce(file: Path) -> int:

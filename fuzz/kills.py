@@ -35,6 +35,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from fuzz.summary import replace_part
 from tests.cli.indexed import CONFIG, LINUX, REQUIREMENTS
 from tests.suppression.waived import FACTS, project, waiver
 
@@ -398,11 +399,14 @@ def forked(trial: Trial, after: float | None) -> tuple[float, bool]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=TRIALS)
+    parser.add_argument("command", choices=[*TRIALS, "table"], help="`table`: of the states in the folder --state")
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--state", type=Path, help="keep what was found here, and go on from it")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="put the table into a page, between its two marks")
     options = parser.parse_args()
+    if options.command == "table":
+        return _tell(options.state, options.report)
     state = options.state.absolute() if options.state is not None else None
     found: Counter[str] = Counter()
     if state is not None and state.exists():
@@ -445,6 +449,29 @@ def main() -> int:
     if lost:
         print(f"the last one with a loss is kept in {scratch}-loss")
     return int(lost > 0)
+
+
+def table(folder: Path) -> str:
+    """What is known of all commands, in Markdown, from the states ``kills-COMMAND.json`` in a folder."""
+    lines = ["| Command | Kills | Losses | Temporary files left | Found after the kill |", "|---|---:|---:|---:|---|"]
+    for command in TRIALS:
+        state = folder / f"kills-{command}.json"
+        if not state.exists():
+            continue
+        found = Counter[str](json.loads(state.read_text("utf-8")))
+        del found["not killed"]
+        lost = sum(count for what, count in found.items() if what.startswith("LOSS"))
+        left = sum(count for what, count in found.items() if what.endswith("a temporary file left"))
+        said = ", ".join(f"{what}: {count:,}" for what, count in sorted(found.items(), key=lambda one: -one[1]))
+        lines.append(f"| `{command}` | {sum(found.values()):,} | {lost} | {left} | {said} |")
+    return "\n".join(lines) + "\n"
+
+
+def _tell(folder: Path, page: Path | None) -> int:
+    if page is not None:
+        replace_part(page, "kills", table(folder))
+    print(table(folder), end="")
+    return 0
 
 
 def clear(paths: Iterable[Path]) -> int:

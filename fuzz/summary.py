@@ -20,6 +20,16 @@ def machine() -> str:
     return f"{model}, {os.cpu_count()} processors, Python {platform.python_version()}, {platform.system()}"
 
 
+def replace_part(page: Path, name: str, text: str) -> None:
+    """Put a text between ``<!-- name: begin -->`` and ``<!-- name: end -->`` of a page."""
+    begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->"
+    before, found, rest = page.read_text("utf-8").partition(begin)
+    _, closed, after = rest.partition(end)
+    if not found or not closed:
+        raise SystemExit(f"{page}: has no `{begin.strip()}` and `{end}`")
+    page.write_text(f"{before}{begin}\n{text}\n{closed}{after}", "utf-8")
+
+
 def summary(campaign: Campaign) -> str:
     """What was tried, what that took, and what was found."""
     state = campaign.state
@@ -41,17 +51,22 @@ def summary(campaign: Campaign) -> str:
             f"{size / 1000:,.0f} kB | {state.steps.get(name, 0):,} |"
         )
     kept = ", ".join(f"{count} from {origin}" for origin, count in sorted(state.kept.items()))
+    commits = ", ".join(f"{count:,} of {name}" for name, count in state.commits.items())
     lines += ["", f"Corpus: {campaign.corpus.size} inputs ({kept}) take {len(campaign.corpus.arcs):,} arcs.", ""]
-    if not findings:
-        lines.append("No findings.")
-    else:
-        lines += [
-            f"{len(findings)} kinds of findings:",
-            "",
-            "| Times | Finding | Bytes | File |",
-            "|---:|---|---:|---|",
-        ]
-        for one in findings:
-            said = one.finding.signature.replace("|", "\\|").replace("\n", " ")
-            lines.append(f"| {one.count} | {said} | {one.input.size} | {one.file.name} |")
+    lines += [f"Commits: {commits}.", ""] if commits else []
+    lines += _findings([(one.count, one.finding.signature) for one in findings], "that stand")
+    if state.gone:
+        gone = [(count, signature) for signature, count in sorted(state.gone.items())]
+        lines += ["", *_findings(gone, "that the last commit no longer has, or that were errors of the harness")]
     return "\n".join(lines) + "\n"
+
+
+def _findings(found: list[tuple[int, str]], which: str) -> list[str]:
+    if not found:
+        return ["No findings."]
+    rows = [f"| {count} | {_cell(signature)} |" for count, signature in found]
+    return [f"{len(found)} kinds of findings {which}:", "", "| Times | Finding |", "|---:|---|", *rows]
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")

@@ -49,7 +49,7 @@ def expression(random: Random, depth: int = 0) -> str:
     draw = random.random()
     if depth > 4 or draw < 0.4:
         return pick(random, ("True", "None", "steps", "args.steps", "cfg['a']", *NUMBERS[:4], repr(text(random))))
-    if draw < 0.42:
+    if draw < 0.402:
         deep = pick(random, (50, 150, 3000, 50_000))
         return pick(
             random,

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from gradcompat.errors import KnowledgeError, Malformed
 from gradcompat.formats.yaml_nodes import Mapping, Node, Scalar, Sequence, parse
 from gradcompat.knowledge.schema import Horizon, Knowledge, PackageFacts, Record
+from gradcompat.quotation import quoted
 from gradcompat.regular_files import read_regular
 
 MAX_NODES = 1_000_000  # a short file could ask for billions
@@ -86,7 +87,7 @@ def read_text(text: str, shown: str) -> Authored:
     top = documents[0]
     if _expanded(top) > MAX_NODES:
         raise KnowledgeError("expands to too much through its aliases", path=shown)
-    problems = [Problem(shown, key.line, None, f"the key `{key.text}` appears twice") for key in _duplicates(top)]
+    problems = [Problem(shown, key.line, None, f"{_key(key.text)} appears twice") for key in _duplicates(top)]
     issues = top.entries.get("issues")
     nodes = issues.items if isinstance(issues, Sequence) else []
     if not isinstance(issues, Sequence):
@@ -102,7 +103,7 @@ def read_text(text: str, shown: str) -> Authored:
     for node in nodes:
         content = plain(node)
         found = content.get("id") if isinstance(content, dict) else None
-        name = None if found is None else str(found)
+        name = None if found is None else quoted(str(found), "a record")
         try:
             record = Record.model_validate(content)
         except ValidationError as error:
@@ -148,9 +149,15 @@ def _duplicates(node: Node) -> list[Scalar]:
     return [key for item in node.items for key in _duplicates(item)]
 
 
+def _key(text: str) -> str:
+    name = quoted(text, "")
+    return f"the key `{name}`" if name else "a key"
+
+
 def messages(error: ValidationError) -> list[str]:
     """A sentence for each thing that the schema has against something, behind its place."""
     return [
-        f"{'.'.join(map(str, problem['loc'])) or 'record'}: {problem['msg'].removeprefix('Value error, ')}"
+        f"{'.'.join(quoted(str(part), 'a key') for part in problem['loc']) or 'record'}: "
+        f"{problem['msg'].removeprefix('Value error, ')}"
         for problem in error.errors(include_url=False, include_context=False, include_input=False)
     ]

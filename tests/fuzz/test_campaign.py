@@ -175,3 +175,17 @@ def test_a_finding_is_tried_again(tmp_path: Path, capsys: pytest.CaptureFixture[
     (file,) = tmp_path.glob("*.json")
     assert main(["--reproduce", str(file)]) == 0
     assert capsys.readouterr().out == "nothing is wrong with it\n"
+
+
+def test_a_finding_that_is_gone_is_taken_away(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# Fuzzing\n\n<!-- fuzzing: begin -->\nold\n<!-- fuzzing: end -->\nThe end.\n", "utf-8")
+    cause = Input(target="read", kind="requirements", entries=(Entry(path="requirements.txt", data=b"torch==2.5.1\n"),))
+    Findings(tmp_path / "findings").add(Finding("time", "x"), cause, 3)
+    assert main(["--recheck", "--state", str(tmp_path), "--report", str(page)]) == 0
+    assert "gone: time: x" in capsys.readouterr().err
+    text = page.read_text("utf-8")
+    assert "| 3 | time: x |" in text
+    assert "No findings.\n" in text
+    assert (text.startswith("# Fuzzing\n"), text.endswith("The end.\n"), "old" in text) == (True, True, False)
+    assert Campaign(tmp_path).state.gone == {"time: x": 3}

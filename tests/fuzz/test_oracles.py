@@ -12,7 +12,7 @@ import pytest
 
 from fuzz import oracles
 from fuzz.campaign import reproduced
-from fuzz.canaries import CANARIES
+from fuzz.canaries import CANARIES, secrets_of
 from fuzz.examination import Limits
 from fuzz.inputs import Entry, Input
 from gradcompat.formats.document import Document
@@ -85,6 +85,28 @@ def test_a_leak(plant: Plant) -> None:
 def test_a_leak_of_a_part(plant: Plant) -> None:
     plant(lambda document: environment(Skipped(what=document.text.strip()[:-10].upper(), reason="x")))
     assert found(text(SECRET)) == ["leak: line in read requirements"]
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "secret"),
+    [
+        (f"-i https://me:{CANARIES['credentials']}@index.example\n", "credentials", True),
+        (f"-i https://me:/{CANARIES['credentials']}@index.example\n", "credentials", True),
+        (f"{CANARIES['credentials']}==1\n", "credentials", False),
+        (SECRET, "line", True),
+        (f"{SECRET}numpy\n{CANARIES['line']}\n", "line", False),
+        (f"python train.py --token {CANARIES['argument']}\n", "argument", True),
+        (f"import {CANARIES['argument']}\n", "argument", False),
+    ],
+)
+def test_a_word_is_a_secret_where_a_reader_would_know_it(content: str, kind: str, *, secret: bool) -> None:
+    assert (kind in secrets_of([content.encode()], "requirements")) == secret
+
+
+def test_a_patch_shows_the_lines_around_a_change() -> None:
+    assert oracles.told({"text": SECRET}, "fix folder") == []
+    assert [one.oracle for one in oracles.told({"errors": SECRET}, "fix folder")] == ["leak"]
+    assert [one.oracle for one in oracles.told({"text": CANARIES["outside"]}, "fix folder")] == ["leak"]
 
 
 def test_a_leak_from_outside_of_the_folder(plant: Plant) -> None:

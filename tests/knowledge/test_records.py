@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gradcompat.errors import KnowledgeError
-from gradcompat.knowledge.records import Problem, read
+from gradcompat.knowledge.records import Problem, read, read_text
 from tests.knowledge.authored import FIRST_LINE, HEAD, RECORD, record, written
 
 
@@ -235,3 +235,11 @@ def test_problems_as_lines() -> None:
     assert str(Problem("issues.yaml", 7, "GC-0001", "level: no")) == "`issues.yaml:7`: GC-0001: level: no"
     assert str(Problem("issues.yaml", None, None, "date: no")) == "`issues.yaml`: date: no"
     assert HEAD.count("\n") == FIRST_LINE - 1
+
+
+def test_of_a_file_of_something_else_no_message_shows_the_text() -> None:
+    text = "password s3cret: 1\npassword s3cret: 2\nissues:\n- id: password s3cret\n  password s3cret: 1\n"
+    said = "\n".join(map(str, read_text(text, "mine.yaml").problems))
+    assert "s3cret" not in said
+    assert "`mine.yaml:4`: a record: a key: Extra inputs are not permitted" in said
+    assert "`mine.yaml:2`: a key stands twice" in said
