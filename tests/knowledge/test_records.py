@@ -242,4 +242,4 @@ def test_of_a_file_of_something_else_no_message_shows_the_text() -> None:
     said = "\n".join(map(str, read_text(text, "mine.yaml").problems))
     assert "s3cret" not in said
     assert "`mine.yaml:4`: a record: a key: Extra inputs are not permitted" in said
-    assert "`mine.yaml:2`: a key stands twice" in said
+    assert "`mine.yaml:2`: a key appears twice" in said
