@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 from random import Random
 
 from fuzz import folders
@@ -13,6 +14,7 @@ from fuzz.inputs import Entry, Input
 from fuzz.mutation import mutated
 from fuzz.seeds import Seeds
 from fuzz.targets import EDIT_KINDS, READ_KINDS, SCAN_KINDS
+from gradcompat.sources.registry import by_name
 
 # What is cheap is tried often; every class of targets has a share that finds something.
 SHARES = {
@@ -97,8 +99,10 @@ def _text(kind: str, random: Random, seeds: Seeds, corpus: Corpus) -> tuple[byte
 
 
 def _with_a_mutation(entries: tuple[Entry, ...], random: Random) -> tuple[Entry, ...]:
-    """One of the files is damaged; nobody can say then whether a report has to name it."""
+    """One of the files is damaged: a report has to name it only where its name says that it is an environment."""
     inside = [one for one in entries if one.kind == "file" and not one.path.startswith("../")]
     one = pick(random, inside)
-    changed = replace(one, data=mutated(one.data, pick(random, inside).data, random), named=False, unreadable=False)
+    reader = by_name(PurePath(one.path).name)
+    named = one.named and reader is not None and reader.kind != "script"
+    changed = replace(one, data=mutated(one.data, pick(random, inside).data, random), named=named, unreadable=False)
     return tuple(changed if entry is one else entry for entry in entries)
