@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 from random import Random
+
+from gradcompat.sources.registry import by_name
 
 from fuzz import folders
 from fuzz.grammars.table import ANY, GRAMMARS, file_name
@@ -97,8 +100,10 @@ def _text(kind: str, random: Random, seeds: Seeds, corpus: Corpus) -> tuple[byte
 
 
 def _with_a_mutation(entries: tuple[Entry, ...], random: Random) -> tuple[Entry, ...]:
-    """One of the files is damaged; nobody can say then whether a report has to name it."""
+    """One of the files is damaged: a report has to name it only where its name says that it is an environment."""
     inside = [one for one in entries if one.kind == "file" and not one.path.startswith("../")]
     one = pick(random, inside)
-    changed = replace(one, data=mutated(one.data, pick(random, inside).data, random), named=False, unreadable=False)
+    reader = by_name(PurePath(one.path).name)
+    named = one.named and reader is not None and reader.kind != "script"
+    changed = replace(one, data=mutated(one.data, pick(random, inside).data, random), named=named, unreadable=False)
     return tuple(changed if entry is one else entry for entry in entries)

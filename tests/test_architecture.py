@@ -43,7 +43,7 @@ LAYERS = (
     ("versions",),
     (
         *("truth", "errors", "names", "user_folders", "worker_process", "programs", "regular_files", "root"),
-        *("quotation", "budget", "_version", "__init__"),
+        *("abandoned_files", "quotation", "budget", "_version", "__init__"),
     ),
     ("redaction",),
 )

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
+from gradcompat.abandoned_files import PREFIX, remove_abandoned
 from gradcompat.errors import UsageError
 from gradcompat.model.report import Report
 from gradcompat.redaction import redact
 from gradcompat.renderers.registry import RENDERERS
 
 _STANDARD = "-"
+_STAGED = ".report"
 _SUMMARY_BYTES = 1_000_000  # GitHub shows no summary of more than 1 MiB
 
 
@@ -117,7 +119,8 @@ def _staged(path: Path, data: bytes) -> str:
     mode = stat.S_IMODE(path.stat().st_mode) if os.path.exists(path) else 0o666 & ~_umask()
     if os.path.exists(path) and not os.access(path, os.W_OK):
         raise PermissionError(None, "it is read-only")
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".gradcompat-", suffix=".tmp")
+    remove_abandoned(path.parent, _STAGED)
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=PREFIX, suffix=_STAGED)
     try:
         with open(descriptor, "wb") as file:
             file.write(data)

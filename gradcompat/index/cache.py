@@ -18,8 +18,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gradcompat.abandoned_files import PREFIX, remove_abandoned
+
 # Another form of the entries gets another folder, so that two versions of gradcompat do not take turns in one.
 _FORM = "index-1"
+_STAGED = ".answer"
 _LARGEST = 64 * 1024 * 1024
 
 
@@ -90,7 +93,8 @@ class Cache:
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             # `mkstemp` gives it to this user alone: a private index is private here, too.
-            number, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
+            remove_abandoned(path.parent, _STAGED)
+            number, temporary = tempfile.mkstemp(dir=path.parent, prefix=PREFIX, suffix=_STAGED)
             try:
                 with os.fdopen(number, "wb") as file:
                     file.write(data)

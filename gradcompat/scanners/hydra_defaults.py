@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from gradcompat.errors import Malformed, SourceError
 from gradcompat.formats import yaml_nodes
 from gradcompat.quotation import reference
+from gradcompat.redaction import redact
 
 _DEEPEST = 20  # files that a file is below
 _MOST = 300  # files of one config
@@ -318,10 +319,12 @@ def _of_hydra(child: _Default) -> bool:
 def _read(listed: yaml_nodes.Sequence, shown: str) -> Iterator[_Default]:
     for item in listed.items:
         if isinstance(item, yaml_nodes.Scalar) and item.value is not None:
-            path, _, package = item.text.partition("@")
+            # What is hidden is found in the whole address alone.
+            path, _, package = redact(item.text).partition("@")
             yield _Default(None, path, _package(package), item.line, unknown="${" in path and not _CHOICE.search(path))
         elif isinstance(item, yaml_nodes.Mapping) and len(item.entries) == 1:
             ((key, node),) = item.entries.items()
+            key = redact(key)
             words = key.partition("@")[0].split()
             default = _Default(words[-1] if words else "", None, _package(key.partition("@")[2]), item.line)
             default.optional, default.override = "optional" in words[:-1], "override" in words[:-1]

@@ -33,6 +33,17 @@ def test_text_is_still_printed_beside_a_file(run: Run) -> None:
     assert json.loads(check(run, "--output", "html=a.html", "--format", "json")[1])["exit_status"] == 1
 
 
+def test_what_a_kill_has_left_is_cleared_away(run: Run, tmp_path: Path) -> None:
+    left, being_written = tmp_path / ".gradcompat-1.report", tmp_path / ".gradcompat-2.report"
+    undo = tmp_path / ".gradcompat-0123456789abcdef.tmp"  # of `fix`, which finishes or undoes by itself what it began
+    for path in (left, being_written, undo):
+        path.touch()
+    os.utime(left, (0, 0))
+    os.utime(undo, (0, 0))
+    run("check", "-", "--output", "json=a.json", stdin="torch==2.5.1\n")
+    assert set(tmp_path.iterdir()) == {tmp_path / "a.json", being_written, undo}
+
+
 def test_a_file_is_replaced_whole(run: Run, tmp_path: Path) -> None:
     (tmp_path / "real.json").write_text("old" * 100_000)
     (tmp_path / "real.json").chmod(0o640)

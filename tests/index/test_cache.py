@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,18 @@ def test_what_cannot_be_put_in_its_place_is_not_left_behind(tmp_path: Path) -> N
     cache.write("pages", "one", [b"a"])
     assert files(tmp_path) == []
     assert cache.trouble == f"`{tmp_path / 'index-1'}`: what the index answers cannot be kept: Is a directory"
+
+
+def test_what_a_kill_has_left_is_cleared_away(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    cache.write("pages", "one", [b"a"])
+    [one] = files(tmp_path)
+    left, being_written = one.with_name(".gradcompat-1.answer"), one.with_name(".gradcompat-2.answer")
+    left.touch()
+    being_written.touch()
+    os.utime(left, (0, 0))
+    cache.write("pages", "one", [b"b"])
+    assert set(files(tmp_path)) == {one, being_written}
 
 
 def test_without_a_folder_nothing_is_kept() -> None:

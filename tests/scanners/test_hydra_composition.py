@@ -474,3 +474,13 @@ def test_whatever_stands_there_is_scanned_or_refused(files: dict[str, str], conf
     for setting in context.settings:
         assert setting.location.path == "run.sh" or (Path("configs") / setting.location.path).suffix == ".yaml"
         assert (setting.location.line or 0) >= 1
+
+
+@pytest.mark.parametrize("written", ["file://me:{}@index.example/a.git@v1.0", "git+https://{}@x/y", "a@https://{}@x/y"])
+def test_an_address_among_the_defaults_shows_no_credentials(tmp_path: Path, written: str) -> None:
+    config = tmp_path / "train.yaml"
+    link = written.format("s3cret")
+    config.write_text(f"defaults: ['{link}', 'model@{link}': x]\ntrainer:\n  _target_: lightning.Trainer\n", "utf-8")
+    context = scan(Document("train.yaml", config.read_text("utf-8"), config))
+    assert context.skipped
+    assert "s3cret" not in repr(context.skipped)
