@@ -7,8 +7,6 @@ from dataclasses import replace
 from pathlib import PurePath
 from random import Random
 
-from gradcompat.sources.registry import by_name
-
 from fuzz import folders
 from fuzz.grammars.table import ANY, GRAMMARS, file_name
 from fuzz.grammars.words import chance, pick
@@ -16,6 +14,7 @@ from fuzz.inputs import Entry, Input
 from fuzz.mutation import mutated
 from fuzz.seeds import Seeds
 from fuzz.targets import EDIT_KINDS, READ_KINDS, SCAN_KINDS
+from gradcompat.dependency_formats import by_name
 
 # What is cheap is tried often; every class of targets has a share that finds something.
 SHARES = {

@@ -5,6 +5,8 @@ Time would not do: what is a finding on a fast machine would be a gap on a slow 
 
 from __future__ import annotations
 
+MAX_CELLS = 2_000  # of a notebook: each is parsed several times
+
 
 class Budget:
     """Steps that may still be taken.

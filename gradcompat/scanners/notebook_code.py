@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from gradcompat.budget import MAX_CELLS
 from gradcompat.errors import Malformed, Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.formats.json_text import Places, parse
@@ -18,7 +19,6 @@ from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.scanners import code_syntax, python_code
 from gradcompat.scanners.key_mapping import Feeds
-from gradcompat.sources.notebook import MAX_CELLS
 
 FEEDS: Feeds = python_code.FEEDS
 

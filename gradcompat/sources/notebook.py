@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from gradcompat.budget import MAX_CELLS
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
 from gradcompat.formats.json_text import Places, parse
@@ -26,7 +27,6 @@ from gradcompat.sources.pip_command import (
     read_script,
 )
 
-MAX_CELLS = 2_000
 _MENTIONS = re.compile(r"pip|conda|mamba|\buv\b|poetry|pdm")
 # `!pip …`, `out = !pip …`, `%pip …`, `%system pip …`, and `pip …` alone, which IPython takes for `%pip …`.
 _LINE_MAGIC = re.compile(

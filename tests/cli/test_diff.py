@@ -270,8 +270,8 @@ def remarks(outcome: Outcome) -> list[str]:
         ("<<<<<<< HEAD\n", "it could not be read as it was at main (ID) ("),
         (
             "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 1234\n",
-            "it could not be read as it was at main (ID), because there it is kept in Git LFS, of which git has a "
-            "pointer only: ",
+            "it could not be read as it was at main (ID), because it is kept in Git LFS, "
+            "and git has only its pointer: ",
         ),
     ],
 )
@@ -321,8 +321,8 @@ def test_no_revision(repo: Repository, check: Any, base: str) -> None:
         (["--python", sys.executable], "`--python` names an interpreter"),
         (["uv.lock", "--python", sys.executable], "`--python` names an interpreter"),
         ([sys.prefix], "an installed environment"),
-        (["../elsewhere/uv.lock"], "outside of the repository"),
-        (["../elsewhere"], "outside of the repository"),
+        (["../elsewhere/uv.lock"], "outside the repository"),
+        (["../elsewhere"], "outside the repository"),
         (["--context", "train.yaml"], "no target is named"),
     ],
 )
@@ -346,7 +346,7 @@ def test_a_repository_without_files_or_commits(tmp_path: Path, check: Any) -> No
     bare = Repository(tmp_path / "bare")
     bare.path.mkdir()
     bare.git("init", "--quiet", "--bare")
-    assert "no work tree" in told(check(bare, "HEAD", "--diff", "main"))
+    assert "not a work tree" in told(check(bare, "HEAD", "--diff", "main"))
 
 
 def test_histories_without_a_common_commit(repo: Repository, check: Any) -> None:
@@ -358,7 +358,7 @@ def test_histories_without_a_common_commit(repo: Repository, check: Any) -> None
 def test_no_git(repo: Repository, check: Any, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     text = told(check(repo, ".", "--diff", "main", env={"PATH": str(tmp_path / "empty")}))
-    assert "there is none on the PATH" in text
+    assert "which is not on the PATH" in text
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="only root can give a folder to another user")

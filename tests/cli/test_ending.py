@@ -99,7 +99,7 @@ def test_pipes_are_not_waited_for(run: Run, project: Path) -> None:
     ("place", "reason"),
     [
         ("own.yaml", "is neither a file nor a folder"),
-        ("/dev/zero", "lies outside of the folder of this file"),
+        ("/dev/zero", "lies outside the folder of this file"),
         ("/dev/stdin", "lies outside the folder of this file"),
         ("-", "is not there"),
     ],

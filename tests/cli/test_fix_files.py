@@ -239,7 +239,7 @@ def test_a_link_out_of_the_folder_is_reported_and_left_alone(trained: Path, name
     keep = ("--keep", "transformers") if name == "train.yaml" else ()
     status, _, said = fixed("project", *keep)
     assert (trained / name).read_bytes() == before
-    assert f"project/{name}: leads outside of `project`; name it on the command line to read it" in said
+    assert f"project/{name}: leads outside `project`; name it on the command line to read it" in said
     assert status in (2, 3)
 
 

@@ -35,12 +35,6 @@ import gradcompat.curation.campaign
 from gradcompat.knowledge import load
 from tests.probes.toy_pool import work
 
-BY_NAME["toy"] = Recipe(
-    name="toy", module={module!r}, summary="A toy.", parameters={{"skip": (False, True)}}, needs=("toy",),
-    expectations=(Expectation("ratio", 0.9, 1.1, "the toy is {{}} times right"),), variants=({{}},),
-)
-from tests.probes.toy_pool import work
-
 gradcompat.curation.campaign.work = work
 load.load.__defaults__ = (Path("compiled.json"),)
 

@@ -171,6 +171,6 @@ def test_a_link_out_of_the_project_is_left_alone(run: Run, tmp_path: Path, here:
     (here / "gradcompat.toml").symlink_to(outside)
     done = run("waive", ID, "--reason", "known")
     assert done.status == 2
-    assert done.err.splitlines()[0] == "error: `gradcompat.toml`: leads outside of `.`, and is not read"
+    assert done.err.splitlines()[0] == "error: `gradcompat.toml`: leads outside `.`, and is not read"
     assert outside.exists() == there
     assert not there or outside.read_text("utf-8") == ""

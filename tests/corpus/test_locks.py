@@ -87,7 +87,7 @@ def test_a_lockfile_that_is_called_otherwise(corpus: Path) -> None:
     environment = read_file(path)
     assert environment.kind == "requirements"
     assert [one.reason for one in environment.skipped if not one.gap][:1] == [
-        "is called like pylock.toml and is requirements: read as that"
+        "named like pylock.toml, but contains requirements: read as requirements"
     ]
 
 

@@ -74,8 +74,8 @@ def test_what_probes_need_is_chosen_as_the_extra_of_the_release_has_it() -> None
 def test_what_there_is_not_is_said() -> None:
     found = companions(release("1.0"), BASE, Table([*OTHERS], {"toy 1.0": ["tokens>=9", "nothing"]}))
     assert found.missing == (
-        "nothing fits tokens>=9, which toy 1.0 requires",
-        "nothing fits nothing, which toy 1.0 requires",
+        "no release satisfies tokens>=9, which toy 1.0 requires",
+        "no release satisfies nothing, which toy 1.0 requires",
     )
     assert found.unknown == ()
 
