@@ -232,6 +232,7 @@ WRITES = {
 
 # Who reads a clock all the same.
 CLOCKS = {
+    "abandoned_files",  # how long nobody has written to a temporary file
     "index.cache",  # how old an answer is
     "index.configuration",  # `--exclude-newer 7 days` counts from now, unless a time is passed in
     "index.transport",  # how long a server may take, and when it wants to be asked again

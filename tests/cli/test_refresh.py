@@ -157,19 +157,19 @@ def test_nothing_is_newer(refresh: Refresh, server: Server, tmp_path: Path) -> N
     assert not (tmp_path / "rows").exists()
 
 
-def test_what_has_appeared_since(run: Run, server: Server, tmp_path: Path) -> None:
+def test_what_has_appeared_since(run_process: Run, server: Server, tmp_path: Path) -> None:
     serve(server, "optax", "0.0.1", "98.0", "99.0", "100.0rc1")
     serve(server, "keras", "0.0.1")
     arguments = ("--index-url", f"{server.base}/simple")
-    outcome = run("knowledge", "horizon", "Optax", "keras", *arguments, env=environment(tmp_path))
+    outcome = run_process("knowledge", "horizon", "Optax", "keras", *arguments, env=environment(tmp_path))
     first, second, last = outcome.out.splitlines()
     assert outcome.status == 1
     line = r"  [0-9.]+ +\d{4}-\d\d-\d\d  \d+ unfixed defects?; "
     assert re.fullmatch(f"optax{line}newer: 99.0, with 1 release before it", first)
     assert re.fullmatch(f"keras{line}nothing newer", second)
     assert last.startswith("2 packages, 1 with unreviewed releases (the package index `")
-    assert run("knowledge", "horizon", "keras", *arguments, env=environment(tmp_path)).status == 0
-    missing = run("knowledge", "horizon", "peft", *arguments, env=environment(tmp_path))
+    assert run_process("knowledge", "horizon", "keras", *arguments, env=environment(tmp_path)).status == 0
+    missing = run_process("knowledge", "horizon", "peft", *arguments, env=environment(tmp_path))
     assert missing.status == 3
     assert "; not looked up: " in missing.out
 
