@@ -11,9 +11,10 @@ from hypothesis import settings
 
 from tests.program import Outcome, Run, as_process, in_process
 
-# The same examples in every run, so that a change is judged and not a die; `HYPOTHESIS_PROFILE=random` explores.
-settings.register_profile("same", derandomize=True)
-settings.register_profile("random")
+# The same examples in every run and no deadline, so that a change is judged and neither a die nor a busy machine;
+# `HYPOTHESIS_PROFILE=random` explores.
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("random", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 __all__ = ["GOLDEN", "ROOT", "Outcome", "Run"]
