@@ -11,17 +11,7 @@ import pytest
 
 from gradcompat.index.client import PackageIndex
 from tests.cli.indexed import CONFIG, REQUIREMENTS
-from tests.conftest import Run
 from tests.index.serving import QUICK, Server, serving
-
-
-@pytest.fixture
-def run(request: pytest.FixtureRequest, run: Run) -> Run:
-    """As everywhere; tests of ``update`` replace parts of this process that the program shall not see replaced."""
-    if request.path.name == "test_update.py":
-        found: Run = request.getfixturevalue("run_process")
-        return found
-    return run
 
 
 @pytest.fixture
