@@ -103,7 +103,7 @@ def _tried(
 def _clears(change: _Change, finding: Finding, names: Names) -> bool:
     """Another fork may have a finding of this issue of its own, and gets advice of its own."""
     return not any(
-        one.status != "not_affected" and any(id(package) in change.touched for package in one.packages)
+        one.status in ("affected", "conditional") and any(id(package) in change.touched for package in one.packages)
         for one in match(change.environment, [finding.issue], names)
     )
 

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
+from typing import Literal
 
 from gradcompat.audit.options import AuditOptions, ids_of
 from gradcompat.database.open import open_database
@@ -25,6 +26,7 @@ def check(
     settings: Mapping[str, SettingValue | Sequence[SettingValue]] | None = None,
     fail_on: Level | None = "error",
     strict: bool = False,
+    assume: Literal["usual", "none"] = "usual",
     only: Sequence[str] = (),
     ignore: Sequence[str] = (),
     knowledge: Sequence[str | os.PathLike[str]] = (),
@@ -44,6 +46,7 @@ def check(
             more than any file.
         fail_on: findings at or above this level make :attr:`Report.exit_status` 1; None for none.
         strict: conditional findings count too.
+        assume: ``usual`` presumes what is usual where nothing states a fact; ``none`` keeps to facts alone.
         only: ids of records, no others are matched.
         ignore: ids of records that are not.
         knowledge: files or folders of records of your own, beside the others.
@@ -64,6 +67,7 @@ def check(
         ignore=ids_of(ignore, base),
         fail_on=fail_on,
         strict=strict,
+        presume=assume == "usual",
     )
     if waivers is not None:
         options = replace(options, waivers=waivers_at(os.fspath(waivers)))

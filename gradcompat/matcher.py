@@ -1,7 +1,8 @@
-"""Matches an environment against issues: pure, three-valued, and the only thing that decides what is affected.
+"""Matches an environment against issues: pure, and the only thing that decides what is affected.
 
 An issue is any of its combinations, a combination all of its terms. A combination is looked at only where at least one
-of its packages is listed: what might be installed besides is no news about an environment that was read.
+of its packages is listed: what might be installed besides is no news about an environment that was read. Facts decide
+in three values; where the environment may be presumed upon, :mod:`gradcompat.presuming` decides what they leave open.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from functools import lru_cache
 from itertools import product
 from math import prod
 
+from gradcompat.comparison import named, satisfies
 from gradcompat.forks import Forks
 from gradcompat.messages import condition, entry_text, joined, value_text, versions_text
 from gradcompat.model.environment import Environment, Location, Package, Setting, SettingValue
-from gradcompat.model.finding import Finding, Reason, Unknown
+from gradcompat.model.finding import Assumption, Finding, Reason, Status, Unknown
 from gradcompat.model.issue import (
     Combination,
     Issue,
@@ -32,7 +34,8 @@ from gradcompat.model.issue import (
     VirtualTerm,
 )
 from gradcompat.names import normalise
-from gradcompat.truth import Truth
+from gradcompat.presumptions.presumer import MODEL_KEY, SYMBOLS_KEY, Presumed, Presumer
+from gradcompat.truth import Certainty, Truth
 from gradcompat.versions import ALL, VersionSet, locate
 
 # A lockfile with more choices of entries for one combination than this is not taken apart: no two entries of it are
@@ -41,12 +44,19 @@ MAX_CHOICES = 2_000
 _CHOICE = 3  # steps of the budget of the forks
 _LONGEST_SPECIFIER = 2_000
 
-MODEL_KEY, SYMBOLS_KEY, STRATEGY_KEY = "model.architecture", "code.symbols", "distributed.strategy"
+STRATEGY_KEY = "distributed.strategy"
+_DEEPSPEED = PackageAbsentTerm(name="deepspeed")
 
 # Strategies beside which there is no other; a pipeline may be DeepSpeed's.
 _ALONE = frozenset({"none", "ddp", "dp", "fsdp", "deepspeed"})
 
-_STATUS = {Truth.YES: "affected", Truth.UNKNOWN: "conditional", Truth.NO: "not_affected"}
+_STATUS: dict[Certainty, Status] = {
+    Certainty.YES: "affected",
+    Certainty.PRESUMED_YES: "affected",
+    Certainty.OPEN: "conditional",
+    Certainty.PRESUMED_NO: "dormant",
+    Certainty.NO: "not_affected",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,23 +80,29 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class _Verdict:
-    """One term: its truth, with the sentence for whichever it is."""
+    """One term: how it stands, with the sentence for whichever it is.
 
-    truth: Truth
+    ``presumed`` is what was taken to hold, or what an answer to the open question would be.
+    """
+
+    certainty: Certainty
     sentence: str
     key: str
     location: Location | None = None
     unlisted: bool = False
+    presumed: Presumed | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Match:
     """One combination with one choice of entries."""
 
-    truth: Truth
+    certainty: Certainty
     packages: tuple[Package, ...]
     reasons: tuple[Reason, ...]
     unknown: tuple[Unknown, ...]
+    assumed: tuple[Assumption, ...]
+    dormant: tuple[str, ...]
     terms: tuple[Term, ...]
 
 
@@ -117,10 +133,17 @@ def alike(runs: Sequence[Environment], issues: Iterable[Issue]) -> list[list[int
     keys = {STRATEGY_KEY, *(key for term in terms if (key := key_of(term)) is not None)}
     groups: dict[object, list[int]] = {}
     for index, run in enumerate(runs):
-        stated = tuple((one.key, type(one.value), one.value) for one in run.settings if one.key in keys)
-        facts = (run.python, run.platform, tuple(sorted(run.virtual.items())))
+        stated = tuple((one.key, type(one.value), one.value, one.presumed) for one in run.settings if one.key in keys)
+        facts = (run.python, run.platform, tuple(sorted(run.virtual.items())), run.engines)
         groups.setdefault((stated, facts), []).append(index)
     return list(groups.values())
+
+
+def packages_seen(issue: Issue) -> frozenset[str]:
+    """The packages whose entries decide about an issue."""
+    terms = [term for combination in issue.affected for term in combination.terms]
+    named = frozenset(term.name for term in terms if isinstance(term, (PackageTerm, PackageAbsentTerm)))
+    return named | {_DEEPSPEED.name} if any(key_of(term) == STRATEGY_KEY for term in terms) else named
 
 
 def questions(packages: Iterable[Package], issues: Iterable[Issue], names: Names) -> int:
@@ -139,25 +162,37 @@ def _findings(issue: Issue, view: _View) -> Iterator[Finding]:
     matches = [found for combination in issue.affected for found in _matches(combination, view)]
     if not matches:
         return
-    statuses: set[Truth] = {found.truth for found in matches if found.truth is not Truth.NO}
-    for truth in sorted(statuses or {Truth.NO}, reverse=True):
-        chosen = [found for found in matches if found.truth is truth]
-        if truth is Truth.UNKNOWN:
-            # What is affected anyhow is not also "affected if".
-            sure = {id(package) for found in matches if found.truth is Truth.YES for package in found.packages}
-            chosen = [found for found in chosen if not all(id(package) in sure for package in found.packages)]
-            if not chosen:
-                continue
+    certainties: set[Certainty] = {found.certainty for found in matches if found.certainty is not Certainty.NO}
+    told: set[int] = set()  # entries of what is more certain
+    for certainty in sorted(certainties or {Certainty.NO}, reverse=True):
+        # What is affected anyhow is not also "affected if", and what is open is not also dormant.
+        chosen = [
+            found
+            for found in matches
+            if found.certainty is certainty and not (told and told.issuperset(map(id, found.packages)))
+        ]
+        if not chosen:
+            continue
         packages = {id(package): package for found in chosen for package in found.packages}
+        told.update(packages)
+        # The presumptions of one combination are enough for it.
+        assumed = min((found.assumed for found in chosen), key=len)
         yield Finding(
             issue=issue,
-            status=_STATUS[truth],  # type: ignore[arg-type]  # the values of that table are the literals
+            status=_STATUS[certainty],
             source=view.environment.source,
             packages=tuple(packages.values()),
             because=tuple(dict.fromkeys(reason for found in chosen for reason in found.reasons)),
-            unknown=tuple(dict.fromkeys(found.unknown for found in chosen)) if truth is Truth.UNKNOWN else (),
+            unknown=tuple(dict.fromkeys(found.unknown for found in chosen)) if certainty is Certainty.OPEN else (),
+            assumed=assumed if certainty in (Certainty.OPEN, Certainty.PRESUMED_YES) else (),
+            dormant=_rarest(chosen) if certainty is Certainty.PRESUMED_NO else (),
             terms=chosen[0].terms,
         )
+
+
+def _rarest(matches: Sequence[_Match]) -> tuple[str, ...]:
+    """What is not used in the combination of which least is presumed not to hold."""
+    return min((found.dormant for found in matches), key=len)
 
 
 class _View:
@@ -185,6 +220,13 @@ class _View:
         self.settings: dict[str, list[Setting]] = {}
         for setting in environment.settings:
             self.settings.setdefault(setting.key, []).append(setting)
+        self.presumer = (
+            None if environment.engines is None else Presumer(environment.engines, self.packages, self.settings)
+        )
+
+    def stated(self, key: str) -> list[Setting]:
+        """What states the fact; what is only presumed is none."""
+        return [setting for setting in self.settings.get(key, ()) if not setting.presumed]
 
 
 def _matches(combination: Combination, view: _View) -> Iterator[_Match]:
@@ -201,25 +243,26 @@ def _matches(combination: Combination, view: _View) -> Iterator[_Match]:
         _verdict(term, view) for term in combination.terms if not isinstance(term, (PackageTerm, PackageAbsentTerm))
     ]
     choices = [
-        [_Choice(alike, _package(term, alike[0])) for alike in entries]
+        [_Choice(alike, _package(term, alike[0], view)) for alike in entries]
         if entries
         else [_Choice((), _absent_package(term, view))]
         for term, entries in zip(package_terms, listed, strict=True)
     ]
     # A choice with a term that does not hold is not affected, whatever else it holds; mostly few are left.
-    possible = [[choice for choice in alternatives if choice.verdict.truth] for alternatives in choices]
+    possible = [[choice for choice in alternatives if choice.verdict.certainty] for alternatives in choices]
     matched = False
-    if all(other.truth for other in others):
+    if all(other.certainty for other in others):
         beside = prod(len(view.packages.get(term.name, ())) or 1 for term in absent_terms)
         for chosen, verdicts in _chosen(possible, beside, view.forks):
             absent = [_absence(term, chosen, view) for term in absent_terms]
-            if all(verdict.truth for verdict in absent):
+            beside_these = _without_deepspeed(combination, others, chosen, view)
+            if all(verdict.certainty for verdict in (*absent, *beside_these)):
                 matched = True
-                yield _combined(combination, chosen, [*verdicts, *absent, *others])
+                yield _combined(combination, chosen, [*verdicts, *absent, *beside_these])
     if not matched:
         entries = tuple(entry for alternatives in choices for choice in alternatives for entry in choice.entries)
         verdicts = [choice.verdict for alternatives in choices for choice in alternatives]
-        yield replace(_combined(combination, entries, [*verdicts, *others]), truth=Truth.NO)
+        yield replace(_combined(combination, entries, [*verdicts, *others]), certainty=Certainty.NO)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +289,7 @@ def _chosen(
         entries = tuple(entry for alternatives in possible for choice in alternatives for entry in choice.entries)
         names = tuple(alternatives[0].verdict.key for alternatives in possible)
         sentence = f"{joined(names, 'and')} are installed together in versions that are affected"
-        yield entries, [_Verdict(Truth.UNKNOWN, sentence, names[0])]
+        yield entries, [_Verdict(Certainty.OPEN, sentence, names[0])]
         return
     for choices in product(*possible):
         first = [choice.entries[0] for choice in choices if choice.entries]
@@ -256,57 +299,92 @@ def _chosen(
 
 def _combined(combination: Combination, entries: tuple[Package, ...], verdicts: Sequence[_Verdict]) -> _Match:
     return _Match(
-        truth=min(verdict.truth for verdict in verdicts),
+        certainty=min(verdict.certainty for verdict in verdicts),
         packages=entries,
         reasons=tuple(
             Reason(sentence=verdict.sentence, location=verdict.location)
             for verdict in verdicts
-            if verdict.truth is Truth.YES
+            if verdict.certainty is Certainty.YES
         ),
-        unknown=tuple(
-            Unknown(key=verdict.key, sentence=verdict.sentence, unlisted=verdict.unlisted)
+        unknown=tuple(_unknown(verdict) for verdict in verdicts if verdict.certainty is Certainty.OPEN),
+        assumed=tuple(
+            Assumption(key=verdict.key, sentence=verdict.presumed.taking, location=verdict.presumed.location)
             for verdict in verdicts
-            if verdict.truth is Truth.UNKNOWN
+            if verdict.certainty is Certainty.PRESUMED_YES and verdict.presumed is not None
+        ),
+        dormant=tuple(
+            dict.fromkeys(
+                verdict.presumed.feature
+                for verdict in verdicts
+                if verdict.certainty is Certainty.PRESUMED_NO and verdict.presumed is not None
+            )
         ),
         terms=combination.terms,
     )
 
 
-def _package(term: PackageTerm, entry: Package) -> _Verdict:
+def _unknown(verdict: _Verdict) -> Unknown:
+    if verdict.presumed is None:
+        return Unknown(key=verdict.key, sentence=verdict.sentence, unlisted=verdict.unlisted)
+    return Unknown(
+        key=verdict.key,
+        sentence=verdict.sentence,
+        unlisted=verdict.unlisted,
+        plain=verdict.presumed.condition,
+        likelihood=verdict.presumed.likelihood,
+    )
+
+
+def _with(verdict: _Verdict, presumed: Presumed) -> _Verdict:
+    """An open verdict with what is presumed of it."""
+    return replace(verdict, certainty=presumed.certainty, presumed=presumed)
+
+
+def _package(term: PackageTerm, entry: Package, view: _View) -> _Verdict:
     """Does this entry's version lie in the term's range?"""
+    verdict = _version_of(term, entry)
+    if verdict.certainty is Certainty.OPEN and view.presumer is not None:
+        return _with(verdict, view.presumer.of_range(term, entry))
+    return verdict
+
+
+def _version_of(term: PackageTerm, entry: Package) -> _Verdict:
+    """The same by facts alone."""
     if entry.version is not None:
         window = locate(entry.version, unreleased=entry.unreleased)
         if term.versions == ALL:
-            return _Verdict(Truth.YES, f"{entry_text(entry)} is there", term.name, entry.location)
+            return _Verdict(Certainty.YES, f"{entry_text(entry)} is there", term.name, entry.location)
         if window is None:
             sentence = (
                 f"`{entry.version}`, which is not a version, stands for {term.name} {versions_text(term.versions)}"
             )
-            return _Verdict(Truth.UNKNOWN, sentence, term.name, entry.location)
+            return _Verdict(Certainty.OPEN, sentence, term.name, entry.location)
         truth = term.versions.truth(window)
         if truth is Truth.UNKNOWN:
             kind = "pre-release" if window.prerelease else "build of an unreleased commit"
             sentence = f"{entry_text(entry)}, a {kind}, still behaves as {term.name} {versions_text(term.versions)}"
-            return _Verdict(truth, sentence, term.name, entry.location)
+            return _Verdict(Certainty.of(truth), sentence, term.name, entry.location)
         if truth is Truth.NO:
             return _no(term)
-        return _Verdict(truth, f"{entry_text(entry)} is in {versions_text(term.versions)}", term.name, entry.location)
+        return _Verdict(
+            Certainty.of(truth), f"{entry_text(entry)} is in {versions_text(term.versions)}", term.name, entry.location
+        )
     allowed = _allowed(entry.specifier)
     if allowed is None or term.versions == ALL:
         truth = Truth.YES if term.versions == ALL else Truth.UNKNOWN
-        return _Verdict(truth, condition(term), term.name, entry.location)
+        return _Verdict(Certainty.of(truth), condition(term), term.name, entry.location)
     met = allowed & term.versions
     if not met:
         return _no(term)
     if met == allowed and allowed.bounded:
         return _Verdict(
-            Truth.YES,
+            Certainty.YES,
             f"all that {entry_text(entry)} allows is in {versions_text(term.versions)}",
             term.name,
             entry.location,
         )
     return _Verdict(
-        Truth.UNKNOWN, f"{entry_text(entry)} resolves to {versions_text(term.versions)}", term.name, entry.location
+        Certainty.OPEN, f"{entry_text(entry)} resolves to {versions_text(term.versions)}", term.name, entry.location
     )
 
 
@@ -323,20 +401,54 @@ def _allowed(specifier: str | None) -> VersionSet | None:
 
 def _no(term: PackageTerm) -> _Verdict:
     """Most terms do not hold, and nobody reads why: only what holds or is open is put into words."""
-    return _Verdict(Truth.NO, "", term.name)
+    return _Verdict(Certainty.NO, "", term.name)
 
 
 def _absent_package(term: PackageTerm, view: _View) -> _Verdict:
     if view.environment.closed:
         return _no(term)
-    return _Verdict(Truth.UNKNOWN, condition(term), term.name, unlisted=True)
+    verdict = _Verdict(Certainty.OPEN, condition(term), term.name, unlisted=True)
+    return verdict if view.presumer is None else _with(verdict, view.presumer.of_unlisted(term))
 
 
 def _absence(term: PackageAbsentTerm, chosen: tuple[Package, ...], view: _View) -> _Verdict:
     """Is no entry of that name installed where the chosen ones are?"""
+    verdict = _beside(term, chosen, view)
+    if verdict.certainty is Certainty.OPEN and view.presumer is not None:
+        return _with(verdict, view.presumer.of_absence(term))
+    return verdict
+
+
+def _without_deepspeed(
+    combination: Combination, others: list[_Verdict], chosen: tuple[Package, ...], view: _View
+) -> list[_Verdict]:
+    """The verdicts, where an open strategy is not DeepSpeed because that is not installed beside the chosen entries."""
+    if all(verdict.key != STRATEGY_KEY or verdict.certainty is Certainty.YES for verdict in others):
+        return others
+    if _beside(_DEEPSPEED, chosen, view).certainty is not Certainty.YES:
+        return others
+    truths = [_of_any_but_deepspeed(term) for term in combination.terms if key_of(term) == STRATEGY_KEY]
+    known = min(truths)
+    if known is Truth.UNKNOWN or (known is Truth.YES and max(truths) is not known):
+        return others
+    decided = _Verdict(Certainty.of(known), "deepspeed is not installed", STRATEGY_KEY)
+    return [decided if one.key == STRATEGY_KEY and one.certainty is not Certainty.YES else one for one in others]
+
+
+def _of_any_but_deepspeed(term: Term) -> Truth:
+    """What a term about the strategy comes to, if all that is known is that the strategy is not DeepSpeed."""
+    if not isinstance(term, SettingTerm):
+        return Truth.UNKNOWN
+    if term.comparison == ("!=", "deepspeed"):
+        return Truth.YES
+    return Truth.NO if term.comparison is None and set(term.values) == {"deepspeed"} else Truth.UNKNOWN
+
+
+def _beside(term: PackageAbsentTerm, chosen: tuple[Package, ...], view: _View) -> _Verdict:
+    """The same by facts alone."""
     listed = view.packages.get(term.name, ())
     if len(listed) * len(chosen) > MAX_CHOICES:
-        return _Verdict(Truth.UNKNOWN, condition(term), term.name)
+        return _Verdict(Certainty.OPEN, condition(term), term.name)
     beside = [
         entry
         for alike in listed
@@ -344,21 +456,29 @@ def _absence(term: PackageAbsentTerm, chosen: tuple[Package, ...], view: _View) 
         if all(view.forks.together(entry, package) for package in chosen)
     ]
     if not beside:
-        truth = Truth.YES if view.environment.closed else Truth.UNKNOWN
-        return _Verdict(truth, condition(term), term.name)
+        certainty = Certainty.YES if view.environment.closed else Certainty.OPEN
+        return _Verdict(certainty, condition(term), term.name)
     if view.forks.covered(chosen, beside):
-        return _Verdict(Truth.NO, f"{term.name} is there", term.name)
-    return _Verdict(Truth.UNKNOWN, condition(term), term.name)
+        return _Verdict(Certainty.NO, f"{term.name} is there", term.name)
+    return _Verdict(Certainty.OPEN, condition(term), term.name)
 
 
 def _verdict(term: Term, view: _View) -> _Verdict:
-    """The truth of a term that is not about a package."""
+    """How a term stands that is not about a package."""
+    verdict = _stated(term, view)
+    if verdict.certainty is Certainty.OPEN and view.presumer is not None:
+        return _with(verdict, view.presumer.of_term(term))
+    return verdict
+
+
+def _stated(term: Term, view: _View) -> _Verdict:
+    """The same by facts alone."""
     environment = view.environment
     match term:
         case SettingTerm(key=key):
-            return _setting(term, key, view, lambda value: _compares(term, value))
+            return _setting(term, key, view, lambda value: satisfies(term, value))
         case ModelTerm(classes=classes):
-            return _setting(term, MODEL_KEY, view, lambda value: _named(classes, value))
+            return _setting(term, MODEL_KEY, view, lambda value: named(classes, value))
         case SymbolTerm(symbols=symbols):
             return _symbols(term, symbols, view)
         case PythonTerm(versions=versions):
@@ -367,9 +487,9 @@ def _verdict(term: Term, view: _View) -> _Verdict:
             return _fact(term, name, environment.virtual.get(name), versions)
         case PlatformTerm(platforms=platforms):
             if environment.platform is None:
-                return _Verdict(Truth.UNKNOWN, condition(term), "platform")
+                return _Verdict(Certainty.OPEN, condition(term), "platform")
             truth = Truth.of(environment.platform in platforms)
-            return _Verdict(truth, f"the platform is {environment.platform}", "platform")
+            return _Verdict(Certainty.of(truth), f"the platform is {environment.platform}", "platform")
         case PackageTerm() | PackageAbsentTerm():
             raise AssertionError("package terms are matched with their entries")
 
@@ -389,21 +509,21 @@ def key_of(term: Term) -> str | None:
 
 def _setting(term: Term, key: str, view: _View, holds: Callable[[SettingValue], Truth]) -> _Verdict:
     """A setting that stands several times holds if all of its places agree."""
-    stated = view.settings.get(key, [])
+    stated = view.stated(key)
     if not stated and _of_another_strategy(key, view):
-        return _Verdict(Truth.NO, "", key)
+        return _Verdict(Certainty.NO, "", key)
     truths = {Truth.UNKNOWN if setting.value is None else holds(setting.value) for setting in stated}
     truth = truths.pop() if len(truths) == 1 else Truth.UNKNOWN
     first = stated[0] if stated else None
     if truth is Truth.UNKNOWN or first is None or first.value is None:
-        return _Verdict(Truth.UNKNOWN, condition(term), key, None if first is None else first.location)
-    return _Verdict(truth, f"{key} is {value_text(first.value)}", key, first.location)
+        return _Verdict(Certainty.OPEN, condition(term), key, None if first is None else first.location)
+    return _Verdict(Certainty.of(truth), f"{key} is {value_text(first.value)}", key, first.location)
 
 
 def _of_another_strategy(key: str, view: _View) -> bool:
     """Is it a setting of DeepSpeed or FSDP, and is the run distributed in a way that leaves no place for that?"""
     needed = key.partition(".")[0]
-    strategies = [setting.value for setting in view.settings.get(STRATEGY_KEY, [])]
+    strategies = [setting.value for setting in view.stated(STRATEGY_KEY)]
     return (
         needed in ("deepspeed", "fsdp")
         and bool(strategies)
@@ -414,63 +534,24 @@ def _of_another_strategy(key: str, view: _View) -> bool:
 
 def _symbols(term: Term, symbols: tuple[str, ...], view: _View) -> _Verdict:
     """A symbol is used if any of the files uses it; it is not if all that is known of them was listed."""
-    stated = view.settings.get(SYMBOLS_KEY, [])
+    stated = view.stated(SYMBOLS_KEY)
     for setting in stated:
-        if setting.value is not None and _named(symbols, setting.value):
+        if setting.value is not None and named(symbols, setting.value):
             used = setting.value if isinstance(setting.value, tuple) else (str(setting.value),)
-            named = tuple(name for name in used if any(fnmatchcase(name, pattern) for pattern in symbols))
-            return _Verdict(Truth.YES, f"the code uses {joined(named, 'and')}", SYMBOLS_KEY, setting.location)
+            shown = tuple(name for name in used if any(fnmatchcase(name, pattern) for pattern in symbols))
+            return _Verdict(Certainty.YES, f"the code uses {joined(shown, 'and')}", SYMBOLS_KEY, setting.location)
     if not stated or any(setting.value is None for setting in stated):
-        return _Verdict(Truth.UNKNOWN, condition(term), SYMBOLS_KEY)
-    return _Verdict(Truth.NO, "the code does not use it", SYMBOLS_KEY, stated[0].location)
+        return _Verdict(Certainty.OPEN, condition(term), SYMBOLS_KEY)
+    return _Verdict(Certainty.NO, "the code does not use it", SYMBOLS_KEY, stated[0].location)
 
 
 def _fact(term: Term, key: str, value: str | None, versions: VersionSet) -> _Verdict:
     """A version of the interpreter or of the host."""
     window = None if value is None else locate(value)
     if window is None:
-        return _Verdict(Truth.UNKNOWN, condition(term), key)
+        return _Verdict(Certainty.OPEN, condition(term), key)
     truth = versions.truth(window)
     if truth is Truth.UNKNOWN:
-        return _Verdict(truth, condition(term), key)
+        return _Verdict(Certainty.OPEN, condition(term), key)
     subject = "Python" if key == "python" else key
-    return _Verdict(truth, f"{subject} is {value}", key)
-
-
-def _named(patterns: tuple[str, ...], value: SettingValue) -> Truth:
-    """Is any of the names among those that are wanted?"""
-    given = value if isinstance(value, tuple) else (str(value),)
-    return Truth.of(any(fnmatchcase(name, pattern) for name in given for pattern in patterns))
-
-
-def _compares(term: SettingTerm, value: SettingValue) -> Truth:
-    if term.comparison is not None:
-        return _ordered(*term.comparison, value)
-    given = value if isinstance(value, tuple) else (value,)
-    return Truth.of(any(_equal(wanted, element) for wanted in term.values for element in given))
-
-
-def _equal(wanted: bool | int | float | str, given: bool | int | float | str) -> bool:
-    if isinstance(wanted, bool) or isinstance(given, bool):
-        return wanted is given
-    if isinstance(wanted, str) and isinstance(given, str):
-        return fnmatchcase(given.lower(), wanted.lower())
-    return wanted == given
-
-
-def _ordered(operator: str, wanted: int | float | str, value: SettingValue) -> Truth:
-    """Compare numbers; anything else cannot be ordered, so nothing is known."""
-    if operator == "!=":
-        given = value if isinstance(value, tuple) else (value,)
-        return Truth.of(not any(_equal(wanted, element) for element in given))
-    if isinstance(value, (bool, str, tuple)) or isinstance(wanted, str):
-        return Truth.UNKNOWN
-    match operator:
-        case ">":
-            return Truth.of(value > wanted)
-        case ">=":
-            return Truth.of(value >= wanted)
-        case "<":
-            return Truth.of(value < wanted)
-        case _:
-            return Truth.of(value <= wanted)
+    return _Verdict(Certainty.of(truth), f"{subject} is {value}", key)

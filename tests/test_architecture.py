@@ -38,7 +38,8 @@ LAYERS = (
         "host",
     ),
     ("matcher",),
-    ("messages", "forks", "dependency_formats", "formats", "vocabulary", "recipes", "defaults"),
+    ("presumptions",),
+    ("messages", "forks", "dependency_formats", "formats", "vocabulary", "recipes", "defaults", "comparison"),
     ("model", "markers"),
     ("versions",),
     (

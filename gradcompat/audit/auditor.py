@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-from packaging.version import Version
 
 from gradcompat.advice import advise
 from gradcompat.audit.matching import Matched, match_runs
 from gradcompat.audit.options import AuditOptions
+from gradcompat.audit.published import published, snapshot
 from gradcompat.audit.targets import AuditRequest, File, Source, environment_of
 from gradcompat.errors import IndexUnavailable, SourceError
 from gradcompat.knowledge.horizon import newer
@@ -24,10 +22,7 @@ from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.model.finding import Advice, Finding, Status
 from gradcompat.model.report import Audit, ReportedFinding
-from gradcompat.versions import VersionSet, parse_version
-
-if TYPE_CHECKING:
-    from gradcompat.index.snapshot import Snapshot
+from gradcompat.versions import parse_version
 
 _OWN_PROJECT = frozenset({"editable", "virtual", "directory", "path"})
 # With fewer files a process costs more to start than it saves.
@@ -188,7 +183,12 @@ def _audited(
         packages=len(environment.packages),
         recognised=sum(1 for package in environment.packages if base.knows(base.names.canonical(package))),
         findings=findings,
-        skipped=(*environment.skipped, *matched.skipped, *unplanned, *_missing_versions(environment, base)),
+        skipped=(
+            *environment.skipped,
+            *matched.skipped,
+            *unplanned,
+            *_missing_versions(matched.environment, base, strict=options.strict or not options.presume),
+        ),
         contexts=tuple(context.source for context in contexts),
         newer=newer(environment, matched.issues, base),
         versions=_versions(environment, options.versions_of, base) if options.versions_of else {},
@@ -212,13 +212,13 @@ def _planned(
     if not _has_fixes(matched, options):
         return {}
     try:
-        snapshot = _snapshot()
+        shipped = snapshot()
     except IndexUnavailable:
         return {}
     # Planning takes as long as all the rest of a check, which most environments need not pay for.
     from gradcompat.audit.fixes import planned_advice
 
-    return planned_advice(environment, matched, path, base, snapshot, options)
+    return planned_advice(environment, matched, path, base, shipped, options)
 
 
 def _has_fixes(matched: Matched, options: AuditOptions) -> bool:
@@ -250,47 +250,22 @@ def _unplanned(
 
 def _advice_for(finding: Finding, matched: Matched, base: KnowledgeBase) -> Advice | None:
     run = matched.run_of(finding)
-    return advise(finding, run, matched.issues, base.names, partial(_published, python=run.python))
+    return advise(finding, run, matched.issues, base.names, partial(published, python=run.python))
 
 
-@lru_cache(maxsize=256)
-def _published(name: str, *, python: str | None) -> tuple[Version, ...]:
-    """The final releases of a package that are not withdrawn and fit the Python, by the snapshot that ships with us."""
-    interpreter = None if python is None else parse_version(python)
-    try:
-        releases = _snapshot().releases(name)
-    except IndexUnavailable:
-        return ()
-    return tuple(
-        release.version
-        for release in releases
-        if not release.yanked and not release.version.is_prerelease and _fits(release.requires_python, interpreter)
-    )
+def _missing_versions(environment: Environment, base: KnowledgeBase, *, strict: bool) -> list[Skipped]:
+    """What is said of each package that records speak of and whose version is not there to be compared.
 
-
-@lru_cache(maxsize=1)
-def _snapshot() -> Snapshot:
-    # Only what is affected asks for it.
-    from gradcompat.index.snapshot import Snapshot
-
-    return Snapshot()
-
-
-@lru_cache(maxsize=1024)
-def _fits(requires_python: str | None, interpreter: Version | None) -> bool:
-    """Is the interpreter one of those? What cannot be read excludes none."""
-    if requires_python is None or interpreter is None:
-        return True
-    try:
-        return interpreter in VersionSet.parse(requires_python)
-    except ValueError:
-        return True
-
-
-def _missing_versions(environment: Environment, base: KnowledgeBase) -> list[Skipped]:
-    """A gap for each package that records speak of and whose version is not there to be compared."""
+    A range is no gap where its releases are known and it is judged by the newest of them, unless ``strict``.
+    """
     gaps = [
-        Skipped(what=package.name, reason=_missing(package), location=package.location)
+        Skipped(
+            what=package.name,
+            reason=_missing(package),
+            gap=strict or not package.releases,
+            range=bool(package.releases),
+            location=package.location,
+        )
         for package in environment.packages
         if package.source not in _OWN_PROJECT
         and (package.version is None or parse_version(package.version) is None)
@@ -307,4 +282,5 @@ def _missing(package: Package) -> str:
         return f"`{package.version}` is not a version"
     if package.malformed_version:
         return "its version is not one"
-    return "no version is given" if package.specifier is None else "only a range is given, no version"
+    what = "no version is given" if package.specifier is None else "only a range is given, no version"
+    return f"{what}; {package.releases[-1]} is the newest release that is allowed" if package.releases else what

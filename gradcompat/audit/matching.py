@@ -6,17 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gradcompat.audit.options import AuditOptions
+from gradcompat.audit.published import allowed
 from gradcompat.defaults import defaults_of
 from gradcompat.forks import Forks
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.matcher import alike, match
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Location, Setting, SettingValue, Skipped
-from gradcompat.model.finding import Finding
+from gradcompat.model.finding import Finding, Status
 from gradcompat.model.issue import LEVELS, Issue, SettingTerm, VirtualTerm
+from gradcompat.presumptions.engines import named_engines
+from gradcompat.presumptions.left_out import left_out
 from gradcompat.vocabulary import VIRTUAL_PACKAGES
 
-_STATUSES = ("affected", "conditional", "not_affected")
+_STATUSES: tuple[Status, ...] = ("affected", "conditional", "dormant", "not_affected")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +27,7 @@ class Matched:
     """One environment with each of its training runs, and what was found.
 
     Attributes:
+        environment: as it was read, with the releases that its ranges allow.
         runs: how a run is called → the environment with its settings and the facts of the host; one called ``""``
             where there is no training run.
         issues: every issue that speaks of a package of the environment.
@@ -31,6 +35,7 @@ class Matched:
         skipped: what was not decided.
     """
 
+    environment: Environment
     runs: dict[str, Environment]
     issues: tuple[Issue, ...]
     findings: tuple[Finding, ...]
@@ -46,6 +51,8 @@ def match_runs(
 ) -> Matched:
     """Match an environment with each of its training runs."""
     issues = base.about([environment])
+    if options.presume:
+        environment = _with_releases(environment, base)
     wanted = [
         issue for issue in issues if (not options.only or issue.id in options.only) and issue.id not in options.ignore
     ]
@@ -62,6 +69,8 @@ def match_runs(
         views = {run: with_host(view) for run, view in views.items()}
     # What a config says of the device counts more than what the machine has, and --set more than both.
     runs = {run: with_facts(view, options.settings) for run, view in views.items()}
+    if options.presume:
+        runs = {run: _presumed_upon(view, base, run=bool(contexts)) for run, view in runs.items()}
     shown = tuple(runs)
     forks = Forks(environment.conflicts)
     findings = merge_findings(
@@ -74,7 +83,34 @@ def match_runs(
     findings.sort(
         key=lambda finding: (_STATUSES.index(finding.status), -LEVELS.index(finding.issue.level), finding.issue.id)
     )
-    return Matched(runs=runs, issues=issues, findings=tuple(findings), skipped=_undecided(environment, forks))
+    return Matched(
+        environment=environment,
+        runs=runs,
+        issues=issues,
+        findings=tuple(findings),
+        skipped=_undecided(environment, forks),
+    )
+
+
+def _with_releases(environment: Environment, base: KnowledgeBase) -> Environment:
+    """The environment with the releases that each range allows of a package that records speak of."""
+    if all(package.version is not None for package in environment.packages):
+        return environment
+    packages = [
+        replace(package, releases=allowed(package, name, python=environment.python))
+        if package.version is None and base.knows(name := base.names.canonical(package))
+        else package
+        for package in environment.packages
+    ]
+    return replace(environment, packages=tuple(packages))
+
+
+def _presumed_upon(environment: Environment, base: KnowledgeBase, *, run: bool) -> Environment:
+    """The environment with what a run leaves out, and the engines that it names, on which presumptions rest."""
+    stated = {setting.key: setting.value for setting in environment.settings if not setting.presumed}
+    engines = named_engines(map(base.names.canonical, environment.packages), stated, run=run)
+    settings = (*environment.settings, *left_out(environment)) if run else environment.settings
+    return replace(environment, settings=settings, engines=engines)
 
 
 def _undecided(environment: Environment, forks: Forks) -> tuple[Skipped, ...]:
@@ -105,21 +141,27 @@ def merge_findings(findings: Sequence[Finding]) -> list[Finding]:
     groups: dict[tuple[str, frozenset[int]], list[Finding]] = {}
     for finding in findings:
         groups.setdefault((finding.issue.id, frozenset(map(id, finding.packages))), []).append(finding)
-    sure: dict[str, set[int]] = {}
-    for (identifier, packages), group in groups.items():
-        if any(finding.status == "affected" for finding in group):
-            sure.setdefault(identifier, set()).update(packages)
+    statuses = {key: min((finding.status for finding in group), key=_STATUSES.index) for key, group in groups.items()}
+    told: dict[tuple[str, Status], set[int]] = {}  # the entries of each issue that have a status, or one before it
+    for (identifier, packages), status in statuses.items():
+        for later in _STATUSES[_STATUSES.index(status) + 1 :]:
+            told.setdefault((identifier, later), set()).update(packages)
     result: list[Finding] = []
     for (identifier, packages), group in groups.items():
-        status = next(status for status in _STATUSES if any(finding.status == status for finding in group))
-        if status != "affected" and packages <= sure.get(identifier, set()):
+        status = statuses[identifier, packages]
+        if packages <= told.get((identifier, status), set()):
             continue
         same = [finding for finding in group if finding.status == status]
-        first = min(same, key=lambda finding: min((len(unknown) for unknown in finding.unknown), default=0))
+        first = min(same, key=_guesses)
         contexts = dict.fromkeys((*first.contexts, *(context for finding in same for context in finding.contexts)))
         result.append(replace(first, contexts=tuple(contexts)))
     applicable = {finding.issue.id for finding in result if finding.status != "not_affected"}
     return [finding for finding in result if finding.status != "not_affected" or finding.issue.id not in applicable]
+
+
+def _guesses(finding: Finding) -> tuple[int, int]:
+    """How much of it is open, and how much is presumed."""
+    return min((len(unknown) for unknown in finding.unknown), default=0), len(finding.assumed)
 
 
 def with_facts(environment: Environment, stated: Sequence[tuple[str, SettingValue]]) -> Environment:

@@ -26,6 +26,7 @@ class AuditOptions:
     ignore: frozenset[str] = frozenset()
     fail_on: Level | None = "error"
     strict: bool = False
+    presume: bool = True  # what no fact decides may be presumed
     show_all: bool = False
     waivers: Waivers | None = None
     versions_of: frozenset[str] = frozenset()  # packages that something but a record asks after

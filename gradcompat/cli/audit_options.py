@@ -31,6 +31,9 @@ def options_of(
         raise UsageError(
             f"`{level}` is an invalid level", hint="levels are error, warning and note; `never` fails on none"
         )
+    assumed: str = audit.assume or kept.get("assume", "usual")
+    if assumed not in ("usual", "none"):
+        raise UsageError(f"`--assume {assumed}` is not known", hint="known: usual, none")
     stated = dict(kept.get("settings", ()))
     stated.update(map(parse_setting, audit.facts))
     return AuditOptions(
@@ -39,6 +42,7 @@ def options_of(
         ignore=ids_of([*audit.ignore, *kept.get("ignore", [])], base),
         fail_on=_LEVELS[level],
         strict=audit.strict or kept.get("strict", False),
+        presume=assumed == "usual",
         show_all=show_all,
         waivers=waivers_in(kept),
     )

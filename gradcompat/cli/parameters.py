@@ -59,6 +59,14 @@ FailOn = Annotated[
 Strict = Annotated[
     bool, typer.Option("--strict", help="Count conditional findings, which depend on a fact that no file shows.")
 ]
+Assume = Annotated[
+    str | None,
+    typer.Option(
+        "--assume",
+        metavar="usual|none",
+        help="What no file states: presume what is usual, and say so, or presume nothing.  [default: usual]",
+    ),
+]
 Only = Annotated[
     list[str],
     repeatable("--only", metavar="ID", help="Check only these records."),
@@ -139,6 +147,7 @@ class AuditParameters(TargetParameters):
 
     fail_on: FailOn = None
     strict: Strict = False
+    assume: Assume = None
     only: Only
     ignore: Ignore
     knowledge: OwnRecords

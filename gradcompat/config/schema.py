@@ -22,6 +22,7 @@ _KEYS = {
     "ignore": list,
     "only": list,
     "strict": bool,
+    "assume": str,
     "settings": dict,
     "knowledge": list,
     "waivers": list,
@@ -46,9 +47,9 @@ def configuration(start: Path) -> dict[str, Any]:
     """The options that the nearest file at or above a folder keeps; empty if none does.
 
     Returns:
-        ``fail-on`` (str), ``ignore`` and ``only`` (lists of str), ``strict`` (bool), ``settings`` (pairs),
-        ``knowledge`` (name → :class:`NamedRecords`), ``waivers`` (:class:`gradcompat.model.waiver.Waiver`) and the
-        level of what is to be said of them, each only if it is there.
+        ``fail-on`` (str), ``ignore`` and ``only`` (lists of str), ``strict`` (bool), ``assume`` (str),
+        ``settings`` (pairs), ``knowledge`` (name → :class:`NamedRecords`), ``waivers``
+        (:class:`gradcompat.model.waiver.Waiver`) and the level of what is to be said of them, each only if it is there.
 
     Raises:
         UsageError: if the file holds what it cannot hold.

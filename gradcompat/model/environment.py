@@ -44,6 +44,7 @@ class Package:
         reached: markers of the dependencies that lead to the entry, one of which has to hold; empty if the lockfile
             does not say, or if something depends on it without a condition.
         unreleased: built from a checkout that is not known to be the tag of a release.
+        releases: the final releases that the specifier allows, oldest first; empty where nobody knows them.
         malformed_version: what stands where the version belongs has not the form of one; ``version`` is None then.
         location: where the pin stands.
     """
@@ -58,6 +59,7 @@ class Package:
     reached: tuple[str, ...] = ()
     unreleased: bool = False
     malformed_version: bool = False
+    releases: tuple[str, ...] = ()
     location: Location
 
 
@@ -73,6 +75,8 @@ class Setting:
         key: a key of the vocabulary.
         value: its value; None where it is set to something that is not literal (``${steps}``, ``auto``).
         location: where the value stands.
+        presumed: it holds unless something says otherwise, and ``location`` is from where that is taken. It is no fact:
+            any other setting of the key takes its place.
         spelling: the line with ``{}`` in the place of the value, to show a change: ``gradient_accumulation_steps: {}``.
     """
 
@@ -80,6 +84,7 @@ class Setting:
     value: SettingValue | None
     location: Location
     spelling: str | None = None
+    presumed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,13 +92,15 @@ class Skipped:
     """Something that was seen and not read; credentials in its words are hidden.
 
     ``gap`` says whether it could hide a defect: then the result is incomplete. A commented line or the project
-    itself is no gap; an unreadable line is one.
+    itself is no gap; an unreadable line is one. ``range`` says that it is a package of which only a range is known,
+    and that was judged by the newest release that it allows.
     """
 
     what: str
     reason: str
     gap: bool = True
     location: Location | None = None
+    range: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "what", redact(self.what))
@@ -116,6 +123,8 @@ class Environment:
         platform: ``linux``, ``darwin`` or ``win32`` (``sys.platform``), if known.
         virtual: facts of the host as versions, keyed as in conda: ``__cuda``, ``__glibc``, ….
         conflicts: sets of extras, as the markers name them, of which no two are ever chosen together.
+        engines: what the environment and its run name of :mod:`gradcompat.presumptions.engines`; what they leave
+            unsaid may then be presumed. None where facts alone count.
     """
 
     source: str
@@ -128,3 +137,4 @@ class Environment:
     platform: str | None = None
     virtual: Mapping[str, str] = field(default_factory=dict)
     conflicts: tuple[frozenset[str], ...] = ()
+    engines: frozenset[str] | None = None

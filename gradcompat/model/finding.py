@@ -11,7 +11,7 @@ from gradcompat.model.issue import Issue, Remedy, Term
 if TYPE_CHECKING:
     from gradcompat.model.plan import Change
 
-Status = Literal["affected", "conditional", "not_affected"]
+Status = Literal["affected", "conditional", "dormant", "not_affected"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,11 +23,30 @@ class Unknown:
             package, ``python``, ``platform`` or a virtual package.
         sentence: the condition in words, to go behind "affected if".
         unlisted: it is about a package that the environment does not list, and may hold besides.
+        plain: the condition as a person would say it; empty where nothing may be presumed.
+        likelihood: the share of usual values that satisfy it, from 0 to 1; it orders findings and decides nothing.
     """
 
     key: str
     sentence: str
     unlisted: bool = False
+    plain: str = ""
+    likelihood: float = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assumption:
+    """A term that is presumed to hold.
+
+    Attributes:
+        key: the fact that it is about, as in :class:`Unknown`; a fact takes its place.
+        sentence: behind "taking it that".
+        location: where it is taken from; None if it is only usual.
+    """
+
+    key: str
+    sentence: str
+    location: Location | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +66,9 @@ class Finding:
         because: what was seen to hold.
         unknown: for ``conditional``, alternatives of conditions: affected if all of the first hold, or all of the
             second, …. Empty otherwise.
+        assumed: what was presumed to hold, for ``affected`` and ``conditional``; a fact for each is in ``because``
+            otherwise.
+        dormant: for ``dormant``, what is presumed not to be used, in words; empty otherwise.
         terms: the terms of the combination that matched first; what a remedy has to break.
         contexts: the training runs of which this is true, where some were looked at.
     """
@@ -59,6 +81,8 @@ class Finding:
     unknown: tuple[tuple[Unknown, ...], ...]
     terms: tuple[Term, ...]
     contexts: tuple[str, ...] = ()
+    assumed: tuple[Assumption, ...] = ()
+    dormant: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,10 +13,10 @@ from math import prod
 
 from packaging.version import Version
 
-from gradcompat.matcher import MAX_CHOICES, alike, match
+from gradcompat.matcher import MAX_CHOICES, alike, match, packages_seen
 from gradcompat.model.environment import Environment, Location, Package, SourceKind
 from gradcompat.model.finding import Finding
-from gradcompat.model.issue import Issue, PackageAbsentTerm, PackageTerm
+from gradcompat.model.issue import Issue, PackageTerm
 from gradcompat.planner.universe import Universe
 from gradcompat.versions import VersionSet, locate
 
@@ -71,7 +71,7 @@ class Judge:
         self.runs = runs
         self.issues = tuple(sorted(universe.issues, key=lambda issue: issue.id))
         self._distinct = distinct(runs, self.issues)
-        self.mentions = {issue.id: _mentioned(issue) for issue in self.issues}
+        self.mentions = {issue.id: packages_seen(issue) for issue in self.issues}
         aliases: dict[str, list[str]] = {}
         for name, canonical in universe.names.families.items():
             aliases.setdefault(canonical, []).append(name)
@@ -193,17 +193,8 @@ def matched(runs: tuple[Environment, ...], issues: tuple[Issue, ...], universe: 
         finding
         for run in distinct(runs, issues)
         for finding in match(run, issues, universe.names, universe.forks)
-        if finding.status != "not_affected"
+        if finding.status in ("affected", "conditional")
     ]
-
-
-def _mentioned(issue: Issue) -> frozenset[str]:
-    return frozenset(
-        term.name
-        for combination in issue.affected
-        for term in combination.terms
-        if isinstance(term, (PackageTerm, PackageAbsentTerm))
-    )
 
 
 def _version_sets(name: str, issues: list[Issue]) -> tuple[VersionSet, ...]:

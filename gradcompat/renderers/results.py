@@ -23,7 +23,7 @@ from gradcompat.renderers.suppressed_text import suppression_text
 from gradcompat.renderers.terminal import safe
 from gradcompat.renderers.text import advice_text
 
-State = Literal["affected", "informational", "conditional", "refuted", "not_affected"]
+State = Literal["affected", "informational", "conditional", "dormant", "refuted", "not_affected"]
 
 _COMMAND = re.compile(r"#(?=#)")
 _MOST = 5  # entries and alternatives that a sentence names

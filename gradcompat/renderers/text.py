@@ -5,6 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TextIO
 
+from gradcompat.audit.report_parts import (
+    Parts,
+    Question,
+    condition_text,
+    parts_of,
+    places_text,
+    ranges,
+)
 from gradcompat.messages import counted, entry_text, joined, move_text, moves_text, remedy_text
 from gradcompat.model.environment import Location, Package, Skipped
 from gradcompat.model.finding import Advice, Finding
@@ -16,7 +24,9 @@ from gradcompat.renderers.suppressed_text import counts_text, remark_text, suppr
 from gradcompat.renderers.terminal import safe, skipped_text, width, wrapped
 
 _LABEL = 9
-_MOST = 8  # places of one finding that are shown
+_MOST = 2  # places of one finding that are shown
+_QUESTIONS = 5  # facts that are asked for
+_FEATURES = 14  # features of dormant records that are named
 _NEWER = 3  # packages that are newer than the knowledge, and named
 _MANY = 16  # environments, from which on each is told in fewer words
 _FEW = 3  # names of many that are shown
@@ -72,10 +82,9 @@ def _many(report: Report, quiet: list[Audit], columns: int, out: TextIO) -> None
         out.write(wrapped(f"{safe(reason)}: {_names(subjects, _FEW)}", columns, "note: ", "  ") + "\n")
     if reasons:
         out.write("\n")
-    conditional = [one.finding for one in report.findings if one.finding.status == "conditional"]
-    if conditional:
-        out.write(f"a check of fewer than {_MANY} environments shows the condition of each finding\n\n")
-    _questions(conditional, columns, out)
+    parts = parts_of(report.findings)
+    if parts.possible or parts.questions or parts.dormant:
+        out.write(f"a check of fewer than {_MANY} environments shows what could apply to each, and why\n\n")
 
 
 def _beside(report: Report, columns: int, out: TextIO) -> None:
@@ -112,31 +121,25 @@ def _audit(audit: Audit, columns: int, out: TextIO, *, listing: bool, many: bool
         out.write("\n")
         return
     out.write(safe(_head(audit)) + "\n\n")
-    for advised in audit.findings:
-        if _asks_for_change(advised):
-            _affected(advised, columns, out)
-    conditional = [advised for advised in audit.findings if advised.finding.status == "conditional"]
-    if conditional and many:
-        out.write(wrapped(_conditional_briefly(conditional), columns, "  ", "    ") + "\n\n")
-    elif conditional:
-        out.write("Depends on what was not seen:\n\n")
-        here = [advised for advised in conditional if not _needs_another_package(advised.finding)]
-        _conditional([advised for advised in here if advised.finding.issue.level != "note"], columns, out)
-        _also(conditional, columns, out)
-        notes = [advised.finding.issue.id for advised in here if advised.finding.issue.level == "note"]
-        if notes:
-            text = f"{joined(tuple(dict.fromkeys(notes)), 'and')} may apply; gradcompat explain ID describes each"
-            out.write(wrapped(text, columns, "  note: ", "    ") + "\n\n")
-        _questions([advised.finding for advised in here], columns, out)
-    _informational([advised.finding for advised in audit.findings], columns, out)
-    others = [advised.finding for advised in audit.findings if advised.finding.status == "not_affected"]
-    if others:
+    parts = parts_of(audit.findings)
+    for advised in parts.affected:
+        _affected(advised, columns, out)
+    if many:
+        _open_briefly(parts, columns, out)
+    else:
+        _informational(parts.informational, columns, out)
+        _possible(parts, columns, out)
+        _dormant(parts, columns, out)
+    _refuted(parts.refuted, columns, out)
+    if parts.not_affected:
         out.write("Does not apply:\n")
-        for finding in others:
-            out.write(wrapped(finding.issue.summary, columns, f"  {finding.issue.id} ", " " * 10) + "\n")
+        for advised in parts.not_affected:
+            issue = advised.finding.issue
+            out.write(wrapped(issue.summary, columns, f"  {issue.id} ", " " * 10) + "\n")
         out.write("\n")
     if listing:
         _suppressed(audit.suppressed, columns, out)
+    _ranges(audit, columns, out, many=many)
     _skipped(audit, columns, out, many=many)
 
 
@@ -150,24 +153,26 @@ def _head(audit: Audit) -> str:
 
 
 def _affected(advised: ReportedFinding, columns: int, out: TextIO) -> None:
+    """What is wrong, in eight lines of 100 columns."""
     finding, issue = advised.finding, advised.finding.issue
-    out.write(wrapped(issue.summary, columns, f"{issue.level} {issue.id}: ", "  ") + "\n")
+    silent = ", silent" if issue.silent else ""
+    out.write(wrapped(issue.summary, columns, f"{issue.level} {issue.id}{silent}: ", "  ") + "\n")
     places = _places(finding)
-    for place in places[:_MOST]:
-        out.write(_line("at", place, columns))
-    if len(places) > _MOST:
-        out.write(_line("", f"and {len(places) - _MOST} more", columns))
+    more = f"; and {len(places) - _MOST} more" if len(places) > _MOST else ""
+    out.write(_line("at", "; ".join(places[:_MOST]) + more, columns))
     out.write(_line("because", _because(finding), columns))
+    if finding.assumed:
+        out.write(_line("taking it", f"that {assumed_text(finding)}", columns))
     if len(finding.contexts) > 1:
-        out.write(_line("in", _names(list(finding.contexts)), columns))
-    if issue.silent:
-        out.write(_line("silent", "nothing is raised: the run goes on, wrong", columns))
+        named = _names(list(finding.contexts), _FEW)
+        out.write(_line("in", f"{counted(len(finding.contexts), 'training run')}: {named}", columns))
     out.write(_line("evidence", _evidence(finding), columns))
     _probed(advised, columns, out)
     _fix(advised, columns, out)
-    if issue.probes and not advised.probed:
-        out.write(_line("prove", f"gradcompat probe {issue.id}, in the environment that trains", columns))
-    out.write(_line("more", f"gradcompat explain {issue.id}", columns) + "\n")
+    prove = (
+        f"gradcompat probe {issue.id} in the environment that trains; " if issue.probes and not advised.probed else ""
+    )
+    out.write(_line("prove" if prove else "more", f"{prove}gradcompat explain {issue.id}", columns) + "\n")
 
 
 def _probed(advised: ReportedFinding, columns: int, out: TextIO) -> None:
@@ -178,43 +183,93 @@ def _probed(advised: ReportedFinding, columns: int, out: TextIO) -> None:
         out.write(_line("probe", text, columns))
 
 
-def _informational(findings: list[Finding], columns: int, out: TextIO) -> None:
+def _informational(findings: tuple[ReportedFinding, ...], columns: int, out: TextIO) -> None:
     """Behaviour that surprises and is no defect: a line each."""
-    applying = [one for one in findings if one.status == "affected" and one.issue.informational]
-    if applying:
+    if findings:
         out.write("Worth knowing:\n\n")
-        for finding in applying:
-            text = f"{finding.issue.summary} ({'; '.join(_places(finding)[:2])})"
-            out.write(wrapped(text, columns, f"  {finding.issue.id}: ", "    ") + "\n")
-        out.write("\n")
-
-
-def _conditional_briefly(conditional: list[ReportedFinding]) -> str:
-    levels = Counter(advised.finding.issue.level for advised in conditional)
-    counts = tuple(counted(levels[level], level) for level in reversed(LEVELS) if levels[level])
-    ids = list(dict.fromkeys(advised.finding.issue.id for advised in conditional))
-    return f"{joined(counts, 'and')} depending on what was not seen: {_names(ids)}"
-
-
-def _conditional(conditional: list[ReportedFinding], columns: int, out: TextIO) -> None:
-    """Under the packages that they are about, and in fewer words: `explain` has the rest, and --set the remedy."""
-    groups: dict[tuple[str, ...], list[ReportedFinding]] = {}
-    for advised in conditional:
-        groups.setdefault(tuple(_places(advised.finding)), []).append(advised)
-    for places, group in groups.items():
-        shown = "; ".join(places[:3]) + (f"; and {len(places) - 3} more" if len(places) > 3 else "")
-        out.write(wrapped(shown, columns, "  ", "    ") + "\n")
-        for advised in group:
+        for advised in findings:
             issue = advised.finding.issue
-            out.write(wrapped(issue.summary, columns, f"    {issue.level} {issue.id}: ", "      ") + "\n")
-            out.write(wrapped(_simplest(advised.finding), columns, "      if  ", "          ") + "\n")
-            if advised.advice is not None:
-                out.write(wrapped(advice_text(advised.advice), columns, "      fix ", "          ") + "\n")
-            for result in advised.probed:
-                verdict = "refuted here" if advised.refuted else result.outcome.replace("_", " ")
-                text = f"{verdict}: {result.reason} ({result.measurement.spec}; {ran(result)})"
-                out.write(wrapped(text, columns, "      probe  ", "          ") + "\n")
+            out.write(
+                wrapped(f"{issue.summary} ({_places(advised.finding)[0]})", columns, f"  {issue.id}: ", "    ") + "\n"
+            )
         out.write("\n")
+
+
+def _open_briefly(parts: Parts, columns: int, out: TextIO) -> None:
+    """What could apply, of one of many environments: the ids of what one fact decides."""
+    if parts.possible:
+        ids = list(dict.fromkeys(advised.finding.issue.id for advised in parts.possible))
+        out.write(wrapped(f"{', '.join(ids)} could apply", columns, "  ", "    ") + "\n\n")
+
+
+def _possible(parts: Parts, columns: int, out: TextIO) -> None:
+    """What one fact decides, in two lines each, and what would decide the others in a line each."""
+    if parts.possible:
+        out.write("Could apply:\n\n")
+    for advised in parts.possible:
+        finding, issue = advised.finding, advised.finding.issue
+        out.write(wrapped(issue.summary, columns, f"  {issue.id}: ", "    ") + "\n")
+        taking = f", taking it that {assumed_text(finding)}" if finding.assumed else ""
+        text = f"if {condition_text(finding)}{taking}; {places_text(finding)}"
+        out.write(wrapped(text, columns, "    ", "    ") + "\n")
+        if advised.advice is not None:
+            out.write(wrapped(advice_text(advised.advice), columns, "    fix ", "    ") + "\n")
+        _probed(advised, columns, out)
+    if parts.possible:
+        out.write("\n")
+    if parts.questions:
+        out.write("To know more, add what you know with --set KEY=VALUE:\n\n")
+        for question in parts.questions[:_QUESTIONS]:
+            out.write(wrapped(question_text(question), columns, "  ", "    ") + "\n")
+        rest = sum(len(question.ids) for question in parts.questions[_QUESTIONS:])
+        if rest:
+            out.write(f"  {counted(len(parts.questions) - _QUESTIONS, 'other fact')} {rest} more\n")
+        out.write("\n")
+
+
+def question_text(question: Question) -> str:
+    """``training.gradient_checkpointing decides 7 more``."""
+    ids = ", ".join(question.ids[:_FEW])
+    more = f" and {len(question.ids) - _FEW} others" if len(question.ids) > _FEW else ""
+    return f"{question.key} decides {len(question.ids)} more: {ids}{more}"
+
+
+def _dormant(parts: Parts, columns: int, out: TextIO) -> None:
+    """One paragraph of what is presumed not to be used."""
+    if not parts.dormant:
+        return
+    named = [f"{feature} ({len(ids)})" for feature, ids in parts.dormant]
+    more = f", {len(named) - _FEATURES} other features" if len(named) > _FEATURES else ""
+    text = f"Not for you unless you use: {', '.join(named[:_FEATURES])}{more}"
+    out.write(wrapped(f"{text}; --all lists the records", columns, "", "  ") + "\n\n")
+
+
+def _refuted(refuted: tuple[ReportedFinding, ...], columns: int, out: TextIO) -> None:
+    """What could apply, and was measured not to."""
+    if refuted:
+        out.write("Refuted here:\n\n")
+    for advised in refuted:
+        issue = advised.finding.issue
+        out.write(wrapped(issue.summary, columns, f"  {issue.id}: ", "    ") + "\n")
+        for result in advised.probed:
+            text = f"{result.reason} ({result.measurement.spec}; {ran(result)})"
+            out.write(wrapped(text, columns, "    probe  ", "    ") + "\n")
+    if refuted:
+        out.write("\n")
+
+
+def _ranges(audit: Audit, columns: int, out: TextIO, *, many: bool) -> None:
+    """Each package of which only a range is known, and what its newest release would bring."""
+    for skipped, ids in () if many else ranges(audit):
+        brings = f"; with that {', '.join(ids)} could apply" if ids else ""
+        text = f"{_subject(skipped, audit.source)}: {skipped.reason}{brings}"
+        out.write(wrapped(text, columns, "  range: ", "    ") + "\n")
+
+
+def assumed_text(finding: Finding) -> str:
+    """What is presumed, and where it comes from."""
+    texts = [one.sentence if one.location is None else f"{one.sentence} ({one.location})" for one in finding.assumed]
+    return joined(tuple(dict.fromkeys(texts)), "and")
 
 
 def _suppressed(suppressed: tuple[ReportedFinding, ...], columns: int, out: TextIO) -> None:
@@ -232,35 +287,12 @@ def _suppressed(suppressed: tuple[ReportedFinding, ...], columns: int, out: Text
             out.write(wrapped(suppression_text(said), columns, "    by  ", "        ") + "\n\n")
 
 
-def _needs_another_package(finding: Finding) -> bool:
-    """Does every way to be affected need a package that is not listed?"""
-    return all(any(unknown.unlisted for unknown in one) for one in finding.unknown)
-
-
-def _also(conditional: list[ReportedFinding], columns: int, out: TextIO) -> None:
-    """One line for what a package would bring that is not listed, where more may be installed than is."""
-    wanted: dict[str, list[str]] = {}
-    for advised in conditional:
-        if _needs_another_package(advised.finding):
-            for one in advised.finding.unknown:
-                name = next(unknown.key for unknown in one if unknown.unlisted)
-                wanted.setdefault(name, []).append(advised.finding.issue.id)
-    if wanted:
-        text = "; ".join(f"{name} ({', '.join(dict.fromkeys(ids))})" for name, ids in sorted(wanted.items()))
-        out.write(wrapped(f"These would matter if they are installed too: {text}", columns, "  ", "    ") + "\n\n")
-
-
-def _simplest(finding: Finding) -> str:
-    """The condition with the fewest parts; how many others there are."""
-    alternatives = [(len(one), " and ".join(unknown.sentence for unknown in one)) for one in finding.unknown]
-    text = min(alternatives, key=lambda alternative: (alternative[0], len(alternative[1])))[1]
-    return text if len(alternatives) == 1 else f"{text}, or in {counted(len(alternatives) - 1, 'other case')}"
-
-
 def _skipped(audit: Audit, columns: int, out: TextIO, *, many: bool) -> None:
     """What was not read, gaps first; those with one reason in one paragraph. Of many only notes are left out."""
     reasons: dict[tuple[bool, str], list[Skipped]] = {}
     for skipped in sorted(audit.skipped, key=lambda one: not one.gap):
+        if skipped.range and not skipped.gap and not many:
+            continue
         reasons.setdefault((skipped.gap, skipped.reason), []).append(skipped)
     for (gap, reason), group in reasons.items():
         if len(group) == 1:
@@ -352,20 +384,6 @@ def advice_text(advice: Advice) -> str:
     return text
 
 
-def _questions(findings: list[Finding], columns: int, out: TextIO) -> None:
-    """What would decide most of the open findings, as options to add."""
-    asked = Counter(
-        unknown.key
-        for finding in findings
-        for unknown in {one for group in finding.unknown for one in group}
-        if "." in unknown.key
-    )
-    if asked:
-        keys = [key for key, _ in sorted(asked.items(), key=lambda item: (-item[1], item[0]))[:4]]
-        hint = " ".join(f"--set {key}=…" for key in keys)
-        out.write(wrapped(f"To decide, add what you know: {hint}", columns, "  ", "    ") + "\n\n")
-
-
 def _assumption(newer: list[Newer]) -> str:
     """One sentence for all that nobody has looked at, and that open ranges are taken to reach."""
     seen = dict.fromkeys((one.name, one.version, one.horizon, one.date) for one in newer)
@@ -387,11 +405,15 @@ def _summary(report: Report) -> str:
     found = [advised.finding for audit in report.audits for advised in audit.findings]
     levels = Counter(finding.issue.level for finding in found if finding.status == "affected")
     unseen = sum(1 for finding in found if finding.status == "conditional")
+    dormant = sum(1 for finding in found if finding.status == "dormant")
     gaps = sum(1 for audit in report.audits for skipped in audit.skipped if skipped.gap)
     parts = [counted(levels[level], level) for level in reversed(LEVELS) if levels[level]]
-    parts = parts or ["no other known defect found" if report.suppressed else "no known defect found"]
+    none = "no other known defect" if report.suppressed else "no known defect"
+    parts = parts or [f"{none} is sure to apply" if unseen else f"{none} found"]
     if unseen:
-        parts.append(f"{unseen} depending on what was not seen")
+        parts.append(f"{unseen} could apply")
+    if dormant:
+        parts.append(f"{dormant} for features that are not used")
     if gaps:
         parts.append(f"{gaps} not checked")
     if len(report.audits) >= _MANY:

@@ -1,0 +1,158 @@
+"""What a report says, in its order: what is affected, what could apply, what would decide more, what is dormant.
+
+Every format tells these parts; only their looks differ.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from gradcompat.messages import entry_text
+from gradcompat.model.environment import Skipped
+from gradcompat.model.finding import Finding, Unknown
+from gradcompat.model.report import Audit, ReportedFinding
+from gradcompat.presumptions.usual import USUAL
+
+SHOWN = 5  # findings that could apply and are shown by themselves
+_WEIGHT = {"error": 3.0, "warning": 1.0, "note": 0.2}
+_SILENT = 1.5  # how much worse a defect is that raises nothing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A fact that would decide findings.
+
+    Attributes:
+        key: of the vocabulary, or the name of a package whose version is not known.
+        ids: the records that it decides, or helps to decide.
+    """
+
+    key: str
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """The parts of one environment, or of several together.
+
+    Attributes:
+        affected: what is wrong, worst first.
+        informational: what applies and is no defect.
+        possible: the findings that one fact decides, likeliest and worst first; :data:`SHOWN` at most.
+        questions: what would decide the other open findings, the most first. Each finding counts once.
+        dormant: what is presumed not to be used → the ids of the records that hang on it, the most first.
+        refuted: what could apply and was measured not to.
+        not_affected: what does not apply.
+    """
+
+    affected: tuple[ReportedFinding, ...]
+    informational: tuple[ReportedFinding, ...]
+    possible: tuple[ReportedFinding, ...]
+    questions: tuple[Question, ...]
+    dormant: tuple[tuple[str, tuple[str, ...]], ...]
+    refuted: tuple[ReportedFinding, ...]
+    not_affected: tuple[ReportedFinding, ...]
+
+
+def parts_of(findings: Iterable[ReportedFinding]) -> Parts:
+    """The parts of a report, of what counts in it."""
+    findings = tuple(findings)
+    affected = tuple(one for one in findings if one.finding.status == "affected")
+    probed = tuple(one for one in findings if one.finding.status == "conditional" and one.probed)
+    unprobed = [one for one in findings if one.finding.status == "conditional" and not one.probed]
+    possible = sorted((one for one in unprobed if _is_shown(one.finding)), key=_rank)[:SHOWN]
+    shown = set(map(id, possible))
+    rest = [one.finding for one in unprobed if id(one) not in shown]
+    return Parts(
+        affected=tuple(one for one in affected if not one.finding.issue.informational),
+        informational=tuple(one for one in affected if one.finding.issue.informational),
+        possible=(*(one for one in probed if not one.refuted), *possible),
+        questions=questions_of(rest),
+        dormant=_dormant(one.finding for one in findings if one.finding.status == "dormant"),
+        refuted=tuple(one for one in probed if one.refuted),
+        not_affected=tuple(one for one in findings if one.finding.status == "not_affected"),
+    )
+
+
+def likeliest(finding: Finding) -> tuple[Unknown, ...]:
+    """The alternative that hangs on the fewest facts, and of those the likeliest; empty if nothing is open."""
+    if not finding.unknown:
+        return ()
+    return min(finding.unknown, key=lambda one: (len(_asked(one)), -_likelihood(one), len(one)))
+
+
+def condition_text(finding: Finding) -> str:
+    """What it hangs on, as a person would say it."""
+    return " and ".join(dict.fromkeys(unknown.plain or unknown.sentence for unknown in likeliest(finding)))
+
+
+def questions_of(findings: Iterable[Finding]) -> tuple[Question, ...]:
+    """The facts that decide open findings; a finding that hangs on several counts for the one that decides most."""
+    hanging = [(finding.issue.id, _asked(likeliest(finding))) for finding in findings]
+    decided: dict[str, list[str]] = {}
+    while hanging:
+        counts = Counter(key for _, keys in hanging for key in keys)
+        if not counts:
+            break
+        key = min(counts, key=lambda one: (-counts[one], one))
+        decided[key] = list(dict.fromkeys(identifier for identifier, keys in hanging if key in keys))
+        hanging = [(identifier, keys) for identifier, keys in hanging if key not in keys]
+    ordered = sorted(decided.items(), key=lambda item: (-len(item[1]), item[0]))
+    return tuple(Question(key=key, ids=tuple(ids)) for key, ids in ordered)
+
+
+def ranges(audit: Audit) -> list[tuple[Skipped, tuple[str, ...]]]:
+    """Each package of which only a range is known, with the ids of what its newest release would bring."""
+    return [
+        (
+            skipped,
+            tuple(
+                one.finding.issue.id
+                for one in audit.findings
+                if one.finding.status == "conditional"
+                and any(unknown.key == skipped.what for unknown in likeliest(one.finding))
+            ),
+        )
+        for skipped in audit.skipped
+        if skipped.range
+    ]
+
+
+def places_text(finding: Finding, most: int = 2) -> str:
+    """The first entries that take part, each behind its line."""
+    texts = list(dict.fromkeys(f"{package.location} {entry_text(package)}" for package in finding.packages))
+    more = [f"and {len(texts) - most} more"] if len(texts) > most else []
+    return "; ".join([*texts[:most], *more])
+
+
+def _is_shown(finding: Finding) -> bool:
+    return finding.issue.level != "note" and len(_asked(likeliest(finding))) == 1
+
+
+def _rank(reported: ReportedFinding) -> tuple[float, str]:
+    issue = reported.finding.issue
+    weight = _WEIGHT[issue.level] * (_SILENT if issue.silent else 1.0)
+    return -weight * _likelihood(likeliest(reported.finding)), issue.id
+
+
+def _asked(unknown: Sequence[Unknown]) -> frozenset[str]:
+    """The facts that a person would have to say."""
+    return frozenset((usual.asks if (usual := USUAL.get(one.key)) and usual.asks else one.key) for one in unknown)
+
+
+def _likelihood(unknown: Sequence[Unknown]) -> float:
+    product = 1.0
+    for one in unknown:
+        product *= one.likelihood
+    return product
+
+
+def _dormant(findings: Iterable[Finding]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    features: dict[str, list[str]] = {}
+    for finding in findings:
+        if all(finding.dormant):  # an older release that a range allows is told with the range
+            features.setdefault(finding.dormant[0], []).append(finding.issue.id)
+    ordered = sorted(features.items(), key=lambda item: (-len(set(item[1])), item[0].lower()))
+    return tuple((feature, tuple(dict.fromkeys(ids))) for feature, ids in ordered)

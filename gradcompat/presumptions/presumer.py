@@ -1,0 +1,257 @@
+"""What is presumed of a term that no fact decides: that it holds, that it does not, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from gradcompat.comparison import named, satisfies
+from gradcompat.messages import entry_text, joined, value_text, versions_text
+from gradcompat.model.environment import Location, Package, Setting, SettingValue
+from gradcompat.model.issue import (
+    ModelTerm,
+    PackageAbsentTerm,
+    PackageTerm,
+    PlatformTerm,
+    PythonTerm,
+    SettingTerm,
+    SymbolTerm,
+    Term,
+    VirtualTerm,
+)
+from gradcompat.presumptions.engines import ENGINES
+from gradcompat.presumptions.usual import USUAL, Usual, Values, usual_values
+from gradcompat.truth import Certainty, Truth
+from gradcompat.versions import VersionSet, locate
+from gradcompat.vocabulary import VIRTUAL_PACKAGES
+
+MODEL_KEY, SYMBOLS_KEY = "model.architecture", "code.symbols"
+_KEYS_OF_VIRTUAL = {virtual: key for key, virtual in VIRTUAL_PACKAGES.items()}
+_TODAY = 0.7  # how often a range is installed in its newest release
+_UNREAD = 0.3  # how often a version that cannot be placed is one of those that a term asks for
+_GPUS = {
+    "7.0": "a V100",
+    "7.5": "a T4",
+    "8.0": "an A100",
+    "8.6": "an RTX 30",
+    "8.9": "an RTX 40 or L40",
+    "9.0": "an H100 or H200",
+    "10.0": "a B200",
+    "12.0": "an RTX 50",
+}
+
+# Symbols that most programs use, by what names the package they belong to.
+_ORDINARY_SYMBOLS = {
+    "transformers": ("transformers.Trainer", "transformers.TrainingArguments"),
+    "accelerate": ("accelerate.Accelerator.backward",),
+}
+
+# What is there although an open list does not say so, where the package that brings it is named.
+_BROUGHT = {"accelerate": "transformers", "triton": "torch"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Presumed:
+    """What is presumed of one term.
+
+    Attributes:
+        certainty: ``PRESUMED_YES``, ``PRESUMED_NO``, or ``OPEN`` where what is usual does not decide it.
+        taking: behind "taking it that", where it is presumed to hold.
+        feature: behind "unless you use", where it is presumed not to hold; empty for a release that is not the newest.
+        condition: behind "if", where it is open; as a person would say it.
+        likelihood: the share of usual values that satisfy it, from 0 to 1; it orders findings and decides nothing.
+        location: where what is presumed comes from, if it stands somewhere.
+    """
+
+    certainty: Certainty
+    taking: str = ""
+    feature: str = ""
+    condition: str = ""
+    likelihood: float = 0.5
+    location: Location | None = None
+
+
+class Presumer:
+    """Presumes upon one environment with one run.
+
+    Args:
+        engines: what they name, see :func:`~gradcompat.presumptions.engines.named_engines`.
+        packages: canonical names of what is listed.
+        settings: everything that is stated or presumed of the run, by key.
+    """
+
+    def __init__(
+        self, engines: frozenset[str], packages: Collection[str], settings: Mapping[str, Sequence[Setting]]
+    ) -> None:
+        self._engines = engines
+        self._packages = packages
+        self._settings = settings
+        self._known: dict[tuple[str, Term], Presumed] = {}
+
+    def of_term(self, term: Term) -> Presumed:
+        """A term that is not about a package, and that no fact decides."""
+        match term:
+            case SettingTerm(key=key):
+                return self._of_key(key, term, lambda value: satisfies(term, value), _wanted(term))
+            case ModelTerm(classes=classes):
+                return self._of_key(MODEL_KEY, term, lambda value: named(classes, value), _models(classes))
+            case SymbolTerm(symbols=symbols):
+                return self._of_symbols(symbols)
+            case PythonTerm(versions=versions):
+                return self._of_key("host.python", term, _within(versions), versions_text(versions))
+            case VirtualTerm(name=name, versions=versions):
+                key = _KEYS_OF_VIRTUAL[name]
+                wanted = _gpus(versions) if key == "host.cuda_arch" else versions_text(versions)
+                return self._of_key(key, term, _within(versions), wanted)
+            case PlatformTerm(platforms=platforms):
+                return self._of_key("host.platform", term, lambda value: named(platforms, value), joined(platforms))
+            case PackageTerm() | PackageAbsentTerm():
+                raise AssertionError("package terms are presumed upon with their entries")
+
+    def of_range(self, term: PackageTerm, entry: Package) -> Presumed:
+        """An entry whose version is not given: the newest release that it allows is what would be installed today."""
+        if entry.version is not None:
+            return Presumed(
+                certainty=Certainty.OPEN,
+                condition=f"{entry_text(entry)} behaves as {term.name} {versions_text(term.versions)}",
+                likelihood=_UNREAD,
+            )
+        if not entry.releases:
+            return Presumed(
+                certainty=Certainty.OPEN,
+                condition=f"{term.name} {versions_text(term.versions)} is installed",
+                likelihood=_UNREAD,
+            )
+        held = _held(entry.releases, term.versions)
+        newest = entry.releases[-1]
+        if all(held):
+            return Presumed(
+                certainty=Certainty.PRESUMED_YES,
+                taking=f"{term.name} is one of the releases that {entry_text(entry)} allows, {newest} at most",
+                location=entry.location,
+            )
+        if held[-1]:
+            return Presumed(
+                certainty=Certainty.OPEN,
+                condition=f"{term.name} {newest} is installed, the newest that is allowed",
+                likelihood=_TODAY,
+            )
+        return Presumed(certainty=Certainty.PRESUMED_NO)
+
+    def of_unlisted(self, term: PackageTerm) -> Presumed:
+        """A package that an open list does not name."""
+        engine = next((engine for engine in ENGINES.values() if term.name in engine.packages), None)
+        only = engine is not None and len(engine.packages) == 1
+        return Presumed(
+            certainty=Certainty.PRESUMED_NO, feature=engine.feature if engine is not None and only else term.name
+        )
+
+    def of_absence(self, term: PackageAbsentTerm) -> Presumed:
+        """A package that an open list does not name, or that may be installed with the others."""
+        if term.name in self._packages:
+            return Presumed(certainty=Certainty.OPEN, condition=f"{term.name} is not installed", likelihood=_UNREAD)
+        if _BROUGHT.get(term.name) in self._engines:
+            return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"no {term.name}")
+        return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"{term.name} is not installed")
+
+    def _of_key(self, key: str, term: Term, holds: Callable[[SettingValue], Truth], wanted: str) -> Presumed:
+        known = self._known.get((key, term))
+        if known is None:
+            known = self._known[key, term] = self._decided(key, holds, wanted)
+        return known
+
+    def _decided(self, key: str, holds: Callable[[SettingValue], Truth], wanted: str) -> Presumed:
+        usual = USUAL.get(key)
+        stated = self._settings.get(key, ())
+        presumed = [one for one in stated if one.presumed and one.value is not None]
+        open_condition = f"{key}: {wanted}" if usual is None or not usual.condition else usual.condition.format(wanted)
+        if presumed and len(presumed) == len(stated):
+            truths = {holds(one.value) for one in presumed if one.value is not None}
+            if len(truths) == 1:
+                first = presumed[0]
+                return Presumed(
+                    certainty=Certainty.presumed(truths.pop()),
+                    taking=f"{key} is {value_text(first.value)}" if first.value is not None else "",
+                    feature=_feature(usual, key, wanted),
+                    condition=open_condition,
+                    location=first.location,
+                )
+        values = usual_values(key, self._engines)
+        if usual is None or values is None or stated:  # it is set, and not to anything that can be read
+            return Presumed(certainty=Certainty.OPEN, condition=open_condition)
+        if usual.engine is not None and usual.engine not in self._engines:
+            return Presumed(certainty=Certainty.PRESUMED_NO, feature=_feature(usual, key, wanted))
+        certainty, likelihood = _share(values, holds)
+        return Presumed(
+            certainty=certainty,
+            taking=usual.taking.format(wanted) or open_condition,
+            feature=_feature(usual, key, wanted),
+            condition=open_condition,
+            likelihood=likelihood,
+        )
+
+    def _of_symbols(self, symbols: tuple[str, ...]) -> Presumed:
+        ordinary = tuple(name for engine in self._engines for name in _ORDINARY_SYMBOLS.get(engine, ()))
+        shown = _symbol(symbols)
+        if SYMBOLS_KEY not in self._settings and ordinary and named(symbols, ordinary):
+            return Presumed(certainty=Certainty.OPEN, condition=f"your code uses {shown}", likelihood=0.5)
+        return Presumed(certainty=Certainty.PRESUMED_NO, feature=shown)
+
+
+def _share(values: Values, holds: Callable[[SettingValue], Truth]) -> tuple[Certainty, float]:
+    """What usual values make of a term, and the share of those that satisfy it."""
+    truths = [(holds(value), share) for value, share in values]
+    whole = sum(share for _, share in truths) or 1.0
+    likelihood = sum(share for truth, share in truths if truth is Truth.YES) / whole
+    kinds = {truth for truth, _ in truths}
+    if len(kinds) == 1:
+        return Certainty.presumed(kinds.pop()), likelihood
+    # Nothing usual at all: what is not usual is not there.
+    return (Certainty.OPEN if kinds else Certainty.PRESUMED_NO), likelihood
+
+
+def _feature(usual: Usual | None, key: str, wanted: str) -> str:
+    if usual is None:
+        return key
+    for value in wanted.split(", "):
+        for word in value.split(" or "):
+            if word in usual.features:
+                return usual.features[word]
+    return usual.feature.format(wanted) or key
+
+
+def _wanted(term: SettingTerm) -> str:
+    if term.comparison is not None:
+        operator, value = term.comparison
+        return f"{operator} {value_text(value)}" if operator != "!=" else f"not {value_text(value)}"
+    return joined(tuple(value_text(value) for value in term.values[:3]))
+
+
+def _models(classes: tuple[str, ...]) -> str:
+    shown = tuple(dict.fromkeys(name.replace("*", "").removesuffix("For") for name in classes))
+    return joined(shown) if len(shown) <= 2 else f"{shown[0]}, {shown[1]} or {len(shown) - 2} more classes"
+
+
+def _symbol(symbols: tuple[str, ...]) -> str:
+    parts = [part for part in symbols[0].split(".") if part.strip("*")]
+    return parts[-1].strip("*_") if parts else symbols[0]
+
+
+def _gpus(versions: VersionSet) -> str:
+    shown = tuple(name for arch, name in _GPUS.items() if _within(versions)(arch) is Truth.YES)
+    return joined(shown[:3]) if shown else f"a GPU of compute capability {versions_text(versions)}"
+
+
+def _within(versions: VersionSet) -> Callable[[SettingValue], Truth]:
+    def holds(value: SettingValue) -> Truth:
+        window = locate(str(value))
+        return Truth.UNKNOWN if window is None else versions.truth(window)
+
+    return holds
+
+
+@lru_cache(maxsize=4096)
+def _held(releases: tuple[str, ...], versions: VersionSet) -> tuple[bool, ...]:
+    """For each release, is it one of those versions?"""
+    return tuple(window is not None and versions.truth(window) is Truth.YES for window in map(locate, releases))

@@ -1,0 +1,575 @@
+"""The table of what is usual: what holds of a training run unless something says otherwise.
+
+Where nothing states a fact, the values that runs usually have decide a term if they all say the same; if they differ,
+the fact is a question. The documentation has this table (`website/presumptions.py` writes it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gradcompat.model.environment import SettingValue
+
+Values = tuple[tuple[SettingValue, float], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usual:
+    """What training runs usually have for one fact.
+
+    Attributes:
+        values: the usual values, each with its rough share of runs, which orders findings and decides nothing.
+        engine: what has to be named for the fact to have any meaning: an entry of
+            :data:`~gradcompat.presumptions.engines.ENGINES`. A term about it is
+            presumed not to hold where the engine is not named.
+        named: further values, by the engine that brings them if it is named.
+        taking: the presumption as a clause, behind "taking it that"; ``{}`` stands for the usual values.
+        feature: what is not used where a term is presumed not to hold, behind "unless you use".
+        features: the same for single values of the term.
+        condition: a term about it as a person would say it, behind "if"; ``{}`` stands for the values of the term.
+        asks: the fact that a person is asked for instead, which decides this one.
+        reason: why it is presumed.
+    """
+
+    values: Values = ()
+    engine: str | None = None
+    named: Mapping[str, Values] = field(default_factory=dict)
+    taking: str = ""
+    feature: str = ""
+    features: Mapping[str, str] = field(default_factory=dict)
+    condition: str = ""
+    asks: str | None = None
+    reason: str
+
+
+_NOT_NAMED = "an engine that neither the environment nor a config nor the code names is not used"
+_OFF = "off unless a run turns it on, in every release of the tools that have it"
+_RARE = "few runs have it, and those that do say so"
+_MODEL = "what the class does with it is not stated; the class is"
+
+# The classes that most runs train, with their rough share.
+ORDINARY_MODELS: Values = (
+    (("LlamaForCausalLM",), 0.25),
+    (("Qwen2ForCausalLM",), 0.2),
+    (("Qwen3ForCausalLM",), 0.15),
+    (("MistralForCausalLM",), 0.1),
+    (("Gemma2ForCausalLM",), 0.05),
+    (("Gemma3ForConditionalGeneration",), 0.05),
+    (("Qwen2_5_VLForConditionalGeneration",), 0.05),
+    (("BertForSequenceClassification",), 0.05),
+)
+
+USUAL: dict[str, Usual] = {
+    "distributed.strategy": Usual(
+        values=(("none", 0.4), ("ddp", 0.6)),
+        named={
+            "deepspeed": (("deepspeed", 0.5),),
+            "fsdp": (("fsdp", 0.5),),
+            "megatron": (("tensor_parallel", 0.5),),
+        },
+        taking="the run uses no DeepSpeed, FSDP or other sharding",
+        features={
+            "deepspeed": "DeepSpeed",
+            "fsdp": "FSDP",
+            "tensor_parallel": "tensor parallelism",
+            "pipeline": "pipeline parallelism",
+            "dp": "nn.DataParallel",
+        },
+        condition="the run is distributed with {}",
+        reason=_NOT_NAMED,
+    ),
+    "distributed.processes": Usual(
+        values=((1, 0.4), (8, 0.6)),
+        condition="you train on several GPUs",
+        feature="several processes",
+        reason="as many runs have one process as have several",
+    ),
+    "distributed.backend": Usual(
+        values=(("nccl", 1.0),),
+        taking="processes talk over NCCL",
+        features={"gloo": "gloo", "mpi": "MPI"},
+        reason=_RARE,
+    ),
+    "distributed.sync_each_batch": Usual(
+        values=((False, 1.0),),
+        taking="gradients are exchanged once a step",
+        feature="sync_each_batch",
+        reason=_OFF,
+    ),
+    "deepspeed.zero_stage": Usual(
+        engine="deepspeed",
+        values=((2, 0.5), (3, 0.5)),
+        feature="DeepSpeed ZeRO",
+        features={"0": "DeepSpeed without ZeRO", "1": "ZeRO-1", "2": "ZeRO-2", "3": "ZeRO-3"},
+        condition="you use ZeRO stage {}",
+        reason="stages 2 and 3 are what the examples of the tools have",
+    ),
+    "deepspeed.overlap_comm": Usual(
+        engine="deepspeed",
+        values=((True, 0.5), (False, 0.5)),
+        feature="DeepSpeed",
+        condition="overlap_comm is {} in the DeepSpeed config",
+        reason="examples differ",
+    ),
+    "deepspeed.contiguous_gradients": Usual(
+        engine="deepspeed",
+        values=((True, 1.0),),
+        taking="DeepSpeed copies gradients into one buffer",
+        feature="DeepSpeed",
+        reason="DeepSpeed's default",
+    ),
+    "deepspeed.reduce_scatter": Usual(
+        engine="deepspeed",
+        values=((True, 1.0),),
+        taking="DeepSpeed reduce-scatters gradients",
+        feature="DeepSpeed without reduce_scatter",
+        reason="DeepSpeed's default",
+    ),
+    "deepspeed.offload_optimizer": Usual(
+        engine="deepspeed",
+        values=(("none", 0.6), ("cpu", 0.4)),
+        feature="DeepSpeed offload",
+        condition="DeepSpeed offloads the optimizer to the {}",
+        reason="examples differ",
+    ),
+    "deepspeed.gradient_clipping": Usual(
+        engine="deepspeed",
+        values=((1.0, 0.7), (0, 0.3)),
+        feature="DeepSpeed's clipping",
+        condition="DeepSpeed clips gradients",
+        reason="examples differ",
+    ),
+    "deepspeed.moe": Usual(
+        engine="deepspeed",
+        values=((False, 1.0),),
+        taking="the model has no mixture-of-experts layer of DeepSpeed",
+        feature="DeepSpeed MoE",
+        reason=_RARE,
+    ),
+    "deepspeed.pipeline_stages": Usual(
+        engine="deepspeed",
+        values=((1, 1.0),),
+        taking="there is no pipeline",
+        feature="DeepSpeed pipelines",
+        reason=_RARE,
+    ),
+    "deepspeed.communication_data_type": Usual(
+        engine="deepspeed", feature="communication_data_type of DeepSpeed", reason=_RARE
+    ),
+    "deepspeed.grad_accum_dtype": Usual(engine="deepspeed", feature="grad_accum_dtype of DeepSpeed", reason=_RARE),
+    "deepspeed.immediate_grad_update": Usual(
+        engine="deepspeed", feature="immediate_grad_update of DeepSpeed", reason=_RARE
+    ),
+    "deepspeed.offload_param": Usual(engine="deepspeed", feature="DeepSpeed offload", reason=_RARE),
+    "fsdp.version": Usual(
+        engine="fsdp",
+        values=((1, 0.5), (2, 0.5)),
+        feature="FSDP",
+        condition="you use FSDP {}",
+        reason="both are in use",
+    ),
+    "fsdp.state_dict_type": Usual(
+        engine="fsdp",
+        values=(("FULL_STATE_DICT", 0.5), ("SHARDED_STATE_DICT", 0.5)),
+        feature="FSDP",
+        condition="FSDP saves a {}",
+        reason="both are in use",
+    ),
+    "fsdp.sharding_strategy": Usual(
+        engine="fsdp", values=(("FULL_SHARD", 1.0),), taking="FSDP shards all", feature="FSDP", reason="the default"
+    ),
+    "fsdp.auto_wrap": Usual(
+        engine="fsdp", values=((True, 1.0),), taking="FSDP wraps by a policy", feature="FSDP", reason="the default"
+    ),
+    "fsdp.use_orig_params": Usual(
+        engine="fsdp", values=((True, 1.0),), taking="FSDP keeps parameters", feature="FSDP", reason="the default"
+    ),
+    "host.device": Usual(
+        values=(("cuda", 1.0),),
+        named={"rocm": (("rocm", 1.0),)},
+        taking="the training runs on an NVIDIA GPU",
+        features={"mps": "Apple GPUs", "rocm": "AMD GPUs", "xpu": "Intel GPUs", "cpu": "training on the CPU"},
+        reason="a device that nothing names is not used",
+    ),
+    "host.platform": Usual(
+        values=(("linux", 1.0),),
+        taking="the training runs on Linux",
+        features={"win32": "Windows", "darwin": "macOS"},
+        reason="a system that nothing names is not used",
+    ),
+    "host.python": Usual(
+        values=(("3.10", 0.3), ("3.11", 0.3), ("3.12", 0.3), ("3.13", 0.1)),
+        condition="Python is {}",
+        feature="Python {}",
+        reason="the versions that most environments have",
+    ),
+    "host.cuda": Usual(
+        values=(("12.1", 0.2), ("12.4", 0.25), ("12.6", 0.2), ("12.8", 0.25), ("13.0", 0.1)),
+        condition="torch is built for CUDA {}",
+        feature="CUDA {}",
+        reason="the builds of torch that are installed most",
+    ),
+    "host.cuda_arch": Usual(
+        values=(("8.0", 0.3), ("8.6", 0.1), ("8.9", 0.15), ("9.0", 0.3), ("10.0", 0.05), ("12.0", 0.1)),
+        condition="you train on {}",
+        feature="{}",
+        reason="the GPUs that most runs have; what is older than Ampere says so",
+    ),
+    "host.nvidia_driver": Usual(
+        values=(("535", 0.2), ("550", 0.3), ("570", 0.3), ("580", 0.2)),
+        condition="the NVIDIA driver is {}",
+        feature="NVIDIA drivers {}",
+        reason="the branches that are in use",
+    ),
+    "host.rocm": Usual(
+        engine="rocm", feature="AMD GPUs", values=(("6.2", 1.0),), condition="ROCm is {}", reason=_NOT_NAMED
+    ),
+    "host.nccl": Usual(
+        values=(("2.20", 0.5), ("2.27", 0.5)), condition="NCCL is {}", feature="NCCL {}", reason="in use"
+    ),
+    "host.glibc": Usual(
+        values=(("2.31", 0.5), ("2.35", 0.5)), condition="glibc is {}", feature="glibc {}", reason="in use"
+    ),
+    "training.framework": Usual(
+        named={
+            "transformers": (("transformers.Trainer", 0.6),),
+            "trl": (("trl", 0.4),),
+            "lightning": (("lightning", 0.7),),
+            "torchtune": (("torchtune", 0.7),),
+            "accelerate": (("accelerate", 0.2),),
+        },
+        taking="a trainer that is not installed drives no loop",
+        features={
+            "lightning": "Lightning",
+            "torchtune": "torchtune",
+            "trl": "TRL",
+            "accelerate": "loops of your own with accelerate",
+            "torch": "loops of your own",
+            "mmengine": "mmengine",
+            "transformers.Trainer": "the Trainer of transformers",
+        },
+        condition="{} drives your training",
+        reason=_NOT_NAMED,
+    ),
+    "training.method": Usual(
+        engine="trl",
+        values=(("sft", 0.6), ("dpo", 0.15), ("grpo", 0.15)),
+        features={
+            **{name: name.upper() for name in ("sft", "dpo", "orpo", "kto", "ppo", "grpo", "gkd", "cpo", "bco")},
+            "reward": "reward models",
+        },
+        feature="TRL",
+        condition="you train with {}",
+        reason="what most runs of these trainers do",
+    ),
+    "training.gradient_accumulation_steps": Usual(
+        values=((1, 0.4), (8, 0.6)),
+        condition="you accumulate gradients (gradient_accumulation_steps {})",
+        feature="gradient accumulation",
+        reason="as many runs accumulate as do not",
+    ),
+    "training.per_device_train_batch_size": Usual(
+        values=((1, 0.4), (8, 0.6)), condition="a batch has {} samples", feature="batches", reason="both are in use"
+    ),
+    "training.gradient_checkpointing": Usual(
+        values=((True, 0.5), (False, 0.5)),
+        condition="gradient checkpointing is {}",
+        feature="gradient checkpointing",
+        reason="as many runs checkpoint as do not",
+    ),
+    "training.use_reentrant": Usual(
+        values=((True, 0.5), (False, 0.5)),
+        condition="use_reentrant is {}",
+        feature="reentrant checkpointing",
+        reason="the default has changed in transformers 5.0.0",
+    ),
+    "training.enable_input_require_grads": Usual(
+        values=((True, 0.5), (False, 0.5)),
+        condition="enable_input_require_grads is {}",
+        feature="enable_input_require_grads",
+        reason="libraries differ",
+    ),
+    "training.frozen_embeddings": Usual(
+        values=((False, 1.0),),
+        named={"peft": ((True, 0.5),)},
+        taking="the input embeddings are trained",
+        feature="frozen input embeddings",
+        condition="the input embeddings are frozen",
+        reason=_RARE,
+    ),
+    "training.checkpointing_before_peft": Usual(
+        engine="peft",
+        values=((True, 0.3), (False, 0.7)),
+        feature="PEFT",
+        condition="checkpointing is enabled {} get_peft_model",
+        reason="both are in use",
+    ),
+    "training.average_tokens_across_devices": Usual(
+        values=((True, 0.5), (False, 0.5)),
+        condition="average_tokens_across_devices is {}",
+        feature="average_tokens_across_devices",
+        reason="the default has changed in transformers 4.54.0",
+    ),
+    "training.label_smoothing_factor": Usual(
+        values=((0, 1.0),), taking="labels are not smoothed", feature="label smoothing", reason=_OFF
+    ),
+    "training.max_grad_norm": Usual(
+        values=((1.0, 1.0),), taking="gradients are clipped", feature="clipping", reason="the default of most trainers"
+    ),
+    "training.num_train_epochs": Usual(
+        values=((1, 0.4), (3, 0.6)),
+        condition="there is more than one epoch",
+        feature="epochs",
+        reason="both are in use",
+    ),
+    "training.resume_from_checkpoint": Usual(
+        values=((False, 1.0),),
+        taking="the run starts anew",
+        feature="resuming from a checkpoint",
+        condition="you resume from a checkpoint",
+        reason="a run that resumes says so",
+    ),
+    "training.logging_nan_inf_filter": Usual(
+        values=((True, 1.0),), taking="the log filters NaN", feature="logging_nan_inf_filter off", reason="the default"
+    ),
+    "training.manual_optimization": Usual(
+        values=((False, 1.0),),
+        taking="the framework steps the optimizer by itself",
+        feature="manual optimization",
+        reason="the default",
+    ),
+    "training.use_liger_kernel": Usual(
+        engine="liger",
+        values=((True, 0.5), (False, 0.5)),
+        feature="Liger kernels",
+        condition="use_liger_kernel is {}",
+        reason=_NOT_NAMED,
+    ),
+    "training.torch_compile": Usual(
+        values=((False, 1.0),), taking="the model is not compiled", feature="torch.compile", reason=_OFF
+    ),
+    "training.regional_compilation": Usual(
+        values=((False, 1.0),), taking="the model is not compiled", feature="regional compilation", reason=_OFF
+    ),
+    "training.neftune_noise_alpha": Usual(values=((0, 1.0),), taking="NEFTune is off", feature="NEFTune", reason=_OFF),
+    "training.packing": Usual(values=((False, 1.0),), taking="samples are not packed", feature="packing", reason=_OFF),
+    "training.padding_free": Usual(
+        values=((False, 1.0),), taking="batches are padded", feature="padding-free batches", reason=_OFF
+    ),
+    "training.dataloader_num_workers": Usual(
+        values=((0, 0.4), (4, 0.6)),
+        condition="the data loader has several workers",
+        feature="data loader workers",
+        reason="both are in use",
+    ),
+    "training.loss_type": Usual(
+        features={}, feature="other loss types", taking="the loss is the trainer's default", reason=_RARE
+    ),
+    "training.loss_reduction": Usual(
+        values=(("mean", 1.0),), taking="losses are means", feature="reduction: none", reason="torch's default"
+    ),
+    "training.validation_inside_epoch": Usual(
+        values=((False, 1.0),),
+        taking="validation runs between epochs",
+        feature="validation inside an epoch",
+        reason="the default",
+    ),
+    "model.architecture": Usual(
+        values=ORDINARY_MODELS,
+        condition="you train {}",
+        feature="{}",
+        reason="a class that is none of the most common ones is said somewhere",
+    ),
+    "model.attn_implementation": Usual(
+        values=(("sdpa", 0.7), ("flash_attention_2", 0.3)),
+        condition="attention is {}",
+        features={"eager": "eager attention", "flex_attention": "flex attention"},
+        feature="{} attention",
+        taking="attention is sdpa or flash_attention_2",
+        reason="sdpa is the default of transformers; flash_attention_2 is what runs turn on",
+    ),
+    "model.use_cache": Usual(
+        values=((True, 0.5), (False, 0.5)), condition="use_cache is {}", feature="use_cache", reason="models differ"
+    ),
+    "model.torch_dtype": Usual(
+        values=(("bfloat16", 0.6), ("float32", 0.4)),
+        condition="weights are loaded in {}",
+        feature="weights in {}",
+        reason="both are in use",
+    ),
+    "model.uses_num_items_in_batch": Usual(
+        values=((True, 0.8), (False, 0.2)),
+        condition="the class of your model divides by num_items_in_batch: {}",
+        feature="such models",
+        asks="model.architecture",
+        reason=_MODEL,
+    ),
+    "model.forward_takes_kwargs": Usual(
+        values=((True, 0.8), (False, 0.2)),
+        condition="the forward of your model takes **kwargs: {}",
+        feature="such models",
+        asks="model.architecture",
+        reason=_MODEL,
+    ),
+    "model.tied_embeddings": Usual(
+        values=((True, 0.3), (False, 0.7)),
+        condition="input and output embeddings are tied",
+        feature="tied embeddings",
+        reason="models differ",
+    ),
+    "model.output_router_logits": Usual(
+        values=((False, 1.0),),
+        taking="the model adds no router loss",
+        feature="the auxiliary loss of MoE models",
+        reason=_RARE,
+    ),
+    "peft.method": Usual(
+        engine="peft",
+        values=(("lora", 1.0),),
+        taking="the adapter is LoRA",
+        feature="PEFT",
+        features={"prompt_tuning": "prompt tuning", "adalora": "AdaLoRA", "ia3": "IA3"},
+        reason="what nearly all runs with PEFT use",
+    ),
+    "peft.target_parameters": Usual(
+        engine="peft",
+        values=((False, 1.0),),
+        taking="LoRA is put on modules",
+        feature="target_parameters",
+        reason="the default",
+    ),
+    "peft.modules_to_save": Usual(
+        engine="peft",
+        values=((False, 1.0),),
+        taking="no module is trained beside the adapter",
+        feature="modules_to_save",
+        reason=_RARE,
+    ),
+    "peft.trainable_tokens": Usual(
+        engine="peft",
+        values=((False, 1.0),),
+        taking="no single token is trained",
+        feature="trainable tokens",
+        reason=_RARE,
+    ),
+    "peft.adapters": Usual(
+        engine="peft", values=((1, 1.0),), taking="there is one adapter", feature="several adapters", reason=_RARE
+    ),
+    "peft.layers_to_transform": Usual(
+        engine="peft",
+        values=((False, 1.0),),
+        taking="all layers get the adapter",
+        feature="layers_to_transform",
+        reason=_RARE,
+    ),
+    "peft.optimizer": Usual(engine="peft", feature="PEFT's own optimizers", reason=_RARE),
+    "peft.prepare_model_for_kbit_training": Usual(
+        engine="quantisation",
+        values=((True, 0.5), (False, 0.5)),
+        feature="quantised weights",
+        condition="prepare_model_for_kbit_training is called: {}",
+        reason="examples differ",
+    ),
+    "quantization.method": Usual(
+        engine="quantisation",
+        values=(("none", 0.5), ("bitsandbytes", 0.5)),
+        feature="quantised weights",
+        condition="weights are quantised with {}",
+        reason="a method that is not installed is not used",
+    ),
+    "quantization.bits": Usual(
+        engine="quantisation",
+        values=((16, 0.5), (4, 0.5)),
+        feature="quantised weights",
+        condition="weights have {} bits",
+        reason="what most quantised runs have",
+    ),
+    "quantization.double_quant": Usual(engine="quantisation", feature="double quantisation", reason=_RARE),
+    "precision.mode": Usual(
+        values=(("bf16", 0.7), ("fp16", 0.15), ("no", 0.15)),
+        condition="you train in {}",
+        features={"fp8": "fp8"},
+        reason="what nearly all runs have",
+    ),
+    "precision.tf32": Usual(
+        values=((False, 0.5), (True, 0.5)), condition="TF32 is {}", feature="TF32", reason="both are in use"
+    ),
+    "optimizer.name": Usual(
+        values=(("adamw_torch", 1.0),),
+        named={"bitsandbytes": (("paged_adamw_8bit", 0.2),)},
+        taking="the optimizer is AdamW",
+        feature="other optimizers than AdamW",
+        features={
+            "adamw_torch_fused": "fused AdamW",
+            "muon": "Muon",
+            "lion_32bit": "Lion",
+            "adamw_torch_8bit": "torchao's optimizers",
+        },
+        condition="the optimizer is {}",
+        reason="the default of most trainers; others are named",
+    ),
+    "optimizer.fused": Usual(
+        values=((False, 1.0),), taking="the optimizer is not fused", feature="fused optimizers", reason=_RARE
+    ),
+    "optimizer.library": Usual(
+        values=(("torch", 1.0),),
+        taking="the optimizer is torch's",
+        features={"transformers": "optimizers of transformers", "deepspeed": "DeepSpeed's optimizers"},
+        named={"deepspeed": (("deepspeed", 0.5),)},
+        condition="the optimizer is from {}",
+        reason="the default of most trainers; others are named",
+    ),
+    "optimizer.scheduler": Usual(
+        values=(("linear", 0.5), ("cosine", 0.5)),
+        condition="the schedule is {}",
+        feature="other schedules",
+        reason="in use",
+    ),
+    "optimizer.weight_decay": Usual(
+        values=((0, 0.5), (0.01, 0.5)),
+        condition="there is weight decay",
+        feature="weight decay",
+        reason="both are in use",
+    ),
+    "data.streaming": Usual(
+        values=((False, 1.0),), taking="data are not streamed", feature="streamed datasets", reason=_RARE
+    ),
+    "data.shuffle": Usual(
+        values=((True, 1.0),), taking="the data are shuffled", feature="data in their order", reason="the default"
+    ),
+    "data.unequal_labels": Usual(
+        values=((True, 1.0),),
+        taking="micro-batches differ in the number of labels that count",
+        feature="micro-batches of equal labels",
+        reason="texts differ in length; only data packed to one length do not",
+    ),
+    "data.pad_is_eos": Usual(
+        values=((True, 0.3), (False, 0.7)),
+        condition="the padding token is the end-of-sequence token",
+        feature="padding with the end-of-sequence token",
+        reason="tokenizers differ",
+    ),
+    "data.sequence_length": Usual(
+        values=((2048, 0.5), (8192, 0.5)),
+        condition="sequences have {} tokens",
+        feature="long sequences",
+        reason="what most runs have",
+    ),
+    "data.multi_turn": Usual(
+        values=((True, 0.5), (False, 0.5)),
+        condition="conversations of several turns: {}",
+        feature="such data",
+        reason="data differ",
+    ),
+}
+
+
+def usual_values(key: str, named: frozenset[str]) -> Values | None:
+    """The usual values of a fact, with those of the engines that are named; None if nothing is presumed of it."""
+    usual = USUAL.get(key)
+    if usual is None:
+        return None
+    if usual.engine is not None and usual.engine not in named:
+        return ()
+    return (*usual.values, *(value for engine in sorted(named) for value in usual.named.get(engine, ())))
