@@ -122,6 +122,7 @@ def build_report(
         exit_status=status,
         fail_on=options.fail_on,
         strict=options.strict,
+        show_all=options.show_all,
         remarks=remarks,
         contexts=request.contexts.sources if request.contexts is not None else (),
     )

@@ -256,14 +256,14 @@ def _advice_for(finding: Finding, matched: Matched, base: KnowledgeBase) -> Advi
 def _missing_versions(environment: Environment, base: KnowledgeBase, *, strict: bool) -> list[Skipped]:
     """What is said of each package that records speak of and whose version is not there to be compared.
 
-    A range is no gap where its releases are known and it is judged by the newest of them, unless ``strict``.
+    A range is judged by the newest release that it allows, and is no gap unless ``strict``.
     """
     gaps = [
         Skipped(
             what=package.name,
             reason=_missing(package),
-            gap=strict or not package.releases,
-            range=bool(package.releases),
+            gap=strict or not _is_range(package),
+            range=_is_range(package),
             location=package.location,
         )
         for package in environment.packages
@@ -275,6 +275,10 @@ def _missing_versions(environment: Environment, base: KnowledgeBase, *, strict: 
         where = Location(path=environment.source)
         gaps.append(Skipped(what=environment.source, reason="lists no packages: nothing was checked", location=where))
     return gaps
+
+
+def _is_range(package: Package) -> bool:
+    return package.version is None and not package.malformed_version
 
 
 def _missing(package: Package) -> str:

@@ -17,6 +17,7 @@ from gradcompat.model.finding import Finding, Status
 from gradcompat.model.issue import LEVELS, Issue, SettingTerm, VirtualTerm
 from gradcompat.presumptions.engines import named_engines
 from gradcompat.presumptions.left_out import left_out
+from gradcompat.versions import parse_version
 from gradcompat.vocabulary import VIRTUAL_PACKAGES
 
 _STATUSES: tuple[Status, ...] = ("affected", "conditional", "dormant", "not_affected")
@@ -96,8 +97,12 @@ def _with_releases(environment: Environment, base: KnowledgeBase) -> Environment
     """The environment with the releases that each range allows of a package that records speak of."""
     if all(package.version is not None for package in environment.packages):
         return environment
+    versions: dict[str, set[str | None]] = {}
+    for package in environment.packages:
+        versions.setdefault(package.name, set()).add(package.version)
+    pins = {name: pin for name, (one, *more) in versions.items() if not more and (pin := parse_version(one or ""))}
     packages = [
-        replace(package, releases=allowed(package, name, python=environment.python))
+        replace(package, releases=allowed(package, name, python=environment.python, pins=pins))
         if package.version is None and base.knows(name := base.names.canonical(package))
         else package
         for package in environment.packages

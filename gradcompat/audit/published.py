@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -9,12 +11,15 @@ from packaging.version import Version
 
 from gradcompat.errors import IndexUnavailable
 from gradcompat.model.environment import Package
+from gradcompat.names import normalise
 from gradcompat.versions import VersionSet, parse_version
 
 if TYPE_CHECKING:
     from gradcompat.index.snapshot import Snapshot
 
 _LONGEST_SPECIFIER = 2_000
+_TRIED = 60  # releases whose requirements are compared with the pins
+_UNCONDITIONAL = re.compile(r"(?P<name>[A-Za-z0-9._-]+)\s*\(?(?P<specifier>[<>=!~][^;()]*)\)?")
 
 
 @lru_cache(maxsize=256)
@@ -32,13 +37,18 @@ def published(name: str, *, python: str | None) -> tuple[Version, ...]:
     )
 
 
-def allowed(package: Package, name: str, *, python: str | None) -> tuple[str, ...]:
+def allowed(
+    package: Package, name: str, *, python: str | None, pins: Mapping[str, Version] | None = None
+) -> tuple[str, ...]:
     """The final releases that a range allows, oldest first; nothing where that cannot be said.
+
+    Newer ones than the newest that goes with the pins are left out: a resolver would not take them.
 
     Args:
         package: an entry without a version.
         name: its canonical name.
         python: the interpreter, if it is known.
+        pins: packages of which one version is listed.
     """
     specifier = package.specifier or ""
     if package.version is not None or package.source != "registry" or len(specifier) > _LONGEST_SPECIFIER:
@@ -47,8 +57,39 @@ def allowed(package: Package, name: str, *, python: str | None) -> tuple[str, ..
         versions = VersionSet.parse(specifier) if specifier not in ("", "*") else None
     except ValueError:
         return ()
-    releases = sorted(published(name, python=python))
-    return tuple(str(release) for release in releases if versions is None or release in versions)
+    releases = [one for one in sorted(published(name, python=python)) if versions is None or one in versions]
+    for newest in range(len(releases), max(0, len(releases) - _TRIED), -1):
+        if _goes_with(name, releases[newest - 1], pins or {}):
+            return tuple(map(str, releases[:newest]))
+    return tuple(map(str, releases))
+
+
+def _goes_with(name: str, version: Version, pins: Mapping[str, Version]) -> bool:
+    """Do the unconditional requirements of a release allow what is pinned?"""
+    lines = _requirements(name, version)
+    for line in lines if pins else ():
+        read = _UNCONDITIONAL.fullmatch(line)
+        pinned = None if read is None else pins.get(normalise(read["name"]))
+        if read is not None and pinned is not None and not _within(pinned, read["specifier"]):
+            return False
+    return True
+
+
+@lru_cache(maxsize=4096)
+def _within(version: Version, specifier: str) -> bool:
+    try:
+        return version in VersionSet.parse(specifier)
+    except ValueError:
+        return True
+
+
+@lru_cache(maxsize=4096)
+def _requirements(name: str, version: Version) -> tuple[str, ...]:
+    try:
+        release = next((one for one in snapshot().releases(name) if one.version == version), None)
+        return () if release is None else snapshot().requires(release) or ()
+    except IndexUnavailable:
+        return ()
 
 
 @lru_cache(maxsize=1)

@@ -14,9 +14,16 @@ from gradcompat.model.environment import Skipped
 from gradcompat.model.finding import Finding, Unknown
 from gradcompat.model.report import Audit, ReportedFinding
 from gradcompat.presumptions.usual import USUAL
+from gradcompat.vocabulary import VIRTUAL_PACKAGES
 
 SHOWN = 5  # findings that could apply and are shown by themselves
 _WEIGHT = {"error": 3.0, "warning": 1.0, "note": 0.2}
+_ASKED = {
+    **{virtual: key for key, virtual in VIRTUAL_PACKAGES.items()},
+    "python": "host.python",
+    "platform": "host.platform",
+    **{key: usual.asks for key, usual in USUAL.items() if usual.asks is not None},
+}
 _SILENT = 1.5  # how much worse a defect is that raises nothing
 
 
@@ -56,13 +63,20 @@ class Parts:
     not_affected: tuple[ReportedFinding, ...]
 
 
-def parts_of(findings: Iterable[ReportedFinding]) -> Parts:
-    """The parts of a report, of what counts in it."""
+def parts_of(findings: Iterable[ReportedFinding], *, everything: bool = False) -> Parts:
+    """The parts of a report.
+
+    Args:
+        findings: what counts in it.
+        everything: all that could apply is shown by itself, and nothing is left to a question.
+    """
     findings = tuple(findings)
     affected = tuple(one for one in findings if one.finding.status == "affected")
     probed = tuple(one for one in findings if one.finding.status == "conditional" and one.probed)
     unprobed = [one for one in findings if one.finding.status == "conditional" and not one.probed]
-    possible = sorted((one for one in unprobed if _is_shown(one.finding)), key=_rank)[:SHOWN]
+    possible = sorted((one for one in unprobed if everything or _is_shown(one.finding)), key=_rank)
+    if not everything:
+        possible = possible[:SHOWN]
     shown = set(map(id, possible))
     rest = [one.finding for one in unprobed if id(one) not in shown]
     return Parts(
@@ -138,8 +152,8 @@ def _rank(reported: ReportedFinding) -> tuple[float, str]:
 
 
 def _asked(unknown: Sequence[Unknown]) -> frozenset[str]:
-    """The facts that a person would have to say."""
-    return frozenset((usual.asks if (usual := USUAL.get(one.key)) and usual.asks else one.key) for one in unknown)
+    """The facts that a person would have to say, by their keys of the vocabulary or names of packages."""
+    return frozenset(_ASKED.get(one.key, one.key) for one in unknown)
 
 
 def _likelihood(unknown: Sequence[Unknown]) -> float:

@@ -156,6 +156,7 @@ class Report:
     Attributes:
         fail_on: the lowest level that makes the exit status 1; None if none does.
         strict: a conditional finding counts as one.
+        show_all: what is dormant or does not apply is listed, too, and everything that could apply.
         remarks: about waivers and baselines that need somebody's attention.
         show_suppressed: what does not count is listed, too; where False, not even by formats that do it by themselves.
         sources: the files that the records come from; ``date`` is of the first.
@@ -175,6 +176,7 @@ class Report:
 
     fail_on: Level | None = "error"
     strict: bool = False
+    show_all: bool = False
     remarks: tuple[Remark, ...] = ()
     sources: tuple[KnowledgeSource, ...] = ()
     show_suppressed: bool | None = None

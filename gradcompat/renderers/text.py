@@ -26,6 +26,7 @@ from gradcompat.renderers.terminal import safe, skipped_text, width, wrapped
 _LABEL = 9
 _MOST = 2  # places of one finding that are shown
 _QUESTIONS = 5  # facts that are asked for
+_RANGES = 8  # packages with a range that are told in a line each
 _FEATURES = 14  # features of dormant records that are named
 _NEWER = 3  # packages that are newer than the knowledge, and named
 _MANY = 16  # environments, from which on each is told in fewer words
@@ -48,7 +49,7 @@ def render(report: Report, out: TextIO) -> None:
     told = set(map(id, quiet)) if len(report.audits) > 1 else set()
     for audit in report.audits:
         if id(audit) not in told:
-            _audit(audit, columns, out, listing=listing, many=many)
+            _audit(audit, columns, out, listing=listing, many=many, everything=report.show_all)
     if many:
         _many(report, quiet, columns, out)
     elif len(report.audits) > 1:
@@ -111,7 +112,7 @@ def _names(names: list[str], most: int = 8) -> str:
     return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
 
 
-def _audit(audit: Audit, columns: int, out: TextIO, *, listing: bool, many: bool) -> None:
+def _audit(audit: Audit, columns: int, out: TextIO, *, listing: bool, many: bool, everything: bool) -> None:
     if audit.kind is None:
         for skipped in audit.skipped:
             place = skipped.location if skipped.location is not None else skipped.what
@@ -121,15 +122,18 @@ def _audit(audit: Audit, columns: int, out: TextIO, *, listing: bool, many: bool
         out.write("\n")
         return
     out.write(safe(_head(audit)) + "\n\n")
-    parts = parts_of(audit.findings)
+    parts = parts_of(audit.findings, everything=everything)
     for advised in parts.affected:
         _affected(advised, columns, out)
-    if many:
+    if many and not everything:
         _open_briefly(parts, columns, out)
     else:
         _informational(parts.informational, columns, out)
         _possible(parts, columns, out)
-        _dormant(parts, columns, out)
+        if everything:
+            _every_dormant(audit.findings, columns, out)
+        else:
+            _dormant(parts, columns, out)
     _refuted(parts.refuted, columns, out)
     if parts.not_affected:
         out.write("Does not apply:\n")
@@ -139,8 +143,9 @@ def _audit(audit: Audit, columns: int, out: TextIO, *, listing: bool, many: bool
         out.write("\n")
     if listing:
         _suppressed(audit.suppressed, columns, out)
-    _ranges(audit, columns, out, many=many)
-    _skipped(audit, columns, out, many=many)
+    told = _ranges(audit, columns, out, many=many)
+    if _skipped(audit, columns, out, many=many) or told:
+        out.write("\n")
 
 
 def _head(audit: Audit) -> str:
@@ -244,6 +249,18 @@ def _dormant(parts: Parts, columns: int, out: TextIO) -> None:
     out.write(wrapped(f"{text}; --all lists the records", columns, "", "  ") + "\n\n")
 
 
+def _every_dormant(findings: tuple[ReportedFinding, ...], columns: int, out: TextIO) -> None:
+    """Each record that hangs on what is presumed not to be used."""
+    dormant = [advised.finding for advised in findings if advised.finding.status == "dormant"]
+    if dormant:
+        out.write("Not for you unless you use what stands before the colon:\n\n")
+    for finding in dormant:
+        feature = " and ".join(one for one in finding.dormant if one) or "an older release"
+        out.write(wrapped(finding.issue.summary, columns, f"  {finding.issue.id} {feature}: ", "    ") + "\n")
+    if dormant:
+        out.write("\n")
+
+
 def _refuted(refuted: tuple[ReportedFinding, ...], columns: int, out: TextIO) -> None:
     """What could apply, and was measured not to."""
     if refuted:
@@ -258,12 +275,19 @@ def _refuted(refuted: tuple[ReportedFinding, ...], columns: int, out: TextIO) ->
         out.write("\n")
 
 
-def _ranges(audit: Audit, columns: int, out: TextIO, *, many: bool) -> None:
+def _ranges(audit: Audit, columns: int, out: TextIO, *, many: bool) -> bool:
     """Each package of which only a range is known, and what its newest release would bring."""
-    for skipped, ids in () if many else ranges(audit):
+    judged = [] if many else ranges(audit)
+    # Those that bring something, then the first of the others.
+    judged.sort(key=lambda one: not one[1])
+    for skipped, ids in judged[:_RANGES]:
         brings = f"; with that {', '.join(ids)} could apply" if ids else ""
         text = f"{_subject(skipped, audit.source)}: {skipped.reason}{brings}"
         out.write(wrapped(text, columns, "  range: ", "    ") + "\n")
+    if len(judged) > _RANGES:
+        rest = _names([skipped.what for skipped, _ in judged[_RANGES:]], _MANY)
+        out.write(wrapped(f"the newest release brings nothing of {rest}", columns, "  range: ", "    ") + "\n")
+    return bool(judged)
 
 
 def assumed_text(finding: Finding) -> str:
@@ -287,7 +311,7 @@ def _suppressed(suppressed: tuple[ReportedFinding, ...], columns: int, out: Text
             out.write(wrapped(suppression_text(said), columns, "    by  ", "        ") + "\n\n")
 
 
-def _skipped(audit: Audit, columns: int, out: TextIO, *, many: bool) -> None:
+def _skipped(audit: Audit, columns: int, out: TextIO, *, many: bool) -> bool:
     """What was not read, gaps first; those with one reason in one paragraph. Of many only notes are left out."""
     reasons: dict[tuple[bool, str], list[Skipped]] = {}
     for skipped in sorted(audit.skipped, key=lambda one: not one.gap):
@@ -302,8 +326,7 @@ def _skipped(audit: Audit, columns: int, out: TextIO, *, many: bool) -> None:
             subjects = [_subject(skipped, audit.source) for skipped in group]
             named = _names(subjects, _FEW) if many and not gap else ", ".join(subjects)
             out.write(wrapped(f"{reason}: {named}", columns, f"  {label}: ", "    ") + "\n")
-    if reasons:
-        out.write("\n")
+    return bool(reasons)
 
 
 def _subject(skipped: Skipped, source: str) -> str:
