@@ -45,7 +45,7 @@ def value_text(value: SettingValue) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, tuple):
-        return ", ".join(value)
+        return ", ".join(value) or "none"
     return str(value)
 
 

@@ -188,6 +188,8 @@ def parse_value(key: str, value: str) -> SettingValue:
                 raise ValueError(value)
             case "list":
                 words = tuple(part.strip() for part in value.split(",") if part.strip())
+                if words == ("none",):
+                    return ()
                 if not words:
                     raise ValueError(value)
                 return words
@@ -206,6 +208,6 @@ _ARTICLE: dict[KeyType, str] = {
     "int": "a whole number",
     "float": "a number",
     "str": "a word",
-    "list": "words joined by commas",
+    "list": "words joined by commas, or none",
     "version": "a version",
 }

@@ -10,13 +10,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gradcompat.messages import entry_text
-from gradcompat.model.environment import Skipped
+from gradcompat.model.environment import SettingValue, Skipped
 from gradcompat.model.finding import Finding, Unknown
+from gradcompat.model.issue import ModelTerm, SettingTerm
 from gradcompat.model.report import Audit, ReportedFinding
 from gradcompat.presumptions.usual import USUAL
-from gradcompat.vocabulary import VIRTUAL_PACKAGES
+from gradcompat.vocabulary import KEYS, VIRTUAL_PACKAGES
 
 SHOWN = 5  # findings that could apply and are shown by themselves
+MOST_QUESTIONS = 5  # that a person is asked
 _WEIGHT = {"error": 3.0, "warning": 1.0, "note": 0.2}
 _ASKED = {
     **{virtual: key for key, virtual in VIRTUAL_PACKAGES.items()},
@@ -24,6 +26,7 @@ _ASKED = {
     "platform": "host.platform",
     **{key: usual.asks for key, usual in USUAL.items() if usual.asks is not None},
 }
+_CHOICES = 12
 _SILENT = 1.5  # how much worse a defect is that raises nothing
 
 
@@ -38,6 +41,19 @@ class Question:
 
     key: str
     ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked(Question):
+    """A question that a person can answer.
+
+    Attributes:
+        question: in words.
+        choices: what the answer usually is, and what records ask for.
+    """
+
+    question: str
+    choices: tuple[SettingValue, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +131,42 @@ def questions_of(findings: Iterable[Finding]) -> tuple[Question, ...]:
         hanging = [(identifier, keys) for identifier, keys in hanging if key not in keys]
     ordered = sorted(decided.items(), key=lambda item: (-len(item[1]), item[0]))
     return tuple(Question(key=key, ids=tuple(ids)) for key, ids in ordered)
+
+
+def asked_of(findings: Iterable[ReportedFinding]) -> tuple[Asked, ...]:
+    """The questions about everything that is open, for a person: the one that decides most first."""
+    hanging = [one.finding for one in findings if one.finding.status == "conditional" and not one.refuted]
+    return tuple(
+        Asked(
+            key=question.key,
+            ids=question.ids,
+            question=_question_text(question.key),
+            choices=_choices(question.key, hanging),
+        )
+        for question in questions_of(hanging)
+        if question.key in KEYS
+    )
+
+
+def _question_text(key: str) -> str:
+    usual = USUAL.get(key)
+    return usual.question if usual is not None and usual.question else f"What is {key}: {KEYS[key].meaning}?"
+
+
+def _choices(key: str, findings: Iterable[Finding]) -> tuple[SettingValue, ...]:
+    """The usual values, the most usual first, then those that the records ask for by name."""
+    if KEYS[key].type == "bool":
+        return (True, False)
+    usual = sorted(USUAL[key].values, key=lambda one: -one[1]) if key in USUAL else []
+    wanted: list[SettingValue] = [value for value, _ in usual]
+    for term in (term for finding in findings for term in finding.terms):
+        if isinstance(term, SettingTerm) and term.key == key and term.comparison is None:
+            wanted += term.values
+        elif isinstance(term, ModelTerm) and key == "model.architecture":
+            wanted += [(name,) for name in term.classes if "*" not in name]
+    if key == "code.symbols":
+        wanted = [(), *wanted]
+    return tuple(dict.fromkeys(wanted))[:_CHOICES]
 
 
 def ranges(audit: Audit) -> list[tuple[Skipped, tuple[str, ...]]]:

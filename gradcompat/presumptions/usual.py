@@ -28,6 +28,7 @@ class Usual:
         feature: what is not used where a term is presumed not to hold, behind "unless you use".
         features: the same for single values of the term.
         condition: a term about it as a person would say it, behind "if"; ``{}`` stands for the values of the term.
+        question: how a person is asked for it.
         asks: the fact that a person is asked for instead, which decides this one.
         reason: why it is presumed.
     """
@@ -39,6 +40,7 @@ class Usual:
     feature: str = ""
     features: Mapping[str, str] = field(default_factory=dict)
     condition: str = ""
+    question: str = ""
     asks: str | None = None
     reason: str
 
@@ -77,12 +79,14 @@ USUAL: dict[str, Usual] = {
             "dp": "nn.DataParallel",
         },
         condition="the run is distributed with {}",
+        question="How is the training distributed?",
         reason=_NOT_NAMED,
     ),
     "distributed.processes": Usual(
         values=((1, 0.4), (8, 0.6)),
         condition="you train on several GPUs",
         feature="several processes",
+        question="On how many GPUs do you train?",
         reason="as many runs have one process as have several",
     ),
     "distributed.backend": Usual(
@@ -103,6 +107,7 @@ USUAL: dict[str, Usual] = {
         feature="DeepSpeed ZeRO",
         features={"0": "DeepSpeed without ZeRO", "1": "ZeRO-1", "2": "ZeRO-2", "3": "ZeRO-3"},
         condition="you use ZeRO stage {}",
+        question="Which ZeRO stage does DeepSpeed use?",
         reason="stages 2 and 3 are what the examples of the tools have",
     ),
     "deepspeed.overlap_comm": Usual(
@@ -110,6 +115,7 @@ USUAL: dict[str, Usual] = {
         values=((True, 0.5), (False, 0.5)),
         feature="DeepSpeed",
         condition="overlap_comm is {} in the DeepSpeed config",
+        question="Does the DeepSpeed config say overlap_comm?",
         reason="examples differ",
     ),
     "deepspeed.contiguous_gradients": Usual(
@@ -131,6 +137,7 @@ USUAL: dict[str, Usual] = {
         values=(("none", 0.6), ("cpu", 0.4)),
         feature="DeepSpeed offload",
         condition="DeepSpeed offloads the optimizer to the {}",
+        question="Does DeepSpeed offload the optimizer?",
         reason="examples differ",
     ),
     "deepspeed.gradient_clipping": Usual(
@@ -167,6 +174,7 @@ USUAL: dict[str, Usual] = {
         values=((1, 0.5), (2, 0.5)),
         feature="FSDP",
         condition="you use FSDP {}",
+        question="Which FSDP is it?",
         reason="both are in use",
     ),
     "fsdp.state_dict_type": Usual(
@@ -202,24 +210,28 @@ USUAL: dict[str, Usual] = {
         values=(("3.10", 0.3), ("3.11", 0.3), ("3.12", 0.3), ("3.13", 0.1)),
         condition="Python is {}",
         feature="Python {}",
+        question="Which Python is it?",
         reason="the versions that most environments have",
     ),
     "host.cuda": Usual(
         values=(("12.1", 0.2), ("12.4", 0.25), ("12.6", 0.2), ("12.8", 0.25), ("13.0", 0.1)),
         condition="torch is built for CUDA {}",
         feature="CUDA {}",
+        question="For which CUDA is torch built?",
         reason="the builds of torch that are installed most",
     ),
     "host.cuda_arch": Usual(
         values=(("8.0", 0.3), ("8.6", 0.1), ("8.9", 0.15), ("9.0", 0.3), ("10.0", 0.05), ("12.0", 0.1)),
         condition="you train on {}",
         feature="{}",
+        question="Which compute capability has your GPU (A100 8.0, RTX 40 8.9, H100 9.0, B200 10.0, RTX 50 12.0)?",
         reason="the GPUs that most runs have; what is older than Ampere says so",
     ),
     "host.nvidia_driver": Usual(
         values=(("535", 0.2), ("550", 0.3), ("570", 0.3), ("580", 0.2)),
         condition="the NVIDIA driver is {}",
         feature="NVIDIA drivers {}",
+        question="Which NVIDIA driver is installed?",
         reason="the branches that are in use",
     ),
     "host.rocm": Usual(
@@ -250,6 +262,7 @@ USUAL: dict[str, Usual] = {
             "transformers.Trainer": "the Trainer of transformers",
         },
         condition="{} drives your training",
+        question="What drives your training loop?",
         reason=_NOT_NAMED,
     ),
     "training.method": Usual(
@@ -261,12 +274,14 @@ USUAL: dict[str, Usual] = {
         },
         feature="TRL",
         condition="you train with {}",
+        question="How do you train?",
         reason="what most runs of these trainers do",
     ),
     "training.gradient_accumulation_steps": Usual(
         values=((1, 0.4), (8, 0.6)),
         condition="you accumulate gradients (gradient_accumulation_steps {})",
         feature="gradient accumulation",
+        question="How many micro-batches go into one optimizer step?",
         reason="as many runs accumulate as do not",
     ),
     "training.per_device_train_batch_size": Usual(
@@ -276,12 +291,14 @@ USUAL: dict[str, Usual] = {
         values=((True, 0.5), (False, 0.5)),
         condition="gradient checkpointing is {}",
         feature="gradient checkpointing",
+        question="Do you use gradient checkpointing?",
         reason="as many runs checkpoint as do not",
     ),
     "training.use_reentrant": Usual(
         values=((True, 0.5), (False, 0.5)),
         condition="use_reentrant is {}",
         feature="reentrant checkpointing",
+        question="Is checkpointing reentrant (use_reentrant)?",
         reason="the default has changed in transformers 5.0.0",
     ),
     "training.enable_input_require_grads": Usual(
@@ -321,6 +338,7 @@ USUAL: dict[str, Usual] = {
         values=((1, 0.4), (3, 0.6)),
         condition="there is more than one epoch",
         feature="epochs",
+        question="How many epochs do you train?",
         reason="both are in use",
     ),
     "training.resume_from_checkpoint": Usual(
@@ -344,6 +362,7 @@ USUAL: dict[str, Usual] = {
         values=((True, 0.5), (False, 0.5)),
         feature="Liger kernels",
         condition="use_liger_kernel is {}",
+        question="Do you use Liger kernels?",
         reason=_NOT_NAMED,
     ),
     "training.torch_compile": Usual(
@@ -361,6 +380,7 @@ USUAL: dict[str, Usual] = {
         values=((0, 0.4), (4, 0.6)),
         condition="the data loader has several workers",
         feature="data loader workers",
+        question="How many worker processes does the data loader have?",
         reason="both are in use",
     ),
     "training.loss_type": Usual(
@@ -379,6 +399,7 @@ USUAL: dict[str, Usual] = {
         values=ORDINARY_MODELS,
         condition="you train {}",
         feature="{}",
+        question="Which class is the model?",
         reason="a class that is none of the most common ones is said somewhere",
     ),
     "model.attn_implementation": Usual(
@@ -387,6 +408,7 @@ USUAL: dict[str, Usual] = {
         features={"eager": "eager attention", "flex_attention": "flex attention"},
         feature="{} attention",
         taking="attention is sdpa or flash_attention_2",
+        question="Which attention does the model use?",
         reason="sdpa is the default of transformers; flash_attention_2 is what runs turn on",
     ),
     "model.use_cache": Usual(
@@ -490,6 +512,7 @@ USUAL: dict[str, Usual] = {
         values=(("bf16", 0.7), ("fp16", 0.15), ("no", 0.15)),
         condition="you train in {}",
         features={"fp8": "fp8"},
+        question="In which precision do you train?",
         reason="what nearly all runs have",
     ),
     "precision.tf32": Usual(
@@ -548,6 +571,7 @@ USUAL: dict[str, Usual] = {
         values=((True, 0.3), (False, 0.7)),
         condition="the padding token is the end-of-sequence token",
         feature="padding with the end-of-sequence token",
+        question="Is the padding token the end-of-sequence token?",
         reason="tokenizers differ",
     ),
     "data.sequence_length": Usual(

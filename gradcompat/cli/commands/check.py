@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import date
@@ -12,11 +13,13 @@ from typing import Annotated
 
 import typer
 
+from gradcompat.audit.report_parts import MOST_QUESTIONS, asked_of
 from gradcompat.cli.audit_options import options_of
 from gradcompat.cli.console import known_records
 from gradcompat.cli.output import outputs_of, write
 from gradcompat.cli.parameters import AuditParameters, repeatable
 from gradcompat.config.schema import configuration
+from gradcompat.messages import counted
 from gradcompat.pipeline import CheckRequest, check_targets
 from gradcompat.renderers.registry import RENDERERS
 
@@ -148,4 +151,7 @@ def command(
 
         report = replace(report, audits=tuple(map(with_edits, report.audits)))
     write(report, wanted)
+    if sys.stdout.isatty() and (questions := len(asked_of(report.findings))):
+        asks = counted(min(questions, MOST_QUESTIONS), "question")
+        sys.stderr.write(f"gradcompat ask with the same targets asks the {asks} that decide most\n")
     return report.exit_status

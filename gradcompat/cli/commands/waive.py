@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import re
-import sys
-from collections.abc import Callable
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -14,14 +11,10 @@ import typer
 
 from gradcompat.cli.console import known_records
 from gradcompat.cli.parameters import DryRun, OwnRecords, Python, Targets, repeatable
-from gradcompat.config.project_file import OWN, as_seen_from_here
+from gradcompat.cli.project_file_writing import write_project_file
+from gradcompat.config.project_file import OWN
 from gradcompat.config.schema import options_in
-from gradcompat.edit.journal import recover
 from gradcompat.edit.waivers import with_waiver
-from gradcompat.edit.writing import OUTSIDE, diff, edited, leads_outside, write, write_new
-from gradcompat.errors import EditError, UsageError
-from gradcompat.regular_files import read_regular
-from gradcompat.renderers.terminal import safe
 from gradcompat.suppression.waiver_writing import WaiverRequest, new_waiver, waiver_file
 
 
@@ -85,33 +78,6 @@ def command(
     if file is not None:
         options_in(file)  # a file that is broken already is not made worse
     keys = () if place.name == OWN else ("tool", "gradcompat")
-    _write(place, lambda text, shown: with_waiver(text, shown, keys, waiver), dry_run=dry_run)
+    change = partial(with_waiver, keys=keys, waiver=waiver)
+    write_project_file(place, change, unchanged="has this waiver", dry_run=dry_run)
     return 0
-
-
-def _write(place: Path, change: Callable[[str, str], str], *, dry_run: bool) -> None:
-    shown = as_seen_from_here(place)
-    if not dry_run:
-        for sentence in recover([place]):
-            sys.stderr.write(f"note: {safe(sentence)}\n")
-    if leads_outside(place, place.parent):
-        raise EditError(OUTSIDE, path=shown, hint="put a file of its own there")
-    there = os.path.lexists(place)
-    try:
-        before = read_regular(place) if there else b""
-    except OSError as error:
-        raise UsageError(f"cannot be read: {error.strerror}", path=shown) from None
-    edit = edited(place, shown, before, lambda text: change(text, shown), place.parent)
-    if edit.before == edit.after:
-        sys.stderr.write(f"nothing has to change: {safe(shown)} has this waiver\n")
-        return
-    if dry_run:
-        text = diff(edit) if there else re.sub(r"\A--- .*", "--- /dev/null", diff(edit))
-        # What a terminal would obey stays in a file alone.
-        sys.stdout.write("\n".join(map(safe, text.split("\n"))) if sys.stdout.isatty() else text)
-        return
-    if there:
-        write([edit])
-    else:
-        write_new(edit)
-    sys.stderr.write(f"{'changed' if there else 'written'}: {safe(shown)}\n")

@@ -1,0 +1,81 @@
+"""``gradcompat ask``: the questions, the answers that are kept, and the report behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import tomli
+
+from tests.conftest import Run
+from tests.program import Outcome
+
+PINS = "transformers==4.47.0\ntorch==2.5.1\naccelerate==1.2.0\n"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path) -> Path:
+    (tmp_path / "requirements.txt").write_text(PINS, "utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def typed(run: Run, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Outcome]:
+    """``ask`` at a terminal, where these lines are typed."""
+    monkeypatch.setattr("gradcompat.cli.commands.ask._at_a_terminal", lambda: True)
+    return lambda lines, *arguments: run(
+        "ask", "requirements.txt", *arguments, stdin="".join(f"{one}\n" for one in lines)
+    )
+
+
+def test_without_a_terminal_the_questions_are_printed(run: Run, here: Path) -> None:
+    done = run("ask", "requirements.txt")
+    assert done.status == 0
+    assert done.out.startswith("1. ")
+    assert "--set model.architecture=LlamaForCausalLM |" in done.out
+    assert done.out.count("--set ") <= 5
+    assert list(here.iterdir()) == [here / "requirements.txt"]
+
+
+def test_answers_decide_and_are_kept(run: Run, here: Path, typed: Callable[..., Outcome]) -> None:
+    known = ("--set", "training.gradient_accumulation_steps=8")
+    (here / "pyproject.toml").write_text('# ours\n[tool.gradcompat]\nfail-on = "error"  # strict\n', "utf-8")
+    done = typed(["LlamaForCausalLM"], *known)
+    assert done.status == 1
+    assert "error GC-0015, silent: " in done.out
+    text = (here / "pyproject.toml").read_text("utf-8")
+    assert text.startswith('# ours\n[tool.gradcompat]\nfail-on = "error"  # strict\n')
+    assert tomli.loads(text)["tool"]["gradcompat"]["settings"] == {"model.architecture": ["LlamaForCausalLM"]}
+    # What is kept counts from then on, and is not asked again.
+    assert run("check", "requirements.txt", *known).status == 1
+    assert "model.architecture" not in run("ask", "requirements.txt", *known).out
+
+
+def test_a_choice_is_taken_by_its_number(run: Run, here: Path, typed: Callable[..., Outcome]) -> None:
+    first = typed(["1"]).out.split("1  ")[1].split("\n")[0]
+    kept = tomli.loads((here / "gradcompat.toml").read_text("utf-8"))["settings"]
+    assert [", ".join(value) if isinstance(value, list) else str(value) for value in kept.values()] == [first]
+
+
+def test_what_is_not_known_is_not_kept(run: Run, here: Path, typed: Callable[..., Outcome]) -> None:
+    assert typed([""] * 5).status == 0
+    assert typed([]).status == 0  # the end of the input is no answer either
+    assert list(here.iterdir()) == [here / "requirements.txt"]
+
+
+def test_dry_run_writes_nothing(run: Run, here: Path, typed: Callable[..., Outcome]) -> None:
+    assert "+[settings]" in typed(["1"], "--dry-run").out
+    assert list(here.iterdir()) == [here / "requirements.txt"]
+
+
+def test_no_symbols_can_be_said(run: Run) -> None:
+    assert run("check", "requirements.txt", "--set", "code.symbols=none").status == 0
+
+
+def test_a_wrong_answer_is_asked_for_again(here: Path, typed: Callable[..., Outcome]) -> None:
+    (here / "requirements.txt").write_text("pytorch-lightning==2.0.9\n", "utf-8")
+    lightning = ("--set", "training.framework=lightning", "--set", "training.validation_inside_epoch=true")
+    done = typed(["many", "4"], *lightning)
+    assert "`many` is not a value for `training.gradient_accumulation_steps`" in done.out
+    assert "error GC-0049, silent: " in done.out
