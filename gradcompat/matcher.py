@@ -331,6 +331,7 @@ def _unknown(verdict: _Verdict) -> Unknown:
         sentence=verdict.sentence,
         unlisted=verdict.unlisted,
         plain=verdict.presumed.condition,
+        asks=verdict.presumed.asks,
         likelihood=verdict.presumed.likelihood,
     )
 

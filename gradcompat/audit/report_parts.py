@@ -24,7 +24,6 @@ _ASKED = {
     **{virtual: key for key, virtual in VIRTUAL_PACKAGES.items()},
     "python": "host.python",
     "platform": "host.platform",
-    **{key: usual.asks for key, usual in USUAL.items() if usual.asks is not None},
 }
 _CHOICES = 12
 _SILENT = 1.5  # how much worse a defect is that raises nothing
@@ -144,7 +143,7 @@ def asked_of(findings: Iterable[ReportedFinding]) -> tuple[Asked, ...]:
             choices=_choices(question.key, hanging),
         )
         for question in questions_of(hanging)
-        if question.key in KEYS
+        if question.key in KEYS and not (question.key in USUAL and USUAL[question.key].asks)
     )
 
 
@@ -205,7 +204,7 @@ def _rank(reported: ReportedFinding) -> tuple[float, str]:
 
 def _asked(unknown: Sequence[Unknown]) -> frozenset[str]:
     """The facts that a person would have to say, by their keys of the vocabulary or names of packages."""
-    return frozenset(_ASKED.get(one.key, one.key) for one in unknown)
+    return frozenset(one.asks or _ASKED.get(one.key, one.key) for one in unknown)
 
 
 def _likelihood(unknown: Sequence[Unknown]) -> float:

@@ -24,6 +24,7 @@ class Unknown:
         sentence: the condition in words, to go behind "affected if".
         unlisted: it is about a package that the environment does not list, and may hold besides.
         plain: the condition as a person would say it; empty where nothing may be presumed.
+        asks: the fact that a person would be asked for; empty for ``key`` itself.
         likelihood: the share of usual values that satisfy it, from 0 to 1; it orders findings and decides nothing.
     """
 
@@ -31,6 +32,7 @@ class Unknown:
     sentence: str
     unlisted: bool = False
     plain: str = ""
+    asks: str = ""
     likelihood: float = 0.5
 
 

@@ -60,6 +60,7 @@ class Presumed:
         taking: behind "taking it that", where it is presumed to hold.
         feature: behind "unless you use", where it is presumed not to hold; empty for a release that is not the newest.
         condition: behind "if", where it is open; as a person would say it.
+        asks: another fact that would decide it, where that one is not stated.
         likelihood: the share of usual values that satisfy it, from 0 to 1; it orders findings and decides nothing.
         location: where what is presumed comes from, if it stands somewhere.
     """
@@ -68,6 +69,7 @@ class Presumed:
     taking: str = ""
     feature: str = ""
     condition: str = ""
+    asks: str = ""
     likelihood: float = 0.5
     location: Location | None = None
 
@@ -188,6 +190,7 @@ class Presumer:
             taking=usual.taking.format(wanted) or open_condition,
             feature=_feature(usual, key, wanted),
             condition=open_condition,
+            asks=usual.asks if usual.asks is not None and usual.asks not in self._settings else "",
             likelihood=likelihood,
         )
 
