@@ -1,15 +1,19 @@
-"""What is made of the tables of formats, scanners and renderers: two tables of the documentation, and a hook."""
+"""What is made of the tables of formats, scanners, renderers and presumptions: tables of the documentation, a hook."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import get_args
 
 from gradcompat.config.project_file import OWN
 from gradcompat.dependency_formats import FORMATS, Group
+from gradcompat.messages import value_text
+from gradcompat.presumptions.engines import ENGINES
+from gradcompat.presumptions.left_out import LEFT_OUT
+from gradcompat.presumptions.usual import USUAL
 from gradcompat.renderers.registry import RENDERERS
 from gradcompat.scanners.registry import SCANNERS
 
@@ -60,10 +64,39 @@ def hook_names() -> str:
     return "".join(f"      {'| ' * bool(index)}{text}\n" for index, text in enumerate(expressions))
 
 
-_MADE: Mapping[str, tuple[re.Pattern[str], Callable[[], str]]] = {
-    "docs/formats.md": (_TABLE, table),
-    "docs/reports.md": (_TABLE, reports),
-    ".pre-commit-hooks.yaml": (_HOOK, hook_names),
+def presumptions() -> str:
+    """The rows of docs/presumptions.md: each fact, what is usual for it, what that rests on."""
+    lines = ["| Fact | Usual | What is presumed | Why |", "|---|---|---|---|"]
+    for key, usual in USUAL.items():
+        values = ", ".join(f"`{value_text(value)}`" for value, _ in usual.values)
+        brought = "; ".join(
+            f"with {ENGINES[engine].feature} also {', '.join(f'`{value_text(value)}`' for value, _ in more)}"
+            for engine, more in usual.named.items()
+        )
+        needed = "" if usual.engine is None else f"only where {ENGINES[usual.engine].feature} is named"
+        shown = "; ".join(filter(None, (values, brought, needed)))
+        held = usual.taking.replace("{}", "…") or ("a question" if len(usual.values) > 1 or usual.named else "nothing")
+        lines.append(f"| `{key}` | {shown} | {held} | {usual.reason} |")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def left_out() -> str:
+    """The rows of docs/presumptions.md about what a run leaves out."""
+    lines = ["| Setting | Default | Trainer | Releases | Read in |", "|---|---|---|---|---|"]
+    lines += [
+        f"| `{one.key}` | `{value_text(one.value)}` | {', '.join(f'`{name}`' for name in one.frameworks)} "
+        f"| {one.package} `{one.versions}` | {one.read} |"
+        for one in LEFT_OUT
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+# Path → a pattern for the places in it, and what stands there, in their order.
+_MADE: Mapping[str, tuple[re.Pattern[str], Sequence[Callable[[], str]]]] = {
+    "docs/formats.md": (_TABLE, [table]),
+    "docs/reports.md": (_TABLE, [reports]),
+    "docs/presumptions.md": (_TABLE, [presumptions, left_out]),
+    ".pre-commit-hooks.yaml": (_HOOK, [hook_names]),
 }
 
 
@@ -74,12 +107,12 @@ def files() -> dict[str, str]:
         ValueError: if a file has no place for what is made.
     """
     found = {}
-    for path, (place, make) in _MADE.items():
+    for path, (place, makers) in _MADE.items():
         before = (ROOT / path).read_text("utf-8")
-        places = list(place.finditer(before))
-        if len(places) != 1:
-            raise ValueError(f"{path}: the place for what is made stands there {len(places)} times")
-        found[path] = before[: places[0].start()] + make() + before[places[0].end() :]
+        if len(place.findall(before)) != len(makers):
+            raise ValueError(f"{path}: needs {len(makers)} places for what is made")
+        made = iter(makers)
+        found[path] = place.sub(lambda _, made=made: next(made)(), before)  # type: ignore[misc]  # its only argument
     return found
 
 
