@@ -12,7 +12,7 @@ from gradcompat.forks import Forks
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.matcher import alike, match
 from gradcompat.model.context import Context
-from gradcompat.model.environment import Environment, Location, Setting, SettingValue, Skipped
+from gradcompat.model.environment import Environment, Location, Setting, SettingValue, Skipped, without_refuted
 from gradcompat.model.finding import Finding, Status
 from gradcompat.model.issue import LEVELS, Issue, SettingTerm, VirtualTerm
 from gradcompat.presumptions.engines import named_engines
@@ -59,7 +59,10 @@ def match_runs(
     ]
     views = {
         context.source: replace(
-            environment, settings=(*environment.settings, *context.settings, *defaults_of(environment, context))
+            environment,
+            settings=without_refuted(
+                (*environment.settings, *context.settings, *defaults_of(environment, context)),
+            ),
         )
         for context in contexts
     } or {"": environment}

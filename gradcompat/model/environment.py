@@ -5,7 +5,7 @@ Every reader returns an :class:`Environment`; the matcher takes nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -85,6 +85,13 @@ class Setting:
     location: Location
     spelling: str | None = None
     presumed: bool = False
+
+
+def without_refuted(settings: Iterable[Setting]) -> tuple[Setting, ...]:
+    """The settings, without presumed ones whose key another one states."""
+    settings = tuple(settings)
+    stated = {setting.key for setting in settings if not setting.presumed and setting.value is not None}
+    return tuple(setting for setting in settings if not setting.presumed or setting.key not in stated)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

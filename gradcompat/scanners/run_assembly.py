@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from gradcompat.model.context import Context, Override
-from gradcompat.model.environment import Location, Setting
+from gradcompat.model.environment import Location, Setting, without_refuted
 from gradcompat.scanners.reading import recomposed
 
 _LAUNCH = "launch-script"
@@ -175,7 +175,11 @@ def _joined(members: list[Context]) -> Context:
     first, *others = members
     stated = {setting.key for setting in first.settings if setting.value is not None}
     stated |= {setting.key for one in others if one.run for setting in one.settings if setting.value is not None}
-    flagged = {setting.key for setting in first.settings if setting.value is not None and first.kind == _LAUNCH}
+    flagged = {
+        setting.key
+        for setting in first.settings
+        if setting.value is not None and not setting.presumed and first.kind == _LAUNCH
+    }
     settings: list[Setting] = []
     for one in members:
         for setting in one.settings:
@@ -189,7 +193,7 @@ def _joined(members: list[Context]) -> Context:
     return replace(
         first,
         source=" + ".join(one.source for one in members),
-        settings=tuple(settings),
+        settings=without_refuted(settings),
         skipped=tuple(skipped for one in members for skipped in one.skipped),
         refers_to=(),
         run=True,
