@@ -39,7 +39,17 @@ LAYERS = (
     ),
     ("matcher",),
     ("presumptions",),
-    ("messages", "forks", "dependency_formats", "formats", "vocabulary", "recipes", "defaults", "comparison"),
+    (
+        "messages",
+        "forks",
+        "dependency_formats",
+        "formats",
+        "vocabulary",
+        "recipes",
+        "defaults",
+        "comparison",
+        "package_facts",
+    ),
     ("model", "markers"),
     ("versions",),
     (

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from gradcompat.model.context import Context, Override
-from gradcompat.model.environment import Location, Setting, without_refuted
+from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners.reading import recomposed
 
 _LAUNCH = "launch-script"
@@ -193,7 +193,7 @@ def _joined(members: list[Context]) -> Context:
     return replace(
         first,
         source=" + ".join(one.source for one in members),
-        settings=without_refuted(settings),
+        settings=tuple(settings),
         skipped=tuple(skipped for one in members for skipped in one.skipped),
         refers_to=(),
         run=True,

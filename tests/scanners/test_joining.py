@@ -128,14 +128,14 @@ def test_each_project_keeps_its_own() -> None:
     ]
 
 
-def test_the_config_of_a_model_refutes_what_its_path_suggests() -> None:
+def test_the_config_of_a_model_stands_beside_what_its_path_suggests() -> None:
     at = Location(path="run.sh", line=2)
     presumed = Setting(key="model.architecture", value=("Qwen3ForCausalLM",), location=at, presumed=True)
     run = replace(context("run.sh", "models/Qwen3-8B/config.json", kind="launch-script"), settings=(presumed,))
     config = context("models/Qwen3-8B/config.json", kind="model-config", run=False, **{"model.architecture": ("Mine",)})
 
     (joined,) = join([run, config])
-    assert values(joined) == {"model.architecture": [("Mine",)]}
+    assert [(one.value, one.presumed) for one in joined.settings] == [(("Qwen3ForCausalLM",), True), (("Mine",), False)]
 
     (alone,) = join([run])
     assert alone.settings == (presumed,)
