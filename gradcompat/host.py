@@ -11,28 +11,20 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.machinery import PathFinder
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from gradcompat.model.environment import Environment, Location, Package, Setting
+from gradcompat.model.environment import Environment, Location, Setting
+from gradcompat.package_facts import Build, built_for, with_package_facts
 
-_TORCH = frozenset({"torch", "pytorch"})
-# The CUDA runtime that comes as a package: NVIDIA's wheels, then what conda calls it.
-_RUNTIMES = re.compile(r"nvidia-cuda-runtime(?:-cu\d+)?|cuda-toolkit|pytorch-cuda|cuda-version|cudatoolkit")
-_NCCL = re.compile(r"nvidia-nccl-cu\d+|nccl")
-
-_CUDA_LABEL = re.compile(r"cu([789]|1\d)(\d)(?!\d)")
-_ROCM_LABEL = re.compile(r"rocm(\d+\.\d+(?:\.\d+)?)")
-_PLAIN_LABEL = re.compile(r"(cpu|xpu)(?![a-z0-9])")
-_BUILT_FOR = re.compile(r"^(cuda|hip|xpu)(?:[ \t]*:[^=\n]*)?[ \t]*=[ \t]*(?:None|['\"]([^'\"\n]*)['\"])", re.MULTILINE)
-_MAJOR_MINOR = re.compile(r"\d+\.\d+")
 _RELEASE = re.compile(r"\d+(?:\.\d+)+")
 
+_HERE = Location(path="this machine")
 _KERNEL_MODULE = re.compile(r"Kernel Module(?:[ \t]+for[ \t]+\S+)?[ \t]+(\d+(?:\.\d+)+)")
 _TOOLKIT = re.compile(r'"cuda"\s*:\s*\{[^{}]*"version"\s*:\s*"(\d+\.\d+)')
 _MAX_BYTES = 64 * 1024
@@ -47,14 +39,6 @@ _DRIVER = (
     "usr/lib/wsl/lib/libnvidia-ml.so.1",
     "Windows/System32/nvml.dll",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Build:
-    """What torch was built for: the kind of device, and the version of CUDA or ROCm where it has one."""
-
-    device: Literal["cuda", "rocm", "xpu", "cpu"]
-    version: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,20 +90,28 @@ def completed(environment: Environment, here: Machine | None) -> Environment:
     runs; the same for ``__rocm``. Where neither is known, it is the newest CUDA that the driver runs, or else the
     installed toolkit. What the environment states already stays.
     """
-    build = built_for(environment, installed=here is not None)
-    facts: dict[str, str | None] = {"__nccl": _nccl(environment.packages, build)}
-    if build is not None and build.device in ("cuda", "rocm"):
-        facts[f"__{build.device}"] = build.version
-    settings = environment.settings
-    if here is not None:
-        facts |= {"__nvidia_driver": here.driver, "__cuda_arch": here.arch, "__glibc": here.glibc}
-        if build is None:
-            facts |= {"__cuda": here.driver_cuda or here.toolkit_cuda, "__rocm": here.rocm}
-        device = _device(build, here)
-        if device is not None and all(setting.key != "host.device" for setting in settings):
-            settings = (*settings, Setting(key="host.device", value=device, location=Location(path="this machine")))
-    known = {name: version for name, version in facts.items() if version is not None}
-    return replace(environment, settings=settings, virtual=dict(sorted({**known, **environment.virtual}.items())))
+    said = with_package_facts(environment, installed=here is not None)
+    if here is None:
+        return said
+    build = built_for(environment, installed=True)
+    facts = {"__nvidia_driver": here.driver, "__cuda_arch": here.arch, "__glibc": here.glibc}
+    if build is None:
+        facts |= {"__cuda": here.driver_cuda or here.toolkit_cuda, "__rocm": here.rocm}
+    settings = said.settings
+    device = _device(build, here)
+    if device is not None and all(setting.key != "host.device" for setting in settings):
+        settings = (*settings, Setting(key="host.device", value=device, location=_HERE))
+    known = {
+        name: version
+        for name, version in facts.items()
+        if version is not None and name not in (*said.virtual, *said.excluded)
+    }
+    return replace(
+        said,
+        settings=settings,
+        virtual=dict(sorted({**known, **said.virtual}.items())),
+        origins={**dict.fromkeys(known, _HERE), **said.origins},
+    )
 
 
 def _device(build: Build | None, here: Machine) -> str | None:
@@ -134,76 +126,6 @@ def _device(build: Build | None, here: Machine) -> str | None:
         case Build(device="rocm") if here.amd:
             return "rocm"
     return None
-
-
-# What the packages say
-
-
-def built_for(environment: Environment, *, installed: bool) -> Build | None:
-    """What torch was built for, if everything that says so agrees: a lockfile may hold several builds.
-
-    Args:
-        environment: whose packages are looked at.
-        installed: the packages are files of this machine: torch's own ``version.py`` is read, as text, and decides.
-    """
-    torches = [package for package in environment.packages if package.name in _TORCH]
-    said = {_of_files(package) or _of_label(package) if installed else _of_label(package) for package in torches}
-    said.discard(None)
-    if not said:
-        said = {Build("cuda", version) for version in _versions(environment.packages, _RUNTIMES, _MAJOR_MINOR)}
-    elif not installed:
-        # A wheel without a label stands beside labelled ones (macOS, extras): its own CUDA has to be the same.
-        said |= {Build("cuda", version) for version in _versions(environment.packages, _RUNTIMES, _MAJOR_MINOR)}
-    return said.pop() if len(said) == 1 else None
-
-
-def _of_label(package: Package) -> Build | None:
-    """``2.5.1+cu124``, ``2.6.0+rocm6.2.4``, ``2.5.1+cpu``; a wheel of PyPI has no label and says nothing."""
-    label = (package.version or "").partition("+")[2].lower()
-    if match := _CUDA_LABEL.match(label):
-        return Build("cuda", f"{match[1]}.{match[2]}")
-    if match := _ROCM_LABEL.match(label):
-        return Build("rocm", match[1])
-    if match := _PLAIN_LABEL.match(label):
-        return Build("cpu") if match[1] == "cpu" else Build("xpu")
-    return None
-
-
-def _of_files(package: Package) -> Build | None:
-    """The same from ``torch/version.py`` beside the metadata."""
-    metadata = Path(package.location.path)
-    folder = next((one for one in (metadata, *metadata.parents) if one.suffix in (".dist-info", ".egg-info")), None)
-    if folder is None:
-        return None
-    said = dict(_BUILT_FOR.findall(_text(folder.parent / "torch" / "version.py")))
-    if "cuda" not in said:
-        return None
-    if match := _MAJOR_MINOR.match(said["cuda"]):
-        return Build("cuda", match[0])
-    if match := _MAJOR_MINOR.match(said.get("hip", "")):
-        return Build("rocm", match[0])
-    return Build("xpu") if said.get("xpu") else Build("cpu")
-
-
-def _nccl(packages: tuple[Package, ...], build: Build | None) -> str | None:
-    """The NCCL that comes as a package; of wheels for several CUDAs the one for torch's."""
-    if build is not None and build.version is not None and build.device == "cuda":
-        own = re.compile(rf"nvidia-nccl-cu{build.version.partition('.')[0]}")
-        if versions := _versions(packages, own):
-            return _one(versions)
-    return _one(_versions(packages, _NCCL))
-
-
-def _versions(packages: Iterable[Package], names: re.Pattern[str], form: re.Pattern[str] = _RELEASE) -> set[str]:
-    return {
-        match[0]
-        for package in packages
-        if names.fullmatch(package.name) and (match := form.match(package.version or ""))
-    }
-
-
-def _one(versions: set[str]) -> str | None:
-    return next(iter(versions)) if len(versions) == 1 else None
 
 
 # What the machine says
@@ -273,7 +195,8 @@ def _asked(nvml: Any) -> dict[str, Any]:
                 handles = [nvml.nvmlDeviceGetHandleByIndex(index) for index in range(nvml.nvmlDeviceGetCount())]
                 answers["nvidia"] = bool(handles)
                 kinds = {nvml.nvmlDeviceGetCudaComputeCapability(handle) for handle in handles}
-                answers["arch"] = _one({f"{major:d}.{minor:d}" for major, minor in kinds})
+                # Which of several kinds trains is unknown.
+                answers["arch"] = "{:d}.{:d}".format(*kinds.pop()) if len(kinds) == 1 else None
         finally:
             nvml.nvmlShutdown()
     return answers

@@ -134,7 +134,7 @@ def alike(runs: Sequence[Environment], issues: Iterable[Issue]) -> list[list[int
     groups: dict[object, list[int]] = {}
     for index, run in enumerate(runs):
         stated = tuple((one.key, type(one.value), one.value, one.presumed) for one in run.settings if one.key in keys)
-        facts = (run.python, run.platform, tuple(sorted(run.virtual.items())), run.engines)
+        facts = (run.python, run.platform, tuple(sorted(run.virtual.items())), run.excluded, run.engines)
         groups.setdefault((stated, facts), []).append(index)
     return list(groups.values())
 
@@ -484,9 +484,13 @@ def _stated(term: Term, view: _View) -> _Verdict:
             return _symbols(term, symbols, view)
         case PythonTerm(versions=versions):
             return _fact(term, "python", environment.python, versions)
+        case VirtualTerm(name=name) if name in environment.excluded:
+            return _Verdict(Certainty.NO, f"there is no {name}", name)
         case VirtualTerm(name=name, versions=versions):
             return _fact(term, name, environment.virtual.get(name), versions)
         case PlatformTerm(platforms=platforms):
+            if environment.platform is None and environment.excluded.issuperset(platforms):
+                return _Verdict(Certainty.NO, "the platform is another one", "platform")
             if environment.platform is None:
                 return _Verdict(Certainty.OPEN, condition(term), "platform")
             truth = Truth.of(environment.platform in platforms)

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from gradcompat.host import Build, Machine, binding, built_for, completed, machine, with_host
+from gradcompat.host import Machine, binding, completed, machine, with_host
 from gradcompat.model.environment import Environment, Location, Setting
+from gradcompat.package_facts import Build, built_for
 from gradcompat.sources.installed import read_folder
 from tests.building import environment, package
 
@@ -150,9 +151,12 @@ def test_a_lockfile_whose_builds_differ_says_nothing(others: tuple[str, str]) ->
     assert completed(lock, None).virtual == {}
 
 
-def test_a_lockfile_for_cpu_has_no_cuda_and_no_device() -> None:
+def test_a_lockfile_for_the_cpu_has_no_cuda() -> None:
     lock = environment(package("torch", "2.5.1+cpu"))
-    assert completed(lock, None) == lock
+    found = completed(lock, None)
+    assert dict(found.virtual) == {}
+    assert found.excluded == frozenset({"__cuda", "__cuda_arch", "darwin"})
+    assert [(one.key, one.value, str(one.location)) for one in found.settings] == [("host.device", "cpu", "uv.lock:1")]
 
 
 # What the machine adds

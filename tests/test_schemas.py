@@ -45,6 +45,7 @@ RuntimeError: something that nobody knows
 """,
     "ruled-out.txt": "datasets==2.10.0\n",
     "empty.log": "",
+    "cpu.txt": "torch==2.5.1+cpu\n",
     "marked.txt": "-r nowhere.txt\ntransformers==4.49.0 ; python_version >= '3.9'\n",
     "apart.txt": "torch==2.5.1\ntorchvision==0.19.1\ntransformers==4.49.0\ntokenizers==0.15.2\n",
     "inspect.json": json.dumps(
@@ -75,6 +76,7 @@ RUNS = (
     "check .",
     "check marked.txt --context train.yaml",
     "inspect marked.txt",
+    "inspect cpu.txt",
     "inspect inspect.json",
     "inspect requirements.txt",
     "inspect newer.txt train.yaml --set host.cuda=12.4",

@@ -23,7 +23,7 @@ from gradcompat.scanners import (
 )
 from gradcompat.scanners.command_line import SCRIPTS
 from gradcompat.scanners.key_mapping import Feed, Feeds, fed
-from gradcompat.scanners.model_names import architecture_of
+from gradcompat.scanners.model_names import architecture_setting
 from gradcompat.scanners.training_arguments import FEEDS, TRL_OWN, expanded, settled
 
 _SCAN = {
@@ -113,7 +113,7 @@ def _with_architecture(settings: list[Setting]) -> list[Setting]:
     found = list(settings)
     for setting in settings:
         if setting.key == "model.name" and isinstance(setting.value, str):
-            architecture = architecture_of(setting.value)
+            architecture = architecture_setting(setting.value, setting.location)
             if architecture is not None:
-                found.append(Setting(key="model.architecture", value=architecture, location=setting.location))
+                found.append(architecture)
     return found

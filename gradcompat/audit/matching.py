@@ -14,7 +14,7 @@ from gradcompat.matcher import alike, match
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Location, Setting, SettingValue, Skipped
 from gradcompat.model.finding import Finding, Status
-from gradcompat.model.issue import LEVELS, Issue, SettingTerm, VirtualTerm
+from gradcompat.model.issue import LEVELS, Issue, PlatformTerm, SettingTerm, VirtualTerm
 from gradcompat.presumptions.engines import named_engines
 from gradcompat.presumptions.left_out import left_out
 from gradcompat.versions import parse_version
@@ -59,7 +59,8 @@ def match_runs(
     ]
     views = {
         context.source: replace(
-            environment, settings=(*environment.settings, *context.settings, *defaults_of(environment, context))
+            environment,
+            settings=(*environment.settings, *context.settings, *defaults_of(environment, context)),
         )
         for context in contexts
     } or {"": environment}
@@ -131,7 +132,7 @@ def _undecided(environment: Environment, forks: Forks) -> tuple[Skipped, ...]:
 
 def _speaks_of_host(issue: Issue) -> bool:
     return any(
-        isinstance(term, VirtualTerm) or (isinstance(term, SettingTerm) and term.key.startswith("host."))
+        isinstance(term, VirtualTerm | PlatformTerm) or (isinstance(term, SettingTerm) and term.key.startswith("host."))
         for combination in issue.affected
         for term in combination.terms
     )
@@ -178,13 +179,26 @@ def with_facts(environment: Environment, stated: Sequence[tuple[str, SettingValu
     settings = [setting for setting in environment.settings if setting.key not in keys]
     virtual = dict(environment.virtual)
     python, platform = environment.python, environment.platform
+    excluded, origins = set(environment.excluded), dict(environment.origins)
     for key, value in stated:
         if key in VIRTUAL_PACKAGES:
             virtual[VIRTUAL_PACKAGES[key]] = str(value)
+            excluded.discard(VIRTUAL_PACKAGES[key])
+            origins[VIRTUAL_PACKAGES[key]] = origin
         elif key == "host.python":
             python = str(value)
+            origins["python"] = origin
         elif key == "host.platform":
             platform = str(value)
+            origins["platform"] = origin
         else:
             settings.append(Setting(key=key, value=value, location=origin))
-    return replace(environment, settings=tuple(settings), virtual=virtual, python=python, platform=platform)
+    return replace(
+        environment,
+        settings=tuple(settings),
+        virtual=virtual,
+        python=python,
+        platform=platform,
+        excluded=frozenset(excluded),
+        origins=origins,
+    )

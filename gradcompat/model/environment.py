@@ -46,6 +46,7 @@ class Package:
         unreleased: built from a checkout that is not known to be the tag of a release.
         releases: the final releases that the specifier allows, oldest first; empty where nobody knows them.
         malformed_version: what stands where the version belongs has not the form of one; ``version`` is None then.
+        build: which build of that version: conda's build string, or the variant that the index serves (``cu124``).
         location: where the pin stands.
     """
 
@@ -60,6 +61,7 @@ class Package:
     unreleased: bool = False
     malformed_version: bool = False
     releases: tuple[str, ...] = ()
+    build: str | None = None
     location: Location
 
 
@@ -122,6 +124,10 @@ class Environment:
         python: version of the interpreter, if one is known.
         platform: ``linux``, ``darwin`` or ``win32`` (``sys.platform``), if known.
         virtual: facts of the host as versions, keyed as in conda: ``__cuda``, ``__glibc``, ….
+        excluded: platforms that it is surely not installed on, and virtual packages that its host surely lacks or that
+            nothing in it can use.
+        origins: where a fact of the host stands, as far as that is known: by ``python``, ``platform``, or its name in
+            ``virtual`` or ``excluded``.
         conflicts: sets of extras, as the markers name them, of which no two are ever chosen together.
         engines: what the environment and its run name of :mod:`gradcompat.presumptions.engines`; what they leave
             unsaid may then be presumed. None where facts alone count.
@@ -138,3 +144,5 @@ class Environment:
     virtual: Mapping[str, str] = field(default_factory=dict)
     conflicts: tuple[frozenset[str], ...] = ()
     engines: frozenset[str] | None = None
+    excluded: frozenset[str] = frozenset()
+    origins: Mapping[str, Location] = field(default_factory=dict)

@@ -11,7 +11,7 @@ from gradcompat.scanners.code_arguments import Argument
 from gradcompat.scanners.code_calls import LOADING, Known
 from gradcompat.scanners.code_findings import Findings
 from gradcompat.scanners.code_walk import Step
-from gradcompat.scanners.model_names import architecture_beside, architecture_of
+from gradcompat.scanners.model_names import architecture_beside, architecture_of, presumed_architecture_of
 
 _AUTO = re.compile(r"Auto(?:Peft)?Model(?:For(?P<task>\w+?))?(?:WithValueHead)?")
 _CLASS = re.compile(
@@ -83,9 +83,13 @@ def named(found: Findings, step: Step, argument: Argument, task: str | None, *, 
     classes = None if name is None else architecture_of(name)
     if classes is None and name is not None and not Path(name).is_absolute():
         classes = architecture_beside(found.document, name)
+    presumed = None if name is None or classes is not None else presumed_architecture_of(name)
+    classes = classes or presumed
     if classes is not None and task is not None:
         classes = _headed(classes, task)
-    found.settings.append(Setting(key="model.architecture", value=classes, location=location))
+    found.settings.append(
+        Setting(key="model.architecture", value=classes, location=location, presumed=bool(presumed and classes))
+    )
 
 
 def _headed(classes: tuple[str, ...], task: str) -> tuple[str, ...] | None:

@@ -15,7 +15,7 @@ from gradcompat.quotation import quoted
 from gradcompat.scanners import axolotl, lightning_cli, llamafactory, ms_swift, torchtune, training_arguments
 from gradcompat.scanners.key_mapping import Feed, Feeds, fed
 from gradcompat.scanners.launchers import Argument, Launch, is_lightning
-from gradcompat.scanners.model_names import architecture_of
+from gradcompat.scanners.model_names import architecture_setting
 from gradcompat.scanners.training_arguments import expanded, settled
 
 _ACCUMULATION = Feed("training.gradient_accumulation_steps")
@@ -154,10 +154,9 @@ def settings_of(launch: Launch, places: Places) -> tuple[list[Setting], list[Ski
     plain = launch.tool != "megatron" and not any(argument.name.startswith(_AROUND) for argument in launch.arguments)
     for setting in list(settings):
         if plain and setting.key == "model.name" and isinstance(setting.value, str):
-            architecture = architecture_of(setting.value)
+            architecture = architecture_setting(setting.value, setting.location)
             if architecture is not None:
-                told = Setting(key="model.architecture", value=architecture, location=setting.location)
-                settings.insert(settings.index(setting) + 1, told)
+                settings.insert(settings.index(setting) + 1, architecture)
     return settings, skipped
 
 

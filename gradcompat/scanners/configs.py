@@ -16,7 +16,7 @@ from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.quotation import quoted
 from gradcompat.scanners.key_mapping import Feeds, fed
-from gradcompat.scanners.model_names import architecture_of
+from gradcompat.scanners.model_names import architecture_setting
 from gradcompat.scanners.training_arguments import expanded, settled
 
 _LONGEST = 1000  # characters of a value that somebody typed
@@ -117,9 +117,9 @@ def run_of(
     for index, setting in enumerate(settings):
         if setting.key == "model.name" and isinstance(setting.value, str):
             names.append(f"{setting.value.rstrip('/')}/config.json")
-            architecture = architecture_of(setting.value)
-            if architecture is not None and all(one.key != "model.architecture" for one in told):
-                told.insert(index + 1, Setting(key="model.architecture", value=architecture, location=setting.location))
+            architecture = architecture_setting(setting.value, setting.location)
+            if architecture is not None and all(one.key != architecture.key for one in told):
+                told.insert(index + 1, architecture)
     return Context(
         source=config.document.path,
         kind=kind,

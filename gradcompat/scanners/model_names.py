@@ -4,6 +4,9 @@ The table has families whose names settle the class, and a name has to fit as a 
 that say nothing about the class (``-Instruct``, ``-GGUF``, ``-v0.3``). So ``Qwen2-7B-Instruct-AWQ`` is known and
 ``Qwen2-VL-7B`` is not taken for its sibling, and of ``my-llama`` nothing is said. The class is the one with the head
 that the model is published with: a program that puts another head on it says so in its code.
+
+A path whose folder is called so (``/models/Qwen3-8B``), and a name that goes on after such a one (``Qwen3-8B-my-sft``),
+are a presumption: whoever made them chose the name.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from functools import cache
 from gradcompat.errors import SourceError
 from gradcompat.formats.document import Document, read_beside
 from gradcompat.formats.json_text import parse
+from gradcompat.model.environment import Location, Setting
 
 _LONGEST_NAME = 200
 
@@ -189,6 +193,21 @@ _FOLDERS = frozenset(
     }
 )
 
+_LONGEST_PATH = 1000
+# What trainers and the hub's cache put below the folder that has the name.
+_PART_OF_MODEL = re.compile(
+    r"(?:checkpoint|global_step|step|epoch)[-_]?\d+|snapshots|[0-9a-f]{40}|main|final|latest|last|best|hf|original",
+    re.IGNORECASE,
+)
+_VARIABLE = re.compile(r"[${}<>%*]")
+# Words behind a family that make it another class.
+_OTHER_CLASS = re.compile(
+    r"(?:^|[-_.])(?:vl|vlm|vision|visual|image|video|audio|speech|asr|tts|omni|llava|mm|multimodal|moe|embed(?:ding|der)?s?"
+    r"|retriever|rerank(?:er)?|reward|prm|orm|rm|critic|value|classif\w*|cls|regression|score|guard|eagle\d?|medusa|mtp"
+    r"|mamba|linear|bitnet|upscaled|merge[dr]?|frankenmoe|\d+x\d+b|nemotron|minitron|distill\w*)(?=$|[-_.\d])",
+    re.IGNORECASE,
+)
+
 
 def architecture_of(name: str) -> tuple[str, ...] | None:
     """The class of a model that is called by its name on the hub; None if the name does not settle it, or is a path."""
@@ -219,6 +238,47 @@ def architecture_beside(document: Document, folder: str) -> tuple[str, ...] | No
     if not isinstance(named, list) or not named or not all(isinstance(one, str) and one for one in named):
         return None
     return tuple(named)
+
+
+def architecture_setting(name: str, location: Location) -> Setting | None:
+    """``model.architecture`` of a model that is named, as a fact or a presumption; None if the name says nothing.
+
+    Args:
+        name: a name on the hub, or a path.
+        location: where it stands.
+    """
+    settled = architecture_of(name)
+    classes = settled or presumed_architecture_of(name)
+    if classes is None:
+        return None
+    return Setting(key="model.architecture", value=classes, location=location, presumed=settled is None)
+
+
+def presumed_architecture_of(name: str) -> tuple[str, ...] | None:
+    """The class that a path or a name on the hub suggests by the name of a family in it; None if there is none.
+
+    >>> presumed_architecture_of("/models/Qwen3-8B/checkpoint-500")
+    ('Qwen3ForCausalLM',)
+    """
+    if len(name) > _LONGEST_PATH or not name.isprintable():
+        return None
+    parts = [part for part in re.split(r"[/\\]+", name) if part]
+    while len(parts) > 1 and _PART_OF_MODEL.fullmatch(parts[-1]):
+        parts.pop()
+    if not parts or len(parts[-1]) > _LONGEST_NAME or _VARIABLE.search(parts[-1]):
+        return None
+    model = parts[-1].rpartition("--")[2] if parts[-1].startswith("models--") else parts[-1]
+    if (classes := architecture_of(model)) is not None:
+        return classes
+    pattern, table = _table()
+    words = [0, *(match.start() for match in re.finditer(r"[-_.]", model))]
+    for end in reversed(words):
+        match = pattern.fullmatch(model[:end].lower())
+        if match is not None and match.lastindex is not None:
+            classes = (table[match.lastindex - 1],)
+            # Encoders are finetuned with another head as a rule.
+            return None if _OTHER_CLASS.search(model, end) or classes[0].endswith("MaskedLM") else classes
+    return None
 
 
 @cache

@@ -175,7 +175,11 @@ def _joined(members: list[Context]) -> Context:
     first, *others = members
     stated = {setting.key for setting in first.settings if setting.value is not None}
     stated |= {setting.key for one in others if one.run for setting in one.settings if setting.value is not None}
-    flagged = {setting.key for setting in first.settings if setting.value is not None and first.kind == _LAUNCH}
+    flagged = {
+        setting.key
+        for setting in first.settings
+        if setting.value is not None and not setting.presumed and first.kind == _LAUNCH
+    }
     settings: list[Setting] = []
     for one in members:
         for setting in one.settings:

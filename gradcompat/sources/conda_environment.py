@@ -103,7 +103,9 @@ def _package(node: Scalar, reading: _Reading) -> None:
     archive = parse_archive(text)
     if archive and "/" in text:
         at = Location(path=reading.path, line=node.line, column=node.column_of(archive.offset))
-        reading.packages.append(Package(name=archive.name, version=archive.version, source="conda", location=at))
+        reading.packages.append(
+            Package(name=archive.name, version=archive.version, source="conda", build=archive.build, location=at)
+        )
         reading.exact.append(True)
         reading.built.append(True)
         return
@@ -116,11 +118,18 @@ def _package(node: Scalar, reading: _Reading) -> None:
         reading.skip("a package", spec.problem, node, gap=False)
     at = Location(path=reading.path, line=node.line, column=node.column_of(spec.offset))
     reading.packages.append(
-        Package(name=spec.name, version=spec.version, specifier=spec.specifier, source="conda", location=at)
+        Package(
+            name=spec.name,
+            version=spec.version,
+            specifier=spec.specifier,
+            source="conda",
+            build=spec.build,
+            location=at,
+        )
     )
     single = spec.specifier is not None and spec.specifier.startswith("==") and "|" not in spec.specifier
     reading.exact.append(spec.version is not None or single or spec.problem is not None)
-    reading.built.append(spec.build)
+    reading.built.append(spec.build is not None)
 
 
 def _pip_lines(section: Sequence, reading: _Reading) -> None:

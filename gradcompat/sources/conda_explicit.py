@@ -58,7 +58,9 @@ def read(document: Document) -> Environment:
             if archive.subdir is not None:
                 subdirs.add(archive.subdir)
             at = Location(path=document.path, line=number, column=indent + archive.offset + 1)
-            packages.append(Package(name=archive.name, version=archive.version, source="conda", location=at))
+            packages.append(
+                Package(name=archive.name, version=archive.version, source="conda", build=archive.build, location=at)
+            )
     if not explicit:
         raise Malformed("has no line `@EXPLICIT`", path=document.path)
     if skipped and not packages:

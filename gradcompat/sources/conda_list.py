@@ -80,7 +80,8 @@ def _table_row(row: re.Match[str], location: Location, reading: _Reading) -> Non
     """``torch  2.5.1  pypi_0  pypi``; the channel may be missing, and pixi gives what pip installs no build."""
     rest = (row[3] or "").split()
     from_pip = any(word == "pypi" or _PIP_BUILD.fullmatch(word) for word in rest)
-    _add(row[1], row[2], _moved(location, row.start(2)), reading, from_pip=from_pip)
+    build = rest[0] if rest and not from_pip else None
+    _add(row[1], row[2], _moved(location, row.start(2)), reading, from_pip=from_pip, build=build)
     reading.built.append(True)
 
 
@@ -93,10 +94,10 @@ def _export_line(text: str, location: Location, reading: _Reading) -> None:
     if spec.problem is not None:
         # The package itself is listed without a version, so that it is a gap where a defect of it is known.
         reading.skipped.append(Skipped(what="a package", reason=spec.problem, gap=False, location=location))
-    from_pip = spec.build and _PIP_BUILD.fullmatch(text.rpartition("=")[2]) is not None
+    from_pip = spec.build is not None and _PIP_BUILD.fullmatch(text.rpartition("=")[2]) is not None
     at = _moved(location, spec.offset)
-    _add(spec.name, spec.version, at, reading, from_pip=from_pip, specifier=spec.specifier)
-    reading.built.append(spec.build)
+    _add(spec.name, spec.version, at, reading, from_pip=from_pip, specifier=spec.specifier, build=spec.build)
+    reading.built.append(spec.build is not None)
 
 
 def _add(
@@ -107,6 +108,7 @@ def _add(
     *,
     from_pip: bool,
     specifier: str | None = None,
+    build: str | None = None,
 ) -> None:
     reading.packages.append(
         Package(
@@ -114,6 +116,7 @@ def _add(
             version=version,
             specifier=specifier,
             source="registry" if from_pip else "conda",
+            build=None if from_pip else build,
             location=location,
         )
     )

@@ -91,9 +91,9 @@ def _package(entry: Node, index: int, path: str) -> Package | Skipped:
     unreleased = False
     if manager == "pip":
         source, unreleased = _pip_source(url, version)
-    elif version is None:
-        archive = parse_archive(url)
-        version = archive.version if archive else None
+    archive = parse_archive(url) if manager == "conda" else None
+    if version is None and archive is not None:
+        version = archive.version
     return Package(
         name=name.lower() if manager == "conda" else normalise(name),
         version=version,
@@ -101,6 +101,7 @@ def _package(entry: Node, index: int, path: str) -> Package | Skipped:
         forks=(platform,) if platform else (),
         extras=(category,) if category and category != _DEFAULT_CATEGORY else (),
         unreleased=unreleased,
+        build=archive.build if archive is not None else None,
         location=Location(path=path, line=place.line, column=place.column),
     )
 

@@ -34,7 +34,7 @@ class Spec(NamedTuple):
         version: the version, if there is only one that is allowed.
         specifier: what is allowed, in the operators of PEP 440; None where ``version`` is given or it cannot be said.
         offset: where in the text the version, or else the range, or else the name stands.
-        build: a build is asked for.
+        build: the build that is asked for, or a pattern of builds.
         problem: why it cannot be said which versions are allowed.
     """
 
@@ -42,17 +42,18 @@ class Spec(NamedTuple):
     version: str | None
     specifier: str | None
     offset: int
-    build: bool = False
+    build: str | None = None
     problem: str | None = None
 
 
 class Archive(NamedTuple):
-    """What the address of a conda package says; ``offset`` is where the version stands in it."""
+    """What the address of a conda package says; ``offset`` is where the version stands in it, ``build`` the build."""
 
     name: str
     version: str
     offset: int
     subdir: str | None
+    build: str
 
 
 def parse_spec(text: str) -> Spec | None:
@@ -68,14 +69,14 @@ def parse_spec(text: str) -> Spec | None:
     if head is None:
         return None
     rest = text[head.end() :]
-    build = False
+    build: str | None = None
     wanted: str | None = None
     brackets = _BRACKETS.search(rest)
     if brackets:
         pairs = _pairs(brackets[1])
         if pairs is None:
             return None
-        wanted, build = pairs.get("version"), "build" in pairs
+        wanted, build = pairs.get("version"), pairs.get("build")
         rest = rest[: brackets.start()]
     elif "[" in rest:
         return None
@@ -83,13 +84,13 @@ def parse_spec(text: str) -> Spec | None:
         ending = _BUILD.search(rest)
         before = rest[: ending.start()].rstrip() if ending else ""
         if before and before[-1] not in _OPERATORS:
-            rest, build = before, True
+            rest, build = before, str(ending and ending[1])
         wanted = rest
     name = head[1].lower()
     wanted = "".join(wanted.split())
     if "@" in wanted or "/" in wanted:  # a requirement of pip's: `name @ url`
         return None
-    version, specifier, problem = _versions(wanted, build)
+    version, specifier, problem = _versions(wanted, build is not None)
     offset = head.start(1)
     if version is not None:
         offset = max(text.find(version, head.end()), offset)
@@ -108,7 +109,7 @@ def parse_archive(url: str) -> Archive | None:
         return None
     offset = len(address) - len(file_name) + len(parts[0]) + 1
     subdir = folder.rpartition("/")[2] if folder else None
-    return Archive(unquote(parts[0]).lower(), unquote(parts[1]), offset, subdir)
+    return Archive(unquote(parts[0]).lower(), unquote(parts[1]), offset, subdir, unquote(parts[2]))
 
 
 def platform_of(subdirs: set[str]) -> str | None:

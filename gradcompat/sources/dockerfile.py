@@ -44,6 +44,10 @@ _ENVIRONMENT_PATH = re.compile(
 _SHELL_NAMES = re.compile(r"(?:/\S*/)?(?:ba|z|da)?sh\b[^<>|;&]*")
 _TORCH_TAG = re.compile(r"(\d+\.\d+(?:\.\d+)?(?:\.dev\d+)?)-cuda\d")
 _ROCM_TAG = re.compile(r"\S*pytorch_(?:release_)?(\d+\.\d+\.\d+)")
+_CUDA_TAG = re.compile(r"\d[\w.]*-(cuda\d+\.\d)(?:-|$)")
+_ROCM_TAG_VARIANT = re.compile(r"(rocm\d+\.\d+(?:\.\d+)?)_")
+_ROCM_TAG_PYTHON = re.compile(r"\S*_py(3\.\d+)(?:_|$)")
+_WINDOWS = re.compile(r"windows|nanoserver", re.IGNORECASE)
 _PYTHON_TAG = re.compile(r"(3\.\d+(?:\.\d+)?)(?:-|$)")
 # Images without Python packages that anybody trains with.
 _BARE = re.compile(
@@ -124,6 +128,7 @@ def read(document: Document) -> Environment:
     stages: list[_Stage] = []
     files = _Files(document)
     pythons: set[str | None] = set()
+    platforms: dict[str | None, Location] = {}
     for count, instruction in enumerate(_instructions(document, skipped)):
         if count >= _MAX_INSTRUCTIONS or len(instruction.text) > MAX_SCRIPT:
             where = instruction.place(0)
@@ -131,7 +136,7 @@ def read(document: Document) -> Environment:
             skipped.append(Skipped(what=document.path, reason=reason, location=where))
             break
         if instruction.name == "FROM":
-            stages.append(_stage(instruction, stages, defaults, pythons))
+            stages.append(_stage(instruction, stages, defaults, pythons, platforms))
         elif not stages:
             if instruction.name == "ARG":
                 _arguments(instruction, defaults, {})
@@ -148,6 +153,7 @@ def read(document: Document) -> Environment:
             skipped.append(Skipped(what="ONBUILD", reason=reason, gap=False, location=instruction.place(0)))
     if not stages:
         raise Malformed("has no `FROM` as a Dockerfile has", path=document.path)
+    platform = next(iter(platforms)) if len(platforms) == 1 else None
     packages: list[Package] = []
     for number, stage in enumerate(stages):
         forks = _forks(number, stages)
@@ -160,6 +166,8 @@ def read(document: Document) -> Environment:
         closed=False,
         skipped=tuple(skipped),
         python=next(iter(pythons)) if len(pythons) == 1 else None,
+        platform=platform,
+        origins={} if platform is None else {"platform": platforms[platform]},
     )
 
 
@@ -235,7 +243,13 @@ def _start(instruction: _Instruction) -> int:
     return match.end() if match else 0
 
 
-def _stage(instruction: _Instruction, stages: list[_Stage], defaults: Variables, pythons: set[str | None]) -> _Stage:
+def _stage(
+    instruction: _Instruction,
+    stages: list[_Stage],
+    defaults: Variables,
+    pythons: set[str | None],
+    platforms: dict[str | None, Location],
+) -> _Stage:
     start = _start(instruction)
     words = split(instruction.text[start:], defaults)
     words = [word for word in words if not word.text.startswith("--")]
@@ -256,7 +270,10 @@ def _stage(instruction: _Instruction, stages: list[_Stage], defaults: Variables,
             Skipped(what=written, reason=f"the image cannot be determined{unknown}", location=where)
         )
         pythons.add(None)
+        platforms.setdefault(None, where)
         return stage
+    # Containers are Linux's, but for those that Microsoft makes the base images of.
+    platforms.setdefault("win32" if _WINDOWS.search(image.text) else "linux", where)
     _base_image(image, start, instruction, stage.asked, pythons, written)
     return stage
 
@@ -272,6 +289,8 @@ def _base_image(
     repository = repository.removeprefix("docker.io/").removeprefix("index.docker.io/").removeprefix("library/")
     where = instruction.place(start + image.place(0))
     python = _PYTHON_TAG.match(tag) if repository == "python" else None
+    if repository == "rocm/pytorch":
+        python = _ROCM_TAG_PYTHON.match(tag)
     pythons.add(python[1] if python else None)
     torch: re.Match[str] | None = None
     if repository in ("pytorch/pytorch", "ghcr.io/pytorch/pytorch", "ghcr.io/pytorch/pytorch-nightly"):
@@ -281,13 +300,19 @@ def _base_image(
     if torch is not None:
         offset = len(image.text) - len(image.text.partition(":")[2]) + torch.start(1)
         at = instruction.place(start + image.place(offset))
-        asked.packages.append(Package(name="torch", version=torch[1], location=at))
+        asked.packages.append(Package(name="torch", version=torch[1], build=_variant(tag), location=at))
     elif repository.rpartition("/")[2] in ("pytorch", "pytorch-nightly"):
         asked.packages.append(Package(name="torch", version=None, specifier="*", location=where))
     if reference != "scratch" and _BARE.fullmatch(repository) is None:
         reason = "the packages of the base image are unknown"
         # Of pytorch/pytorch the torch is what counts, and it is known.
         asked.skipped.append(Skipped(what=written, reason=reason, gap=torch is None, location=where))
+
+
+def _variant(tag: str) -> str | None:
+    """What the torch of an image is built for: ``cu124`` of ``2.4.0-cuda12.4-cudnn9-devel``, ``rocm6.2`` of ROCm's."""
+    cuda, rocm = _CUDA_TAG.match(tag), _ROCM_TAG_VARIANT.match(tag)
+    return cuda[1].replace("cuda", "cu").replace(".", "") if cuda else rocm[1] if rocm else None
 
 
 def _arguments(instruction: _Instruction, variables: Variables, defaults: Variables) -> None:

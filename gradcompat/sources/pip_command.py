@@ -21,6 +21,7 @@ from gradcompat.quotation import quoted, reference
 from gradcompat.sources import requirements
 from gradcompat.sources.conda_spec import parse_spec
 from gradcompat.sources.requirement import name_of, parse_requirement
+from gradcompat.sources.torch_index import built_for_variant, variant_of
 
 MAX_SCRIPT = 256 * 1024  # characters
 _MAX_NESTED = 4  # of `bash -c`
@@ -68,6 +69,7 @@ _CONDA_VALUES = frozenset(
 _REQUIREMENTS = ("-r", "--requirement", "--requirements")
 _CONSTRAINTS = ("-c", "--constraint", "--constraints")
 _EDITABLE = ("-e", "--editable")
+_INDEX = (*requirements.INDEX_OPTIONS, "--default-index")
 
 # Reads a file of requirements that a command names: the name, and where it is named.
 Include = Callable[[str, Location], tuple[tuple[Package, ...], tuple[Skipped, ...]]]
@@ -241,6 +243,8 @@ def _install(
 ) -> None:
     if words is None:
         return
+    first = len(asked.packages)
+    variant: str | None = None
     cut = {id(redirect.behind): redirect.sign for redirect in command.redirects if redirect.behind is not None}
     index = 0
     while index < len(words):
@@ -273,8 +277,12 @@ def _install(
                     skipped = tuple(replace(one, what=_written(one.what, "a file", script)) for one in skipped)
                 asked.packages.extend(packages)
                 asked.skipped.extend(skipped)
-        elif not joined and option in values:
-            index += 1
+        else:
+            if option in _INDEX and value is not None and not value[0].unknown:
+                variant = variant_of(value[0].text[value[1] :])
+            if not joined and option in values:
+                index += 1
+    asked.packages[first:] = [built_for_variant(package, variant) for package in asked.packages[first:]]
 
 
 def _option(word: Word, following: Word | None) -> tuple[str | None, bool, tuple[Word, int] | None]:

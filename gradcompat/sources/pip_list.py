@@ -138,6 +138,7 @@ def _package(match: re.Match[str], line: PastedLine, path: str) -> Package:
         name=match[1].lower() if source == "conda" else normalise(match[1]),
         version=match[2],
         source=source,
+        build=match[3].split()[0] if source == "conda" and match[3] else None,
         location=line.at(path, match.start(2)),
     )
 

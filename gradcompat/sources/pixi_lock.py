@@ -173,12 +173,14 @@ def _package(entry: Node, index: int, selected: dict[tuple[str, str], tuple[str,
         at = None
     column = place.column_of(at) if isinstance(place, Scalar) and at is not None else place.column
     source, unreleased = _source(entry, kind, address, version)
+    archive = parse_archive(address) if kind == "conda" else None
     return Package(
         name=normalise(name) if kind == "pypi" else name.lower(),
         version=version,
         source=source,
         forks=forks,
         unreleased=unreleased,
+        build=entry.text("build") or (archive.build if archive is not None else None) if kind == "conda" else None,
         location=Location(path=path, line=place.line, column=column),
     )
 

@@ -2,7 +2,8 @@
 
 A report speaks of a few packages and is silent on the others, so it is never closed. It often says the same thing twice
 (``PyTorch version: 2.5.1+cu121`` and ``[pip3] torch==2.5.1``): the first statement is kept. "not installed" and "N/A"
-are no packages. Whatever is no statement of a version (GPUs, CPU flags, prose, tracebacks) is passed over.
+are no packages. GPUs count where they are listed; whatever else states no version (CPU flags, prose, tracebacks) is
+passed over.
 
 CUDA is the one that torch was built for, because training runs with that one; not the compiler's, not the driver's.
 """
@@ -15,7 +16,8 @@ from dataclasses import dataclass, field, replace
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
 from gradcompat.formats.pasted_text import PastedLine, pasted_lines
-from gradcompat.model.environment import Environment, Location, Package, Skipped, SourceKind
+from gradcompat.gpu_names import Gpu, gpus_in
+from gradcompat.model.environment import Environment, Location, Package, Setting, Skipped, SourceKind
 from gradcompat.names import normalise
 from gradcompat.quotation import quoted
 from gradcompat.sources.pip_list import read_tables
@@ -33,6 +35,14 @@ _DOTTED = re.compile(r"([A-Za-z][A-Za-z ]{1,30}?) (?:version|info) \.{2,} (.*)")
 _PLATFORM = re.compile(r"(?:Python platform|Platform|OS)\s*:\s*(.*)", re.IGNORECASE)
 _BUILT_FOR = re.compile(r"(CUDA|ROCM) used to build PyTorch\s*:\s*(.*)")
 _DRIVER = re.compile(r"\bDriver Version: *(\d+(?:\.\d+)+)")
+# nvidia-smi calls a column of its table after what only Linux has, or only Windows.
+_SMI_LINUX = re.compile(r"\bPersistence-M\b")
+_SMI_WINDOWS = re.compile(r"\bTCC/WDDM\b|\bDriver-Model\b")
+_SMI_ROW = re.compile(r"\|\s+\d{1,2}\s+(?=\S)")
+# `GPU 0: NVIDIA A100-SXM4-80GB`, `GPU type: …`, `GPU models and configuration: GPU 0: …`
+_GPU = re.compile(r"GPU(?: (?:\d{1,2}|type|name|model)|s| models? and configuration)?\s*:\s*", re.IGNORECASE)
+_APPLE = re.compile(r"(?:(?:CPU|Model name|Chipset Model):\s*)?(?=Apple M\d)")
+_MAKER = re.compile(r"NVIDIA|Tesla|GeForce|Quadro|AMD|Radeon")
 _TAGGED = re.compile(r"\[(pip3?|conda)\]\s+(.*)")
 _CONDA = re.compile(r"([A-Za-z0-9_][\w.-]*)\s+(\d\S*)(?:\s+(\S+))?(?:\s+(\S+))?")
 _PIN = re.compile(r"`?([A-Za-z0-9][\w.-]*(?:\[[^\[\]]*\])?\s*===?\s*\d[\w.+!-]*)`?")
@@ -95,7 +105,9 @@ def read(document: Document) -> Environment:
     if not report.packages and not report.facts:
         first = next((line.number for line in lines if line.text.strip()), None)
         raise Malformed("has no line that an environment report has", path=document.path, line=first)
+    _read_gpus(report)
     facts = {key: value for key, stated in report.facts.items() if (value := _agreed(stated)) is not None}
+    origins = {key: report.origins[key] for key in facts if key in report.origins}
     python, platform = facts.pop("python", None), facts.pop("platform", None)
     return Environment(
         source=document.path,
@@ -106,6 +118,8 @@ def read(document: Document) -> Environment:
         python=python,
         platform=platform,
         virtual=dict(sorted(facts.items())),
+        origins=origins,
+        settings=() if report.device is None else (report.device,),
     )
 
 
@@ -118,6 +132,10 @@ class _Report:
     packages: list[Package] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     facts: dict[str, list[str]] = field(default_factory=dict)
+    origins: dict[str, Location] = field(default_factory=dict)
+    gpus: list[tuple[Gpu, Location]] = field(default_factory=list)
+    unknown_gpu: bool = False
+    device: Setting | None = None
     _known: set[tuple[str, bool, str]] = field(default_factory=set)
 
     def add(self, package: Package) -> None:
@@ -128,10 +146,15 @@ class _Report:
             self._known.add(key)
             self.packages.append(package)
 
-    def fact(self, key: str, pattern: re.Pattern[str], text: str) -> None:
+    def fact(self, key: str, pattern: re.Pattern[str], text: str, at: Location) -> None:
         match = pattern.match(text)
         if match:
-            self.facts.setdefault(key, []).append(match[1])
+            self.state(key, match[1], at)
+
+    def state(self, key: str, value: str, at: Location) -> None:
+        """Add a statement; the place of the first is kept."""
+        self.facts.setdefault(key, []).append(value)
+        self.origins.setdefault(key, at)
 
 
 def _read_line(line: PastedLine, report: _Report) -> None:
@@ -146,13 +169,19 @@ def _read_line(line: PastedLine, report: _Report) -> None:
     if tagged := _TAGGED.fullmatch(text):
         _read_tagged(tagged, _moved(at, tagged.start(2)), report)
     elif built := _BUILT_FOR.fullmatch(text):
-        report.fact("__cuda" if built[1] == "CUDA" else "__rocm", _NUMBERS, built[2])
+        report.fact("__cuda" if built[1] == "CUDA" else "__rocm", _NUMBERS, built[2], at)
     elif driver := _DRIVER.search(text):  # the first line of nvidia-smi
-        report.facts.setdefault("__nvidia_driver", []).append(driver[1])
+        report.state("__nvidia_driver", driver[1], at)
+    elif _SMI_LINUX.search(text) or _SMI_WINDOWS.search(text):  # the head of its table
+        report.state("platform", "linux" if _SMI_LINUX.search(text) else "win32", at)
+    elif listed := _GPU.match(text) or _SMI_ROW.match(text) or _APPLE.match(text):
+        _read_gpu(text[listed.end() :], at, report)
+    elif report.section == "CUDA" and bullet and ":" not in text:  # Lightning's `- Tesla T4`, no `- version: 12.1`
+        _read_gpu(text, at, report)
     elif statement := _STATEMENT.fullmatch(text) or _DOTTED.fullmatch(text):
         _read_statement(statement, at, report)
     elif platform := _PLATFORM.fullmatch(text):
-        _read_platform(platform[1], report)
+        _read_platform(platform[1], at, report)
     elif pin := _PIN.fullmatch(text):
         _read_pin(pin[1], _moved(at, pin.start(1)), report)
     elif bullet and report.section and (entry := _ENTRY.fullmatch(text)):
@@ -174,7 +203,8 @@ def _read_tagged(tagged: re.Match[str], at: Location, report: _Report) -> None:
     from_pip = row[4] == "pypi" or (row[3] or "").startswith("pypi_")
     source: SourceKind = "registry" if from_pip else "conda"
     name = normalise(row[1]) if from_pip else row[1].lower()
-    report.add(Package(name=name, version=row[2], source=source, location=_moved(at, row.start(2))))
+    build = None if from_pip else row[3]
+    report.add(Package(name=name, version=row[2], source=source, build=build, location=_moved(at, row.start(2))))
 
 
 def _read_pin(text: str, at: Location, report: _Report) -> None:
@@ -191,9 +221,9 @@ def _read_statement(statement: re.Match[str], at: Location, report: _Report) -> 
     label = " ".join(re.sub(r"[^\w .+-]", " ", statement[1]).replace("_", "-").lower().split())
     value = statement[2].lstrip("*` \t")
     if label == "python":
-        report.fact("python", _PYTHON, value)
+        report.fact("python", _PYTHON, value, at)
     elif label in _FACTS:
-        report.fact(_FACTS[label], _NUMBERS, value)
+        report.fact(_FACTS[label], _NUMBERS, value, at)
     elif label in _PACKAGES or (" " not in label and label[:1].isalnum() and not _NO_PACKAGE.fullmatch(label)):
         at = _moved(at, len(statement[0]) - len(value))
         _read_version(_PACKAGES.get(label, normalise(label)), value, at, report)
@@ -212,20 +242,45 @@ def _read_entry(entry: re.Match[str], at: Location, report: _Report) -> None:
     """``- torch: 2.5.1`` in Lightning's report; what is no version there (an architecture, a release) is no package."""
     if report.section == "System":
         if entry[1].lower() == "python":
-            report.fact("python", _PYTHON, entry[2])
+            report.fact("python", _PYTHON, entry[2], at)
     elif report.section == "CUDA":
         if entry[1].lower() == "version":
-            report.fact("__cuda", _NUMBERS, entry[2])
+            report.fact("__cuda", _NUMBERS, entry[2], at)
     else:
         _read_version(normalise(entry[1]), entry[2], _moved(at, entry.start(2)), report)
 
 
-def _read_platform(text: str, report: _Report) -> None:
+def _read_platform(text: str, at: Location, report: _Report) -> None:
     platform = next((name for pattern, name in _PLATFORMS if pattern.search(text)), None)
     if platform is not None:
-        report.facts.setdefault("platform", []).append(platform)
+        report.state("platform", platform, at)
     if glibc := _GLIBC.search(text):
-        report.facts.setdefault("__glibc", []).append(glibc[1])
+        report.state("__glibc", glibc[1], at)
+
+
+def _read_gpu(text: str, at: Location, report: _Report) -> None:
+    found = gpus_in(text)
+    report.gpus += [(gpu, at) for gpu in found]
+    report.unknown_gpu = report.unknown_gpu or (not found and _MAKER.match(text) is not None)
+
+
+def _read_gpus(report: _Report) -> None:
+    """What the GPUs that are listed say, where they are all of one kind that is known."""
+    devices = {gpu.device for gpu, _ in report.gpus}
+    kinds = {gpu.compute_capability for gpu, _ in report.gpus}
+    if len(devices) == 1 and not report.unknown_gpu:
+        gpu, at = report.gpus[0]
+        if len(kinds) == 1 and gpu.compute_capability is not None:
+            report.state("__cuda_arch", gpu.compute_capability, at)
+        if gpu.device == "mps":
+            report.state("platform", "darwin", at)
+        if not _without_gpu(report.packages):
+            report.device = Setting(key="host.device", value=gpu.device, location=at)
+
+
+def _without_gpu(packages: list[Package]) -> bool:
+    """Is torch built for the CPU alone?"""
+    return any(package.name == "torch" and (package.version or "").endswith("+cpu") for package in packages)
 
 
 def _agreed(stated: list[str]) -> str | None:

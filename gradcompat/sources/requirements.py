@@ -27,6 +27,7 @@ from gradcompat.names import normalise
 from gradcompat.quotation import reference
 from gradcompat.sources.constraints import narrowed
 from gradcompat.sources.requirement import parse_requirement
+from gradcompat.sources.torch_index import built_for_variant, variant_of
 
 _MAX_FILES = 100
 _MAX_DEPTH = 20
@@ -40,6 +41,7 @@ _OPTION_BEHIND = re.compile(r"\s(?:--[A-Za-z]|-[Cfi](?=[\s=]))")
 _OPTION = re.compile(r"(--?[A-Za-z][A-Za-z0-9-]*)(?:\s*=\s*|\s+)?(.*)", re.DOTALL)
 _INCLUDES = {"-r": False, "--requirement": False, "-c": True, "--constraint": True}
 _EDITABLE = ("-e", "--editable")
+INDEX_OPTIONS = ("-i", "--index-url", "--pypi-url")
 _OTHER_OPTIONS = re.compile(
     r"-f|-i|--(?:always-unzip|config-settings?|extra-index-url|find-links|global-option|hash|index-url|install-option"
     r"|no-binary|no-build-isolation|no-index|only-binary|pre|prefer-binary|pypi-url|require-hashes|trusted-host|use-feature|use-pep517)"
@@ -75,7 +77,9 @@ def read(document: Document) -> Environment:
         reason = _NOTHING if not reading.good and not reading.packages else _SOMETHING_ELSE
         raise Malformed(reason, path=document.path, line=reading.bad[0].line)
     header = _header(document.text)
-    packages = tuple(narrowed(reading.packages, reading.constraints))
+    packages = tuple(
+        built_for_variant(package, reading.variant) for package in narrowed(reading.packages, reading.constraints)
+    )
     unused = reading.constraints.keys() - {package.name for package in packages}
     skipped = list(reading.skipped)
     if unused:
@@ -104,6 +108,7 @@ class _Reading:
     hashed: int = 0
     lines: int = 0
     files: set[str] = field(default_factory=set)
+    variant: str | None = None  # of torch, that the index serves; pip takes everything from the last one it is given
 
     def read(self, document: Document, *, constrains: bool, depth: int) -> None:
         """Take in the lines of one file."""
@@ -174,6 +179,8 @@ class _Reading:
             self._include(document, line.at(document.path, start), option, value, constrains=constrains, depth=depth)
         elif _OTHER_OPTIONS.fullmatch(option):
             self.good += 1
+            if option in INDEX_OPTIONS:
+                self.variant = variant_of(value)
         else:
             self._bad("an option", "is not an option of pip", line.at(document.path, start))
 

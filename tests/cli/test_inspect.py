@@ -32,7 +32,9 @@ def test_json_is_the_contract(run: Run, tmp_path: Path) -> None:
         "closed": True,
         "python": None,
         "platform": None,
-        "virtual": {},
+        "virtual": {"__cuda": "12.4"},
+        "excluded": ["darwin"],
+        "origins": {"__cuda": {"path": "uv.lock", "line": 6}, "darwin": {"path": "uv.lock", "line": 6}},
         "packages": [
             {
                 "name": "torch",
@@ -65,9 +67,11 @@ def test_json_is_the_contract(run: Run, tmp_path: Path) -> None:
 def test_text(run: Run, tmp_path: Path) -> None:
     (tmp_path / "uv.lock").write_text(LOCK)
     assert run("inspect", "uv.lock").out == (
-        "uv.lock: uv.lock, 2 packages\n"
+        "uv.lock: uv.lock, 2 packages, __cuda 12.4\n"
         "  torch    2.5.1+cu124  line 6  ; sys_platform == 'linux'\n"
         "  project  ?  line 11  [editable]\n"
+        "  __cuda = 12.4  line 6\n"
+        "  not darwin  line 6\n"
     )
 
 

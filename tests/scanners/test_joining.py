@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gradcompat.audit.runs import Contexts
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting, SettingValue
@@ -124,3 +126,16 @@ def test_each_project_keeps_its_own() -> None:
         ["said.yaml", "b/y.yaml", "z.yaml"],
         ["said.yaml", "b/y.yaml", "z.yaml"],
     ]
+
+
+def test_the_config_of_a_model_stands_beside_what_its_path_suggests() -> None:
+    at = Location(path="run.sh", line=2)
+    presumed = Setting(key="model.architecture", value=("Qwen3ForCausalLM",), location=at, presumed=True)
+    run = replace(context("run.sh", "models/Qwen3-8B/config.json", kind="launch-script"), settings=(presumed,))
+    config = context("models/Qwen3-8B/config.json", kind="model-config", run=False, **{"model.architecture": ("Mine",)})
+
+    (joined,) = join([run, config])
+    assert [(one.value, one.presumed) for one in joined.settings] == [(("Qwen3ForCausalLM",), True), (("Mine",), False)]
+
+    (alone,) = join([run])
+    assert alone.settings == (presumed,)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gradcompat.formats.document import Document
-from gradcompat.scanners.model_names import architecture_beside, architecture_of
+from gradcompat.model.environment import Location, Setting
+from gradcompat.scanners.model_names import (
+    architecture_beside,
+    architecture_of,
+    architecture_setting,
+    presumed_architecture_of,
+)
 from tests.scanners.scanned import FIXTURES
 
 KNOWN = {
@@ -88,3 +95,49 @@ def test_the_config_in_the_folder() -> None:
 def test_a_config_that_names_no_class(tmp_path: Path, text: str) -> None:
     (tmp_path / "config.json").write_text(text)
     assert _beside(tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("/models/Qwen3-8B", "Qwen3ForCausalLM"),
+        ("./Qwen2-7B", "Qwen2ForCausalLM"),
+        ("../ckpts/Llama-3.1-8B-Instruct/", "LlamaForCausalLM"),
+        ("models/Qwen2-7B", "Qwen2ForCausalLM"),
+        ("C:\\models\\Qwen2-7B", "Qwen2ForCausalLM"),
+        ("s3://bucket/models/Mixtral-8x7B-v0.1", "MixtralForCausalLM"),
+        ("/data/Qwen2-VL-7B-Instruct", "Qwen2VLForConditionalGeneration"),
+        ("/models/Qwen3-8B/checkpoint-500", "Qwen3ForCausalLM"),
+        (f"~/.cache/hub/models--Qwen--Qwen3-8B/snapshots/{'a' * 40}", "Qwen3ForCausalLM"),
+        ("someone/Qwen3-8B-my-sft", "Qwen3ForCausalLM"),
+        ("meta-llama/Llama-3.1-8B", "LlamaForCausalLM"),
+        ("out/llama-2-7b-chat_alpaca_v2", "LlamaForCausalLM"),
+        # another class, or one that the name does not tell
+        ("/models/Qwen3-8B-reward", None),
+        ("/models/Llama-3.1-8B-Omni", None),
+        ("someone/Mistral-7B-v0.1-embedding", None),
+        ("someone/Llama-3.1-8B-Eagle3", None),
+        ("models/bert-base-uncased-sst2", None),
+        ("/models/Llama-3.1-8B/sub/my-model", None),
+        ("/models/my-llama", None),
+        ("/models/llama", None),
+        ("${MODEL_DIR}/", None),
+        ("/models/Qwen2-7B-$RUN", None),
+        ("", None),
+        ("/", None),
+        ("checkpoint-500", None),
+        ("a\0b/Qwen2-7B", None),
+        ("/" + "-a" * 100_000, None),
+    ],
+)
+def test_what_a_path_suggests(name: str, expected: str | None) -> None:
+    assert presumed_architecture_of(name) == (None if expected is None else (expected,))
+
+
+def test_a_name_is_a_fact_and_a_path_a_presumption() -> None:
+    here = Location(path="train.sh", line=3)
+    fact = Setting(key="model.architecture", value=("Qwen3ForCausalLM",), location=here)
+
+    assert architecture_setting("Qwen/Qwen3-8B", here) == fact
+    assert architecture_setting("/models/Qwen3-8B", here) == replace(fact, presumed=True)
+    assert architecture_setting("/models/mine", here) is None

@@ -42,6 +42,7 @@ def test_whole_value_with_crlf_and_no_stated_platform() -> None:
         name="pytorch",
         version="2.5.1",
         source="conda",
+        build="py3.11_0",
         location=Location(path="spec-file.txt", line=2, column=45),
     )
     assert read(text(f"@EXPLICIT\r\n{LINE}\r\n\r\n")) == Environment(

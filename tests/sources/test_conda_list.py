@@ -85,8 +85,12 @@ def test_a_list_that_somebody_wrote_is_not_complete() -> None:
 
 def test_whole_value_with_a_line_that_is_none() -> None:
     environment = read(text("python=3.11.1=h_0\n-e .\npython=3.11.1=h_0\n"))
-    python = Package(name="python", version="3.11.1", source="conda", location=Location(path="-", line=1, column=8))
-    again = Package(name="python", version="3.11.1", source="conda", location=Location(path="-", line=3, column=8))
+    python = Package(
+        name="python", version="3.11.1", source="conda", build="h_0", location=Location(path="-", line=1, column=8)
+    )
+    again = Package(
+        name="python", version="3.11.1", source="conda", build="h_0", location=Location(path="-", line=3, column=8)
+    )
     assert environment == Environment(
         source="-",
         kind="conda-list",

@@ -50,7 +50,7 @@ def test_versions(text: str, version: str | None, specifier: str | None) -> None
 
 
 def test_a_specification() -> None:
-    assert parse_spec("pytorch::PyTorch=2.5.1=py3.11_0") == Spec("pytorch", "2.5.1", None, 17, True, None)
+    assert parse_spec("pytorch::PyTorch=2.5.1=py3.11_0") == Spec("pytorch", "2.5.1", None, 17, "py3.11_0", None)
 
 
 @pytest.mark.parametrize("text", ["jpeg=9e", "pytorch=2.*.1", "pytorch (>=2|<1)", "pytorch~=2", "pytorch==1=2=3"])
@@ -81,11 +81,11 @@ def test_hostile_specifications_take_no_time() -> None:
     [
         (
             "https://conda.example/main/linux-64/ld_impl_linux-64-2.38-h1181459_1.conda#md5",
-            Archive("ld_impl_linux-64", "2.38", 53, "linux-64"),
+            Archive("ld_impl_linux-64", "2.38", 53, "linux-64", "h1181459_1"),
         ),
-        ("file:///c/noarch/x264-1%21164-h_1.tar.bz2", Archive("x264", "1!164", 22, "noarch")),
-        (r"C:\pkgs\win-64\a-1-0.conda", Archive("a", "1", 17, "win-64")),
-        ("a-1-0.conda", Archive("a", "1", 2, None)),
+        ("file:///c/noarch/x264-1%21164-h_1.tar.bz2", Archive("x264", "1!164", 22, "noarch", "h_1")),
+        (r"C:\pkgs\win-64\a-1-0.conda", Archive("a", "1", 17, "win-64", "0")),
+        ("a-1-0.conda", Archive("a", "1", 2, None, "0")),
         ("https://conda.example/a-1.conda", None),
         ("https://conda.example/a-1-0.whl", None),
         ("", None),

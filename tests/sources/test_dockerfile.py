@@ -9,6 +9,7 @@ import pytest
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document, read_document
 from gradcompat.model.environment import Environment, Location, Package, Skipped
+from gradcompat.package_facts import with_package_facts
 from gradcompat.sources.dockerfile import read
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "dockerfile"
@@ -229,3 +230,44 @@ def test_what_is_built_on_top_is_not_in_the_image() -> None:
     assert notes("FROM ubuntu\nONBUILD RUN pip install torch==2.5.1") == [
         ("ONBUILD", "applies to images built from this one", False)
     ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "platform", "cuda", "python"),
+    [
+        ("FROM nvidia/cuda:12.4.1-cudnn-devel-ubuntu22.04", "linux", None, None),
+        ("FROM pytorch/pytorch:2.4.0-cuda12.4-cudnn9-devel", "linux", "12.4", None),
+        ("FROM pytorch/pytorch:2.4.0-cuda12.4-cudnn9-devel AS a\nFROM a", "linux", "12.4", None),
+        ("FROM nvcr.io/nvidia/pytorch:24.05-py3", "linux", None, None),
+        ("FROM rocm/pytorch:rocm6.2_ubuntu22.04_py3.10_pytorch_release_2.3.0", "linux", None, "3.10"),
+        ("FROM python:3.11-slim", "linux", None, "3.11"),
+        ("FROM python:3.11-windowsservercore-ltsc2022", "win32", None, "3.11"),
+        ("FROM mcr.microsoft.com/windows/nanoserver:ltsc2022", "win32", None, None),
+        ("ARG BASE\nFROM ${BASE}", None, None, None),
+        ("ARG BASE=ubuntu:22.04\nFROM ${BASE}", "linux", None, None),
+        ("ARG BASE\nFROM ubuntu:22.04 AS a\nFROM ${BASE}", None, None, None),
+        (
+            "FROM ubuntu:22.04\nRUN pip install torch==2.4.0 --index-url https://a.example/whl/cu121",
+            "linux",
+            "12.1",
+            None,
+        ),
+        # What the image has beside is not what a wheel of torch was built for.
+        ("FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN pip install torch==2.4.0", "linux", None, None),
+    ],
+)
+def test_what_the_base_image_says_of_the_host(
+    lines: str, platform: str | None, cuda: str | None, python: str | None
+) -> None:
+    environment = with_package_facts(read_text(lines))
+
+    assert (environment.platform, environment.virtual.get("__cuda"), environment.python) == (platform, cuda, python)
+    if platform is not None:
+        line = lines.split("\n").index(next(line for line in lines.split("\n") if line.startswith("FROM"))) + 1
+        assert environment.origins["platform"].line == line
+
+
+def test_an_image_for_rocm_has_no_cuda() -> None:
+    environment = with_package_facts(read_text("FROM rocm/pytorch:rocm6.2_ubuntu22.04_py3.10_pytorch_release_2.3.0"))
+    assert environment.virtual == {"__rocm": "6.2"}
+    assert "__cuda" in environment.excluded

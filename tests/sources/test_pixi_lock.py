@@ -85,6 +85,7 @@ def test_whole_value() -> None:
                 name="pytorch",
                 version="2.5.1",
                 source="conda",
+                build="0",
                 location=Location(path="pixi.lock", line=4, column=54),
             ),
         ),

@@ -41,7 +41,7 @@ REPORTS: dict[str, tuple[list[Row], str, str | None, dict[str, str]]] = {
         ],
         "3.10.12",
         "linux",
-        {"__cuda": "12.1", "__glibc": "2.35", "__nvidia_driver": "535.183.01"},
+        {"__cuda": "12.1", "__cuda_arch": "8.0", "__glibc": "2.35", "__nvidia_driver": "535.183.01"},
     ),
     "transformers_env.txt": (
         [
@@ -69,7 +69,7 @@ REPORTS: dict[str, tuple[list[Row], str, str | None, dict[str, str]]] = {
         ],
         "3.10.14",
         "linux",
-        {"__cuda": "12.1"},
+        {"__cuda": "12.1", "__cuda_arch": "8.0"},
     ),
 }
 
@@ -92,7 +92,11 @@ def test_a_version_that_is_none_is_a_gap() -> None:
             what="a line", reason="has no version that is one", location=Location(path="l.txt", line=11, column=17)
         ),
     )
-    assert (environment.python, environment.platform, environment.virtual) == ("3.10.16", "win32", {})
+    assert (environment.python, environment.platform, environment.virtual) == (
+        "3.10.16",
+        "win32",
+        {"__cuda_arch": "8.9"},
+    )
 
 
 def test_a_thread_with_quotes_colours_and_a_list_of_pip() -> None:
@@ -122,6 +126,7 @@ def test_a_thread_with_quotes_colours_and_a_list_of_pip() -> None:
         ),
         platform="linux",
         virtual={"__glibc": "2.39"},
+        origins=dict.fromkeys(("platform", "__glibc"), Location(path="t.md", line=3, column=5)),
     )
 
 
@@ -196,3 +201,52 @@ def test_any_text_gives_an_environment_or_an_error(text: str) -> None:
     except SourceError:
         return
     assert all(package.location.line and package.version for package in environment.packages)
+
+
+SMI = """\
+| NVIDIA-SMI 550.54.15    Driver Version: 550.54.15    CUDA Version: 12.4 |
+| GPU  Name                 Persistence-M | Bus-Id          Disp.A |
+|   0  NVIDIA A100-SXM4-80GB          On  | 00000000:07:00.0 Off |
+| N/A   34C    P0    61W / 400W | 0MiB / 81920MiB | 0% Default |
+|   1  NVIDIA A100-SXM4-80GB          On  | 00000000:0F:00.0 Off |
+|    0   N/A  N/A      4242      C   /opt/nvidia/python   1234MiB |
+"""
+WINDOWS_SMI = SMI.replace("Persistence-M", "Driver-Model")
+
+
+@pytest.mark.parametrize(
+    ("text", "platform", "virtual", "device"),
+    [
+        (SMI, "linux", {"__cuda_arch": "8.0", "__nvidia_driver": "550.54.15"}, "cuda"),
+        (WINDOWS_SMI, "win32", {"__cuda_arch": "8.0", "__nvidia_driver": "550.54.15"}, "cuda"),
+        ("GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1)\n", None, {"__cuda_arch": "9.0"}, "cuda"),
+        ("- GPU type: NVIDIA GeForce RTX 5090\n", None, {"__cuda_arch": "12.0"}, "cuda"),
+        ("GPU models and configuration: \nGPU 0: Tesla T4\nGPU 1: Tesla T4\n", None, {"__cuda_arch": "7.5"}, "cuda"),
+        ("GPU 0: AMD Instinct MI300X\n", None, {}, "rocm"),
+        ("CPU:\nApple M2 Max\n", "darwin", {}, "mps"),
+        # Which of them trains is not known; nor what a GPU is whose name says nothing.
+        ("GPU 0: Tesla T4\nGPU 1: Tesla V100-SXM2-32GB\n", None, {}, "cuda"),
+        ("GPU 0: Tesla T4\nGPU 1: NVIDIA Graphics Device\n", None, {}, None),
+        # A line of prose, and one of a log, list no GPUs.
+        ("It works on an A100, but not on my H100.\n", None, {}, None),
+        ("- GPU number: 4\n- GPU memory: 47.53GB\n", None, {}, None),
+    ],
+)
+def test_gpus(text: str, platform: str | None, virtual: dict[str, str], device: str | None) -> None:
+    environment = of(f"[pip3] numpy==1.26.4\n{text}")
+
+    assert (environment.platform, environment.virtual) == (platform, virtual)
+    assert [(one.key, one.value) for one in environment.settings] == ([("host.device", device)] if device else [])
+
+
+def test_a_gpu_is_not_the_device_of_a_build_for_the_cpu() -> None:
+    assert of("[pip3] torch==2.5.1+cpu\nGPU 0: Tesla T4\n").settings == ()
+
+
+def test_where_a_fact_of_the_host_stands() -> None:
+    origins = of(f"[pip3] numpy==1.26.4\n{SMI}").origins
+    assert {key: location.line for key, location in origins.items()} == {
+        "__cuda_arch": 4,
+        "__nvidia_driver": 2,
+        "platform": 3,
+    }

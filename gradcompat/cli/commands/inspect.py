@@ -14,7 +14,8 @@ from gradcompat.cli.parameters import Format, TargetParameters
 from gradcompat.errors import SourceError, UsageError
 from gradcompat.messages import counted, value_text
 from gradcompat.model.context import Context
-from gradcompat.model.environment import Environment, Skipped
+from gradcompat.model.environment import Environment, Location, Skipped
+from gradcompat.package_facts import with_package_facts
 from gradcompat.renderers.json_output import json_output
 from gradcompat.renderers.terminal import safe, skipped_text
 from gradcompat.vocabulary import parse_setting
@@ -57,7 +58,10 @@ def command(
             print_error(error)
             failed.append(failure(error))
     runs = () if asked.contexts is None else (*asked.contexts.named, *asked.contexts.found)
-    environments = [with_facts(environment, stated) for environment in environments]
+    environments = [
+        with_facts(with_package_facts(environment, installed=environment.kind == "installed"), stated)
+        for environment in environments
+    ]
     environments += [_as_environment(context) for context in runs]
     told = {one.what for one in failed}
     passed = [one for one in passed if one.what not in told]
@@ -100,6 +104,10 @@ def _data(environment: Environment) -> dict[str, Any]:
         "python": environment.python,
         "platform": environment.platform,
         "virtual": dict(environment.virtual),
+        "excluded": sorted(environment.excluded),
+        "origins": {
+            name: {"path": location.path, "line": location.line} for name, location in environment.origins.items()
+        },
         "packages": [
             {
                 "name": package.name,
@@ -120,6 +128,7 @@ def _data(environment: Environment) -> dict[str, Any]:
                 "value": list(setting.value) if isinstance(setting.value, tuple) else setting.value,
                 "path": setting.location.path,
                 "line": setting.location.line,
+                "presumed": setting.presumed,
             }
             for setting in environment.settings
         ],
@@ -153,14 +162,21 @@ def _text(environment: Environment, out: TextIO) -> None:
         detail = "" if package.source == "registry" else f"  [{package.source}]"
         detail += f"  ; {package.marker}" if package.marker else ""
         detail += f"  ({', '.join(package.forks)})" if package.forks else ""
-        place = package.location
-        where = f"line {place.line}" if place.path == environment.source and place.line is not None else str(place)
+        where = _place(package.location, environment)
         out.write(safe(f"  {package.name:<{width}}  {version}  {where}{detail}") + "\n")
     for setting in environment.settings:
         value = "set to a computed value" if setting.value is None else value_text(setting.value)
-        place = setting.location
-        here = f"line {place.line}" if place.path == environment.source else str(place)
-        where = "" if place.line is None else f"  {here}"
-        out.write(safe(f"  {setting.key} = {value}{where}") + "\n")
+        where = "" if setting.location.line is None else f"  {_place(setting.location, environment)}"
+        presumed = ", presumed" if setting.presumed else ""
+        out.write(safe(f"  {setting.key} = {value}{where}{presumed}") + "\n")
+    known = {"python": environment.python, "platform": environment.platform, **environment.virtual}
+    for name, location in environment.origins.items():
+        fact = f"not {name}" if name in environment.excluded else f"{name} = {known.get(name)}"
+        out.write(safe(f"  {fact}  {_place(location, environment)}") + "\n")
     for skipped in environment.skipped:
         out.write(f"  {safe(skipped_text(skipped))}\n")
+
+
+def _place(location: Location, environment: Environment) -> str:
+    inside = location.path == environment.source and location.line is not None
+    return f"line {location.line}" if inside else str(location)
