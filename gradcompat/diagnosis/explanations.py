@@ -38,6 +38,7 @@ EXPLANATIONS: dict[str, Explanation] = {
     "loss-not-finite": _NAN,
     "loss-zero": _NAN,
     "grad-norm-not-finite": _NAN,
+    "error-not-finite": _NAN,
     "grad-norm-overflow": Explanation(
         title="Single steps overflow in fp16 and are skipped, which is what loss scaling does",
         weight=0.2,

@@ -51,6 +51,8 @@ class Evidence:
         observations: what its curves show.
         modules: packages that tracebacks pass through, by the names of their folders.
         errors: the text of each error → its first line.
+        echoes: the same of errors that say only that another process failed.
+        open_traceback: the line of a traceback that no error ends.
     """
 
     path: str
@@ -58,6 +60,8 @@ class Evidence:
     observations: Sequence[Observation] = ()
     modules: frozenset[str] = frozenset()
     errors: Mapping[str, int] = field(default_factory=dict)
+    echoes: Mapping[str, int] = field(default_factory=dict)
+    open_traceback: int | None = None
 
 
 @dataclass(slots=True)
@@ -403,6 +407,17 @@ def _unexplained(evidence: Iterable[Evidence], candidates: Sequence[_Candidate])
     for one in evidence:
         hits = one.hits or {}
         lines = {line for pattern in patterns if pattern in hits for line in hits[pattern][1]}
+        lines.update(line for observation in one.observations for line in observation.lines)
         for text, line in one.errors.items():
             if line not in lines and not any(re.search(pattern, text) for pattern in patterns):
                 yield Seen(sentence="an error", location=Location(path=one.path, line=line), text=text)
+        if not one.errors:
+            for text, line in one.echoes.items():
+                sentence = "another process failed, and this log does not show why"
+                yield Seen(sentence=sentence, location=Location(path=one.path, line=line), text=text)
+        if one.open_traceback is not None:
+            yield Seen(
+                sentence="a traceback with no line that names an error",
+                location=Location(path=one.path, line=one.open_traceback),
+                text="Traceback (most recent call last):",
+            )

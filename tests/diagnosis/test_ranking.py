@@ -287,12 +287,12 @@ def test_text() -> None:
         "Similar, but ruled out:\n"
         "  GC-0002 Another: torch 2.5.1 (x.log:3) is not in <2\n"
         "\n"
-        "Errors that no record describes:\n"
+        "Not explained:\n"
         "  x.log:9  ValueError: no\n"
         "\n"
         "  not checked: y.log: there is no such file\n"
         "\n"
-        "1 explanation, 1 of no concern, 1 not read (2 records of 2026-01-02)\n"
+        "1 explanation, 1 of no concern, 1 not explained, 1 not read (2 records of 2026-01-02)\n"
     )
 
 

@@ -60,7 +60,7 @@ def command(
       0  nothing, or only harmless observations
       1  something was recognised
       2  wrong usage, or nothing could be read
-      3  a part could not be read
+      3  an error is there that nothing explains, or a part could not be read
 
     Examples:
       gradcompat diagnose train.log
@@ -113,7 +113,7 @@ def command(
     )
     if any(not one.harmless for one in diagnoses):
         result = replace(result, exit_status=1)
-    elif any(one.gap for one in reading.skipped):
+    elif unexplained or any(one.gap for one in reading.skipped):
         result = replace(result, exit_status=3)
     import_module(_RENDERERS[form]).render(result, sys.stdout)
     return result.exit_status
