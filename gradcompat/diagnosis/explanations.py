@@ -36,6 +36,21 @@ _NO_PROGRESS = frozenset({"no-op-training", "lost-gradient", "optimizer"})
 
 EXPLANATIONS: dict[str, Explanation] = {
     "loss-not-finite": _NAN,
+    "loss-and-norm-zero": Explanation(
+        title="The loss and its gradient are exactly 0: no token counts, and nothing is trained",
+        weight=0.6,
+        categories=_NO_PROGRESS | {"masking"},
+        settles=("how many labels of a batch are not -100",),
+    ),
+    "loss-zero-throughout": Explanation(
+        title="The loss is exactly 0 from the first step on: no token counts, or it stands for NaN",
+        weight=0.5,
+        categories=frozenset({"masking"}),
+        settles=(
+            "whether it is nan with logging_nan_inf_filter=False of a Hugging Face Trainer",
+            "how many labels of a batch are not -100",
+        ),
+    ),
     "loss-zero": _NAN,
     "grad-norm-not-finite": _NAN,
     "error-not-finite": _NAN,
@@ -55,6 +70,11 @@ EXPLANATIONS: dict[str, Explanation] = {
         weight=0.6,
         categories=_NO_PROGRESS,
         settles=("which parameters have `grad None` or zeros after one backward pass",),
+    ),
+    "rewards-equal": Explanation(
+        title="All answers to a prompt get the same reward: there is no advantage, and so no gradient",
+        weight=0.6,
+        settles=("the rewards of a few answers to one prompt, by hand",),
     ),
     "grad-norm-spike": Explanation(
         title="The gradient norm jumps by orders of magnitude",
@@ -88,6 +108,11 @@ EXPLANATIONS: dict[str, Explanation] = {
         weight=0.6,
         categories=frozenset({"optimizer", "no-op-training"}),
         settles=("the schedule: its number of steps and of warm-up steps, and whether every first step was skipped",),
+    ),
+    "learning-rate-still-zero": Explanation(
+        title="The learning rate is 0 as long as every first step overflows in fp16 and is skipped",
+        weight=0.2,
+        harmless=True,
     ),
     "loss-scale-collapse": Explanation(
         title="The loss scale falls without end: the gradients overflow in fp16 at any scale",
