@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 from gradcompat.diagnosis import exports, tensorboard
 from gradcompat.diagnosis.curves import Curves
+from gradcompat.diagnosis.explanations import ERRORS
 from gradcompat.diagnosis.log import MOST_ERRORS, Log, read_log
 from gradcompat.diagnosis.ranking import Evidence
 from gradcompat.diagnosis.symptoms import Pattern
@@ -136,11 +137,10 @@ def _log(file: str, stream: BinaryIO, reading: RunEvidence) -> None:
 
 
 def _of_errors(log: Log) -> list[Observation]:
-    """What the errors of a log say of its curves."""
-    if not log.nan_errors:
-        return []
-    sentence = "an error says that a loss or a gradient is not finite"
-    return [Observation(kind="error-not-finite", sentence=sentence, lines=log.nan_errors)]
+    """The errors of a log that explain themselves."""
+    return [
+        Observation(kind=kind, sentence=ERRORS[kind], lines=lines) for kind, lines in sorted(log.telling_errors.items())
+    ]
 
 
 def _report(file: str, text: str) -> Environment | None:

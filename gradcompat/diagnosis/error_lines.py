@@ -30,6 +30,12 @@ _NAN = re.compile(
     r"|\bnan (?:was |is )?(?:found|detected)\b|\bnon-?finite (?:loss|grad|norm)",
     re.IGNORECASE,
 )
+# What transformers has added to the methods of its Trainer that people override.
+_OUTDATED = re.compile(
+    r"\b(?:compute_loss\(\) got an unexpected keyword argument 'num_items_in_batch'"
+    r"|log\(\) takes 2 positional arguments but 3 were given"
+    r"|_get_train_sampler\(\) takes 1 positional argument but 2 were given)"
+)
 
 
 def error_in(text: str) -> str | None:
@@ -50,6 +56,8 @@ def is_echo(error: str) -> bool:
     return any(echo in error for echo in _ECHOES)
 
 
-def says_nan(error: str) -> bool:
-    """Whether the error says that a loss or a gradient is not finite."""
-    return _NAN.search(error) is not None
+def kind_of(error: str) -> str | None:
+    """The kind of observation that an error is by itself, as :mod:`explanations` has it."""
+    if _NAN.search(error):
+        return "error-not-finite"
+    return "outdated-signature" if _OUTDATED.search(error) else None

@@ -34,13 +34,29 @@ _NAN = Explanation(
 )
 _NO_PROGRESS = frozenset({"no-op-training", "lost-gradient", "optimizer"})
 
+# What is said of errors that explain themselves, for each of their kinds.
+ERRORS = {
+    "error-not-finite": "an error says that a loss or a gradient is not finite",
+    "outdated-signature": "transformers passes an argument that the method does not take",
+}
+
 EXPLANATIONS: dict[str, Explanation] = {
     "loss-not-finite": _NAN,
+    "outdated-signature": Explanation(
+        title="A subclass of a Trainer overrides a method as an older transformers called it",
+        weight=0.8,
+        settles=(
+            "which class that is: of a library, take a release of it that knows this transformers; of your own code, "
+            "take the new argument",
+            "the signature of the method in the installed transformers: compute_loss takes num_items_in_batch from "
+            "4.46 on, log start_time from 4.47 on, _get_train_sampler the dataset from 4.52 on",
+        ),
+    ),
     "loss-and-norm-zero": Explanation(
-        title="The loss and its gradient are exactly 0: no token counts, and nothing is trained",
+        title="The loss and its gradient are exactly 0: nothing is trained",
         weight=0.6,
         categories=_NO_PROGRESS | {"masking"},
-        settles=("how many labels of a batch are not -100",),
+        settles=("how many labels of a batch are not -100", "which parameters require grad"),
     ),
     "loss-zero-throughout": Explanation(
         title="The loss is exactly 0 from the first step on: no token counts, or it stands for NaN",

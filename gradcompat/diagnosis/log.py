@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from gradcompat.diagnosis.anchors import Anchors
-from gradcompat.diagnosis.error_lines import ERROR_ANCHORS, TRACEBACK_ANCHOR, error_in, is_echo, says_nan
+from gradcompat.diagnosis.error_lines import ERROR_ANCHORS, TRACEBACK_ANCHOR, error_in, is_echo, kind_of
 from gradcompat.diagnosis.lines import Block, Passage, blocks, cleaned, shown
 from gradcompat.diagnosis.metric_shapes import MetricLines
 from gradcompat.diagnosis.metrics import HINTS
@@ -54,7 +54,7 @@ class Log:
         modules: packages that tracebacks pass through, by the names of their folders.
         errors: the text and the first line of each error, without those that only repeat another.
         echoes: the same of those that say that another process failed.
-        nan_errors: the first lines of errors that say that something is not finite.
+        telling_errors: kind of observation → the first lines of the errors that are one by themselves.
         open_traceback: the line of the last traceback if no error follows it.
         errors_cut: there are more errors than are kept.
         lines: how many lines it has.
@@ -67,7 +67,7 @@ class Log:
     modules: set[str] = field(default_factory=set)
     errors: dict[str, int] = field(default_factory=dict)
     echoes: dict[str, int] = field(default_factory=dict)
-    nan_errors: tuple[int, ...] = ()
+    telling_errors: dict[str, tuple[int, ...]] = field(default_factory=dict)
     open_traceback: int | None = None
     errors_cut: bool = False
     lines: int = 0
@@ -176,8 +176,9 @@ class _Reading:
             self.log.errors_cut = True
             return
         seen[text] = number
-        if seen is self.log.errors and says_nan(error):
-            self.log.nan_errors = (*self.log.nan_errors, number)
+        kind = kind_of(error)
+        if kind is not None:
+            self.log.telling_errors[kind] = (*self.log.telling_errors.get(kind, ()), number)
 
     def _symptoms(self, marks: int, text: str, passage: Passage, start: int, end: int) -> None:
         near: tuple[list[int], list[str], list[int], int] | None = None

@@ -61,9 +61,7 @@ class RateZero:
         return [self._observation("learning-rate-zero", sentence, places)]
 
     def _observation(self, kind: str, sentence: str, places: Places, harmless: bool = False) -> Observation:
-        return Observation(
-            kind=kind, sentence=sentence, lines=places.lines, example=places.example, harmless=harmless
-        )
+        return Observation(kind=kind, sentence=sentence, lines=places.lines, example=places.example, harmless=harmless)
 
 
 class LossScale:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from tests.conftest import Run
@@ -77,3 +78,60 @@ def test_an_error_that_says_nan_is_recognised(run: Run) -> None:
     assert [(one["sentence"], one["line"]) for one in data["diagnoses"][0]["because"]] == [
         ("an error says that a loss or a gradient is not finite", 1)
     ]
+
+
+ILLEGAL = "RuntimeError: CUDA error: an illegal memory access was encountered\n"
+
+
+def test_an_error_of_the_cuda_runtime_names_no_package_that_is_not_there(run: Run) -> None:
+    for text in (ILLEGAL, TRACEBACK + FRAME.format("transformers/trainer.py") + ILLEGAL):
+        status, data = told(run, text)
+        assert (status, issues(data), len(texts(data))) == (3, [], 1)
+    assert issues(told(run, TRACEBACK + FRAME.format("mamba_ssm/ops/triton/ssd_combined.py") + ILLEGAL)[1]) == [
+        "GC-0156"
+    ]
+    assert issues(told(run, "Successfully installed mamba-ssm-2.2.2 torch-2.4.0\n" + ILLEGAL)[1]) == ["GC-0156"]
+    assert issues(told(run, "torch.AcceleratorError: CUDA error: device-side assert triggered\n")[1]) == []
+
+
+def test_a_package_that_a_closed_environment_lacks_is_ruled_out(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "pip.txt").write_text("Package Version\n------- -------\nnumpy   2.3.0\ntorch   2.9.0\n")
+    error = "huggingface-hub>=0.30.0,<1.0 is required for a normal functioning of this module\n"
+    assert issues(told(run, error)[1]) == ["GC-0036"]
+    _, data = told(run, error, "--environment", "pip.txt")
+    assert issues(data) == []
+    assert [(one["issue"], one["sentence"]) for one in data["ruled_out"]] == [
+        ("GC-0036", "transformers and huggingface-hub are not in pip.txt")
+    ]
+
+
+UNEXPECTED = "TypeError: {}compute_loss() got an unexpected keyword argument 'num_items_in_batch'\n"
+
+
+def test_a_method_of_somebodys_own_is_not_cured_by_a_newer_trl(run: Run) -> None:
+    status, data = told(run, TRACEBACK + FRAME.format("transformers/trainer.py") + UNEXPECTED.format("MyTrainer."))
+    assert (status, issues(data), texts(data)) == (1, [None], [])
+    assert data["diagnoses"][0]["title"] == (
+        "A subclass of a Trainer overrides a method as an older transformers called it"
+    )
+    for name in ("DPOTrainer.", "SentenceTransformerTrainer.", ""):  # before Python 3.10 without the class
+        assert issues(told(run, UNEXPECTED.format(name))[1]) == ["GC-0030"]
+    assert issues(told(run, "TypeError: Mine.log() takes 2 positional arguments but 3 were given\n")[1]) == [None]
+
+
+SUMMED = (
+    "Successfully installed torch-2.5.1 transformers-4.47.0 accelerate-1.2.0\n"
+    "Instantaneous batch size per device = 1\n"
+    "  Gradient Accumulation steps = 8\n"
+    'Model config LlamaConfig {\n  "architectures": ["LlamaForCausalLM"],\n  "model_type": "llama",\n'
+    '  "transformers_version": "4.47.0"\n}\n'
+) + "".join(
+    f"{{'loss': {16.42 - step / 3:.4f}, 'grad_norm': {24 - step}.1, 'learning_rate': 4e-05, 'epoch': 0.{step}}}\n"
+    for step in range(1, 7)
+)
+
+
+def test_the_direction_and_the_factor_of_what_is_seen_rank(run: Run) -> None:
+    found = issues(told(run, SUMMED)[1])
+    assert found[:2] == [None, "GC-0015"]
+    assert "GC-0073" not in found  # makes the loss smaller

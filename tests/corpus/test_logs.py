@@ -31,7 +31,11 @@ JUDGED: dict[str, tuple[int, int, set[tuple[str, int]]]] = {
         {("the first loss is 22.57, and a language model that knows nothing has 10 to 12.5", 1)},
     ),
     # A trainer of one's own that does not take num_items_in_batch.
-    "sail-sg__closer-look-LLM-unlearning__issue-1.txt": (1, 0, {("this is there once", 10)}),
+    "sail-sg__closer-look-LLM-unlearning__issue-1.txt": (
+        1,
+        0,
+        {("transformers passes an argument that the method does not take", 10)},
+    ),
     # Cut before the error, or with an error that no record describes.
     "axolotl-ai-cloud__axolotl__issue-1717.txt": (3, 0, set()),
     "axolotl-ai-cloud__axolotl__issue-1813.txt": (3, 0, set()),

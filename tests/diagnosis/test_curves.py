@@ -118,7 +118,7 @@ def test_a_loss_that_fades_is_rounded(before: float, found: bool) -> None:
 
 
 def test_zeros_with_a_finite_norm_are_no_nan() -> None:
-    (found,) = of_log(['{"loss": 0.0, "grad_norm": 0.0, "learning_rate": 5e-05, "epoch": 0.%d}' % n for n in (1, 2, 3)])
+    (found,) = of_log(f'{{"loss": 0.0, "grad_norm": 0.0, "learning_rate": 5e-05, "epoch": 0.{n}}}' for n in (1, 2, 3))
     assert (found.kind, found.sentence, found.lines) == (
         "loss-and-norm-zero",
         "loss and grad_norm are exactly 0 in 3 of 3 steps",
@@ -137,8 +137,8 @@ def test_nan_beside_zeros_is_evidence() -> None:
 
 def test_rewards_switch_no_detector_off() -> None:
     rows = [
-        "{'loss': 0.%d, 'grad_norm': 0.0, 'learning_rate': 1e-06, 'rewards/chosen': 0.0, 'logps/chosen': -1%d.0, "
-        "'epoch': 0.%d}" % (loss, n, n)
+        f"{{'loss': 0.{loss}, 'grad_norm': 0.0, 'learning_rate': 1e-06, 'rewards/chosen': 0.0, "
+        f"'logps/chosen': -1{n}.0, 'epoch': 0.{n}}}"
         for loss in (6931, 0)
         for n in range(1, 6)
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradcompat.diagnosis.error_lines import error_in, is_echo, says_nan
+from gradcompat.diagnosis.error_lines import error_in, is_echo, kind_of
 from gradcompat.diagnosis.lines import cleaned
 
 ERROR = "RuntimeError: it stopped"
@@ -68,6 +68,20 @@ def test_crashes_without_an_exception() -> None:
 
 def test_what_an_error_says() -> None:
     assert is_echo("torch.distributed.elastic.multiprocessing.errors.ChildFailedError:")
-    assert says_nan("RuntimeError: Unexpected result nan (message='found NaN in local grad norm for bucket #0')")
-    assert says_nan("RuntimeError: Function 'MulBackward0' returned nan values in its 0th output.")
-    assert not says_nan("NameError: name 'nanometre' is not defined")
+    assert kind_of("NameError: name 'nanometre' is not defined") is None
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (
+            "RuntimeError: Unexpected result nan (message='found NaN in local grad norm for bucket #0')",
+            "error-not-finite",
+        ),
+        ("RuntimeError: Function 'MulBackward0' returned nan values in its 0th output.", "error-not-finite"),
+        ("TypeError: Mine.log() takes 2 positional arguments but 3 were given", "outdated-signature"),
+        ("TypeError: blog() takes 2 positional arguments but 3 were given", None),
+    ],
+)
+def test_errors_that_explain_themselves(error: str, kind: str | None) -> None:
+    assert kind_of(error) == kind
