@@ -44,7 +44,7 @@ LAYERS = (
     ("versions",),
     (
         *("truth", "errors", "names", "user_folders", "worker_process", "programs", "regular_files", "root"),
-        *("abandoned_files", "quotation", "budget", "_version", "__init__"),
+        *("abandoned_files", "quotation", "budget", "gpu_names", "_version", "__init__"),
     ),
     ("redaction",),
 )
