@@ -175,7 +175,7 @@ def joined(known: Known, found: Sequence[Environment], base: KnowledgeBase) -> t
     """One environment of what the logs say and of what is named beside them; the logs know better what ran."""
     notes = [part for environment in found for part in environment.skipped]
     packages = [package for environment in found for package in environment.packages]
-    logged = list(dict.fromkeys(setting for environment in found for setting in environment.settings))
+    logged = _logged(found, {setting.key for setting in known.settings})
     settings = (*logged, *_beside(logged, known.settings, notes))
     virtual = _virtual(found)
     named = known.environment
@@ -190,6 +190,13 @@ def joined(known: Known, found: Sequence[Environment], base: KnowledgeBase) -> t
             notes.append(Skipped(what=package.name, reason=reason, gap=False, location=package.location))
     kept = tuple(package for package in named.packages if base.names.canonical(package) not in stated)
     return replace(named, packages=(*packages, *kept), settings=settings, virtual={**named.virtual, **virtual}), notes
+
+
+def _logged(found: Sequence[Environment], configured: set[str]) -> list[Setting]:
+    """What the logs say; what only the form of their lines says gives way to any other statement."""
+    settings = list(dict.fromkeys(setting for environment in found for setting in environment.settings))
+    stated = configured | {setting.key for setting in settings if not setting.presumed}
+    return [replace(one, presumed=False) for one in settings if not (one.presumed and one.key in stated)]
 
 
 def _virtual(found: Sequence[Environment]) -> dict[str, str]:

@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from gradcompat.diagnosis.anchors import Anchors
+from gradcompat.diagnosis.devices_in_log import DEVICE_ANCHORS
 from gradcompat.diagnosis.error_lines import ERROR_ANCHORS, TRACEBACK_ANCHOR, error_in, is_echo, kind_of
 from gradcompat.diagnosis.lines import Block, Passage, blocks, cleaned, shown
 from gradcompat.diagnosis.metric_shapes import MetricLines
 from gradcompat.diagnosis.metrics import HINTS
+from gradcompat.diagnosis.print_formats import printed_by
 from gradcompat.diagnosis.report_in_log import SETTING_ANCHORS, STATEMENT_ANCHORS, Statements
 from gradcompat.diagnosis.symptoms import Pattern, find, find_wrapped
 
@@ -24,6 +26,7 @@ _KEPT = 5  # places of a symptom
 _ENOUGH = 10_000  # places after which a symptom is not looked for any more
 _BESIDE = 2  # lines that a wrapped message may reach back or ahead
 MOST_ERRORS = 20
+_FORMS = 20  # lines of metrics whose form is looked at
 _MOST_MARKS = 1_000  # combinations of patterns that are kept
 
 # What a line may hold, as bits; above them there is one for each pattern.
@@ -154,6 +157,8 @@ class _Reading:
         values = self._metric_lines.parse(segment)
         if values is not None:
             self.log.metric_lines += 1
+            if self.log.metric_lines <= _FORMS and (form := printed_by(segment)):
+                self.log.statements.printed_by(passage.number(start), *form)
             self._metrics(values, passage.number(start))
 
     def _trace(self, marks: int, text: str, passage: Passage, start: int) -> None:
@@ -217,7 +222,7 @@ def _anchors(patterns: Mapping[int, Pattern]) -> Anchors:
     exact: dict[bytes, int] = {}
     caseless = {hint.encode().lower(): _METRICS for hint in HINTS}  # who reads the line looks at the case
     anchors = [
-        *((one, _STATEMENT) for one in (*STATEMENT_ANCHORS, *SETTING_ANCHORS)),
+        *((one, _STATEMENT) for one in (*STATEMENT_ANCHORS, *SETTING_ANCHORS, *DEVICE_ANCHORS)),
         *((one, _ERROR) for one in ERROR_ANCHORS),
         (TRACEBACK_ANCHOR, _TRACEBACK),
         *((one, _FRAME) for one in (b"packages/", b"packages\\")),  # `site-packages`, `dist-packages`

@@ -20,15 +20,18 @@ from gradcompat.model.environment import Environment, Location, SettingValue
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import (
     CodeRemedy,
+    Combination,
     InstallRemedy,
     Issue,
     PackageAbsentTerm,
     PackageTerm,
     SettingRemedy,
     VersionRemedy,
+    VirtualTerm,
 )
 from gradcompat.truth import Truth
 from gradcompat.versions import ALL, locate
+from gradcompat.vocabulary import VIRTUAL_PACKAGES
 
 _PARTICULAR = 0.85  # what a symptom is worth that only one record has
 _BY_CATEGORY = 0.45  # what an observation is worth for a record that only speaks of the same kind of harm
@@ -43,6 +46,9 @@ _MOST_CHANGES = 3
 
 # The CUDA runtime reports the faults of any kernel in the same words.
 _ANY_KERNEL = re.compile(r"(?:CUDA|HIP) error: |cuda runtime error|CUBLAS_STATUS_|CUDNN_STATUS_")
+_DEVICE = "host.device"
+_WITHOUT_CUDA: frozenset[SettingValue | None] = frozenset({"cpu", "mps", "xpu"})
+_OF_GPUS = frozenset({"__cuda", "__cuda_arch", "__nvidia_driver", "__nccl", "__rocm"})
 _ACCUMULATION = "training.gradient_accumulation_steps"
 _TOO_LARGE = frozenset({"loss-times-accumulation", "loss-too-high"})
 _METRIC = re.compile(r"['\"](?:loss|grad_norm|learning_rate)['\"]")
@@ -118,6 +124,8 @@ def diagnose(
         excluded = _excluded(candidate.issue, findings.get(candidate.issue.id, []), environment, names)
         if excluded is None:
             excluded = _absent(candidate.issue, findings.get(candidate.issue.id, []), environment, modules)
+        if excluded is None:
+            excluded = _on_another_device(candidate.issue, environment)
         if excluded is None or _is_harmless(candidate.issue):
             candidates.append(candidate)
         else:
@@ -238,6 +246,20 @@ def _is_harmless(issue: Issue) -> bool:
     return issue.informational and set(issue.categories) == {"behaviour-change"}
 
 
+def _virtual_packages(combination: Combination) -> frozenset[str]:
+    return frozenset(term.name for term in combination.terms if isinstance(term, VirtualTerm))
+
+
+def _on_another_device(issue: Issue, environment: Environment) -> str | None:
+    """Why the record cannot apply, if each of its combinations takes a GPU and the run has none of that kind."""
+    devices = {setting.value for setting in environment.settings if setting.key == _DEVICE}
+    if not devices or not devices <= _WITHOUT_CUDA:
+        return None
+    if not all(_virtual_packages(combination) & _OF_GPUS for combination in issue.affected):
+        return None
+    return joined(_values(_DEVICE, environment), "and")
+
+
 def _is_of_any_kernel(candidate: _Candidate) -> bool:
     """Is all that speaks for the record a message of the CUDA runtime, which any kernel may have caused?"""
     return all(seen.text is not None and _ANY_KERNEL.search(seen.text) for seen in candidate.because)
@@ -281,6 +303,11 @@ def _excluded(issue: Issue, findings: Sequence[Finding], environment: Environmen
                 ranges = joined(tuple(dict.fromkeys(versions_text(one) for one in wanted)))
                 return f"{entry_text(package)} ({package.location}) is not in {ranges}"
     decisive = [joined(_values(key, environment), "and") for key in _decisive(issue, environment, names)]
+    decisive = decisive or [
+        f"{key} is {environment.virtual[name]}"
+        for key, name in VIRTUAL_PACKAGES.items()
+        if name in environment.virtual and any(name in _virtual_packages(one) for one in issue.affected)
+    ]
     return joined(tuple(decisive), "and") if decisive else "what is known of the run does not fit it"
 
 

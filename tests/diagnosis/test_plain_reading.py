@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradcompat.diagnosis import lines
+from gradcompat.diagnosis.devices_in_log import DEVICE_ANCHORS
 from gradcompat.diagnosis.error_lines import error_in
 from gradcompat.diagnosis.lines import Block, cleaned, shown
 from gradcompat.diagnosis.metrics import HINTS, parse_line
@@ -48,7 +49,7 @@ def plainly(data: bytes) -> dict[str, object]:
         for pattern in PATTERNS:
             for line, place in _seen(pattern, found, texts, index):
                 hits.setdefault(pattern.text, {}).setdefault(line, place)
-        if statements.in_table or _holds(segment, (*STATEMENT_ANCHORS, *SETTING_ANCHORS)):
+        if statements.in_table or _holds(segment, (*STATEMENT_ANCHORS, *SETTING_ANCHORS, *DEVICE_ANCHORS)):
             statements.see(number, text)
         if (error := error_in(text)) is not None:
             errors.setdefault(shown(error), number)

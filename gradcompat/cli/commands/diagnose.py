@@ -19,11 +19,12 @@ from gradcompat.cli.parameters import ContextFiles, Format, OwnRecords, Python, 
 from gradcompat.diagnosis.ranking import diagnose
 from gradcompat.diagnosis.symptoms import patterns_of
 from gradcompat.errors import SourceError, UsageError
+from gradcompat.host import completed
 from gradcompat.knowledge.load import KnowledgeBase, issue_from
 from gradcompat.matcher import key_of
 from gradcompat.messages import value_text
 from gradcompat.model.diagnosis import DiagnosisReport, Seen
-from gradcompat.model.environment import Environment, SettingValue, Skipped
+from gradcompat.model.environment import Environment, Location, SettingValue, Skipped
 from gradcompat.model.issue import Issue
 from gradcompat.vocabulary import parse_setting
 
@@ -94,7 +95,7 @@ def command(
     reading.skipped += [*map(failure, failed), *known.skipped]
     environment, notes = joined(known, reading.environments, base)
     reading.skipped += notes
-    environment = with_facts(environment, stated)
+    environment = with_facts(completed(environment, None), stated)
     about = {issue.id: issue for issue in (*searched, *base.about([environment])) if issue.withdrawn is None}
     issues = [about[identifier] for identifier in sorted(about)]
     diagnoses, ruled_out, unexplained = diagnose(reading.evidence, environment, issues, base.names)
@@ -138,8 +139,11 @@ def _settings(environment: Environment, base: KnowledgeBase) -> Iterator[Seen]:
     """The settings that records speak of, each value where it first stands."""
     issues = map(issue_from, base.records) if environment.settings else ()
     wanted = {key_of(term) for issue in issues for combination in issue.affected for term in combination.terms}
-    shown: set[tuple[str, SettingValue]] = set()
+    values: dict[tuple[str, Location], list[SettingValue]] = {}
+    known: set[tuple[str, SettingValue]] = set()
     for setting in environment.settings:
-        if setting.key in wanted and setting.value is not None and (setting.key, setting.value) not in shown:
-            shown.add((setting.key, setting.value))
-            yield Seen(sentence=f"{setting.key} {value_text(setting.value)}", location=setting.location)
+        if setting.key in wanted and setting.value is not None and (setting.key, setting.value) not in known:
+            known.add((setting.key, setting.value))
+            values.setdefault((setting.key, setting.location), []).append(setting.value)
+    for (key, location), several in values.items():
+        yield Seen(sentence=f"{key} {' or '.join(map(value_text, several))}", location=location)
