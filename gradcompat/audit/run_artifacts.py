@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 
 from gradcompat.dependency_formats import by_name
-from gradcompat.errors import SourceError, UsageError
+from gradcompat.errors import Malformed, SourceError, UsageError
 from gradcompat.formats.document import read_document
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.messages import value_text
@@ -101,7 +101,8 @@ def known_of(files: Files, *, target: str | None, python: str | None, contexts: 
 
     Raises:
         UsageError: if more than one environment is named.
-        SourceError: if the environment cannot be read.
+        SourceError: if the environment is not there, or its interpreter cannot be asked. One that is there and is not
+            understood is skipped: the logs say something without it.
     """
     given = [f"--environment {target}"] * (target is not None) + [f"--python {python}"] * (python is not None)
     given += files.environments
@@ -110,17 +111,22 @@ def known_of(files: Files, *, target: str | None, python: str | None, contexts: 
             f"`{given[0]}` and `{given[1]}` are two environments", hint="a run has one: name the one it ran with"
         )
     environment: Environment | None = None
+    skipped: list[Skipped] = []
     if python is not None:
         environment = read_interpreter(python, python)
     elif given:
-        environment = _environment_of(target if target is not None else files.environments[0])
+        try:
+            environment = _environment_of(target if target is not None else files.environments[0])
+        except Malformed as error:
+            skipped.append(failure(error))
+    if environment is not None:
+        skipped += environment.skipped
     read_files = (
         []
         if environment is None
         else [ReadFile(path=given[0].split(" ", 1)[-1], kind="environment", lines=None, steps=0)]
     )
     settings = [] if environment is None else list(environment.settings)
-    skipped: list[Skipped] = []
     if contexts or files.contexts:
         stated, notes, scanned = _of_contexts([*contexts, *files.contexts])
         # What a config says counts more than what stands in an environment's file.

@@ -54,3 +54,28 @@ def test_the_form_of_the_lines_names_the_framework(run: Run, tmp_path: Path) -> 
         "training.framework transformers.Trainer"
     ]
     assert data["skipped"] == []
+
+
+def test_an_environment_that_is_partly_read_is_said(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("transformers==4.46.1\ntorch =! what\n")
+    status, data = told(run, "nothing to see\n", "--environment", "requirements.txt")
+    assert status == 3
+    assert [(one["path"], one["line"], one["gap"]) for one in data["skipped"]] == [("requirements.txt", 2, True)]
+    assert [one["sentence"] for one in data["versions"]] == ["transformers 4.46.1"]
+
+
+def test_an_environment_that_is_none_refuses_no_log(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "pasted.txt").write_text("my setup\nit is broken\n")
+    error = "RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn\n"
+    status, data = told(run, error, "--environment", "pasted.txt")
+    assert status == 1
+    assert [(one["what"], one["reason"]) for one in data["skipped"]] == [
+        ("pasted.txt", "is not in a format that gradcompat reads")
+    ]
+    assert [one["path"] for one in data["files"]] == ["-"]
+    (tmp_path / "uv.lock").write_text("{")
+    (tmp_path / "x.log").write_text(error)
+    outcome = run("diagnose", "x.log", "uv.lock")
+    assert (outcome.status, outcome.err) == (1, "")
+    assert "not checked: uv.lock" in outcome.out
+    assert run("diagnose", "x.log", "--environment", "missing").status == 2

@@ -36,7 +36,7 @@ TRAINER = "{'loss': 1.5, 'grad_norm': 0.5, 'learning_rate': 1e-05, 'epoch': 0.1}
         (" 10%|#  | 10/100 [00:01<00:09, 9.1it/s, loss=0.5]", "training.framework", ("torch", "accelerate")),
         ("Steps:  1%| | 10/900 [00:05<08:20, lr=1e-5, step_loss=0.12]", "training.framework", ("torch", "accelerate")),
         (
-            "[2026-01-02 00:00:00,408] [INFO] [logging.py:96:log_dist] [Rank 0] step=10, skipped=0, lr=[7e-06], mom=[0.9]",
+            "[2026-01-02 00:00:00,408] [INFO] [logging.py:96:log_dist] [Rank 0] step=10, skipped=0, lr=[7e-06]",
             "distributed.strategy",
             ("deepspeed",),
         ),
