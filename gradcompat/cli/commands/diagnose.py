@@ -19,7 +19,6 @@ from gradcompat.cli.parameters import ContextFiles, Format, OwnRecords, Python, 
 from gradcompat.diagnosis.ranking import diagnose
 from gradcompat.diagnosis.symptoms import patterns_of
 from gradcompat.errors import SourceError, UsageError
-from gradcompat.host import completed
 from gradcompat.knowledge.load import KnowledgeBase, issue_from
 from gradcompat.matcher import key_of
 from gradcompat.messages import value_text
@@ -95,7 +94,11 @@ def command(
     reading.skipped += [*map(failure, failed), *known.skipped]
     environment, notes = joined(known, reading.environments, base)
     reading.skipped += notes
-    environment = with_facts(completed(environment, None), stated)
+    if environment.packages:
+        from gradcompat.host import completed
+
+        environment = completed(environment, None)
+    environment = with_facts(environment, stated)
     about = {issue.id: issue for issue in (*searched, *base.about([environment])) if issue.withdrawn is None}
     issues = [about[identifier] for identifier in sorted(about)]
     diagnoses, ruled_out, unexplained = diagnose(reading.evidence, environment, issues, base.names)
