@@ -26,7 +26,9 @@ class Key:
 
 KEYS: dict[str, Key] = {
     "training.framework": Key(
-        "str", "what drives the loop: transformers.Trainer, trl, lightning, accelerate, torchtune, mmengine, torch"
+        "str",
+        "what drives the loop: transformers.Trainer, trl, lightning, accelerate, torchtune, mmengine, megatron, keras, "
+        "torch",
     ),
     "training.gradient_accumulation_steps": Key("int", "micro-batches in one optimizer step"),
     "training.per_device_train_batch_size": Key("int", "samples in one micro-batch on one device"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 
 from gradcompat.dependency_formats import by_name
-from gradcompat.errors import SourceError, UsageError
+from gradcompat.errors import Malformed, SourceError, UsageError
 from gradcompat.formats.document import read_document
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.messages import value_text
@@ -101,7 +101,8 @@ def known_of(files: Files, *, target: str | None, python: str | None, contexts: 
 
     Raises:
         UsageError: if more than one environment is named.
-        SourceError: if the environment cannot be read.
+        SourceError: if the environment is not there, or its interpreter cannot be asked. One that is there and is not
+            understood is skipped: the logs say something without it.
     """
     given = [f"--environment {target}"] * (target is not None) + [f"--python {python}"] * (python is not None)
     given += files.environments
@@ -110,17 +111,22 @@ def known_of(files: Files, *, target: str | None, python: str | None, contexts: 
             f"`{given[0]}` and `{given[1]}` are two environments", hint="a run has one: name the one it ran with"
         )
     environment: Environment | None = None
+    skipped: list[Skipped] = []
     if python is not None:
         environment = read_interpreter(python, python)
     elif given:
-        environment = _environment_of(target if target is not None else files.environments[0])
+        try:
+            environment = _environment_of(target if target is not None else files.environments[0])
+        except Malformed as error:
+            skipped.append(failure(error))
+    if environment is not None:
+        skipped += environment.skipped
     read_files = (
         []
         if environment is None
         else [ReadFile(path=given[0].split(" ", 1)[-1], kind="environment", lines=None, steps=0)]
     )
     settings = [] if environment is None else list(environment.settings)
-    skipped: list[Skipped] = []
     if contexts or files.contexts:
         stated, notes, scanned = _of_contexts([*contexts, *files.contexts])
         # What a config says counts more than what stands in an environment's file.
@@ -175,7 +181,7 @@ def joined(known: Known, found: Sequence[Environment], base: KnowledgeBase) -> t
     """One environment of what the logs say and of what is named beside them; the logs know better what ran."""
     notes = [part for environment in found for part in environment.skipped]
     packages = [package for environment in found for package in environment.packages]
-    logged = list(dict.fromkeys(setting for environment in found for setting in environment.settings))
+    logged = _logged(found, {setting.key for setting in known.settings})
     settings = (*logged, *_beside(logged, known.settings, notes))
     virtual = _virtual(found)
     named = known.environment
@@ -190,6 +196,13 @@ def joined(known: Known, found: Sequence[Environment], base: KnowledgeBase) -> t
             notes.append(Skipped(what=package.name, reason=reason, gap=False, location=package.location))
     kept = tuple(package for package in named.packages if base.names.canonical(package) not in stated)
     return replace(named, packages=(*packages, *kept), settings=settings, virtual={**named.virtual, **virtual}), notes
+
+
+def _logged(found: Sequence[Environment], configured: set[str]) -> list[Setting]:
+    """What the logs say; what only the form of their lines says gives way to any other statement."""
+    settings = list(dict.fromkeys(setting for environment in found for setting in environment.settings))
+    stated = configured | {setting.key for setting in settings if not setting.presumed}
+    return [replace(one, presumed=False) for one in settings if not (one.presumed and one.key in stated)]
 
 
 def _virtual(found: Sequence[Environment]) -> dict[str, str]:

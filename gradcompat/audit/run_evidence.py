@@ -12,12 +12,13 @@ from typing import BinaryIO
 
 from gradcompat.diagnosis import exports, tensorboard
 from gradcompat.diagnosis.curves import Curves
-from gradcompat.diagnosis.log import Log, read_log
+from gradcompat.diagnosis.explanations import ERRORS
+from gradcompat.diagnosis.log import MOST_ERRORS, Log, read_log
 from gradcompat.diagnosis.ranking import Evidence
 from gradcompat.diagnosis.symptoms import Pattern
 from gradcompat.errors import Malformed, NotFound, SourceError
 from gradcompat.formats.document import MAX_BYTES, Document, decode
-from gradcompat.model.diagnosis import ReadFile
+from gradcompat.model.diagnosis import Observation, ReadFile
 from gradcompat.model.environment import Environment, Setting, SettingValue, Skipped
 from gradcompat.sources import report
 
@@ -120,14 +121,26 @@ def _log(file: str, stream: BinaryIO, reading: RunEvidence) -> None:
         Evidence(
             path=file,
             hits={text: (hit.count, hit.places) for text, hit in log.hits.items()},
-            observations=[] if curves is None else curves.observations(),
+            observations=[*_of_errors(log), *([] if curves is None else curves.observations())],
             modules=frozenset(log.modules),
             errors=log.errors,
+            echoes=log.echoes,
+            open_traceback=log.open_traceback,
         )
     )
+    if log.errors_cut:
+        reason = f"has more than {MOST_ERRORS} different errors: the rest are not listed"
+        reading.skipped.append(Skipped(what=file, reason=reason, gap=False))
     environment = log.statements.environment(lambda text: _report(file, text), _excerpted(log))
     if environment is not None:
         reading.environments.append(environment)
+
+
+def _of_errors(log: Log) -> list[Observation]:
+    """The errors of a log that explain themselves."""
+    return [
+        Observation(kind=kind, sentence=ERRORS[kind], lines=lines) for kind, lines in sorted(log.telling_errors.items())
+    ]
 
 
 def _report(file: str, text: str) -> Environment | None:

@@ -34,10 +34,42 @@ _NAN = Explanation(
 )
 _NO_PROGRESS = frozenset({"no-op-training", "lost-gradient", "optimizer"})
 
+# What is said of errors that explain themselves, for each of their kinds.
+ERRORS = {
+    "error-not-finite": "an error says that a loss or a gradient is not finite",
+    "outdated-signature": "transformers passes an argument that the method does not take",
+}
+
 EXPLANATIONS: dict[str, Explanation] = {
     "loss-not-finite": _NAN,
+    "outdated-signature": Explanation(
+        title="A subclass of a Trainer overrides a method as an older transformers called it",
+        weight=0.8,
+        settles=(
+            "which class that is: of a library, take a release of it that knows this transformers; of your own code, "
+            "take the new argument",
+            "the signature of the method in the installed transformers: compute_loss takes num_items_in_batch from "
+            "4.46 on, log start_time from 4.47 on, _get_train_sampler the dataset from 4.52 on",
+        ),
+    ),
+    "loss-and-norm-zero": Explanation(
+        title="The loss and its gradient are exactly 0: nothing is trained",
+        weight=0.6,
+        categories=_NO_PROGRESS | {"masking"},
+        settles=("how many labels of a batch are not -100", "which parameters require grad"),
+    ),
+    "loss-zero-throughout": Explanation(
+        title="The loss is exactly 0 from the first step on: no token counts, or it stands for NaN",
+        weight=0.5,
+        categories=frozenset({"masking"}),
+        settles=(
+            "whether it is nan with logging_nan_inf_filter=False of a Hugging Face Trainer",
+            "how many labels of a batch are not -100",
+        ),
+    ),
     "loss-zero": _NAN,
     "grad-norm-not-finite": _NAN,
+    "error-not-finite": _NAN,
     "grad-norm-overflow": Explanation(
         title="Single steps overflow in fp16 and are skipped, which is what loss scaling does",
         weight=0.2,
@@ -54,6 +86,11 @@ EXPLANATIONS: dict[str, Explanation] = {
         weight=0.6,
         categories=_NO_PROGRESS,
         settles=("which parameters have `grad None` or zeros after one backward pass",),
+    ),
+    "rewards-equal": Explanation(
+        title="All answers to a prompt get the same reward: there is no advantage, and so no gradient",
+        weight=0.6,
+        settles=("the rewards of a few answers to one prompt, by hand",),
     ),
     "grad-norm-spike": Explanation(
         title="The gradient norm jumps by orders of magnitude",
@@ -87,6 +124,11 @@ EXPLANATIONS: dict[str, Explanation] = {
         weight=0.6,
         categories=frozenset({"optimizer", "no-op-training"}),
         settles=("the schedule: its number of steps and of warm-up steps, and whether every first step was skipped",),
+    ),
+    "learning-rate-still-zero": Explanation(
+        title="The learning rate is 0 as long as every first step overflows in fp16 and is skipped",
+        weight=0.2,
+        harmless=True,
     ),
     "loss-scale-collapse": Explanation(
         title="The loss scale falls without end: the gradients overflow in fp16 at any scale",

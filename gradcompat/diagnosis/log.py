@@ -12,9 +12,12 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from gradcompat.diagnosis.anchors import Anchors
+from gradcompat.diagnosis.devices_in_log import DEVICE_ANCHORS
+from gradcompat.diagnosis.error_lines import ERROR_ANCHORS, TRACEBACK_ANCHOR, error_in, is_echo, kind_of
 from gradcompat.diagnosis.lines import Block, Passage, blocks, cleaned, shown
 from gradcompat.diagnosis.metric_shapes import MetricLines
 from gradcompat.diagnosis.metrics import HINTS
+from gradcompat.diagnosis.print_formats import printed_by
 from gradcompat.diagnosis.report_in_log import SETTING_ANCHORS, STATEMENT_ANCHORS, Statements
 from gradcompat.diagnosis.symptoms import Pattern, find, find_wrapped
 
@@ -22,19 +25,17 @@ _LONGEST_WRAPPED = 2_000
 _KEPT = 5  # places of a symptom
 _ENOUGH = 10_000  # places after which a symptom is not looked for any more
 _BESIDE = 2  # lines that a wrapped message may reach back or ahead
-_MOST_ERRORS = 20
+MOST_ERRORS = 20
+_FORMS = 20  # lines of metrics whose form is looked at
 _MOST_MARKS = 1_000  # combinations of patterns that are kept
 
 # What a line may hold, as bits; above them there is one for each pattern.
-_METRICS, _STATEMENT, _ERROR, _FRAME = 1, 2, 4, 8
-_FIRST_PATTERN = 4
+_METRICS, _STATEMENT, _ERROR, _FRAME, _TRACEBACK = 1, 2, 4, 8, 16
+_FIRST_PATTERN = 5
 
 _FRAME_NAME = re.compile(r"(?:site|dist)-packages[/\\](\w{1,60})")
-_ERROR_LINE = re.compile(r"(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception)(?:: \S.*|:?)")
 # What the line of an error begins with, the prefix of its rank or host or a frame before it: source code does not.
 _ERROR_BEGINS = re.compile(rb"[A-Za-z_\[(\x80-\xff]|[\s\x1c-\x1f]{0,5}[\d\x80-\xff]")
-# They say that another process failed, not why.
-_ECHOES = ("ChildFailedError", "CalledProcessError", "RayTaskError", "BrokenPipeError")
 
 
 @dataclass(slots=True)
@@ -54,7 +55,11 @@ class Log:
         hits: text of a pattern → where it was seen.
         statements: lines about its environment.
         modules: packages that tracebacks pass through, by the names of their folders.
-        errors: the first line and the text of each error, without those that only repeat another.
+        errors: the text and the first line of each error, without those that only repeat another.
+        echoes: the same of those that say that another process failed.
+        telling_errors: kind of observation → the first lines of the errors that are one by themselves.
+        open_traceback: the line of the last traceback if no error follows it.
+        errors_cut: there are more errors than are kept.
         lines: how many lines it has.
         metric_lines: how many of them state metrics.
     """
@@ -64,6 +69,10 @@ class Log:
     statements: Statements
     modules: set[str] = field(default_factory=set)
     errors: dict[str, int] = field(default_factory=dict)
+    echoes: dict[str, int] = field(default_factory=dict)
+    telling_errors: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    open_traceback: int | None = None
+    errors_cut: bool = False
     lines: int = 0
     metric_lines: int = 0
 
@@ -130,7 +139,7 @@ class _Reading:
                 following = self._table(passage, end + 1)
             if marks & _METRICS:
                 self._metric(segment, passage, start)
-            if marks & (_ERROR | _FRAME):
+            if marks & (_ERROR | _FRAME | _TRACEBACK):
                 self._trace(marks, text, passage, start)
         self.log.lines = block.first + block.ends - block.data.endswith(b"\n")
         self._carried = passage.last(_BESIDE, _LONGEST_WRAPPED)
@@ -148,16 +157,33 @@ class _Reading:
         values = self._metric_lines.parse(segment)
         if values is not None:
             self.log.metric_lines += 1
+            if self.log.metric_lines <= _FORMS and (form := printed_by(segment)):
+                self.log.statements.printed_by(passage.number(start), *form)
             self._metrics(values, passage.number(start))
 
     def _trace(self, marks: int, text: str, passage: Passage, start: int) -> None:
-        if marks & _ERROR and _is_error(text):
-            self.log.errors.setdefault(shown(text), passage.number(start))
-            if len(self.log.errors) >= _MOST_ERRORS:
-                self._wanted &= ~_ERROR
+        if marks & _TRACEBACK:
+            self.log.open_traceback = passage.number(start)
+        error = error_in(text) if marks & _ERROR else None
+        if error is not None:
+            self.log.open_traceback = None
+            self._error(error, passage.number(start))
         if marks & _FRAME:
             for frame in _FRAME_NAME.finditer(text[:_LONGEST_WRAPPED]):
                 self.log.modules.add(frame[1])
+
+    def _error(self, error: str, number: int) -> None:
+        seen = self.log.echoes if is_echo(error) else self.log.errors
+        text = shown(error)
+        if text in seen:
+            return
+        if len(seen) >= MOST_ERRORS:
+            self.log.errors_cut = True
+            return
+        seen[text] = number
+        kind = kind_of(error)
+        if kind is not None:
+            self.log.telling_errors[kind] = (*self.log.telling_errors.get(kind, ()), number)
 
     def _symptoms(self, marks: int, text: str, passage: Passage, start: int, end: int) -> None:
         near: tuple[list[int], list[str], list[int], int] | None = None
@@ -196,8 +222,9 @@ def _anchors(patterns: Mapping[int, Pattern]) -> Anchors:
     exact: dict[bytes, int] = {}
     caseless = {hint.encode().lower(): _METRICS for hint in HINTS}  # who reads the line looks at the case
     anchors = [
-        *((one, _STATEMENT) for one in (*STATEMENT_ANCHORS, *SETTING_ANCHORS)),
-        *((one, _ERROR) for one in (b"Error", b"Exception")),
+        *((one, _STATEMENT) for one in (*STATEMENT_ANCHORS, *SETTING_ANCHORS, *DEVICE_ANCHORS)),
+        *((one, _ERROR) for one in ERROR_ANCHORS),
+        (TRACEBACK_ANCHOR, _TRACEBACK),
         *((one, _FRAME) for one in (b"packages/", b"packages\\")),  # `site-packages`, `dist-packages`
     ]
     for mark, pattern in patterns.items():
@@ -218,7 +245,3 @@ def _near(passage: Passage, start: int, end: int) -> tuple[list[int], list[str],
     around = [passage.text[first : min(last, first + _LONGEST_WRAPPED)] for first, last in spans]
     lengths = [len(one.decode("utf-8", "replace").rstrip()) for one in around]
     return starts, [cleaned(one) for one in around], lengths, starts.index(start)
-
-
-def _is_error(text: str) -> bool:
-    return _ERROR_LINE.fullmatch(text) is not None and not any(echo in text for echo in _ECHOES)

@@ -44,11 +44,14 @@ class LossNotFinite:
 
 
 class LossZero:
-    """``loss-zero``: a loss of exactly 0 that no rounding explains: a NaN that the Trainer hides.
+    """``loss-zero``: a loss of exactly 0 that no rounding explains, with a sign that it stands for NaN.
 
     With ``logging_nan_inf_filter``, its default, a Trainer adds the mean so far, at first 0, in place of a NaN, so that
-    it prints 0.0. Zeros that mean nothing are told apart thus:
+    it prints 0.0. The zero alone does not say so: the norm beside it is nan, or one positive number that never changes
+    (DeepSpeed 0.12), or where no norms are printed, the loss has dropped to 0 from far above it. Other zeros:
 
+    * ``loss-and-norm-zero``: the norm is exactly 0, too, and so finite: there is nothing to learn from.
+    * ``loss-zero-throughout``: no norms are printed, and the loss was never anything else. It may be either.
     * Trainers round to four digits, so that a loss fades to 0.0 from below 0.01; a NaN comes from anywhere above.
     * Where gradient norms differ and are positive, gradients flow. GRPO's loss is 0 at the start of each round, and its
       gradient is not. Equal rewards make both zero there, so beside rewards only norms of nan count, at the end.
@@ -59,18 +62,15 @@ class LossZero:
     FADED = 0.01
 
     def __init__(self) -> None:
-        self._places = Places()
         self._steps = self._zeros = 0
         self._nonzero: float | None = None  # the last loss that was not zero
-        self._certain = False
-        self._before: float | None = None
-        self._found = Places()
+        self._found: tuple[str, float | None, Places] | None = None  # in the middle
         self._new_row()
 
     def _new_row(self) -> None:
         self._row = 0
         self._row_places = Places()
-        self._nan_norms = 0
+        self._nan_norms = self._zero_norms = 0
         self._other = False
         self._norms: set[float] = set()  # positive ones, two at most
 
@@ -88,33 +88,45 @@ class LossZero:
         self._row_places.add(step)
         self._other |= step.other_objective
         norm = step.grad_norm
-        if norm is not None and math.isnan(norm):
+        if norm is None:
+            return
+        if math.isnan(norm):
             self._nan_norms += 1
-        elif norm is not None and 0 < norm < math.inf and len(self._norms) < 2:
+        elif norm == 0.0:
+            self._zero_norms += 1
+        elif 0 < norm < math.inf and len(self._norms) < 2:
             self._norms.add(norm)
 
     def _close(self) -> None:
         """The loss is nonzero again: where no reward explains them, three zeros are still too many."""
-        if not self._certain and not self._other and self._is_hidden_nan(needed=3):
-            self._certain, self._before, self._found = True, self._nonzero, self._row_places
+        if self._found is None and not self._other:
+            kind = self._kind(needed=3)
+            self._found = None if kind is None else (kind, self._nonzero, self._row_places)
 
-    def _is_hidden_nan(self, needed: int) -> bool:
-        flows = len(self._norms) > (0 if self._nan_norms else 1)
+    def _kind(self, needed: int) -> str | None:
+        """What the current row of zeros is, if there are enough of them."""
+        flows = len(self._norms) > (0 if self._nan_norms or self._zero_norms else 1)
         faded = self._nonzero is not None and abs(self._nonzero) <= self.FADED
-        if flows or ((faded or self._other) and self._nan_norms < needed):
-            return False
-        return self._row >= needed
+        if self._row < needed or flows or ((faded or self._other) and self._nan_norms < needed):
+            return None
+        if self._nan_norms or self._norms:
+            return "loss-zero"
+        if self._zero_norms:
+            return "loss-and-norm-zero"
+        return "loss-zero-throughout" if self._nonzero is None else "loss-zero"
 
     def observations(self) -> list[Observation]:
-        if self._certain:
-            before, places = self._before, self._found
-        elif self._is_hidden_nan(needed=1 if self._nan_norms else 2):
-            before, places = self._nonzero, self._row_places
-        else:
-            return []
+        found = self._found
+        if found is None:
+            kind = self._kind(needed=1 if self._nan_norms else 2)
+            if kind is None:
+                return []
+            found = (kind, self._nonzero, self._row_places)
+        kind, before, places = found
+        what = "loss and grad_norm are" if kind == "loss-and-norm-zero" else "loss is"
         after = "" if before is None else f", after {shown(before)}"
-        sentence = f"loss is exactly 0 in {self._zeros:,} of {counted(self._steps, 'step')}{after}"
-        return [Observation(kind="loss-zero", sentence=sentence, lines=places.lines, example=places.example)]
+        sentence = f"{what} exactly 0 in {self._zeros:,} of {counted(self._steps, 'step')}{after}"
+        return [Observation(kind=kind, sentence=sentence, lines=places.lines, example=places.example)]
 
 
 class InitialLoss:
@@ -202,7 +214,8 @@ class StuckLoss:
     * three whole epochs or more from the beginning on, each of 20 steps or more, whose means agree to 0.3 %, the last
       with the first to 0.1 % or above it: a model that learns anything knows its data better when it sees them again.
 
-    Losses below 0.01 are left alone, since four digits show nothing there, and so are objectives with rewards.
+    Losses below 0.01 are left alone, since four digits show nothing there, and so are the means of other objectives
+    than the cross entropy of tokens: those of adversaries and rewards need not fall.
     """
 
     SAME = 1e-3
@@ -281,14 +294,14 @@ class StuckLoss:
         return self._epochs + 1, min(self._low, mean), max(self._high, mean)
 
     def observations(self) -> list[Observation]:
-        if self._other:
-            return []
         if self._found is not None:
             row, value, places = self._found
             sentence = f"loss stays at {shown(value)} for {counted(row, 'step')}"
             if self._rate:
                 sentence += " with a positive learning rate"
             return [Observation(kind="loss-constant", sentence=sentence, lines=places.lines, example=places.example)]
+        if self._other:
+            return []
         epochs, low, high, last = self._epochs, self._low, self._high, self._last_mean
         if self._count >= self._length:
             epochs, low, high = self._with_epoch()

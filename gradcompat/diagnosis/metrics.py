@@ -5,6 +5,7 @@ A line counts if it states a loss, a gradient norm, a loss scale or skipped step
 
 * ``loss``, ``grad_norm``, ``learning_rate``, ``epoch``, ``step`` (counted through all epochs where that is known);
 * ``loss_scale`` and ``skipped`` (steps skipped so far);
+* ``reward_std``, how much the rewards of a group differ;
 * ``loss_scale_minimum``, 1.0 on the line on which a tool gives up since the loss scale cannot fall any further;
 * ``other_objective``, 1.0 where the loss is visibly no cross entropy of tokens: a reward or parts of a loss stand
   beside it. What is a plausible loss is then another question.
@@ -65,6 +66,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
     ),
     "loss_scale": ("loss scale", "train/samples/loss_scale", "train/loss_scale", "loss-scale"),
     "skipped": ("skipped",),
+    "reward_std": ("reward_std",),
 }  # fmt: skip
 _CANONICAL = {name: (rank, key) for key, names in _NAMES.items() for rank, name in enumerate(names)}
 _LAST = max(map(len, _NAMES.values()))
@@ -190,7 +192,8 @@ def _of_dictionary(text: str) -> dict[str, float]:
         if name.lower() in _CANONICAL:
             values[name] = _value(written)
     result = choose(values)
-    if "loss" in result and len(values) < len(pairs) and _OTHER_OBJECTIVE.search(text):
+    unknown = len(values) < len(pairs) or "reward_std" in result
+    if "loss" in result and unknown and _OTHER_OBJECTIVE.search(text):
         result["other_objective"] = 1.0
     return result
 

@@ -80,22 +80,32 @@ class NormNotFinite:
 class NormZero:
     """``grad-norm-zero``: a gradient norm of exactly 0 in three steps in a row, while there is a loss to learn from.
 
-    With a loss below 0.01, or of rewards that are all equal, a gradient of zero is what is to be expected. Where the
-    loss is exactly zero too, :class:`LossZero` says so.
+    With a loss below 0.01 a gradient of zero is what is to be expected. Where the loss is exactly zero too,
+    :class:`LossZero` says so. Beside rewards the loss says nothing, and steps whose rewards are equal have no gradient:
+    there it counts if none of five steps or more has any. It is called ``rewards-equal`` if the log shows that they are
+    (``reward_std`` of 0).
     """
 
     NEEDED = 3
+    NEEDED_BESIDE_REWARDS = 5
     FADED = 0.01
 
     def __init__(self) -> None:
-        self._row = self._longest = self._steps = 0
+        self._row = self._longest = self._steps = self._zeros = self._equal = 0
         self._places = Places()
         self._found = Places()
+        self._all = Places()
+        self._other = False
 
     def add(self, step: Step) -> None:
         if step.grad_norm is None:
             return
         self._steps += 1
+        self._other |= step.other_objective
+        if step.grad_norm == 0.0:
+            self._zeros += 1
+            self._equal += step.reward_std == 0.0
+            self._all.add(step)
         faded = step.loss is not None and abs(step.loss) < self.FADED
         if step.grad_norm != 0.0 or faded or step.other_objective:
             self._row = 0
@@ -108,12 +118,23 @@ class NormZero:
             self._longest, self._found = self._row, self._places
 
     def observations(self) -> list[Observation]:
+        if self._other:
+            return self._beside_rewards()
         if self._longest < self.NEEDED:
             return []
         sentence = f"grad_norm is exactly 0 in {self._longest:,} steps in a row, of {self._steps:,}"
         return [
             Observation(kind="grad-norm-zero", sentence=sentence, lines=self._found.lines, example=self._found.example)
         ]
+
+    def _beside_rewards(self) -> list[Observation]:
+        if self._zeros < max(self._steps, self.NEEDED_BESIDE_REWARDS):
+            return []
+        kind, what = "grad-norm-zero", "grad_norm is"
+        if self._equal == self._zeros:
+            kind, what = "rewards-equal", "reward_std and grad_norm are"
+        sentence = f"{what} exactly 0 in all {self._steps:,} steps"
+        return [Observation(kind=kind, sentence=sentence, lines=self._all.lines, example=self._all.example)]
 
 
 class ConstantNorm:

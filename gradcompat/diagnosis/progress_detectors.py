@@ -9,19 +9,21 @@ from gradcompat.model.diagnosis import Observation
 
 
 class RateZero:
-    """``learning-rate-zero``: the learning rate is exactly 0 for long.
+    """``learning-rate-zero``: the learning rate is exactly 0 for long, or on every line.
 
     A warm-up begins with one step of 0, and the end of a decay is 0 for one or two. A run in fp16 that skips its first
     steps stays at 0 for up to ten of them. So five steps count in the middle, at the end, or if there are no others,
-    and more than ten at the start.
+    and more than ten at the start. Two are enough if there are no others and all their norms are finite, so that none
+    was skipped; if not, it is called ``learning-rate-still-zero``, which is harmless.
     """
 
     NEEDED = 5
     AT_THE_START = 11
+    ON_EVERY_LINE = 2
 
     def __init__(self) -> None:
         self._row = self._longest = self._steps = 0
-        self._started = False
+        self._started = self._overflown = False
         self._places = Places()
         self._found = Places()
 
@@ -36,6 +38,7 @@ class RateZero:
         if not self._row:
             self._places = Places()
         self._row += 1
+        self._overflown |= step.grad_norm is not None and not math.isfinite(step.grad_norm)
         self._places.add(step)
 
     def _close(self) -> None:
@@ -44,13 +47,21 @@ class RateZero:
             self._longest, self._found = self._row, self._places
 
     def observations(self) -> list[Observation]:
+        if self._row == self._steps >= self.ON_EVERY_LINE:
+            harmless = self._overflown and self._row < self.NEEDED
+            kind = "learning-rate-still-zero" if harmless else "learning-rate-zero"
+            sentence = f"learning_rate is exactly 0 in all {self._steps:,} steps"
+            return [self._observation(kind, sentence, self._places, harmless)]
         row, places = (self._row, self._places) if self._row >= self.NEEDED else (0, self._places)
         if self._longest > row:
             row, places = self._longest, self._found
         if not row:
             return []
         sentence = f"learning_rate is exactly 0 in {row:,} steps in a row, of {self._steps:,}"
-        return [Observation(kind="learning-rate-zero", sentence=sentence, lines=places.lines, example=places.example)]
+        return [self._observation("learning-rate-zero", sentence, places)]
+
+    def _observation(self, kind: str, sentence: str, places: Places, harmless: bool = False) -> Observation:
+        return Observation(kind=kind, sentence=sentence, lines=places.lines, example=places.example, harmless=harmless)
 
 
 class LossScale:

@@ -12,25 +12,45 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gradcompat.diagnosis.explanations import EXPLANATIONS, Explanation
+from gradcompat.diagnosis.explanations import ERRORS, EXPLANATIONS, Explanation
 from gradcompat.matcher import Names, key_of, match
 from gradcompat.messages import entry_text, joined, value_text, versions_text
 from gradcompat.model.diagnosis import Diagnosis, Observation, RuledOut, Seen
 from gradcompat.model.environment import Environment, Location, SettingValue
 from gradcompat.model.finding import Finding
-from gradcompat.model.issue import CodeRemedy, InstallRemedy, Issue, PackageTerm, SettingRemedy, VersionRemedy
+from gradcompat.model.issue import (
+    CodeRemedy,
+    Combination,
+    InstallRemedy,
+    Issue,
+    PackageAbsentTerm,
+    PackageTerm,
+    SettingRemedy,
+    VersionRemedy,
+    VirtualTerm,
+)
 from gradcompat.truth import Truth
 from gradcompat.versions import ALL, locate
+from gradcompat.vocabulary import VIRTUAL_PACKAGES
 
 _PARTICULAR = 0.85  # what a symptom is worth that only one record has
 _BY_CATEGORY = 0.45  # what an observation is worth for a record that only speaks of the same kind of harm
 _CONDITIONAL = 0.7
+_EACH_CONDITION = 0.93  # each further one; what is only not known to be absent counts for none
+_NOT_MEASURED = 0.85  # a loss that is too large, and a record that measures the gradients alone
 _UNSEEN = 0.6
 _NOT_ON_THE_WAY = 0.75
 _EACH_PACKAGE = 1.05
 _MOST_QUESTIONS = 4
 _MOST_CHANGES = 3
 
+# The CUDA runtime reports the faults of any kernel in the same words.
+_ANY_KERNEL = re.compile(r"(?:CUDA|HIP) error: |cuda runtime error|CUBLAS_STATUS_|CUDNN_STATUS_")
+_DEVICE = "host.device"
+_WITHOUT_CUDA: frozenset[SettingValue | None] = frozenset({"cpu", "mps", "xpu"})
+_OF_GPUS = frozenset({"__cuda", "__cuda_arch", "__nvidia_driver", "__nccl", "__rocm"})
+_ACCUMULATION = "training.gradient_accumulation_steps"
+_TOO_LARGE = frozenset({"loss-times-accumulation", "loss-too-high"})
 _METRIC = re.compile(r"['\"](?:loss|grad_norm|learning_rate)['\"]")
 _PLACE = re.compile(r"\\?\.py(?:\\b|\$)?$")
 # Folders in site-packages that have other names than their packages.
@@ -51,6 +71,8 @@ class Evidence:
         observations: what its curves show.
         modules: packages that tracebacks pass through, by the names of their folders.
         errors: the text of each error → its first line.
+        echoes: the same of errors that say only that another process failed.
+        open_traceback: the line of a traceback that no error ends.
     """
 
     path: str
@@ -58,6 +80,8 @@ class Evidence:
     observations: Sequence[Observation] = ()
     modules: frozenset[str] = frozenset()
     errors: Mapping[str, int] = field(default_factory=dict)
+    echoes: Mapping[str, int] = field(default_factory=dict)
+    open_traceback: int | None = None
 
 
 @dataclass(slots=True)
@@ -93,20 +117,26 @@ def diagnose(
         findings.setdefault(finding.issue.id, []).append(finding)
     candidates: list[_Candidate] = []
     ruled_out: list[RuledOut] = []
+    modules = frozenset().union(*(one.modules for one in evidence))
     for candidate in _candidates(evidence, issues, findings):
+        if _is_of_any_kernel(candidate) and not _is_there(candidate.issue, environment, modules, names):
+            continue
         excluded = _excluded(candidate.issue, findings.get(candidate.issue.id, []), environment, names)
+        if excluded is None:
+            excluded = _absent(candidate.issue, findings.get(candidate.issue.id, []), environment, modules)
+        if excluded is None:
+            excluded = _on_another_device(candidate.issue, environment)
         if excluded is None or _is_harmless(candidate.issue):
             candidates.append(candidate)
         else:
             ruled_out.append(RuledOut(issue=candidate.issue.id, title=candidate.issue.summary, sentence=excluded))
     sharing = Counter(pattern for candidate in candidates for pattern in candidate.patterns)
-    modules = frozenset().union(*(one.modules for one in evidence))
     diagnoses = [
         _from_record(candidate, findings.get(candidate.issue.id, []), environment, sharing, modules, names)
         for candidate in candidates
     ]
     told = {kind for one in candidates if _explains_curves(one) for kind in one.kinds}
-    diagnoses += _from_curves(evidence, told)
+    diagnoses += _from_curves(evidence, told, {pattern for one in candidates for pattern in one.patterns})
     diagnoses.sort(key=lambda one: (one.harmless, -one.score, one.issue or ""))
     return tuple(diagnoses), tuple(ruled_out), tuple(_unexplained(evidence, candidates))
 
@@ -147,6 +177,8 @@ def _described(candidate: _Candidate, pattern: str, evidence: Iterable[Evidence]
         if one.hits is not None and pattern not in one.hits:
             continue
         for observation in one.observations:
+            if not _of_its_kind(candidate, observation):
+                continue
             if not observation.harmless and re.search(pattern, observation.example):
                 candidate.patterns.add(pattern)
                 if observation.kind not in candidate.kinds:
@@ -174,15 +206,35 @@ def _related(candidate: _Candidate, evidence: Iterable[Evidence]) -> None:
         return
     for one in evidence:
         for observation in one.observations:
-            explanation = EXPLANATIONS.get(observation.kind)
-            if (
-                explanation is None
-                or observation.harmless
-                or not explanation.categories & {*candidate.issue.categories}
-            ):
+            if observation.harmless or not _of_its_kind(candidate, observation):
+                continue
+            if observation.kind in _TOO_LARGE and not _multiplies(candidate.issue):
                 continue
             candidate.related.add(observation.kind)
             candidate.because.append(_observed(one.path, observation))
+
+
+def _of_its_kind(candidate: _Candidate, observation: Observation) -> bool:
+    """Does the record speak of the harm that the observation shows?"""
+    explanation = EXPLANATIONS.get(observation.kind)
+    return explanation is not None and not explanation.categories.isdisjoint(candidate.issue.categories)
+
+
+def _multiplies(issue: Issue) -> bool:
+    """May a loss be too large for it, by the accumulation, or for another reason than its scale?
+
+    Its terms and the quantities that its probes measure say so: what does not hang on the accumulation, or changes the
+    direction of an update alone, multiplies no loss by it.
+    """
+    if not {"wrong-loss", "weights", "masking"}.isdisjoint(issue.categories):
+        return True
+    accumulates = any(key_of(term) == _ACCUMULATION for combination in issue.affected for term in combination.terms)
+    measured = _measured(issue)
+    return accumulates and (not measured or not measured.isdisjoint({"loss_ratio", "update_ratio"}))
+
+
+def _measured(issue: Issue) -> frozenset[str]:
+    return frozenset(quantity for probe in issue.probes for quantity in probe.quantities)
 
 
 def _observed(path: str, observation: Observation) -> Seen:
@@ -192,6 +244,46 @@ def _observed(path: str, observation: Observation) -> Seen:
 
 def _is_harmless(issue: Issue) -> bool:
     return issue.informational and set(issue.categories) == {"behaviour-change"}
+
+
+def _virtual_packages(combination: Combination) -> frozenset[str]:
+    return frozenset(term.name for term in combination.terms if isinstance(term, VirtualTerm))
+
+
+def _on_another_device(issue: Issue, environment: Environment) -> str | None:
+    """Why the record cannot apply, if each of its combinations takes a GPU and the run has none of that kind."""
+    devices = {setting.value for setting in environment.settings if setting.key == _DEVICE}
+    if not devices or not devices <= _WITHOUT_CUDA:
+        return None
+    if not all(_virtual_packages(combination) & _OF_GPUS for combination in issue.affected):
+        return None
+    return joined(_values(_DEVICE, environment), "and")
+
+
+def _is_of_any_kernel(candidate: _Candidate) -> bool:
+    """Is all that speaks for the record a message of the CUDA runtime, which any kernel may have caused?"""
+    return all(seen.text is not None and _ANY_KERNEL.search(seen.text) for seen in candidate.because)
+
+
+def _is_there(issue: Issue, environment: Environment, modules: frozenset[str], names: Names) -> bool:
+    """Are all packages of a combination listed, on the way of a traceback, or torch, which the message comes from?"""
+    listed = {"torch", *map(names.canonical, environment.packages)}
+    return any(
+        all(
+            term.name in listed or not modules.isdisjoint(_folders(term.name))
+            for term in combination.terms
+            if isinstance(term, PackageTerm)
+        )
+        for combination in issue.affected
+    )
+
+
+def _absent(issue: Issue, findings: Sequence[Finding], environment: Environment, modules: frozenset[str]) -> str | None:
+    """Why the record cannot apply, if the environment lists everything that is there and none of its packages."""
+    packages = _packages(issue)
+    if findings or not environment.closed or any(not modules.isdisjoint(_folders(name)) for name in packages):
+        return None
+    return f"{joined(packages, 'and')} {'is' if len(packages) == 1 else 'are'} not in {environment.source}"
 
 
 def _excluded(issue: Issue, findings: Sequence[Finding], environment: Environment, names: Names) -> str | None:
@@ -211,6 +303,11 @@ def _excluded(issue: Issue, findings: Sequence[Finding], environment: Environmen
                 ranges = joined(tuple(dict.fromkeys(versions_text(one) for one in wanted)))
                 return f"{entry_text(package)} ({package.location}) is not in {ranges}"
     decisive = [joined(_values(key, environment), "and") for key in _decisive(issue, environment, names)]
+    decisive = decisive or [
+        f"{key} is {environment.virtual[name]}"
+        for key, name in VIRTUAL_PACKAGES.items()
+        if name in environment.virtual and any(name in _virtual_packages(one) for one in issue.affected)
+    ]
     return joined(tuple(decisive), "and") if decisive else "what is known of the run does not fit it"
 
 
@@ -275,8 +372,9 @@ def _from_record(
     doubt = 1.0
     for pattern in candidate.patterns:
         doubt *= 1 - _PARTICULAR / sharing[pattern]
-    for _ in candidate.related:
-        doubt *= 1 - _BY_CATEGORY
+    for kind in candidate.related:
+        alone = kind in _TOO_LARGE and "loss_ratio" not in _measured(issue)
+        doubt *= 1 - _BY_CATEGORY * (_NOT_MEASURED if alone else 1)
     score = 1 - doubt
     if _explains_curves(candidate):
         # What a curve means stands before why: the causes hang on it.
@@ -296,8 +394,8 @@ def _from_record(
         here = Location(path=finding.source)
         because += [Seen(sentence=one.sentence, location=one.location or here) for one in finding.because]
         if finding.status == "conditional":
-            score *= _CONDITIONAL
             simplest = min(finding.unknown, key=len)
+            score *= _CONDITIONAL * _EACH_CONDITION ** max(0, sum(_is_open(one.key, issue) for one in simplest) - 1)
             against.append("only if " + " and ".join(one.sentence for one in simplest))
             keys = [one.key for one in simplest if "." in one.key][:_MOST_QUESTIONS]
             if keys:
@@ -333,6 +431,12 @@ def _from_record(
     )
 
 
+def _is_open(key: str, issue: Issue) -> bool:
+    """Is it a condition that somebody has to meet, rather than the absence of a package?"""
+    terms = (term for combination in issue.affected for term in combination.terms)
+    return not any(isinstance(term, PackageAbsentTerm) and term.name == key for term in terms)
+
+
 def _packages(issue: Issue) -> tuple[str, ...]:
     names = (term.name for one in issue.affected for term in one.terms if isinstance(term, PackageTerm))
     return tuple(dict.fromkeys(names))
@@ -366,17 +470,21 @@ def _tries(issue: Issue) -> list[str]:
     return [f"whether it goes away with {joined(tuple(changes[:_MOST_CHANGES]))}"] if changes else []
 
 
-def _from_curves(evidence: Iterable[Evidence], told: set[str]) -> list[Diagnosis]:
+def _from_curves(evidence: Iterable[Evidence], told: set[str], patterns: set[str]) -> list[Diagnosis]:
     """One diagnosis for each explanation, with all observations that it explains.
 
     Args:
         evidence: what was seen.
         told: kinds of observations that an informational record explains better.
+        patterns: symptoms of records that were seen: they explain the errors that they match better.
     """
     seen: dict[int, tuple[Explanation, list[Seen]]] = {}
     for one in evidence:
         kinds = {observation.kind for observation in one.observations}
+        lines = _lines(one, patterns)
         for observation in one.observations:
+            if observation.kind in ERRORS and lines.issuperset(observation.lines):
+                continue
             explanation = EXPLANATIONS.get(observation.kind) or Explanation(
                 title=observation.sentence[:1].upper() + observation.sentence[1:],
                 weight=0.3,
@@ -401,8 +509,24 @@ def _from_curves(evidence: Iterable[Evidence], told: set[str]) -> list[Diagnosis
 def _unexplained(evidence: Iterable[Evidence], candidates: Sequence[_Candidate]) -> Iterable[Seen]:
     patterns = {pattern for candidate in candidates for pattern in candidate.patterns}
     for one in evidence:
-        hits = one.hits or {}
-        lines = {line for pattern in patterns if pattern in hits for line in hits[pattern][1]}
+        lines = _lines(one, patterns)
+        lines.update(line for observation in one.observations for line in observation.lines)
         for text, line in one.errors.items():
             if line not in lines and not any(re.search(pattern, text) for pattern in patterns):
                 yield Seen(sentence="an error", location=Location(path=one.path, line=line), text=text)
+        if not one.errors:
+            for text, line in one.echoes.items():
+                sentence = "another process failed, and this log does not show why"
+                yield Seen(sentence=sentence, location=Location(path=one.path, line=line), text=text)
+        if one.open_traceback is not None:
+            yield Seen(
+                sentence="a traceback with no line that names an error",
+                location=Location(path=one.path, line=one.open_traceback),
+                text="Traceback (most recent call last):",
+            )
+
+
+def _lines(evidence: Evidence, patterns: set[str]) -> set[int]:
+    """Where these symptoms were seen."""
+    hits = evidence.hits or {}
+    return {line for pattern in patterns if pattern in hits for line in hits[pattern][1]}

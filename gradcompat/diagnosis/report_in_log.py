@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
+from gradcompat.diagnosis.devices_in_log import Devices
 from gradcompat.diagnosis.excerpts import MOST_EXCERPTS, Excerpts
 from gradcompat.diagnosis.versions_in_log import LONGEST_INSTALLED, UV_COUNT, Pins, Rows, installed, stated
 from gradcompat.model.environment import Environment, Location, Setting, SettingValue, Skipped
@@ -128,6 +129,8 @@ class Statements:
         path: how the log is shown.
         lines: the lines that state versions, as a report would have them.
         settings: what trainers announce in words of their own.
+        printed: what the form of its metrics says, which counts where nothing states it: key → its possible values.
+        devices: what it says of the device.
         excerpts: texts that others read.
         cut: there are more lines than are kept.
     """
@@ -135,6 +138,8 @@ class Statements:
     path: str
     lines: list[tuple[int, str]] = field(default_factory=list)
     settings: dict[tuple[str, int | str], Setting] = field(default_factory=dict)
+    printed: dict[str, tuple[Setting, ...]] = field(default_factory=dict)
+    devices: Devices = field(default_factory=Devices)
     excerpts: Excerpts = field(default_factory=Excerpts)
     cut: bool = False
     _below_head: bool = False
@@ -156,6 +161,8 @@ class Statements:
             if self.excerpts.kind == "model" and (match := _OF_MODEL.fullmatch(text)):
                 self._pin(number, f"transformers=={match[1]}")
             return
+        if len(text) <= _LONGEST:
+            self.devices.see(number, text)
         pins = installed(text) if len(text) <= LONGEST_INSTALLED else None
         self._installing = UV_COUNT.fullmatch(text) is not None or (self._installing and pins is not None)
         if pins is not None:
@@ -218,12 +225,19 @@ class Statements:
             excerpted: what the excerpts say.
         """
         found = read("\n".join(text for _, text in self.lines)) if self.lines else None
-        settings = joined([*self.settings.values(), *excerpted])
+        settings = self._settings(excerpted)
+        virtual = self.devices.virtual()
         if found is None:
-            if not settings:
+            if not settings and not virtual:
                 return None
             return Environment(
-                source=self.path, kind="log", packages=(), closed=False, settings=settings, skipped=self._skipped()
+                source=self.path,
+                kind="log",
+                packages=(),
+                closed=False,
+                settings=settings,
+                skipped=self._skipped(),
+                virtual=virtual,
             )
         return replace(
             found,
@@ -234,7 +248,20 @@ class Statements:
             # Text that looks like a statement and is none is no gap: a log is mostly other things.
             skipped=self._skipped(),
             closed=False,
+            virtual={**virtual, **found.virtual},
         )
+
+    def printed_by(self, number: int, key: str, values: tuple[str, ...]) -> None:
+        """Note what the form of a line of metrics says; the first that says something of a key counts."""
+        location = Location(path=self.path, line=number)
+        self.printed.setdefault(
+            key, tuple(Setting(key=key, value=value, location=location, presumed=True) for value in values)
+        )
+
+    def _settings(self, excerpted: Iterable[Setting]) -> tuple[Setting, ...]:
+        stated = [*self.settings.values(), *self.devices.settings(self.path), *excerpted]
+        keys = {setting.key for setting in stated}
+        return joined([*stated, *(one for key, some in self.printed.items() if key not in keys for one in some)])
 
     def _place(self, location: Location) -> Location:
         line = None if location.line is None else self.lines[location.line - 1][0]

@@ -27,6 +27,7 @@ class Step:
     skipped: float | None = None
     scale_at_minimum: bool = False
     other_objective: bool = False
+    reward_std: float | None = None
     position: tuple[float, float] | None = field(init=False)
 
     def __post_init__(self) -> None:
@@ -55,6 +56,7 @@ class Step:
             get("skipped"),
             "loss_scale_minimum" in values,
             "other_objective" in values,
+            get("reward_std"),
         )
 
     @property

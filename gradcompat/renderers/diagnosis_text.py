@@ -44,9 +44,10 @@ def render(report: DiagnosisReport, out: TextIO) -> None:
             out.write(f"  and {len(report.ruled_out) - _MOST_RULED_OUT} more\n")
         out.write("\n")
     if report.unexplained:
-        out.write("Errors that no record describes:\n")
+        out.write("Not explained:\n")
         for seen in report.unexplained:
-            out.write(wrapped(f"{seen.location}  {seen.text}", columns, "  ", "    ") + "\n")
+            why = "" if seen.sentence == "an error" else f" ({seen.sentence})"
+            out.write(wrapped(f"{seen.location}  {seen.text}{why}", columns, "  ", "    ") + "\n")
         out.write("\n")
     for skipped in report.skipped:
         out.write(wrapped(skipped_text(skipped), columns, "  ", "    ") + "\n")
@@ -99,6 +100,8 @@ def _summary(report: DiagnosisReport, serious: int) -> str:
     harmless = len(report.diagnoses) - serious
     if harmless:
         found += f", {harmless} of no concern"
+    if report.unexplained:
+        found += f", {len(report.unexplained)} not explained"
     gaps = sum(1 for skipped in report.skipped if skipped.gap)
     if gaps:
         found += f", {gaps} not read"

@@ -29,7 +29,8 @@ def test_a_healthy_log(run: Run, tmp_path: Path) -> None:
     outcome = run("diagnose", "train.log")
     assert (outcome.status, outcome.err) == (0, "")
     assert outcome.out.startswith(
-        "train.log: log, 60 lines, 59 steps with metrics\n  with transformers 4.46.1 (line 1)\n\nnothing recognised ("
+        "train.log: log, 60 lines, 59 steps with metrics\n  with transformers 4.46.1 (line 1)\n"
+        "  set training.framework transformers.Trainer or trl (line 2)\n\nnothing recognised ("
     )
 
 

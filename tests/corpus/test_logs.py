@@ -31,21 +31,32 @@ JUDGED: dict[str, tuple[int, int, set[tuple[str, int]]]] = {
         {("the first loss is 22.57, and a language model that knows nothing has 10 to 12.5", 1)},
     ),
     # A trainer of one's own that does not take num_items_in_batch.
-    "sail-sg__closer-look-LLM-unlearning__issue-1.txt": (1, 0, {("this is there once", 10)}),
+    "sail-sg__closer-look-LLM-unlearning__issue-1.txt": (
+        1,
+        0,
+        {("transformers passes an argument that the method does not take", 10)},
+    ),
     # Cut before the error, or with an error that no record describes.
-    "axolotl-ai-cloud__axolotl__issue-1717.txt": (0, 0, set()),
-    "axolotl-ai-cloud__axolotl__issue-1813.txt": (0, 0, set()),
-    "bitsandbytes-foundation__bitsandbytes__issue-717.txt": (0, 0, set()),
+    "axolotl-ai-cloud__axolotl__issue-1717.txt": (3, 0, set()),
+    "axolotl-ai-cloud__axolotl__issue-1813.txt": (3, 0, set()),
+    "bitsandbytes-foundation__bitsandbytes__issue-717.txt": (3, 0, set()),
     "bitsandbytes-foundation__bitsandbytes__issue-966.txt": (0, 0, set()),
-    "deepspeedai__DeepSpeed__issue-2569.txt": (0, 0, set()),
-    "deepspeedai__DeepSpeed__issue-4873.txt": (0, 0, set()),
-    "deepspeedai__DeepSpeed__issue-7653.txt": (0, 3, set()),
-    "priya-dwivedi__Deep-Learning__issue-150.txt": (0, 0, set()),
+    "deepspeedai__DeepSpeed__issue-2569.txt": (3, 0, set()),
+    "deepspeedai__DeepSpeed__issue-4873.txt": (3, 0, set()),
+    "deepspeedai__DeepSpeed__issue-7653.txt": (3, 3, set()),
+    "priya-dwivedi__Deep-Learning__issue-150.txt": (3, 0, set()),
     # Two steps that say nothing by themselves.
     "hiyouga__LlamaFactory__issue-6639.txt": (0, 2, set()),
 }
 HEALTHY = {"opt-1.3b-globalBatchSize128.log": 808, "opt-350M_globalBatchSize-32.log": 527}
 UNEXPLAINED = {
+    "axolotl-ai-cloud__axolotl__issue-1717.txt": (
+        3,
+        "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:",
+    ),
+    "bitsandbytes-foundation__bitsandbytes__issue-717.txt": (2, "Traceback (most recent call last):"),
+    "deepspeedai__DeepSpeed__issue-2569.txt": (1, "Traceback (most recent call last):"),
+    "deepspeedai__DeepSpeed__issue-7653.txt": (4, "Traceback (most recent call last):"),
     "axolotl-ai-cloud__axolotl__issue-1813.txt": (8, "torch.cuda.OutOfMemoryError: CUDA out of memory."),
     "deepspeedai__DeepSpeed__issue-4873.txt": (
         4,

@@ -92,7 +92,7 @@ def test_a_hidden_nan() -> None:
     [
         ([math.nan], True),  # one is enough
         ([1.0, 1.0, 1.0], True),  # DeepSpeed 0.12
-        ([0.0, 0.0], True),
+        ([0.0, 0.0], False),  # finite: no NaN
         ([None, None], True),  # older Trainers log none
         ([None], False),  # a batch without labels
         ([0.5, 0.7, 0.6], False),  # gradients flow: GRPO
@@ -108,7 +108,7 @@ def test_zeros_at_the_end(norms: list[float | None], found: bool) -> None:
 @pytest.mark.parametrize(("zeros", "found"), [(2, False), (3, True)])
 def test_zeros_in_the_middle(zeros: int, found: bool) -> None:
     rows = changed({step: {"loss": 0.0, "grad_norm": 0.0} for step in range(11, 11 + zeros)})
-    assert kinds(observed(rows)) == (["loss-zero"] if found else [])
+    assert kinds(observed(rows)) == (["loss-and-norm-zero"] if found else [])
 
 
 @pytest.mark.parametrize(("before", "found"), [(0.009, False), (0.02, True)])
@@ -117,10 +117,46 @@ def test_a_loss_that_fades_is_rounded(before: float, found: bool) -> None:
     assert kinds(observed(rows)) == (["loss-zero"] if found else [])
 
 
+def test_zeros_with_a_finite_norm_are_no_nan() -> None:
+    (found,) = of_log(f'{{"loss": 0.0, "grad_norm": 0.0, "learning_rate": 5e-05, "epoch": 0.{n}}}' for n in (1, 2, 3))
+    assert (found.kind, found.sentence, found.lines) == (
+        "loss-and-norm-zero",
+        "loss and grad_norm are exactly 0 in 3 of 3 steps",
+        (1, 2, 3),
+    )
+
+
+def test_zeros_from_the_start_without_norms_say_little() -> None:
+    assert kinds(observed([{"loss": 0.0, "epoch": step / 9} for step in range(9)])) == ["loss-zero-throughout"]
+
+
+def test_nan_beside_zeros_is_evidence() -> None:
+    rows = [{"loss": 0.0, "grad_norm": math.nan, "epoch": step / 9} for step in range(9)]
+    assert kinds(observed(rows)) == ["loss-zero", "grad-norm-not-finite"]
+
+
+def test_rewards_switch_no_detector_off() -> None:
+    rows = [
+        f"{{'loss': 0.{loss}, 'grad_norm': 0.0, 'learning_rate': 1e-06, 'rewards/chosen': 0.0, "
+        f"'logps/chosen': -1{n}.0, 'epoch': 0.{n}}}"
+        for loss in (6931, 0)
+        for n in range(1, 6)
+    ]
+    (found,) = of_log(rows[:5])
+    assert (found.kind, found.sentence) == ("grad-norm-zero", "grad_norm is exactly 0 in all 5 steps")
+    assert kinds(of_log(rows[5:])) == ["grad-norm-zero"]
+    assert of_log(rows[:4]) == []
+
+
 def test_equal_rewards_are_no_nan() -> None:
     rows = [{"loss": 0.0, "grad_norm": 0.0, "other_objective": 1.0, "epoch": step / 9} for step in range(9)]
-    assert observed(rows) == []
+    assert kinds(observed(rows)) == ["grad-norm-zero"]
+    assert kinds(observed([*rows, {"loss": 0.1, "grad_norm": 0.5, "other_objective": 1.0, "epoch": 1.0}])) == []
     assert "loss-zero" in kinds(observed([row | {"grad_norm": math.nan} for row in rows]))
+    equal = observed([row | {"reward_std": 0.0} for row in rows])
+    assert [(one.kind, one.sentence) for one in equal] == [
+        ("rewards-equal", "reward_std and grad_norm are exactly 0 in all 9 steps")
+    ]
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
@@ -183,7 +219,7 @@ def test_a_bad_first_batch_is_no_high_loss() -> None:
         (199, {"loss": 0.693}, False),  # three digits are those of a progress bar
         (200, {"loss": 0.693}, True),
         (300, {"loss": 0.0051, "learning_rate": 1e-4}, False),  # rounded
-        (300, {"loss": 0.6931, "other_objective": 1.0}, False),
+        (300, {"loss": 0.6931, "other_objective": 1.0}, True),  # DPO that learns nothing
     ],
 )
 def test_a_loss_that_stays(steps: int, row: dict[str, float], found: bool) -> None:
@@ -260,7 +296,8 @@ def test_what_is_said_of_norms_that_stay() -> None:
 
 def test_no_gradient_where_there_is_nothing_to_learn() -> None:
     assert observed([{"loss": 0.001 * step, "grad_norm": 0.0} for step in range(1, 9)]) == []
-    assert observed([{"loss": 1.0 + step, "grad_norm": 0.0, "other_objective": 1.0} for step in range(9)]) == []
+    rows = [{"loss": 1.0 + step, "grad_norm": 0.0, "other_objective": 1.0} for step in range(9)]
+    assert kinds(observed(rows)) == ["grad-norm-zero"]
 
 
 @pytest.mark.parametrize(
@@ -321,6 +358,22 @@ def test_spikes_are_no_news_where_all_is_wild() -> None:
 def test_a_learning_rate_of_zero(steps: Iterable[int], found: bool) -> None:
     rows = changed({step: {"learning_rate": 0.0} for step in steps})
     assert kinds(observed(rows)) == (["learning-rate-zero"] if found else [])
+
+
+@pytest.mark.parametrize(
+    ("norm", "steps", "kind", "harmless"),
+    [
+        (1.5, 2, "learning-rate-zero", False),
+        (math.nan, 3, "learning-rate-still-zero", True),  # fp16 has skipped them
+        (math.nan, 5, "learning-rate-zero", False),
+    ],
+)
+def test_a_learning_rate_of_zero_on_every_line(norm: float, steps: int, kind: str, harmless: bool) -> None:
+    rows = [{"loss": 2 - n / 9, "grad_norm": norm + n, "learning_rate": 0.0, "epoch": n / 9} for n in range(steps)]
+    (found,) = [one for one in observed(rows) if "learning_rate" in one.sentence]
+    assert (found.kind, found.harmless) == (kind, harmless)
+    assert found.sentence == f"learning_rate is exactly 0 in all {steps} steps"
+    assert not [one for one in observed(rows[:1]) if "learning_rate" in one.sentence]
 
 
 def test_what_is_said_of_a_learning_rate_of_zero() -> None:

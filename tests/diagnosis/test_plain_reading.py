@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradcompat.diagnosis import lines
+from gradcompat.diagnosis.devices_in_log import DEVICE_ANCHORS
+from gradcompat.diagnosis.error_lines import error_in
 from gradcompat.diagnosis.lines import Block, cleaned, shown
 from gradcompat.diagnosis.metrics import HINTS, parse_line
 from gradcompat.diagnosis.report_in_log import SETTING_ANCHORS, STATEMENT_ANCHORS, Statements
@@ -32,7 +34,6 @@ SYMPTOMS = (
 )
 PATTERNS, _ = patterns_of([with_symptoms(issue((versions("torch"),)), *SYMPTOMS)])
 ESCAPE = re.compile(rb"\x1b\[[0-9;]*m")
-ERROR = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)(?:: \S.*|:?)")
 
 
 def plainly(data: bytes) -> dict[str, object]:
@@ -48,10 +49,10 @@ def plainly(data: bytes) -> dict[str, object]:
         for pattern in PATTERNS:
             for line, place in _seen(pattern, found, texts, index):
                 hits.setdefault(pattern.text, {}).setdefault(line, place)
-        if statements.in_table or _holds(segment, (*STATEMENT_ANCHORS, *SETTING_ANCHORS)):
+        if statements.in_table or _holds(segment, (*STATEMENT_ANCHORS, *SETTING_ANCHORS, *DEVICE_ANCHORS)):
             statements.see(number, text)
-        if ERROR.fullmatch(text):
-            errors.setdefault(shown(text), number)
+        if (error := error_in(text)) is not None:
+            errors.setdefault(shown(error), number)
         modules.update(re.findall(r"(?:site|dist)-packages[/\\](\w+)", text))
     metrics = [(values, number) for (number, _), text in zip(found, texts, strict=True) if (values := parse_line(text))]
     return {

@@ -178,6 +178,7 @@ def test_a_record_explains_what_a_loss_of_zero_means_with_all_that_means_the_sam
 
 def test_what_a_curve_means_stands_before_why_it_came_to_that() -> None:
     race = with_symptoms(issue((versions("deepspeed", "<0.19"),), identifier="GC-0002"), *LOSS_ZERO.symptoms)
+    race = replace(race, categories=("nan",))
     evidence = Evidence(path="state.json", observations=[observed("loss-zero", "{'loss': 0.0, 'grad_norm': nan}")])
     diagnoses, _ = told(evidence, environment(package("deepspeed", "0.12.4"), closed=False), (race, LOSS_ZERO))
     assert ids(diagnoses) == ["GC-0004", "GC-0002"]
@@ -220,6 +221,14 @@ def test_a_kind_without_an_explanation_is_still_said() -> None:
 def test_harmless_curves_are_harmless(kind: str) -> None:
     (diagnosis,), _ = told(Evidence(path="a", observations=[observed(kind, harmless=True)]))
     assert diagnosis.harmless
+
+
+def test_a_metric_says_nothing_for_a_record_of_another_harm() -> None:
+    example = "{'loss': 0.0, 'grad_norm': 0.0}"
+    evidence = Evidence(path="x.json", observations=[observed("loss-and-norm-zero", example)])
+    assert ids(told(evidence, issues=(LOSS_ZERO,))[0]) == [None]
+    nothing_trained = replace(LOSS_ZERO, categories=("no-op-training",), informational=False)
+    assert ids(told(evidence, issues=(nothing_trained,))[0]) == [None, "GC-0004"]
 
 
 def test_errors_that_nothing_explains_are_shown() -> None:
@@ -287,12 +296,12 @@ def test_text() -> None:
         "Similar, but ruled out:\n"
         "  GC-0002 Another: torch 2.5.1 (x.log:3) is not in <2\n"
         "\n"
-        "Errors that no record describes:\n"
+        "Not explained:\n"
         "  x.log:9  ValueError: no\n"
         "\n"
         "  not checked: y.log: there is no such file\n"
         "\n"
-        "1 explanation, 1 of no concern, 1 not read (2 records of 2026-01-02)\n"
+        "1 explanation, 1 of no concern, 1 not explained, 1 not read (2 records of 2026-01-02)\n"
     )
 
 

@@ -23,7 +23,7 @@ from gradcompat.knowledge.load import KnowledgeBase, issue_from
 from gradcompat.matcher import key_of
 from gradcompat.messages import value_text
 from gradcompat.model.diagnosis import DiagnosisReport, Seen
-from gradcompat.model.environment import Environment, SettingValue, Skipped
+from gradcompat.model.environment import Environment, Location, SettingValue, Skipped
 from gradcompat.model.issue import Issue
 from gradcompat.vocabulary import parse_setting
 
@@ -60,7 +60,7 @@ def command(
       0  nothing, or only harmless observations
       1  something was recognised
       2  wrong usage, or nothing could be read
-      3  a part could not be read
+      3  an error is there that nothing explains, or a part could not be read
 
     Examples:
       gradcompat diagnose train.log
@@ -94,6 +94,10 @@ def command(
     reading.skipped += [*map(failure, failed), *known.skipped]
     environment, notes = joined(known, reading.environments, base)
     reading.skipped += notes
+    if environment.packages:
+        from gradcompat.host import completed
+
+        environment = completed(environment, None)
     environment = with_facts(environment, stated)
     about = {issue.id: issue for issue in (*searched, *base.about([environment])) if issue.withdrawn is None}
     issues = [about[identifier] for identifier in sorted(about)]
@@ -113,7 +117,7 @@ def command(
     )
     if any(not one.harmless for one in diagnoses):
         result = replace(result, exit_status=1)
-    elif any(one.gap for one in reading.skipped):
+    elif unexplained or any(one.gap for one in reading.skipped):
         result = replace(result, exit_status=3)
     import_module(_RENDERERS[form]).render(result, sys.stdout)
     return result.exit_status
@@ -138,8 +142,11 @@ def _settings(environment: Environment, base: KnowledgeBase) -> Iterator[Seen]:
     """The settings that records speak of, each value where it first stands."""
     issues = map(issue_from, base.records) if environment.settings else ()
     wanted = {key_of(term) for issue in issues for combination in issue.affected for term in combination.terms}
-    shown: set[tuple[str, SettingValue]] = set()
+    values: dict[tuple[str, Location], list[SettingValue]] = {}
+    known: set[tuple[str, SettingValue]] = set()
     for setting in environment.settings:
-        if setting.key in wanted and setting.value is not None and (setting.key, setting.value) not in shown:
-            shown.add((setting.key, setting.value))
-            yield Seen(sentence=f"{setting.key} {value_text(setting.value)}", location=setting.location)
+        if setting.key in wanted and setting.value is not None and (setting.key, setting.value) not in known:
+            known.add((setting.key, setting.value))
+            values.setdefault((setting.key, setting.location), []).append(setting.value)
+    for (key, location), several in values.items():
+        yield Seen(sentence=f"{key} {' or '.join(map(value_text, several))}", location=location)

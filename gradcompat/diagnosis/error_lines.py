@@ -1,0 +1,63 @@
+"""The last line of a traceback, whatever a launcher, a logger or a test runner prints before it."""
+
+from __future__ import annotations
+
+import re
+
+# Each is a literal that stands in every line that this module takes for an error or for the head of a traceback.
+ERROR_ANCHORS = (b"Error", b"Exception", b"Segmentation fault", b"Fatal Python error")
+TRACEBACK_ANCHOR = b"Traceback (most recent call last)"
+
+_LONGEST_PREFIX = 400
+
+_ERROR = re.compile(
+    r"(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception)(?:: \S.*|:?)"
+    r"|Fatal Python error: \S.*|Segmentation fault(?: \(core dumped\))?"
+)
+# pytest's `E   `; a time; a level; the place or the name of a logger.
+_PREFIX = re.compile(
+    r"(?:E\s{2,20}"
+    r"|\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?\s{0,4}[-:|,]?\s{1,4}"
+    r"|\[?(?:\d\d/\d\d )?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]?\s{0,4}[-:|,]?\s{1,4}"
+    r"|\[?(?:DEBUG|INFO|WARNING|ERROR|CRITICAL|FATAL)\]?(?::[\w.]{1,60}:|\s{0,8}[-:|]?\s{1,4})"
+    r"|\[[\w./-]{1,80}(?::\d{1,6})?(?::[\w<>.]{1,60})?\]\s{1,4}"
+    r"|(?:[\w.]{1,80}(?::\d{1,6})?) (?:-|\|) ){1,8}"
+)
+# They say that another process failed, not why.
+_ECHOES = ("ChildFailedError", "CalledProcessError", "RayTaskError", "BrokenPipeError")
+_NAN = re.compile(
+    r"\bfound (?:nan|inf)\b|\breturned nan values\b|\bunexpected result (?:nan|inf)\b|\bloss is (?:nan|inf)\b"
+    r"|\bnan (?:was |is )?(?:found|detected)\b|\bnon-?finite (?:loss|grad|norm)",
+    re.IGNORECASE,
+)
+# What transformers has added to the methods of its Trainer that people override.
+_OUTDATED = re.compile(
+    r"\b(?:compute_loss\(\) got an unexpected keyword argument 'num_items_in_batch'"
+    r"|log\(\) takes 2 positional arguments but 3 were given"
+    r"|_get_train_sampler\(\) takes 1 positional argument but 2 were given)"
+)
+
+
+def error_in(text: str) -> str | None:
+    """The error that a line states, without what is printed before it; None if it states none.
+
+    >>> error_in("E   ImportError: cannot import name 'id_tensor_storage'")
+    "ImportError: cannot import name 'id_tensor_storage'"
+    """
+    if _ERROR.fullmatch(text):
+        return text
+    prefix = _PREFIX.match(text, 0, _LONGEST_PREFIX)
+    error = None if prefix is None else text[prefix.end() :]
+    return error if error is not None and _ERROR.fullmatch(error) else None
+
+
+def is_echo(error: str) -> bool:
+    """Whether the error says only that another process failed."""
+    return any(echo in error for echo in _ECHOES)
+
+
+def kind_of(error: str) -> str | None:
+    """The kind of observation that an error is by itself, as :mod:`explanations` has it."""
+    if _NAN.search(error):
+        return "error-not-finite"
+    return "outdated-signature" if _OUTDATED.search(error) else None

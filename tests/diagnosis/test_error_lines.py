@@ -1,0 +1,87 @@
+"""Errors behind the prefixes of launchers, loggers and test runners."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradcompat.diagnosis.error_lines import error_in, is_echo, kind_of
+from gradcompat.diagnosis.lines import cleaned
+
+ERROR = "RuntimeError: it stopped"
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "",
+        "[rank0]: ",
+        "[default0]:",
+        "[default0]:[rank0]: ",
+        "(worker1, rank=1) [rank13]: ",
+        "(pid=123) ",
+        "(RayTrainWorker pid=123, ip=10.0.0.1) [rank2]: ",
+        "0: ",
+        "12: [rank12]: ",
+        "node-3: [rank3]: ",
+        "[1,3]<stderr>:",
+        "E   ",
+        "E           ",
+        "[rank0]: E   ",
+        "2025-01-02 03:04:05,678 - ERROR - ",
+        "2025-01-02T03:04:05.678Z ",
+        "2025-01-02 03:04:05 | ERROR | ",
+        "[2025-01-02 03:04:05,678] [ERROR] ",
+        "[2025-01-02 03:04:05,678] [ERROR] [launch.py:325:sigkill_handler] ",
+        "[rank1]: [2025-01-02 03:04:05,678] [ERROR] ",
+        "03:04:05 ERROR ",
+        "10/30 22:18:02 - mmengine - ERROR - ",
+        "ERROR:root:",
+        "ERROR: ",
+        "2025-01-02 03:04:05,678 - __main__ - ERROR - ",
+    ],
+)
+def test_a_prefix_is_taken_off(prefix: str) -> None:
+    assert error_in(cleaned(f"{prefix}{ERROR}".encode())) == ERROR
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "E   RuntimeError is what it raises",
+        "    raise RuntimeError('no')",
+        "except ValueError: pass",
+        "[rank0]: the Error",
+        "2025-01-02 03:04:05,678 - ERROR - it failed",
+        "a sentence that ends with ValueError: no",
+        "x" * 100_000 + " RuntimeError: no",
+        "[" * 5_000 + "RuntimeError: no",
+    ],
+)
+def test_other_lines_are_no_errors(line: str) -> None:
+    assert error_in(cleaned(line.encode())) is None
+
+
+def test_crashes_without_an_exception() -> None:
+    assert error_in("Fatal Python error: Aborted") == "Fatal Python error: Aborted"
+    assert error_in("Segmentation fault (core dumped)") == "Segmentation fault (core dumped)"
+
+
+def test_what_an_error_says() -> None:
+    assert is_echo("torch.distributed.elastic.multiprocessing.errors.ChildFailedError:")
+    assert kind_of("NameError: name 'nanometre' is not defined") is None
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (
+            "RuntimeError: Unexpected result nan (message='found NaN in local grad norm for bucket #0')",
+            "error-not-finite",
+        ),
+        ("RuntimeError: Function 'MulBackward0' returned nan values in its 0th output.", "error-not-finite"),
+        ("TypeError: Mine.log() takes 2 positional arguments but 3 were given", "outdated-signature"),
+        ("TypeError: blog() takes 2 positional arguments but 3 were given", None),
+    ],
+)
+def test_errors_that_explain_themselves(error: str, kind: str | None) -> None:
+    assert kind_of(error) == kind
