@@ -6,7 +6,7 @@ Every format tells these parts; only their looks differ.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gradcompat.messages import entry_text
@@ -62,7 +62,9 @@ class Parts:
     Attributes:
         affected: what is wrong, worst first.
         informational: what applies and is no defect.
-        possible: the findings that one fact decides, likeliest and worst first; :data:`SHOWN` at most.
+        possible: the findings that one fact decides, likeliest and worst first; :data:`SHOWN` at most, of several
+            environments one of each record.
+        further: id of one of these → how many more environments or entries it could apply to.
         questions: what would decide the other open findings, the most first. Each finding counts once.
         dormant: what is presumed not to be used → the ids of the records that hang on it, the most first.
         refuted: what could apply and was measured not to.
@@ -72,6 +74,7 @@ class Parts:
     affected: tuple[ReportedFinding, ...]
     informational: tuple[ReportedFinding, ...]
     possible: tuple[ReportedFinding, ...]
+    further: Mapping[str, int]
     questions: tuple[Question, ...]
     dormant: tuple[tuple[str, tuple[str, ...]], ...]
     refuted: tuple[ReportedFinding, ...]
@@ -90,14 +93,18 @@ def parts_of(findings: Iterable[ReportedFinding], *, everything: bool = False) -
     probed = tuple(one for one in findings if one.finding.status == "conditional" and one.probed)
     unprobed = [one for one in findings if one.finding.status == "conditional" and not one.probed]
     possible = sorted((one for one in unprobed if everything or _is_shown(one.finding)), key=_rank)
+    first = {one.finding.issue.id: one for one in reversed(possible)}
+    further = Counter(one.finding.issue.id for one in possible)
+    possible = [one for one in possible if first[one.finding.issue.id] is one]
     if not everything:
         possible = possible[:SHOWN]
-    shown = set(map(id, possible))
-    rest = [one.finding for one in unprobed if id(one) not in shown]
+    shown = {one.finding.issue.id for one in possible}
+    rest = [one.finding for one in unprobed if one.finding.issue.id not in shown]
     return Parts(
         affected=tuple(one for one in affected if not one.finding.issue.informational),
         informational=tuple(one for one in affected if one.finding.issue.informational),
         possible=(*(one for one in probed if not one.refuted), *possible),
+        further={identifier: further[identifier] - 1 for identifier in shown},
         questions=questions_of(rest),
         dormant=_dormant(one.finding for one in findings if one.finding.status == "dormant"),
         refuted=tuple(one for one in probed if one.refuted),

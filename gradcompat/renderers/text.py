@@ -26,7 +26,7 @@ from gradcompat.renderers.terminal import safe, skipped_text, width, wrapped
 _LABEL = 9
 _MOST = 2  # places of one finding that are shown
 _QUESTIONS = 5  # facts that are asked for
-_RANGES = 8  # packages with a range that are told in a line each
+_RANGES, _RANGES_OF_SEVERAL = 8, 2  # packages with a range that are told in a line each
 _FEATURES = 14  # features of dormant records that are named
 _NEWER = 3  # packages that are newer than the knowledge, and named
 _MANY = 16  # environments, from which on each is told in fewer words
@@ -44,19 +44,27 @@ def render(report: Report, out: TextIO) -> None:
     """Write the whole report."""
     columns = width()
     listing = report.show_suppressed is True
-    many = len(report.audits) >= _MANY
-    quiet = [audit for audit in report.audits if _nothing_to_say(audit, listing=listing, notes=not many)]
-    told = set(map(id, quiet)) if len(report.audits) > 1 else set()
+    several, many = len(report.audits) > 1, len(report.audits) >= _MANY
+    quiet = [audit for audit in report.audits if several and _nothing_to_say(audit, listing=listing, notes=not many)]
+    told = set(map(id, quiet))
     for audit in report.audits:
         if id(audit) not in told:
-            _audit(audit, columns, out, listing=listing, many=many, everything=report.show_all)
-    if many:
-        _many(report, quiet, columns, out)
-    elif len(report.audits) > 1:
-        clean = [audit.source for audit in quiet if not audit.suppressed]
-        others = [audit.source for audit in quiet if audit.suppressed]
-        out.write(f"nothing found in {_names(clean)}\n\n" if clean else "")
-        out.write(f"only suppressed findings in {_names(others)}\n\n" if others else "")
+            _audit(audit, columns, out, listing=listing, many=many, several=several)
+    if quiet:
+        _quiet(quiet, columns, out, many=many)
+    # What no file decides is told once, however many environments there are.
+    parts = parts_of(report.findings, everything=report.show_all)
+    _possible(parts, columns, out)
+    if report.show_all:
+        _every_dormant(report.findings, columns, out)
+        _not_affected(parts.not_affected, columns, out)
+    else:
+        _dormant(parts, columns, out)
+    _refuted(parts.refuted, columns, out)
+    if not several:
+        for audit in report.audits:
+            if audit.kind is not None:
+                _read_in_part(audit, columns, out, most=_RANGES, many=many)
     if any(_asks_for_change(advised) for audit in report.audits for advised in audit.findings):
         text = "gradcompat plan with the same targets shows the whole change, and what was verified of it"
         out.write(wrapped(text, columns, "", "") + "\n\n")
@@ -66,15 +74,15 @@ def render(report: Report, out: TextIO) -> None:
     out.write(_summary(report) + "\n")
 
 
-def _many(report: Report, quiet: list[Audit], columns: int, out: TextIO) -> None:
-    """What is said once of many environments: those without findings, their notes, and what would decide most."""
+def _quiet(quiet: list[Audit], columns: int, out: TextIO, *, many: bool) -> None:
+    """The environments of which nothing is sure to be wrong, and their notes."""
     for text, some in (
-        ("nothing found in", [audit.source for audit in quiet if not audit.suppressed]),
+        ("no defect is sure in", [audit.source for audit in quiet if not audit.suppressed]),
         ("only suppressed findings in", [audit.source for audit in quiet if audit.suppressed]),
     ):
         if some:
-            line = f"{text} {counted(len(some), 'environment')}: {_names(some, _FEW)}"
-            out.write(wrapped(line, columns, "", "  ") + "\n\n")
+            number = f"{counted(len(some), 'environment')}: " if many else ""
+            out.write(wrapped(f"{text} {number}{_names(some, _FEW if many else 8)}", columns, "", "  ") + "\n\n")
     reasons: dict[str, list[str]] = {}
     for audit in quiet:
         for skipped in audit.skipped:
@@ -83,9 +91,6 @@ def _many(report: Report, quiet: list[Audit], columns: int, out: TextIO) -> None
         out.write(wrapped(f"{safe(reason)}: {_names(subjects, _FEW)}", columns, "note: ", "  ") + "\n")
     if reasons:
         out.write("\n")
-    parts = parts_of(report.findings)
-    if parts.possible or parts.questions or parts.dormant:
-        out.write(f"a check of fewer than {_MANY} environments shows what could apply to each, and why\n\n")
 
 
 def _beside(report: Report, columns: int, out: TextIO) -> None:
@@ -103,8 +108,9 @@ def _asks_for_change(advised: ReportedFinding) -> bool:
 
 def _nothing_to_say(audit: Audit, *, listing: bool, notes: bool) -> bool:
     shown = audit.suppressed if listing else ()
-    skipped = any(notes or one.gap for one in audit.skipped)
-    return audit.kind is not None and not audit.findings and not skipped and not shown
+    skipped = any((notes and not one.range) or one.gap for one in audit.skipped)
+    sure = any(advised.finding.status == "affected" for advised in audit.findings)
+    return audit.kind is not None and not sure and not skipped and not shown
 
 
 def _names(names: list[str], most: int = 8) -> str:
@@ -112,7 +118,7 @@ def _names(names: list[str], most: int = 8) -> str:
     return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
 
 
-def _audit(audit: Audit, columns: int, out: TextIO, *, listing: bool, many: bool, everything: bool) -> None:
+def _audit(audit: Audit, columns: int, out: TextIO, *, listing: bool, many: bool, several: bool) -> None:
     if audit.kind is None:
         for skipped in audit.skipped:
             place = skipped.location if skipped.location is not None else skipped.what
@@ -122,28 +128,19 @@ def _audit(audit: Audit, columns: int, out: TextIO, *, listing: bool, many: bool
         out.write("\n")
         return
     out.write(safe(_head(audit)) + "\n\n")
-    parts = parts_of(audit.findings, everything=everything)
+    parts = parts_of(audit.findings)
     for advised in parts.affected:
         _affected(advised, columns, out)
-    if many and not everything:
-        _open_briefly(parts, columns, out)
-    else:
-        _informational(parts.informational, columns, out)
-        _possible(parts, columns, out)
-        if everything:
-            _every_dormant(audit.findings, columns, out)
-        else:
-            _dormant(parts, columns, out)
-    _refuted(parts.refuted, columns, out)
-    if parts.not_affected:
-        out.write("Does not apply:\n")
-        for advised in parts.not_affected:
-            issue = advised.finding.issue
-            out.write(wrapped(issue.summary, columns, f"  {issue.id} ", " " * 10) + "\n")
-        out.write("\n")
+    _informational(parts.informational, columns, out)
     if listing:
         _suppressed(audit.suppressed, columns, out)
-    told = _ranges(audit, columns, out, many=many)
+    if several:
+        _read_in_part(audit, columns, out, most=_RANGES_OF_SEVERAL, many=many)
+
+
+def _read_in_part(audit: Audit, columns: int, out: TextIO, *, most: int, many: bool) -> None:
+    """The ranges of an environment, and what was not read of it."""
+    told = _ranges(audit, columns, out, most=most)
     if _skipped(audit, columns, out, many=many) or told:
         out.write("\n")
 
@@ -200,13 +197,6 @@ def _informational(findings: tuple[ReportedFinding, ...], columns: int, out: Tex
         out.write("\n")
 
 
-def _open_briefly(parts: Parts, columns: int, out: TextIO) -> None:
-    """What could apply, of one of many environments: the ids of what one fact decides."""
-    if parts.possible:
-        ids = list(dict.fromkeys(advised.finding.issue.id for advised in parts.possible))
-        out.write(wrapped(f"{', '.join(ids)} could apply", columns, "  ", "    ") + "\n\n")
-
-
 def _possible(parts: Parts, columns: int, out: TextIO) -> None:
     """What one fact decides, in two lines each, and what would decide the others in a line each."""
     if parts.possible:
@@ -215,7 +205,9 @@ def _possible(parts: Parts, columns: int, out: TextIO) -> None:
         finding, issue = advised.finding, advised.finding.issue
         out.write(wrapped(issue.summary, columns, f"  {issue.id}: ", "    ") + "\n")
         taking = f", taking it that {assumed_text(finding)}" if finding.assumed else ""
-        text = f"if {condition_text(finding)}{taking}; {places_text(finding)}"
+        further = parts.further.get(issue.id, 0)
+        more = f"; and {further} more" if further else ""
+        text = f"if {condition_text(finding)}{taking}; {places_text(finding)}{more}"
         out.write(wrapped(text, columns, "    ", "    ") + "\n")
         if advised.advice is not None:
             out.write(wrapped(advice_text(advised.advice), columns, "    fix ", "    ") + "\n")
@@ -275,18 +267,29 @@ def _refuted(refuted: tuple[ReportedFinding, ...], columns: int, out: TextIO) ->
         out.write("\n")
 
 
-def _ranges(audit: Audit, columns: int, out: TextIO, *, many: bool) -> bool:
+def _not_affected(findings: tuple[ReportedFinding, ...], columns: int, out: TextIO) -> None:
+    """Records of the packages that are there, which do not apply."""
+    if findings:
+        out.write("Does not apply:\n\n")
+    for issue in dict.fromkeys(advised.finding.issue for advised in findings):
+        out.write(wrapped(issue.summary, columns, f"  {issue.id}: ", "    ") + "\n")
+    if findings:
+        out.write("\n")
+
+
+def _ranges(audit: Audit, columns: int, out: TextIO, *, most: int) -> bool:
     """Each package of which only a range is known, and what its newest release would bring."""
-    judged = [] if many else ranges(audit)
+    judged = ranges(audit)
     # Those that bring something, then the first of the others.
     judged.sort(key=lambda one: not one[1])
-    for skipped, ids in judged[:_RANGES]:
+    shown = [one for one in judged if one[1]] or judged[:1]
+    for skipped, ids in shown[:most]:
         brings = f"; with that {', '.join(ids)} could apply" if ids else ""
         text = f"{_subject(skipped, audit.source)}: {skipped.reason}{brings}"
         out.write(wrapped(text, columns, "  range: ", "    ") + "\n")
-    if len(judged) > _RANGES:
-        rest = _names([skipped.what for skipped, _ in judged[_RANGES:]], _MANY)
-        out.write(wrapped(f"the newest release brings nothing of {rest}", columns, "  range: ", "    ") + "\n")
+    if len(judged) > len(shown[:most]):
+        rest = _names([skipped.what for skipped, _ in judged[len(shown[:most]) :]], most)
+        out.write(wrapped(f"judged by their newest releases too: {rest}", columns, "  range: ", "    ") + "\n")
     return bool(judged)
 
 
