@@ -183,7 +183,7 @@ class Presumer:
         if usual is None or values is None or stated:  # it is set, and not to anything that can be read
             return Presumed(certainty=Certainty.OPEN, condition=open_condition)
         if usual.engine is not None and usual.engine not in self._engines:
-            return Presumed(certainty=Certainty.PRESUMED_NO, feature=_feature(usual, key, wanted))
+            return Presumed(certainty=Certainty.PRESUMED_NO, feature=usual.feature or ENGINES[usual.engine].feature)
         certainty, likelihood = _share(values, holds)
         return Presumed(
             certainty=certainty,

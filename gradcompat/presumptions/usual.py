@@ -197,6 +197,7 @@ USUAL: dict[str, Usual] = {
         values=(("cuda", 1.0),),
         named={"rocm": (("rocm", 1.0),)},
         taking="the training runs on an NVIDIA GPU",
+        condition="you train on {}",
         features={"mps": "Apple GPUs", "rocm": "AMD GPUs", "xpu": "Intel GPUs", "cpu": "training on the CPU"},
         reason="a device that nothing names is not used",
     ),
