@@ -465,6 +465,64 @@ def shell_of_commands(folder: Path) -> None:
 
 
 @attack
+def shell_of_blocks(folder: Path) -> None:
+    """Commands in blocks that are never closed."""
+    folder.joinpath("train.sh").write_text("torchrun train.py --bf16\n" + "{\n" * 200_000 + "a\n" * 250_000)
+    folder.joinpath("requirements.txt").write_text("torch==2.5.1\n")
+
+
+@attack
+def shell_of_exports(folder: Path) -> None:
+    exported = "".join(f"export A{n}=1\n" for n in range(50_000))
+    folder.joinpath("train.sh").write_text(exported + "torchrun train.py --bf16\n" * 200)
+    folder.joinpath("requirements.txt").write_text("torch==2.5.1\n")
+
+
+@attack
+def shell_of_written_configs(folder: Path) -> None:
+    written = "".join(f"cat > a{n}.json <<E\nE\n" for n in range(15_000))
+    folder.joinpath("train.sh").write_text(f"{written}torchrun train.py {'--config b.json ' * 30_000}\n")
+    folder.joinpath("requirements.txt").write_text("torch==2.5.1\n")
+
+
+@attack
+def hydra_of_scripts(folder: Path) -> None:
+    """Fifty scripts of twenty launches of one config of a hundred files."""
+    _python(
+        folder,
+        "import hydra\n@hydra.main(config_path='conf', config_name='config', version_base=None)\ndef main(c): pass\n",
+    )
+    conf = folder / "conf"
+    conf.mkdir()
+    chosen = "".join(f"- g{n}: a\n" for n in range(100))
+    conf.joinpath("config.yaml").write_text(f"defaults:\n{chosen}- _self_\nlearning_rate: 1\n")
+    for n in range(100):
+        (conf / f"g{n}").mkdir()
+        (conf / f"g{n}" / "a.yaml").write_text(f"value{n}: 1\n")
+    for n in range(50):
+        launches = "".join(f"python train.py --config-name config learning_rate={n}{k}\n" for k in range(20))
+        folder.joinpath(f"run{n}.sh").write_text(launches)
+
+
+@attack
+def configs_that_differ(folder: Path) -> None:
+    """300 configs that records tell apart, 300 requirements files."""
+    for n in range(300):
+        folder.joinpath(f"train{n}.yaml").write_text(
+            f"learning_rate: 1\nper_device_train_batch_size: {n}\ngradient_accumulation_steps: {n}\n"
+            f"label_smoothing_factor: 0.{n}\nmax_grad_norm: {n}\noptim: o{n}\nbf16: {str(n % 2 == 0).lower()}\n"
+        )
+        folder.joinpath(f"requirements{n}.txt").write_text(f"torch==2.{n % 6}.0\ntransformers==4.{n}.0\n")
+
+
+@attack
+def requirements_with_findings(folder: Path) -> None:
+    """1,000 files of two lines, each with a defect."""
+    for n in range(1_000):
+        folder.joinpath(f"requirements{n}.txt").write_text(f"torch==2.{n % 3}.0\nnumpy==2.{n % 3}.{n % 3}\n")
+
+
+@attack
 def notebook_of_cells(folder: Path) -> None:
     cells: list[dict[str, object]] = [
         {

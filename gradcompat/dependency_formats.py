@@ -327,7 +327,7 @@ FORMATS = (
         reader="requirements",
         names=("*requirement*.txt", "*requirement*.in", "*constraint*.txt", "*freeze*.txt"),
         line=(
-            r"[A-Za-z0-9][\w.-]*\s*(?:\[[^\]]*\])?\s*(?:[<>=!~]=?.*|@\s*\S+.*|;.*)?"
+            r"[A-Za-z0-9][\w.-]*\s*(?:\[[^\]]*\]\s*)?(?:[<>=!~]=?.*|@\s*\S+.*|;.*)?"
             r"|-{1,2}[a-z][\w-]*(?:[ =].*)?|(?:git\+|https?://|\./|/).*"
         ),
         text=True,

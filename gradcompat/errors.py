@@ -69,6 +69,10 @@ class Unrecognised(Malformed):
     """The content was understood, and is of another kind than the reader's."""
 
 
+class TooComplex(Malformed):
+    """Reading the content takes more steps than one input may cause."""
+
+
 class KnowledgeError(GradcompatError):
     """The knowledge base could not be used."""
 

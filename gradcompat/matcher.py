@@ -146,16 +146,16 @@ def packages_seen(issue: Issue) -> frozenset[str]:
     return named | {_DEEPSPEED.name} if any(key_of(term) == STRATEGY_KEY for term in terms) else named
 
 
-def questions(packages: Iterable[Package], issues: Iterable[Issue], names: Names) -> int:
-    """How many entries and choices of entries the issues are asked about, at most, in one run."""
+def questions(packages: Iterable[Package], issues: Iterable[Issue], names: Names) -> list[int]:
+    """For each issue how many entries and choices of entries it is asked about, at most, in one run."""
     counts = Counter(names.canonical(package) for package in packages)
-    total = 0
-    for issue in issues:
-        for combination in issue.affected:
-            named = {term.name for term in combination.terms if isinstance(term, (PackageTerm, PackageAbsentTerm))}
-            entries = [counts[name] or 1 for name in named]
-            total += sum(entries) + min(prod(entries), MAX_CHOICES)
-    return total
+    return [sum(_questions(combination, counts) for combination in issue.affected) for issue in issues]
+
+
+def _questions(combination: Combination, counts: Mapping[str, int]) -> int:
+    named = {term.name for term in combination.terms if isinstance(term, (PackageTerm, PackageAbsentTerm))}
+    entries = [counts.get(name) or 1 for name in named]
+    return sum(entries) + min(prod(entries), MAX_CHOICES)
 
 
 def _findings(issue: Issue, view: _View) -> Iterator[Finding]:

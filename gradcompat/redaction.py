@@ -30,8 +30,10 @@ _TOKEN = re.compile(
     r"|a[ks]ia[a-z0-9]{12,}|aiza[\w-]{20,}|eyj[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?)",
     re.IGNORECASE,
 )
+# A version specifier has `=` and nothing that begins a parameter; most lines of a report end here.
 _SUSPECT = re.compile(
-    r"@|%40|[/f]t[/%]|=|%3d|hf[_-]|gh[pousr][_-]|github|glpat|pypi-a|sk-|xox|a[ks]ia|aiza|eyj", re.IGNORECASE
+    r"@|%40|[/f]t[/%]|(?:[?&#;]|%3f|%26|\\u0026)[\w-]{3,90}(?:=|%3d)|hf[_-]|gh[pousr][_-]|github|glpat|pypi-a|sk-|xox|a[ks]ia|aiza|eyj",
+    re.IGNORECASE,
 )
 
 

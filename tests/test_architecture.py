@@ -51,10 +51,10 @@ LAYERS = (
         "package_facts",
     ),
     ("model", "markers"),
-    ("versions",),
+    ("versions", "budget"),
     (
         *("truth", "errors", "names", "user_folders", "worker_process", "programs", "regular_files", "root"),
-        *("abandoned_files", "quotation", "budget", "gpu_names", "_version", "__init__"),
+        *("abandoned_files", "quotation", "gpu_names", "_version", "__init__"),
     ),
     ("redaction",),
 )

@@ -2,15 +2,38 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from packaging.version import Version
 
+from gradcompat.audit import advising, auditor
+from gradcompat.audit import runs as runs_module
+from gradcompat.audit.advising import advise_findings
+from gradcompat.audit.auditor import Task
+from gradcompat.audit.exit_status import exit_status
+from gradcompat.audit.matching import match_runs
+from gradcompat.audit.options import AuditOptions
+from gradcompat.audit.runs import Contexts, in_folder
+from gradcompat.audit.targets import File
 from gradcompat.budget import Budget
+from gradcompat.errors import SourceError, TooComplex
+from gradcompat.formats import shell
 from gradcompat.formats.document import Document
+from gradcompat.knowledge.load import load
 from gradcompat.markers import may_hold, parse_marker
+from gradcompat.model.context import Context
+from gradcompat.model.environment import Environment, Skipped
+from gradcompat.root import root_of_folder
+from gradcompat.scanners.python_code import MOST_MODULES
+from gradcompat.scanners.reading import scan, scan_found
 from gradcompat.sources.reading import MOST_ENTRIES, MOST_SKIPPED, read
 from gradcompat.versions import VersionSet
+from website import limits
+
+TWO = "torch==2.3.0\ntransformers==4.46.0\n"
 
 
 def test_a_budget_that_is_spent_stays_spent() -> None:
@@ -52,3 +75,213 @@ def test_clauses_that_exclude_single_versions_are_joined() -> None:
     assert len(versions.intervals) == 301
     assert Version("1.7") not in versions
     assert Version("1.7.1") in versions
+
+
+BASE = load()
+
+
+def environment(text: str, name: str = "requirements.txt") -> Environment:
+    return read(Document(name, text, Path(name)))
+
+
+def config(name: str, number: int) -> Context:
+    """A config that records tell apart from others by its number."""
+    text = (
+        f"model_name_or_path: a\nper_device_train_batch_size: 1\ngradient_accumulation_steps: {number}\n"
+        f"learning_rate: 1\noutput_dir: out\ntrust_remote_code: false\nbf16: true\n"
+    )
+    return scan(Document(name, text, Path(name)))
+
+
+def test_a_run_that_no_record_tells_apart_costs_nothing_more() -> None:
+    runs = tuple(replace(config("a.yaml", 1), source=f"{number}.yaml") for number in range(50))
+    one = match_runs(environment(TWO), runs[:1], BASE, AuditOptions())
+    many = match_runs(environment(TWO), runs, BASE, AuditOptions())
+    assert many.steps < 2 * one.steps
+    assert [finding.contexts for finding in many.findings if finding.contexts != tuple(r.source for r in runs)] == []
+
+
+def test_records_are_asked_once_about_runs_that_they_cannot_tell_apart() -> None:
+    runs = tuple(config(f"{number}.yaml", number) for number in range(1, 31))
+    one = match_runs(environment(TWO), runs[:1], BASE, AuditOptions())
+    many = match_runs(environment(TWO), runs, BASE, AuditOptions())
+    assert many.steps < 15 * one.steps
+    for run in runs:
+        alone = match_runs(environment(TWO), (run,), BASE, AuditOptions())
+        wanted = {(one.issue.id, one.status) for one in alone.findings if one.status == "affected"}
+        assert wanted <= {(one.issue.id, one.status) for one in many.findings if run.source in one.contexts}
+
+
+def test_runs_beyond_the_steps_are_a_gap() -> None:
+    runs = tuple(config(f"{number}.yaml", number) for number in range(1, 31))
+    first = match_runs(environment(TWO), runs[:1], BASE, AuditOptions())
+    found = match_runs(environment(TWO), runs, BASE, AuditOptions(), most_steps=first.steps + 100)
+    (gap,) = found.skipped
+    assert gap.gap
+    assert gap.reason == (
+        f"matching it with 30 training runs needs more than {first.steps + 100:,} steps: not all of them were looked "
+        "at; name fewer with `--context`"
+    )
+    assert {one.issue.id for one in found.findings} >= {one.issue.id for one in first.findings}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Task]:
+    """Forty environments of torch and transformers, whose steps suffice for a dozen."""
+    monkeypatch.setattr(auditor, "MATCH_STEPS", 6_000)
+    for number in range(40):
+        (tmp_path / f"requirements{number:02}.txt").write_text(TWO)
+    return [(File(path, path.name), ()) for path in sorted(tmp_path.iterdir())]
+
+
+@pytest.mark.parametrize("processors", [1, 2])
+def test_environments_beyond_the_steps_are_gaps(
+    folder: list[Task], processors: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(auditor, "_processors", lambda: processors)
+    audits = auditor.audit_each(folder, BASE, AuditOptions())
+    assert len(audits) == 40
+    read_ones = [audit for audit in audits if audit.kind is not None]
+    assert read_ones == audits[: len(read_ones)]
+    assert sum(audit.steps for audit in read_ones[:-1]) <= 6_000 < sum(audit.steps for audit in read_ones)
+    beyond = audits[len(read_ones)]
+    assert beyond.skipped[0].gap
+    assert beyond.skipped[0].reason == (
+        f"not checked: the {len(read_ones)} environments before it took all of the 6,000 steps of a run"
+    )
+    assert beyond.hint == "check it alone, or its folder"
+    assert exit_status(audits, AuditOptions(fail_on=None)) == 3
+
+
+def test_the_steps_grow_with_the_files(folder: list[Task]) -> None:
+    for source, _ in folder:
+        assert isinstance(source, File)
+        source.path.write_text(TWO + "# a comment\n" * 5_000)
+    audits = auditor.audit_each(folder, BASE, AuditOptions())
+    assert sum(audit.kind is not None for audit in audits) > 20
+
+
+def test_where_no_plan_is_made_every_finding_keeps_the_nearest_change() -> None:
+    found = environment("torch==2.1.0\nnumpy==2.0.0\n")
+    matched = match_runs(found, (), BASE, AuditOptions())
+    affected = [one for one in matched.findings if one.status == "affected" and one.issue.remedies]
+    assert affected
+    planned = advise_findings(found, matched, None, BASE, AuditOptions())
+    nearest = advise_findings(found, matched, None, BASE, AuditOptions(), plan_steps=100)
+    assert set(planned.advice) == set(nearest.advice) >= set(map(id, affected))
+    assert planned.skipped == ()
+    (note,) = nearest.skipped
+    assert not note.gap
+    assert note.reason.startswith("its plan needs more than 100 steps, so that each finding has the nearest change")
+
+
+def test_nearest_changes_beyond_the_steps_are_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(advising, "ADVICE_STEPS", 10)
+    found = environment("torch==2.1.0\nnumpy==2.0.0\n")
+    matched = match_runs(found, (), BASE, AuditOptions())
+    advised = advise_findings(found, matched, None, BASE, AuditOptions(), plan_steps=0)
+    assert advised.advice == {}
+    assert [note.what for note in advised.skipped] == ["fixes", "fixes"]
+
+
+EXPORTED = "".join(f"export A{n}=1\n" for n in range(20_000)) + "torchrun train.py --bf16\n" * 200
+
+
+def test_a_command_takes_no_steps_for_the_blocks_around_it() -> None:
+    budget = Budget(shell.MOST_STEPS)
+    text = "{\n" * 10_000 + "if a\n" * 10_000 + "a\n" * 10_000
+    assert len(list(shell.commands(text, {}, budget=budget))) == 20_000
+    assert budget.most - budget.left < 100_000
+
+
+def test_variables_of_launches_beyond_the_steps_are_too_complex() -> None:
+    with pytest.raises(TooComplex, match="needs more than 5,000,000 steps to read"):
+        scan(Document("train.sh", EXPORTED))
+
+
+def test_a_script_that_is_too_complex_is_a_gap(tmp_path: Path) -> None:
+    script = tmp_path / "train.sh"
+    script.write_text(EXPORTED)
+    gap = scan_found(script, "train.sh", root_of_folder(tmp_path, str(tmp_path), ()))
+    assert isinstance(gap, Skipped)
+    assert gap.gap
+
+
+def test_configs_that_are_composed_too_often_are_a_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs_module, "COMPOSED_FILES", 12)
+    (tmp_path / "conf" / "model").mkdir(parents=True)
+    (tmp_path / "conf" / "config.yaml").write_text("defaults:\n- model: a\n- _self_\ngradient_accumulation_steps: 1\n")
+    (tmp_path / "conf" / "model" / "a.yaml").write_text("label_smoothing_factor: 0.1\n")
+    for number in range(5):
+        (tmp_path / f"run{number}.sh").write_text(
+            f"torchrun train.py --config-path conf --config-name config gradient_accumulation_steps={number}\n" * 2
+        )
+    found, unread = in_folder(tmp_path, str(tmp_path), root_of_folder(tmp_path, str(tmp_path), ()))
+    assert unread == []
+    contexts = Contexts(found=tuple(found))
+    contexts.of([str(tmp_path / "requirements.txt")])
+    assert contexts.composing.spent
+    gap = contexts.skipped[-1]
+    assert gap.gap
+    assert gap.reason.startswith("composing it for every command line reads more than 12 files")
+
+
+def test_modules_beyond_those_that_are_named_are_counted(tmp_path: Path) -> None:
+    names = [f"m{number}" for number in range(50)]
+    for name in names:
+        (tmp_path / f"{name}.py").touch()
+    text = "from transformers import Trainer\n" + "".join(f"import {name}\n" for name in names)
+    skipped = scan(Document("train.py", text, tmp_path / "train.py")).skipped
+    assert len(skipped) == MOST_MODULES
+    assert skipped[-1].what == "31 more modules"
+
+
+def test_long_names_in_a_pattern_are_tried_once() -> None:
+    """`let` is asked for names; each is tried from its first letter, and not from every one."""
+    assert [match[1] for match in shell._ARITHMETIC.finditer("steps += 1, ab++")] == ["steps", "ab"]
+    assert shell._ARITHMETIC.pattern.startswith(r"(?<!\w)")
+
+
+EXCEEDING = {
+    "sources.pyproject:MOST_REQUIREMENTS": (
+        "pyproject.toml",
+        '[project]\nname = "p"\nversion = "1"\ndependencies = [' + '"a>=1",' * 10_001 + "]\n",
+    ),
+    "budget:MAX_CELLS": (
+        "a.ipynb",
+        json.dumps(
+            {
+                "nbformat": 4,
+                "nbformat_minor": 5,
+                "metadata": {},
+                "cells": [{"cell_type": "code", "metadata": {}, "outputs": [], "source": "!pip install torch==2.1.0"}]
+                * 2_001,
+            }
+        ),
+    ),
+    "formats.yaml_nodes:MAX_DEPTH": ("environment.yml", "dependencies:\n- " + "[" * 201 + "]" * 201 + "\n"),
+    "formats.yaml_nodes:MAX_MERGED": (
+        "environment.yml",
+        "a0: &a0 {" + ", ".join(f"k{n}: 1" for n in range(1_100)) + "}\n"
+        "a1: &a1 {<<: [" + ", ".join(["*a0"] * 1_000) + "]}\ndependencies:\n- torch\n",
+    ),
+    "formats.toml_text:MOST_PARTS": ("uv.lock", "version = 1\n" + ".".join(["a"] * 101) + " = 1\n"),
+}
+
+
+UNREAD = {"formats.yaml_nodes:MAX_DEPTH", "formats.yaml_nodes:MAX_MERGED", "formats.toml_text:MOST_PARTS"}
+
+
+@pytest.mark.parametrize("constant", EXCEEDING)
+def test_what_exceeds_a_limit_of_a_reader_is_a_gap(constant: str) -> None:
+    name, text = EXCEEDING[constant]
+    document = Document(name, text, Path(name))
+    if constant in UNREAD:
+        with pytest.raises(SourceError):
+            read(document)
+    else:
+        assert any(part.gap for part in read(document).skipped)
+
+
+def test_the_page_has_every_limit() -> None:
+    assert limits.PAGE.read_text("utf-8") == limits.page(), f"run `{limits.COMMAND}`"

@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from operator import attrgetter
 from pathlib import Path
 
-from gradcompat.advice import advise
-from gradcompat.audit.matching import Matched, match_runs
+from gradcompat.audit.advising import PLAN_STEPS, advise_findings
+from gradcompat.audit.matching import MATCH_STEPS, match_runs
 from gradcompat.audit.options import AuditOptions
-from gradcompat.audit.published import published, snapshot
 from gradcompat.audit.targets import AuditRequest, File, Source, environment_of
-from gradcompat.errors import IndexUnavailable, SourceError
+from gradcompat.errors import SourceError, TooComplex
 from gradcompat.knowledge.horizon import newer
 from gradcompat.knowledge.load import KnowledgeBase
-from gradcompat.matcher import alike, questions
 from gradcompat.messages import counted
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Location, Package, Skipped
-from gradcompat.model.finding import Advice, Finding, Status
 from gradcompat.model.report import Audit, ReportedFinding
 from gradcompat.versions import parse_version
 
 _OWN_PROJECT = frozenset({"editable", "virtual", "directory", "path"})
 # With fewer files a process costs more to start than it saves.
 _FILES_FOR_A_PROCESS = 16
-# A plan asks every issue about every run several times over; beyond, `gradcompat plan` does.
-MOST_QUESTIONS = 30_000
 _TOO_LARGE = "check it alone, on a machine with more memory"
+_MEGABYTE = 1_000_000
 
 
 Task = tuple[Source, tuple[Context, ...]]
@@ -62,22 +59,63 @@ def audit_all(request: AuditRequest, base: KnowledgeBase, options: AuditOptions)
 
 
 def audit_each(tasks: Sequence[Task], base: KnowledgeBase, options: AuditOptions) -> list[Audit]:
-    """Audit every source with its training runs, in their order; many files go to all processors."""
+    """Audit every source with its training runs, in their order; many files go to all processors.
+
+    Behind the audits that took all steps, each of the others is a gap: whatever the number of processors.
+    """
+    most = _match_steps(tasks)
+    audits = list(_allowed(_audits(tasks, most, base, options), most))
+    return [*audits, *(_beyond(task, len(audits), most) for task in tasks[len(audits) :])]
+
+
+def _match_steps(tasks: Sequence[Task]) -> int:
+    """How many steps there are for files of this size."""
+    size = 0
+    for source, _ in tasks:
+        if isinstance(source, File):
+            with suppress(OSError):
+                size += source.path.stat().st_size
+    return MATCH_STEPS * max(size, _MEGABYTE) // _MEGABYTE
+
+
+def _allowed(audits: Iterable[Audit], most: int) -> Iterator[Audit]:
+    """The first audits, up to the one that takes the last of the steps."""
+    taken = 0
+    for done in audits:
+        yield done
+        taken += done.steps
+        if taken > most:
+            return
+
+
+def _beyond(task: Task, audited: int, most: int) -> Audit:
+    display_path = _display_path(task[0])
+    message = f"not checked: the {counted(audited, 'environment')} before it took all of the {most:,} steps of a run"
+    return _unread(display_path, TooComplex(message, path=display_path, hint="check it alone, or its folder"))
+
+
+def _audits(tasks: Sequence[Task], most: int, base: KnowledgeBase, options: AuditOptions) -> Iterable[Audit]:
+    """The audits of as many of the first tasks as there are steps for, or of more."""
+    plan_steps = PLAN_STEPS // max(len(tasks), 1)
     files = sum(isinstance(source, File) for source, _ in tasks)
     processors = min(_processors(), files // _FILES_FOR_A_PROCESS)
-    if processors < 2:
-        return [audit(source, contexts, base, options) for source, contexts in tasks]
-    from gradcompat.audit.worker_pool import map_in_processes
+    if processors > 1:
+        from gradcompat.audit.worker_pool import map_in_processes
 
-    arguments = (None if base.plain else base, options)
-    try:
         # The processes work in another folder.
         placed = [(_placed(source), contexts) for source, contexts in tasks]
-        return map_in_processes(
-            _audit_here, placed, _lost, processors=processors, prepare=_prepare, arguments=arguments
-        )
-    except OSError:  # the system has no process left for us
-        return [audit(source, contexts, base, options) for source, contexts in tasks]
+        with suppress(OSError):  # the system has no process left for us
+            return map_in_processes(
+                _audit_here,
+                placed,
+                _lost,
+                processors=processors,
+                prepare=_prepare,
+                arguments=(None if base.plain else base, options, plan_steps),
+                steps_of=attrgetter("steps"),
+                most_steps=most,
+            )
+    return (audit(source, contexts, base, options, plan_steps) for source, contexts in tasks)
 
 
 def _placed(source: Source) -> Source:
@@ -100,10 +138,10 @@ def _display_path(source: Source) -> str:
     return source.source if isinstance(source, Environment) else source.shown
 
 
-_worker: tuple[KnowledgeBase, AuditOptions]
+_worker: tuple[KnowledgeBase, AuditOptions, int]
 
 
-def _prepare(base: KnowledgeBase | None, options: AuditOptions) -> None:
+def _prepare(base: KnowledgeBase | None, options: AuditOptions, plan_steps: int) -> None:
     """Runs once in each process: the knowledge is loaded there, since reading it is cheaper than sending it.
 
     Only what was fetched, or is somebody's own, is sent: every process has to have the very same.
@@ -114,11 +152,11 @@ def _prepare(base: KnowledgeBase | None, options: AuditOptions) -> None:
 
     global _worker  # noqa: PLW0603  # a process pool has no other place for what its tasks share
     gc.disable()
-    _worker = (load() if base is None else base, options)
+    _worker = (load() if base is None else base, options, plan_steps)
 
 
 def _audit_here(task: Task) -> Audit:
-    return audit(*task, *_worker)
+    return audit(task[0], task[1], *_worker)
 
 
 def audit(
@@ -126,6 +164,7 @@ def audit(
     contexts: tuple[Context, ...],
     base: KnowledgeBase,
     options: AuditOptions,
+    plan_steps: int = PLAN_STEPS,
 ) -> Audit:
     """Read one source, match it with each training run and advise; what cannot be read is an audit that says so.
 
@@ -134,11 +173,12 @@ def audit(
         contexts: the training runs of it.
         base: the records.
         options: what counts.
+        plan_steps: that the plan of its findings may take.
     """
     try:
         environment = environment_of(source)
         path = source.path if isinstance(source, File) else None
-        return _audited(environment, contexts, path, base, options)
+        return _audited(environment, contexts, path, base, options, plan_steps)
     except SourceError as error:
         return _unread(_display_path(source), error)
     except MemoryError:
@@ -162,18 +202,12 @@ def _audited(
     path: Path | None,
     base: KnowledgeBase,
     options: AuditOptions,
+    plan_steps: int,
 ) -> Audit:
     matched = match_runs(environment, contexts, base, options)
-    unplanned = _unplanned(environment, matched, base, options)
-    advising = options.advise and not unplanned
-    planned = _planned(environment, matched, path, base, options) if advising else {}
+    advised = advise_findings(environment, matched, path, base, options, plan_steps)
     findings = tuple(
-        ReportedFinding(
-            finding=finding,
-            # Trying the remedies of all that may be takes longer than matching, and only what is needs one.
-            advice=planned.get((finding.issue.id, finding.status))
-            or (_advice_for(finding, matched, base) if finding.status == "affected" and advising else None),
-        )
+        ReportedFinding(finding=finding, advice=advised.advice.get(id(finding)))
         for finding in matched.findings
         if options.show_all or finding.status != "not_affected"
     )
@@ -186,12 +220,13 @@ def _audited(
         skipped=(
             *environment.skipped,
             *matched.skipped,
-            *unplanned,
+            *advised.skipped,
             *_missing_versions(matched.environment, base, strict=options.strict or not options.presume),
         ),
         contexts=tuple(context.source for context in contexts),
         newer=newer(environment, matched.issues, base),
         versions=_versions(environment, options.versions_of, base) if options.versions_of else {},
+        steps=matched.steps + advised.steps,
     )
 
 
@@ -203,54 +238,6 @@ def _versions(
         if (name := base.names.canonical(package)) in names:
             versions[name] = tuple(dict.fromkeys((*versions.get(name, ()), package.version)))
     return versions
-
-
-def _planned(
-    environment: Environment, matched: Matched, path: Path | None, base: KnowledgeBase, options: AuditOptions
-) -> dict[tuple[str, Status], Advice]:
-    """What a plan does about each finding; nothing where none has to be made."""
-    if not _has_fixes(matched, options):
-        return {}
-    try:
-        shipped = snapshot()
-    except IndexUnavailable:
-        return {}
-    # Planning takes as long as all the rest of a check, which most environments need not pay for.
-    from gradcompat.audit.fixes import planned_advice
-
-    return planned_advice(environment, matched, path, base, shipped, options)
-
-
-def _has_fixes(matched: Matched, options: AuditOptions) -> bool:
-    """Does some finding that counts have a remedy?"""
-    statuses = ("affected", "conditional") if options.strict else ("affected",)
-    return any(
-        finding.status in statuses and finding.issue.remedies and not finding.issue.informational
-        for finding in matched.findings
-    )
-
-
-def _unplanned(
-    environment: Environment, matched: Matched, base: KnowledgeBase, options: AuditOptions
-) -> tuple[Skipped, ...]:
-    """The note that no fix was looked for, where that would take more than a check may."""
-    if not options.advise or not _has_fixes(matched, options):
-        return ()
-    runs = len(alike(tuple(matched.runs.values()), matched.issues))
-    steps = runs * questions(environment.packages, matched.issues, base.names)
-    if steps <= MOST_QUESTIONS:
-        return ()
-    reason = (
-        f"not looked for: its {counted(len(environment.packages), 'entry', 'entries')} and "
-        f"{counted(runs, 'distinct training run')} need more than {MOST_QUESTIONS:,} steps; "
-        "run `gradcompat plan`"
-    )
-    return (Skipped(what="fixes", reason=reason, gap=False, location=Location(path=environment.source)),)
-
-
-def _advice_for(finding: Finding, matched: Matched, base: KnowledgeBase) -> Advice | None:
-    run = matched.run_of(finding)
-    return advise(finding, run, matched.issues, base.names, partial(published, python=run.python))
 
 
 def _missing_versions(environment: Environment, base: KnowledgeBase, *, strict: bool) -> list[Skipped]:

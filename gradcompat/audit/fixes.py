@@ -29,6 +29,7 @@ def planned_advice(
     base: KnowledgeBase,
     catalogue: Catalogue,
     options: AuditOptions,
+    share: float = 1.0,
 ) -> dict[tuple[str, Status], Advice]:
     """Id of an issue and status of a finding → what the plan of the environment does; nothing for what the plan leaves.
 
@@ -42,6 +43,7 @@ def planned_advice(
         base: the records.
         catalogue: where releases are looked up; a check asks no network.
         options: what counts.
+        share: of the steps of a search.
     """
     project = project_of(environment, path)
     lines: dict[tuple[str, Status], Advice] = {}
@@ -60,7 +62,7 @@ def planned_advice(
             level_options,
             PlanOptions(),
             alternatives=False,
-            steps=_STEPS,
+            steps=int(_STEPS * share),
         )
         if plan is not None:
             lines.update((_key(finding), advice) for finding in left if (advice := _advice(finding, plan)) is not None)

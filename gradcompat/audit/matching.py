@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.published import allowed
+from gradcompat.budget import Budget
 from gradcompat.defaults import defaults_of
 from gradcompat.forks import Forks
 from gradcompat.knowledge.load import KnowledgeBase
-from gradcompat.matcher import alike, match
+from gradcompat.matcher import alike, key_of, match, questions
+from gradcompat.messages import counted
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Location, Setting, SettingValue, Skipped
 from gradcompat.model.finding import Finding, Status
 from gradcompat.model.issue import LEVELS, Issue, PlatformTerm, SettingTerm, VirtualTerm
 from gradcompat.presumptions.engines import named_engines
 from gradcompat.presumptions.left_out import left_out
+from gradcompat.presumptions.presumer import MODEL_KEY
 from gradcompat.versions import parse_version
 from gradcompat.vocabulary import VIRTUAL_PACKAGES
+
+# Of one run of gradcompat, for each megabyte of the files that it reads. An environment of torch and transformers needs
+# 500 in a training run.
+MATCH_STEPS = 30_000
+_COMPARED = 20  # settings that are compared, or runs that are listed, in one step
 
 _STATUSES: tuple[Status, ...] = ("affected", "conditional", "dormant", "not_affected")
 
@@ -34,6 +42,7 @@ class Matched:
         issues: every issue that speaks of a package of the environment.
         findings: in the order in which they are shown.
         skipped: what was not decided.
+        steps: how many questions were asked, and runs compared.
     """
 
     environment: Environment
@@ -41,6 +50,7 @@ class Matched:
     issues: tuple[Issue, ...]
     findings: tuple[Finding, ...]
     skipped: tuple[Skipped, ...] = ()
+    steps: int = 0
 
     def run_of(self, finding: Finding) -> Environment:
         """The environment of the first run that the finding is true of."""
@@ -48,9 +58,21 @@ class Matched:
 
 
 def match_runs(
-    environment: Environment, contexts: tuple[Context, ...], base: KnowledgeBase, options: AuditOptions
+    environment: Environment,
+    contexts: tuple[Context, ...],
+    base: KnowledgeBase,
+    options: AuditOptions,
+    most_steps: int = MATCH_STEPS,
 ) -> Matched:
-    """Match an environment with each of its training runs."""
+    """Match an environment with each of its training runs.
+
+    Args:
+        environment: as it was read.
+        contexts: its training runs.
+        base: the records.
+        options: what counts.
+        most_steps: for which runs beside the first one are matched; what they would need beyond is a gap.
+    """
     issues = base.about([environment])
     if options.presume:
         environment = _with_releases(environment, base)
@@ -73,15 +95,9 @@ def match_runs(
     runs = {run: with_facts(view, options.settings) for run, view in views.items()}
     if options.presume:
         runs = {run: _presumed_upon(view, base, run=bool(contexts)) for run, view in runs.items()}
-    shown = tuple(runs)
     forks = Forks(environment.conflicts)
-    findings = merge_findings(
-        [
-            replace(finding, contexts=tuple(shown[index] for index in group if shown[index]))
-            for group in alike(tuple(runs.values()), wanted)
-            for finding in match(runs[shown[group[0]]], wanted, base.names, forks)
-        ]
-    )
+    budget = Budget(most_steps)
+    findings = merge_findings(_findings(runs, wanted, base, forks, budget))
     findings.sort(
         key=lambda finding: (_STATUSES.index(finding.status), -LEVELS.index(finding.issue.level), finding.issue.id)
     )
@@ -90,7 +106,8 @@ def match_runs(
         runs=runs,
         issues=issues,
         findings=tuple(findings),
-        skipped=_undecided(environment, forks),
+        skipped=tuple(_undecided(environment, len(runs), forks, budget)),
+        steps=budget.most if budget.spent else budget.most - budget.left,
     )
 
 
@@ -119,15 +136,70 @@ def _presumed_upon(environment: Environment, base: KnowledgeBase, *, run: bool) 
     return replace(environment, settings=settings, engines=engines)
 
 
-def _undecided(environment: Environment, forks: Forks) -> tuple[Skipped, ...]:
-    """The gap of an environment whose entries could not all be compared."""
-    if not forks.budget.spent:
-        return ()
-    reason = (
-        f"which of its entries can be installed together needs more than {forks.budget.most:,} steps to decide: "
-        "those that were not compared count as together"
-    )
-    return (Skipped(what=environment.source, reason=reason, location=Location(path=environment.source)),)
+def _findings(
+    runs: Mapping[str, Environment], wanted: Sequence[Issue], base: KnowledgeBase, forks: Forks, budget: Budget
+) -> list[Finding]:
+    """Every issue asked about the runs that it can tell apart, the first of which is always asked about."""
+    shown, views = tuple(runs), tuple(runs.values())
+    groups = alike(views, wanted)
+    counts = questions(views[0].packages, wanted, base.names)
+    budget.left = max(0, budget.left - sum(counts) - len(views))
+    told_apart = _told_apart([views[group[0]] for group in groups], wanted, budget)
+    findings: list[Finding] = []
+    for first, group in enumerate(groups):
+        asked = [
+            issue
+            for issue, count in zip(wanted, counts, strict=True)
+            if first in told_apart[issue.id] and (first == 0 or budget.take(count))
+        ]
+        for finding in match(views[group[0]], asked, base.names, forks):
+            members = sorted(index for one in told_apart[finding.issue.id][first] for index in groups[one])
+            contexts = tuple(shown[index] for index in members if shown[index])
+            budget.left = max(min(budget.left, 0), budget.left - len(contexts) // _COMPARED)
+            findings.append(replace(finding, contexts=contexts))
+    return findings
+
+
+def _told_apart(
+    views: Sequence[Environment], wanted: Sequence[Issue], budget: Budget
+) -> dict[str, dict[int, tuple[int, ...]]]:
+    """Id of an issue → the first of the runs that it cannot tell apart → all of them, by index."""
+    known: dict[frozenset[str | None], dict[int, tuple[int, ...]]] = {}
+    settings = sum(len(view.settings) for view in views)
+    found: dict[str, dict[int, tuple[int, ...]]] = {}
+    for issue in wanted:
+        keys = frozenset(key_of(term) for combination in issue.affected for term in combination.terms)
+        if keys not in known:
+            compared = len(views) > 1 and budget.take(settings // _COMPARED)
+            groups = _alike(views, issue) if compared else [[0]]
+            known[keys] = {group[0]: tuple(group) for group in groups}
+        found[issue.id] = known[keys]
+    return found
+
+
+def _alike(views: Sequence[Environment], issue: Issue) -> Iterator[list[int]]:
+    """The runs that an issue cannot tell apart; whether a model is known decides what a presumption asks for."""
+    models = [any(setting.key == MODEL_KEY for setting in view.settings) for view in views]
+    for group in alike(views, [issue]):
+        for known in dict.fromkeys(models[index] for index in group):
+            yield [index for index in group if models[index] is known]
+
+
+def _undecided(environment: Environment, runs: int, forks: Forks, budget: Budget) -> Iterator[Skipped]:
+    """The gaps of an environment whose entries could not all be compared, or whose runs could not all be matched."""
+    location = Location(path=environment.source)
+    if forks.budget.spent:
+        reason = (
+            f"which of its entries can be installed together needs more than {forks.budget.most:,} steps to decide: "
+            "those that were not compared count as together"
+        )
+        yield Skipped(what=environment.source, reason=reason, location=location)
+    if budget.spent:
+        reason = (
+            f"matching it with {counted(runs, 'training run')} needs more than {budget.most:,} steps: not all of them "
+            "were looked at; name fewer with `--context`"
+        )
+        yield Skipped(what=environment.source, reason=reason, location=location)
 
 
 def _speaks_of_host(issue: Issue) -> bool:

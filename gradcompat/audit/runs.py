@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
+from gradcompat.budget import Budget
 from gradcompat.errors import NotFound, SourceError
 from gradcompat.formats import walking
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.root import Root, is_link_outside, root_of_file, root_of_folder
 from gradcompat.scanners.reading import find, read_context, scan, scan_found
-from gradcompat.scanners.run_assembly import join
+from gradcompat.scanners.run_assembly import COMPOSED_FILES, join
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +26,29 @@ class Contexts:
         found: each belongs to the environments near it.
         unread: files in folders that could be training configs and cannot be read. What they say could be what makes a
             defect, so each is a gap.
+        composing: the steps for configs that are composed anew for a command line; spent if they did not suffice.
     """
 
     named: tuple[Context, ...] = ()
     found: tuple[Context, ...] = ()
     unread: tuple[Skipped, ...] = ()
+    composing: Budget = field(default_factory=lambda: Budget(COMPOSED_FILES), compare=False)
 
     @property
     def skipped(self) -> list[Skipped]:
         """What could not be read, and what could not be understood: that leaves a condition open, and is no gap."""
         inside = (replace(skipped, gap=False) for context in (*self.named, *self.found) for skipped in context.skipped)
-        return [*self.unread, *inside]
+        return [*self.unread, *inside, *self._uncomposed()]
+
+    def _uncomposed(self) -> tuple[Skipped, ...]:
+        if not self.composing.spent:
+            return ()
+        what = next(context.source for context in (*self.named, *self.found) if context.composed is not None)
+        reason = (
+            f"composing it for every command line reads more than {COMPOSED_FILES:,} files: what the last ones train "
+            "with is not known; name fewer scripts with `--context`"
+        )
+        return (Skipped(what=what, reason=reason, location=Location(path=what)),)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -51,14 +64,16 @@ class Contexts:
         """
         owned: list[list[Context]] = [[] for _ in environments]
         folders = [PurePosixPath(environment).parent for environment in environments]
+        within: dict[PurePosixPath | None, list[int]] = {None: list(range(len(folders)))}
+        for index, folder in enumerate(folders):
+            within.setdefault(folder, []).append(index)
         for context in self.found:
-            parents = PurePosixPath(context.source).parents
-            nearest = next((parent for parent in parents if parent in folders), None)
-            for index, folder in enumerate(folders):
-                if nearest is None or folder == nearest:
-                    owned[index].append(context)
-        runs = {key: join(key) for key in {tuple(contexts) for contexts in owned}}
-        shared = join(self.named, together=True)
+            nearest = next((parent for parent in PurePosixPath(context.source).parents if parent in within), None)
+            for index in within[nearest]:
+                owned[index].append(context)
+        self.composing.left = COMPOSED_FILES
+        shared = join(self.named, together=True, budget=self.composing)
+        runs = {key: join(key, budget=self.composing) for key in dict.fromkeys(map(tuple, owned))}
         return [(*shared, *runs[tuple(contexts)]) for contexts in owned]
 
 

@@ -18,7 +18,7 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 _Chunk = tuple[int, Sequence[Any]]  # the place of the first task among all, and the tasks that are done in one go
 
-_LARGEST_CHUNK = 64
+_LARGEST_CHUNK = 16
 
 
 def map_in_processes(
@@ -29,8 +29,10 @@ def map_in_processes(
     processors: int,
     prepare: Callable[..., None],
     arguments: tuple[object, ...],
+    steps_of: Callable[[Result], int] | None = None,
+    most_steps: int = 0,
 ) -> list[Result]:
-    """The result of each task.
+    """The result of each task, or of the first ones that take all of the steps.
 
     When a process dies (the system ends it for its memory, a library crashes), its tasks are done again one by one by
     another process, so that exactly those are lost that a process dies of.
@@ -42,13 +44,15 @@ def map_in_processes(
         processors: how many processes there are.
         prepare: runs once in each of them.
         arguments: of ``prepare``.
+        steps_of: how many steps a result took; None if any number of tasks is done.
+        most_steps: once the results took more, no task is begun that comes after all others.
 
     Raises:
         OSError: if no process can be started.
     """
     size = max(1, min(_LARGEST_CHUNK, len(tasks) // (processors * 4)))
     chunks = [(start, tasks[start : start + size]) for start in range(0, len(tasks), size)]
-    pool = _Pool(work, lost, prepare, arguments, deque(chunks))
+    pool = _Pool(work, lost, prepare, arguments, deque(chunks), steps_of, most_steps)
     threads: list[threading.Thread] = []
     try:
         with suppress(RuntimeError):  # the system has no thread left: those that there are do it all
@@ -83,10 +87,15 @@ class _Pool(Generic[Task, Result]):
         prepare: Callable[..., None],
         arguments: tuple[object, ...],
         waiting: deque[_Chunk],
+        steps_of: Callable[[Result], int] | None,
+        most_steps: int,
     ) -> None:
         self._work, self._lost = work, lost
         self._prepare, self._arguments = prepare, arguments
         self._waiting = waiting
+        self._steps_of, self._most_steps = steps_of, most_steps
+        self._taken = 0
+        self._furthest = -1  # the place of the last chunk that was begun
         self._lock = threading.Lock()
         self._workers: list[Worker] = []
         self._ended = False
@@ -98,13 +107,14 @@ class _Pool(Generic[Task, Result]):
         worker: Worker | None = None
         try:
             while not self._ended and not self.errors:
-                try:
-                    start, tasks = self._waiting.popleft()
-                except IndexError:
+                chunk = self._next()
+                if chunk is None:
                     return
+                start, tasks = chunk
                 try:
                     worker = worker or self._started()
                     self.done[start] = worker.call(_results, self._work, tasks)
+                    self._count(self.done[start])
                 except WorkerDied:
                     worker = None
                     if len(tasks) == 1:
@@ -114,6 +124,24 @@ class _Pool(Generic[Task, Result]):
                         self._waiting.extendleft(reversed(alone))
         except BaseException as error:  # raised where the work was asked for
             self.errors.append(error)
+
+    def _next(self) -> _Chunk | None:
+        """The next chunk, if there are steps for it: one that another process died of stands before others."""
+        with self._lock:
+            if not self._waiting or (self._spent and self._waiting[0][0] > self._furthest):
+                return None
+            start, tasks = self._waiting.popleft()
+            self._furthest = max(self._furthest, start)
+            return start, tasks
+
+    @property
+    def _spent(self) -> bool:
+        return self._steps_of is not None and self._taken > self._most_steps
+
+    def _count(self, results: Sequence[Result]) -> None:
+        if self._steps_of is not None:
+            with self._lock:
+                self._taken += sum(map(self._steps_of, results))
 
     def _started(self) -> Worker:
         worker = Worker()

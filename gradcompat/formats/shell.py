@@ -15,12 +15,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from gradcompat.budget import Budget
+
 _PLAIN = re.compile(r"[^\s'\"\\$`;&|()<>#{}]+")
 _PARAMETER = re.compile(r"([A-Za-z_]\w*)(?::?([-=])(.*))?", re.DOTALL)
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
 _ELEMENTS = re.compile(r"([A-Za-z_]\w*)\[[@*]\]")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?)=")
-_ARITHMETIC = re.compile(r"([A-Za-z_]\w*)\s*(?:[-+*/%]?=(?!=)|\+\+|--)")
+# Each name is tried from its first letter only, or a long one would be tried from all of them.
+_ARITHMETIC = re.compile(r"(?<!\w)([A-Za-z_]\w*)\s*(?:[-+*/%]?=(?!=)|\+\+|--)")
 _FUNCTION = re.compile(r"\(\s*\)")
 _FUNCTIONS = re.compile(r"^[ \t]*(?:function[ \t]|[\w-]+[ \t]*\([ \t]*\))", re.MULTILINE)
 _ASSIGNED = re.compile(r"(?<![\w-])([A-Za-z_]\w*)\+?=")
@@ -44,6 +47,8 @@ _HARMLESS = re.compile(
 # Variables that are made of variables could grow without end.
 _MAX_VALUE = 4096
 _MAX_EXPANDED = 1024 * 1024
+# Of one script: its words, and what each launch has in its environment.
+MOST_STEPS = 5_000_000
 _WORD_COST = 32  # of a word of an array, in characters
 
 # Stands for a part of a word that nobody knows; no text that is read has it.
@@ -176,7 +181,14 @@ class Trace:
             self.values[name] = value
 
 
-def commands(text: str, variables: Variables, *, braces: bool = False, trace: Trace | None = None) -> Iterator[Command]:
+def commands(
+    text: str,
+    variables: Variables,
+    *,
+    braces: bool = False,
+    trace: Trace | None = None,
+    budget: Budget | None = None,
+) -> Iterator[Command]:
     """The simple commands of a script, in their order; assignments among them change ``variables`` on the way.
 
     Args:
@@ -184,12 +196,18 @@ def commands(text: str, variables: Variables, *, braces: bool = False, trace: Tr
         variables: what is known before it starts.
         braces: ``{name}`` is a variable of a notebook.
         trace: what is known with its places; ``variables`` do not count then.
+        budget: the steps of the whole file, where it has several scripts.
+
+    Raises:
+        TooComplex: if there are more words than anybody writes.
     """
-    blocks: list[str] = []  # conditions, loops and functions: what is assigned inside one may never be assigned
+    budget = Budget(MOST_STEPS) if budget is None else budget
+    blocks = _Blocks()  # what is assigned inside one may never be assigned
     defines = False  # the body of a function comes next
     maybe, end, tests = False, "", False
     for command in _Lexer(text, variables, braces=braces, trace=trace).commands():
         words = command.words
+        budget.spend(1 + len(words), None)
         maybe = end == "||" or (end == "&&" and (maybe or tests))
         end, tests = command.end, bool(words) and words[0].text in _TESTS
         if words and words[0].text == "function" and len(words) > 1:
@@ -201,18 +219,18 @@ def commands(text: str, variables: Variables, *, braces: bool = False, trace: Tr
             variables[words[1].text] = None
             if trace is not None:
                 trace.forget((words[1].text,))
-            blocks.append(words[0].text)
+            blocks.enter(words[0].text)
             continue
         start = 0
         while start < len(words) and not words[start].quoted and words[start].text in _LEADING:
-            _block(words[start].text, blocks, defines=defines)
+            blocks.reserved(words[start].text, defines=defines)
             defines = defines and words[start].text != "{"
             start += 1
         words = words[start:] if start else words
         declared = words[0].text if words and words[0].text in _DECLARING else ""
         if declared:
             words = [word for word in words[1:] if not word.text.startswith("-")]
-        sure = not maybe and all(block == "{" for block in blocks)
+        sure = not maybe and blocks.certain
         assigned: dict[str, tuple[Word, re.Match[str]]] = {}
         start = 0
         while start < len(words) and (match := _ASSIGNMENT.match(words[start].text)):
@@ -230,21 +248,48 @@ def commands(text: str, variables: Variables, *, braces: bool = False, trace: Tr
             continue
         command.words = words
         command.assigned = {name: word.part(match.end()) for name, (word, match) in assigned.items()}
-        command.conditional = maybe or not _BRANCHES.isdisjoint(blocks)
+        command.conditional = maybe or blocks.branching
         if trace is not None:
             _change(command, trace)
         yield command
 
 
-def _block(word: str, blocks: list[str], *, defines: bool) -> None:
-    """Enter or leave what a reserved word starts or ends."""
-    if word in _OPENING or word == "{":
-        blocks.append("function" if defines and word == "{" else word)
-    elif word in _CLOSING or word == "}":
-        # A script that cannot be run may close what is not open.
-        while blocks and (blocks[-1] in ("{", "function")) != (word == "}"):
-            blocks.pop()
-        del blocks[-1:]
+class _Blocks:
+    """The conditions, loops and functions that a command stands in, counted by their kinds."""
+
+    __slots__ = ("_counts", "_open")
+
+    def __init__(self) -> None:
+        self._open: list[str] = []
+        self._counts: Counter[str] = Counter()
+
+    @property
+    def certain(self) -> bool:
+        """Is everything run that stands here?"""
+        return len(self._open) == self._counts["{"]
+
+    @property
+    def branching(self) -> bool:
+        """May what stands here be left out?"""
+        return any(self._counts[kind] for kind in _BRANCHES)
+
+    def enter(self, kind: str) -> None:
+        self._open.append(kind)
+        self._counts[kind] += 1
+
+    def reserved(self, word: str, *, defines: bool) -> None:
+        """Enter or leave what a reserved word starts or ends."""
+        if word in _OPENING or word == "{":
+            self.enter("function" if defines and word == "{" else word)
+        elif word in _CLOSING or word == "}":
+            # A script that cannot be run may close what is not open.
+            while self._open and (self._open[-1] in ("{", "function")) != (word == "}"):
+                self._leave()
+            if self._open:
+                self._leave()
+
+    def _leave(self) -> None:
+        self._counts[self._open.pop()] -= 1
 
 
 def _change(command: Command, trace: Trace) -> None:

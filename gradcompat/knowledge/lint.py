@@ -24,6 +24,7 @@ from gradcompat.model.environment import Environment, Location
 from gradcompat.model.issue import Issue, PackageTerm
 from gradcompat.model.probe import Row
 from gradcompat.names import normalise
+from gradcompat.quotation import quoted
 from gradcompat.versions import VersionSet, parse_version
 
 
@@ -150,10 +151,10 @@ def _names(record: Record, names: Names) -> Iterator[str]:
 
 def _examples(record: Record, issue: Issue, names: Names) -> Iterator[str]:
     for expected in ("affected", "conditional", "not_affected"):
-        for example in getattr(record.examples, expected):
+        for position, example in enumerate(getattr(record.examples, expected)):
             status = _status(issue, environment_from(example), names)
             if status != expected:
-                yield f"the example {_shown(example)} should be {expected} and is {status}"
+                yield f"examples.{expected}.{position} ({_shown(example)}): should be {expected} and is {status}"
 
 
 def _bounds(record: Record, issue: Issue, names: Names) -> Iterator[str]:
@@ -197,20 +198,20 @@ def _remedies(record: Record, issue: Issue, issues: dict[str, Issue], base: Know
         if target in base.yanked.get(remedy.package, ()):
             yield f"{where} was yanked: name the next release that was not"
         tried = 0
-        for example in record.examples.affected:
+        for number, example in enumerate(record.examples.affected):
             before = environment_from(example)
             after = _with_version(before, remedy.package, target, base.names)
             if after is None or not _direction(before, remedy, target, base.names):
                 continue
             tried += 1
             if _status(issue, after, base.names) != "not_affected":
-                yield f"{where} leaves the example {_shown(example)} affected"
+                yield f"{where} leaves examples.affected.{number} ({_shown(example)}) affected"
             for other in base.about([after]):
                 if other.id == record.id or other.informational or other.id in remedy.accepts:
                     continue
                 was = _status(other, before, base.names)
                 if was == "not_affected" and _status(other, after, base.names) == "affected":
-                    yield f"{where} lands in the affected range of {other.id} ({_shown(example)})"
+                    yield f"{where} lands in the affected range of {other.id} (examples.affected.{number})"
         if not tried:
             yield f"{where}: no affected example can move there"
         for identifier in remedy.accepts:
@@ -242,4 +243,5 @@ def _direction(environment: Environment, remedy: VersionRemedy, target: str, nam
 
 
 def _shown(example: dict[str, object]) -> str:
-    return ", ".join(f"{key} {value}" for key, value in example.items())
+    """By its keys: what it says of them may be somebody's own."""
+    return ", ".join(quoted(key, "a key") for key in example)

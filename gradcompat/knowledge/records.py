@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,15 @@ from pydantic import ValidationError
 from gradcompat.errors import KnowledgeError, Malformed
 from gradcompat.formats.yaml_nodes import Mapping, Node, Scalar, Sequence, parse
 from gradcompat.knowledge.schema import Horizon, Knowledge, PackageFacts, Record
-from gradcompat.quotation import quoted
+from gradcompat.quotation import parser_reason, quoted
 from gradcompat.regular_files import read_regular
+from gradcompat.vocabulary import KEYS, VIRTUAL_PACKAGES
 
 MAX_NODES = 1_000_000  # a short file could ask for billions
+
+_QUOTED = re.compile(r"`([^`]*)`")
+# What may be quoted, since it is ours: keys, fields, operators and the words that a field takes.
+_WORDS = frozenset({*KEYS, *VIRTUAL_PACKAGES.values(), *Record.model_fields, ">=", "<=", "==", "reported", "measured"})
 
 Plain = None | bool | int | float | str | list[Any] | dict[str, Any]
 
@@ -96,7 +102,7 @@ def read_text(text: str, shown: str) -> Authored:
     try:
         whole = Knowledge.model_validate({**head, "issues": []})
     except ValidationError as error:
-        problems += [Problem(shown, top.line, None, message) for message in messages(error)]
+        problems += [Problem(shown, top.line, None, message) for message in messages(error, values=False)]
         whole = Knowledge(date="1970-01-01", issues=[])
     records: list[Record] = []
     lines: dict[str, int] = {}
@@ -107,7 +113,7 @@ def read_text(text: str, shown: str) -> Authored:
         try:
             record = Record.model_validate(content)
         except ValidationError as error:
-            problems += [Problem(shown, node.line, name, message) for message in messages(error)]
+            problems += [Problem(shown, node.line, name, message) for message in messages(error, values=False)]
             continue
         if record.id in lines:
             problems.append(Problem(shown, node.line, record.id, f"the id is taken on line {lines[record.id]}"))
@@ -154,10 +160,35 @@ def _key(text: str) -> str:
     return f"the key `{name}`" if name else "a key"
 
 
-def messages(error: ValidationError) -> list[str]:
-    """A sentence for each thing that the schema has against something, behind its place."""
+def messages(error: ValidationError, *, values: bool = True) -> list[str]:
+    """A sentence for each thing that the schema has against something, behind its place.
+
+    Args:
+        error: what it has.
+        values: quote the values that it stops at; not those of a file, which may be somebody else's.
+    """
     return [
         f"{'.'.join(quoted(str(part), 'a key') for part in problem['loc']) or 'record'}: "
-        f"{problem['msg'].removeprefix('Value error, ')}"
+        f"{_said(problem['msg'].removeprefix('Value error, '), problem['type'], values=values)}"
         for problem in error.errors(include_url=False, include_context=False, include_input=False)
     ]
+
+
+def _said(message: str, kind: str, *, values: bool) -> str:
+    """A sentence of the schema, with the values in it or without them."""
+    if values:
+        return message
+    if kind == "union_tag_invalid":
+        return "Input has a tag that is none of the expected ones"
+    if kind != "value_error":
+        return message  # pydantic says what it expects
+    if "is not normalised" in message:
+        return _QUOTED.sub(lambda match: f"`{quoted(match[1], '…')}`", message)  # keys, which are names
+    return _QUOTED.sub(_without_value, parser_reason(message) if "`" not in message else message)
+
+
+def _without_value(match: re.Match[str]) -> str:
+    key, _, value = match[1].partition(": ")
+    if match[1] in _WORDS or key == "virtual":
+        return match[0]
+    return f"`{key}: …`" if value and key in _WORDS else "`…`"

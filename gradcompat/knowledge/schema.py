@@ -21,6 +21,7 @@ from gradcompat.errors import ProbeUnavailable
 from gradcompat.model.issue import Basis, Level
 from gradcompat.model.probe import ProbeSpec
 from gradcompat.names import normalise
+from gradcompat.quotation import parser_reason, quoted
 from gradcompat.recipes.table import recipe_of
 from gradcompat.versions import ALL, VersionSet, parse_version
 from gradcompat.vocabulary import KEYS, VIRTUAL_PACKAGES
@@ -325,7 +326,7 @@ class Record(_Strict):
             try:
                 re.compile(symptom)
             except re.error as error:
-                raise ValueError(f"`{symptom}` is not a regular expression: {error}") from None
+                raise ValueError(f"`{symptom}` is not a regular expression: {parser_reason(str(error))}") from None
         return symptoms
 
     @model_validator(mode="after")
@@ -335,10 +336,12 @@ class Record(_Strict):
         for one in self.bounds:
             ranges = [combination.packages.get(one.package) for combination in self.affected]
             if VersionSet.parse(one.bound) not in [end for text in ranges if text is not None for end in _ends(text)]:
-                raise ValueError(f"bounds: no range of {one.package} in `affected` has the end `{one.bound}`")
+                raise ValueError(
+                    f"bounds: no range of {quoted(one.package, 'its package')} in `affected` has the end `{one.bound}`"
+                )
             if one.basis in ("measured", self.range_basis):
                 raise ValueError(
-                    f"bounds: {one.package} {one.bound}: `{one.basis}` is what measurements or the record say"
+                    f"bounds: `{one.package} {one.bound}`: `{one.basis}` is what measurements or the record say"
                 )
         if self.informational and self.level != "note":
             raise ValueError("an informational record is a note")

@@ -129,6 +129,7 @@ class Audit:
         newer: packages that are newer than what was looked at.
         versions: of the packages that waivers ask after, by the name that records have; None for an entry without one.
         hint: for a file that could not be read, what to do about it.
+        steps: that it took to match.
     """
 
     source: str
@@ -142,6 +143,7 @@ class Audit:
     newer: tuple[Newer, ...] = ()
     suppressed: tuple[ReportedFinding, ...] = ()
     versions: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict)
+    steps: int = 0
 
     @property
     def complete(self) -> bool:

@@ -13,14 +13,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gradcompat.errors import Malformed, SourceError
+from gradcompat.errors import Malformed, SourceError, TooComplex
 from gradcompat.formats import yaml_nodes
 from gradcompat.quotation import reference
 from gradcompat.redaction import redact
 
 _DEEPEST = 20  # files that a file is below
-_MOST = 300  # files of one config
-_MOST_CHOICES = 2000  # in all of their lists
+MOST_FILES = 300  # of one config
+MOST_CHOICES = 2000  # in all of their lists
 _LONGEST = 200  # characters of a name
 _GLOBAL = "_global_"
 _CHOICE = re.compile(r"\$\{([\w/@-]+)\}")
@@ -191,8 +191,8 @@ class Composition:
         """The parts that one line of a list stands for."""
         path = posixpath.normpath(default.path)
         self._choices += 1
-        if self._choices > _MOST_CHOICES:
-            raise Malformed(f"is composed of more than {_MOST_CHOICES} choices", path=shown, line=default.line)
+        if self._choices > MOST_CHOICES:
+            raise TooComplex(f"is composed of more than {MOST_CHOICES} choices", path=shown, line=default.line)
         if default.group is not None:
             self.groups.add(default.group_path)
             if default.key in self._deleted:
@@ -215,7 +215,7 @@ class Composition:
         if path in above:
             raise Malformed(f"`{reference(path)}` is composed of itself", path=file.shown, line=1)
         if len(above) >= _DEEPEST:
-            raise Malformed(f"composed more than {_DEEPEST} levels deep", path=file.shown, line=1)
+            raise TooComplex(f"composed more than {_DEEPEST} levels deep", path=file.shown, line=1)
         header = file.header
         if header is not None and header != "_group_":
             default.header = header if header == _GLOBAL or header.startswith(f"{_GLOBAL}.") else f"{_GLOBAL}.{header}"
@@ -296,8 +296,8 @@ class Composition:
         if path.startswith(("..", "/")) or len(path) > _LONGEST:
             return None
         if path not in self._loaded:
-            if len(self._loaded) >= _MOST:
-                raise Malformed(f"is composed of more than {_MOST} files", path=shown, line=line)
+            if len(self._loaded) >= MOST_FILES:
+                raise TooComplex(f"is composed of more than {MOST_FILES} files", path=shown, line=line)
             try:
                 self._loaded[path] = self._load(path)
             except SourceError as error:

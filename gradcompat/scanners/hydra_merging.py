@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from gradcompat.errors import Malformed
+from gradcompat.errors import TooComplex
 from gradcompat.formats import yaml_nodes
 from gradcompat.formats.yaml_nodes import Mapping, Node, Scalar, Sequence
 
 _DEEPEST = 50
-_MOST = 500_000  # nodes that are looked at
+MOST_NODES = 500_000  # that are looked at
 _LONGEST_CHAIN = 10  # of references
 _REFERENCE = re.compile(r"\$\{(\.*)([A-Za-z_][\w.-]*)\}")
 
@@ -38,7 +38,7 @@ class Merged:
         """Merge a file below a package.
 
         Raises:
-            Malformed: if there is more than anybody writes.
+            TooComplex: if there is more than anybody writes.
         """
         self._claim(content, path, part)
         entries = {key: node for key, node in content.entries.items() if key != "defaults"}
@@ -111,7 +111,7 @@ class Merged:
     def _mapping(
         self, old: Mapping, new: Mapping, done: dict[tuple[int, int], Mapping], depth: int, path: str
     ) -> Mapping:
-        self._count(_MOST if depth > _DEEPEST else len(new.entries), path)
+        self._count(MOST_NODES if depth > _DEEPEST else len(new.entries), path)
         known = done.get((id(old), id(new)))
         if known is not None:
             return known
@@ -147,8 +147,8 @@ class Merged:
 
     def _count(self, nodes: int, path: str) -> None:
         self._looked_at += 1 + nodes
-        if self._looked_at > _MOST:
-            raise Malformed("expands to more than any config holds", path=path, line=1)
+        if self._looked_at > MOST_NODES:
+            raise TooComplex("expands to more than any config holds", path=path, line=1)
 
     def _claim_one(self, node: Node, path: str, part: int) -> None:
         self._count(0, path)

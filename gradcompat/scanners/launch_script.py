@@ -13,9 +13,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from gradcompat.errors import Malformed, SourceError, Unrecognised
+from gradcompat.budget import Budget
+from gradcompat.errors import SourceError, TooComplex, Unrecognised
 from gradcompat.formats.document import Document
-from gradcompat.formats.shell import HOLE, Command, Heredoc, Trace, Word, commands
+from gradcompat.formats.shell import HOLE, MOST_STEPS, Command, Heredoc, Trace, Word, commands
 from gradcompat.model.context import Context, Override
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.quotation import quoted, reference
@@ -29,6 +30,7 @@ _LONGEST = 1024 * 1024  # characters
 _MAX_LAUNCHES = 200
 _MAX_NESTED = 3  # of `bash -c`
 _MAX_NOTES = 100
+_EXPORTED = 8  # steps that a variable takes in the environment of a launch
 _MULTIRUN = frozenset({"m", "multirun"})
 _MAX_COMPOSED = 20  # launches whose configs are composed
 
@@ -60,6 +62,7 @@ class _Script:
     Attributes:
         written: the configs that it writes itself, by their names.
         breaks: where lines were meant to go on.
+        budget: the steps that are left for it.
     """
 
     document: Document
@@ -69,6 +72,7 @@ class _Script:
     launches: list[Launch] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     written: dict[str, Heredoc] = field(default_factory=dict)
+    budget: Budget = field(default_factory=lambda: Budget(MOST_STEPS))
 
     def location(self, offset: int) -> Location:
         line = bisect_left(self.ends, offset)
@@ -111,7 +115,7 @@ def scan(document: Document) -> Context:
     """
     text = document.text
     if len(text) > _LONGEST:
-        raise Malformed(
+        raise TooComplex(
             f"is longer than {_LONGEST // 1024} KiB, which is too long for a launch script", path=document.path
         )
     # Lines that break are read as they were meant; all other characters stay where they are.
@@ -193,7 +197,7 @@ def _read(script: _Script, text: str, place: Callable[[int], int], nested: int =
     """Gather the launches of a text, of which the characters stand at those places of the file."""
     left = False  # behind `exit`
     launched = False
-    for command in commands(text, {}, trace=script.trace if nested == 0 else Trace()):
+    for command in commands(text, {}, trace=script.trace if nested == 0 else Trace(), budget=script.budget):
         words = _closed(script, command.words, place)
         if not words:
             continue
@@ -213,6 +217,7 @@ def _read(script: _Script, text: str, place: Callable[[int], int], nested: int =
             return
         else:
             assigned = {name: _placed(word, place) for name, word in command.assigned.items()}
+            script.budget.spend(_EXPORTED * len(script.trace.exported), script.document.path)
             launch.environment = {**_exported(script.trace), **assigned, **launch.environment}
             launch.conditional = command.conditional
             script.launches.append(launch)
@@ -279,6 +284,7 @@ def _with_written(script: _Script, settings: list[Setting], files: list[str]) ->
     stated = {setting.key for setting in settings}
     for path, heredoc in script.written.items():
         name = path.replace(HOLE, "").rpartition("/")[2]
+        script.budget.spend(len(files), script.document.path)
         if all(file.rpartition("/")[2] != name for file in files):
             continue
         lines = "\n" * ((script.location(heredoc.start).line or 1) - 1)

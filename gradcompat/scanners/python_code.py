@@ -11,7 +11,7 @@ import ast
 import os
 import re
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from gradcompat.errors import Malformed, Unrecognised
@@ -25,6 +25,8 @@ from gradcompat.scanners.code_syntax import parse
 from gradcompat.scanners.code_unset import unset
 from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.scanners.registry import LIBRARIES
+
+MOST_MODULES = 20  # of the project itself that are named one by one, for one file
 
 FEEDS: Feeds = {
     **code_calls.feeds(),
@@ -134,12 +136,20 @@ def _unseen(document: Document, names: Names) -> list[Skipped]:
     for name, line in names.imported.items():
         if document.file is not None and _is_own(document.file.parent, name):
             own[name] = line
-    skipped = [
-        Skipped(what=name, reason=reason, gap=False, location=Location(path=document.path, line=line))
-        for name, line in own.items()
-    ]
-    for module, line in names.stars if len(names.stars) > 1 else []:
-        told = "brings names that are not written here"
-        what = f"from {module} import *"
-        skipped.append(Skipped(what=what, reason=told, gap=False, location=Location(path=document.path, line=line)))
+    skipped = _noted(document, own.items(), reason)
+    if len(names.stars) > 1:
+        stars = [(f"from {module} import *", line) for module, line in names.stars]
+        skipped += _noted(document, stars, "brings names that are not written here")
     return skipped
+
+
+def _noted(document: Document, parts: Iterable[tuple[str, int]], reason: str) -> list[Skipped]:
+    """A note for each of the first modules, and one for the others."""
+    parts = list(parts)
+    if len(parts) > MOST_MODULES:
+        rest = f"{len(parts) - MOST_MODULES + 1:,} more modules"
+        parts = [*parts[: MOST_MODULES - 1], (rest, parts[MOST_MODULES - 1][1])]
+    return [
+        Skipped(what=what, reason=reason, gap=False, location=Location(path=document.path, line=line))
+        for what, line in parts
+    ]

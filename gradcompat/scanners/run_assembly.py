@@ -12,26 +12,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
+from gradcompat.budget import Budget
 from gradcompat.model.context import Context, Override
 from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners.reading import recomposed
+
+# Files that are read again to compose configs as command lines say, for one environment.
+COMPOSED_FILES = 1_000
 
 _LAUNCH = "launch-script"
 _PROGRAMS = ("python", "notebook")
 _COMPOSED = "hydra"
 
 
-def join(contexts: Sequence[Context], *, together: bool = False) -> list[Context]:
+def join(contexts: Sequence[Context], *, together: bool = False, budget: Budget | None = None) -> list[Context]:
     """The runs that these files describe, each with the settings of all files that belong to it.
 
     Args:
         contexts: what was scanned, each file once.
         together: the user has named these files as belonging together: parts that no run names belong to every run.
+        budget: files that may be read again; what a config would be, composed beyond that, is unknown.
 
     Returns:
         One context for each run, in the order of the files. A part that no run names belongs to the run if there is
         only one, and only one part of its kind; else it stands for itself.
     """
+    budget = Budget(COMPOSED_FILES) if budget is None else budget
     called: dict[str, list[int]] = {}
     for index, context in enumerate(contexts):
         called.setdefault(PurePosixPath(context.source).name, []).append(index)
@@ -62,7 +68,7 @@ def join(contexts: Sequence[Context], *, together: bool = False) -> list[Context
                 if together or (alone and contexts[index].kind not in kinds):
                     members[run].append(index)
                     used.add(index)
-    joined = [_joined(_composed([contexts[index] for index in members[run]])) for run in runs]
+    joined = [_joined(_composed([contexts[index] for index in members[run]], budget)) for run in runs]
     rest = [
         context
         for index, context in enumerate(contexts)
@@ -100,7 +106,7 @@ def _not_chosen(contexts: Sequence[Context], *, together: bool) -> set[int]:
     return found
 
 
-def _composed(members: list[Context]) -> list[Context]:
+def _composed(members: list[Context], budget: Budget) -> list[Context]:
     """The members of a run, with configs composed as its command lines say."""
     first, *others = members
     if not first.overrides or all(one.composed is None for one in others):
@@ -108,6 +114,9 @@ def _composed(members: list[Context]) -> list[Context]:
     told: set[Location] = set()
     for index, other in enumerate(others):
         if other.composed is None:
+            continue
+        if not budget.take(len(first.overrides) * (1 + len(other.composed.holds))):
+            others[index] = replace(other, settings=tuple(replace(one, value=None) for one in other.settings))
             continue
         again = [recomposed(other, overrides) for overrides in first.overrides]
         settings = dict.fromkeys(setting for one in again for setting in one.settings)
@@ -164,10 +173,13 @@ def _same(source: str, path: PurePosixPath) -> bool:
 
 
 def _reached(start: int, named: dict[int, list[int]]) -> list[int]:
-    reached = [start]
-    for index in reached:
-        reached.extend(target for target in named[index] if target not in reached)
-    return reached
+    reached = {start: None}  # in their order
+    waiting = [start]
+    for index in waiting:
+        new = [target for target in named[index] if target not in reached]
+        reached.update(dict.fromkeys(new))
+        waiting += new
+    return list(reached)
 
 
 def _joined(members: list[Context]) -> Context:

@@ -80,7 +80,7 @@ def test_what_is_wrong_stops_everything(here: Path, run: Run) -> None:
     done = run("check", "requirements.txt", "--knowledge", "bad.yaml")
     assert (done.status, done.out) == (2, "")
     assert done.err.splitlines()[0] == (
-        f"error: `bad.yaml:{FIRST_LINE}`: ACME-0001: the example acme-trainer 3.1.4 should be affected and is "
+        f"error: `bad.yaml:{FIRST_LINE}`: ACME-0001: examples.affected.1 (acme-trainer): should be affected and is "
         "not_affected"
     )
     done = run("check", "requirements.txt", "--knowledge", "nowhere.yaml")

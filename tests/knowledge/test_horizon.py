@@ -166,7 +166,7 @@ def test_lint_wants_a_line_for_each_package_under_its_own_name(tmp_path: Path) -
     ("line", "message"),
     [
         ('{version: "2", date: "2026-13-01"}', "horizon.torch.date: month must be in 1..12"),
-        ('{version: new, date: "2026-12-01"}', "horizon.torch.version: `new` is not a version"),
+        ('{version: new, date: "2026-12-01"}', "horizon.torch.version: `…` is not a version"),
     ],
 )
 def test_a_line_that_is_wrong(tmp_path: Path, line: str, message: str) -> None:

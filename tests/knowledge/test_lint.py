@@ -32,13 +32,13 @@ LATE = "{transformers: 4.52.1, training.gradient_accumulation_steps: 8}"
                 "- {transformers: 4.51.3, training.gradient_accumulation_steps: 2}",
             ),
             [
-                "the example transformers 4.51.3, training.gradient_accumulation_steps 2 should be not_affected "
+                "examples.not_affected.2 (transformers, training.gradient_accumulation_steps): should be not_affected "
                 "and is affected"
             ],
         ),
         (
             ("- {transformers: 4.49.0}", "- {torch: 2.5.1}"),
-            ["the example torch 2.5.1 should be conditional and is not_affected"],
+            ["examples.conditional.0 (torch): should be conditional and is not_affected"],
         ),
         (
             (f"        - {EARLY}\n", ""),
@@ -58,8 +58,8 @@ LATE = "{transformers: 4.52.1, training.gradient_accumulation_steps: 8}"
         (
             ('versions: ">=4.52.1"', 'versions: ">=4.52.0"'),
             [
-                "remedies.0: transformers 4.52.0 leaves the example transformers 4.49.0, "
-                "training.gradient_accumulation_steps 8 affected",
+                "remedies.0: transformers 4.52.0 leaves examples.affected.0 (transformers, "
+                "training.gradient_accumulation_steps) affected",
                 "remedies.0: transformers 4.52.0 was yanked: name the next release that was not",
             ],
         ),
@@ -114,10 +114,9 @@ def test_a_remedy_that_is_a_trap(tmp_path: Path) -> None:
         (
             FIRST_LINE,
             "GC-0001",
-            "remedies.1: transformers 4.48.3 lands in the affected range of GC-0002 "
-            f"(transformers {version}, training.gradient_accumulation_steps {steps})",
+            f"remedies.1: transformers 4.48.3 lands in the affected range of GC-0002 (examples.affected.{number})",
         )
-        for version, steps in (("4.49.0", 8), ("4.52.0", 2))
+        for number in (0, 1)
     ]
     taken = record(('"==4.48.3"', '"==4.48.3", accepts: {GC-0002: it is the lesser of the two}'))
     assert problems(tmp_path, taken, TRAP) == []

@@ -39,11 +39,11 @@ def test_a_record_that_is_right(tmp_path: Path) -> None:
         (("silent: true", "silent: true\n    informational: true"), "record: an informational record is a note"),
         (
             ("silent: true", 'silent: true\n    bounds: [{package: transformers, bound: "<4.52.0", basis: wheels}]'),
-            "record: bounds: no range of transformers in `affected` has the end `<4.52.0`",
+            "record: bounds: no range of transformers in `affected` has the end `…`",
         ),
         (
             ("silent: true", 'silent: true\n    bounds: [{package: transformers, bound: "<4.52.1", basis: measured}]'),
-            "record: bounds: transformers <4.52.1: `measured` is what measurements or the record say",
+            "record: bounds: `…`: `measured` is what measurements or the record say",
         ),
         (
             (
@@ -55,11 +55,11 @@ def test_a_record_that_is_right(tmp_path: Path) -> None:
         ),
         (
             ("silent: true", 'silent: true\n    bounds: [{package: transformers, bound: "<4.52.x", basis: tags}]'),
-            "bounds.0.bound: `4.52.x` is not a version",
+            "bounds.0.bound: `…` is not a version",
         ),
         (
             ("https://example.org/1", "http://example.org/1"),
-            "references.0.url: `http://example.org/1` is not an https address",
+            "references.0.url: `…` is not an https address",
         ),
         (
             ('{transformers: ">', '{Transformers: ">'),
@@ -67,33 +67,33 @@ def test_a_record_that_is_right(tmp_path: Path) -> None:
         ),
         (
             ('">=4.49.0,<4.52.1"', '"4.49.0"'),
-            "affected.0.packages: `4.49.0` is not a set of versions: `4.49.0` has no meaning",
+            "affected.0.packages: `…` is not a set of versions: `…` has no meaning",
         ),
-        (('">=4.49.0,<4.52.1"', '">=4.52.1,<4.49.0"'), "affected.0.packages: `>=4.52.1,<4.49.0` holds no version"),
+        (('">=4.49.0,<4.52.1"', '">=4.52.1,<4.49.0"'), "affected.0.packages: `…` holds no version"),
         (('">=4.49.0,<4.52.1"', "absent"), "affected.0.packages: a combination needs a package that is there"),
         (
             ('steps: ">1"', 'step: ">1"'),
-            "affected.0.settings: `training.gradient_accumulation_step` is not in the vocabulary",
+            "affected.0.settings: `…` is not in the vocabulary",
         ),
         (
             ('training.gradient_accumulation_steps: ">1"', 'training.gradient_accumulation_steps: "8"'),
-            "affected.0.settings: `training.gradient_accumulation_steps: 8` can never hold: the key is of type int",
+            "affected.0.settings: `training.gradient_accumulation_steps: …` can never hold: the key is of type int",
         ),
         (
             ('training.gradient_accumulation_steps: ">1"', 'training.packing: "!=true"'),
-            "affected.0.settings: `training.packing: !=true` can never hold: the key is of type bool",
+            "affected.0.settings: `training.packing: …` can never hold: the key is of type bool",
         ),
         (
             ('training.gradient_accumulation_steps: ">1"', "precision.mode: no"),
-            "affected.0.settings: `precision.mode: false` can never hold: the key is of type str",
+            "affected.0.settings: `precision.mode: …` can never hold: the key is of type str",
         ),
         (
             ('training.gradient_accumulation_steps: ">1"', 'precision.mode: ">fp16"'),
-            "affected.0.settings: `precision.mode: >fp16` can never hold: the key is of type str",
+            "affected.0.settings: `precision.mode: …` can never hold: the key is of type str",
         ),
         (
             ('training.gradient_accumulation_steps: ">1"', 'precision.mode: [fp16, "!=bf16"]'),
-            "affected.0.settings: `precision.mode: !=bf16` is a comparison, which cannot stand in a list",
+            "affected.0.settings: `precision.mode: …` is a comparison, which cannot stand in a list",
         ),
         (
             ('training.gradient_accumulation_steps: ">1"', 'host.cuda: "12.4"'),
@@ -101,12 +101,12 @@ def test_a_record_that_is_right(tmp_path: Path) -> None:
         ),
         (
             ("settings: {training.g", 'virtual: {cuda: "<12"}\n        settings: {training.g'),
-            "affected.0.virtual: `cuda` is not a virtual package: __cuda, __cuda_arch, __nvidia_driver, __nccl, "
+            "affected.0.virtual: `…` is not a virtual package: __cuda, __cuda_arch, __nvidia_driver, __nccl, "
             "__glibc, __rocm",
         ),
         (
             ("settings: {training.g", 'python: "3.12"\n        settings: {training.g'),
-            "affected.0.python: `3.12` is not a set of versions: `3.12` has no meaning",
+            "affected.0.python: `…` is not a set of versions: `…` has no meaning",
         ),
         (
             (
@@ -121,30 +121,30 @@ def test_a_record_that_is_right(tmp_path: Path) -> None:
         ),
         (
             ('versions: "==4.48.3"', 'versions: ">4,<3"'),
-            "remedies.1.downgrade.versions: `>4,<3` holds no version",
+            "remedies.1.downgrade.versions: `…` holds no version",
         ),
         (
             ("steps, value: 1", 'steps, value: "1"'),
-            "remedies.2.setting: `training.gradient_accumulation_steps: 1` can never hold: the key is of type int",
+            "remedies.2.setting: `training.gradient_accumulation_steps: …` can never hold: the key is of type int",
         ),
         (
             ("steps, value: 1", "step, value: 1"),
-            "remedies.2.setting: `training.gradient_accumulation_step` is not in the vocabulary",
+            "remedies.2.setting: `…` is not in the vocabulary",
         ),
         (
             ("- {transformers: 4.48.3,", "- {transformers: 4.48,"),
-            "examples.not_affected: `transformers: 4.48` is a number: quote the version",
+            "examples.not_affected: `…` is a number: quote the version",
         ),
         (
             ("- {transformers: 4.48.3,", "- {transformers: old,"),
-            "examples.not_affected: `transformers: old` is not a version",
+            "examples.not_affected: `…` is not a version",
         ),
         (
             (
                 "{transformers: 4.49.0, training.gradient_accumulation_steps: 8}",
                 "{transformers: 4.49.0, training.gradient_accumulation_steps: many}",
             ),
-            "examples.affected: `training.gradient_accumulation_steps: many` can never hold: the key is of type int",
+            "examples.affected: `training.gradient_accumulation_steps: …` can never hold: the key is of type int",
         ),
     ],
 )
@@ -243,3 +243,23 @@ def test_of_a_file_of_something_else_no_message_shows_the_text() -> None:
     assert "s3cret" not in said
     assert "`mine.yaml:4`: a record: a key: Extra inputs are not permitted" in said
     assert "`mine.yaml:2`: a key appears twice" in said
+
+
+def test_no_value_of_a_file_is_shown(tmp_path: Path) -> None:
+    """The file may be somebody else's, and the log of a CI job is public."""
+    secret = "hunter2"  # noqa: S105  # what a message must not show
+    changes = (
+        ("level: error", f"level: {secret}"),
+        ("kind: upgrade", f"kind: {secret}"),
+        ("https://example.org/1", f"http://{secret}.example"),
+        ('">=4.49.0,<4.52.1"', f'"{secret}"'),
+        ("- {transformers: 4.48.3,", f"- {{transformers: {secret},"),
+        ("silent: true", f"silent: true\n    symptoms: ['(?P<{secret}>a)(?P<{secret}>b)']"),
+        ("silent: true", f"silent: true\n    probes: [{{name: {secret}}}]"),
+        ("silent: true", f'silent: true\n    bounds: [{{package: transformers, bound: "<{secret}", basis: tags}}]'),
+    )
+    for change in changes:
+        told = problems(written(tmp_path, record(change)))
+        assert told, change
+        assert secret not in str(told)
+    assert secret not in str(problems(written(tmp_path, head=f"date: {secret}\nissues: []\n")))

@@ -1,0 +1,132 @@
+"""What to do about the findings of one environment: what its plan does, or else the nearest change for each of them.
+
+A plan looks at all findings together and asks every record many times over. The plans of one run share their steps; an
+environment whose plan would take more than its share gets the nearest change of each finding, which takes a hundredth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from gradcompat.advice import advise
+from gradcompat.audit.matching import Matched
+from gradcompat.audit.options import AuditOptions
+from gradcompat.audit.published import published, snapshot
+from gradcompat.budget import Budget
+from gradcompat.errors import IndexUnavailable
+from gradcompat.knowledge.load import KnowledgeBase
+from gradcompat.matcher import alike, questions
+from gradcompat.model.environment import Environment, Location, Skipped
+from gradcompat.model.finding import Advice, Finding, Status
+
+# Of the plans of one run; that of one finding in torch and transformers takes 1,600.
+PLAN_STEPS = 30_000
+# Of the nearest changes of one environment.
+ADVICE_STEPS = 30_000
+_PLAN = 600  # what a plan takes before it asks anything
+_ADVICE = 150  # what a nearest change takes at least
+_QUESTIONS_ASKED_AGAIN = 4  # of so many, one is asked for each release that is tried
+
+
+@dataclass(frozen=True, slots=True)
+class Advised:
+    """What was found to do.
+
+    Attributes:
+        advice: by the identity of a finding.
+        skipped: the note that something was not looked for.
+        steps: that the nearest changes took.
+    """
+
+    advice: Mapping[int, Advice] = field(default_factory=dict)
+    skipped: tuple[Skipped, ...] = ()
+    steps: int = 0
+
+
+def advise_findings(
+    environment: Environment,
+    matched: Matched,
+    path: Path | None,
+    base: KnowledgeBase,
+    options: AuditOptions,
+    plan_steps: int = PLAN_STEPS,
+) -> Advised:
+    """What to do about each finding that is affected, or that counts.
+
+    Args:
+        environment: as it was read.
+        matched: its runs and findings.
+        path: its file, beside which a project may say what it asks for.
+        base: the records.
+        options: what counts.
+        plan_steps: that its plan may take.
+    """
+    if not options.advise or not any(finding.status != "not_affected" for finding in matched.findings):
+        return Advised()
+    asked = sum(questions(environment.packages, matched.issues, base.names))
+    fixable = sum(1 for _ in _fixable(matched, options))
+    notes: list[Skipped] = []
+    advice: dict[int, Advice] = {}
+    if fixable:
+        runs = len(alike(tuple(matched.runs.values()), matched.issues))
+        if _PLAN + runs * asked * (1 + fixable) <= plan_steps:
+            lines = _planned(environment, matched, path, base, options, plan_steps)
+            advice = {id(one): line for one in matched.findings if (line := lines.get((one.issue.id, one.status)))}
+        else:
+            reason = (
+                f"its plan needs more than {plan_steps:,} steps, so that each finding has the nearest change that "
+                "clears it alone; run `gradcompat plan`"
+            )
+            notes.append(Skipped(what="fixes", reason=reason, gap=False, location=Location(path=environment.source)))
+    budget = Budget(ADVICE_STEPS)
+    for finding in matched.findings:
+        if finding.status != "affected" or id(finding) in advice or not finding.issue.remedies:
+            continue  # trying the remedies of all that may be takes longer than matching
+        if not budget.take(max(_ADVICE, asked // _QUESTIONS_ASKED_AGAIN)):
+            reason = (
+                f"the nearest changes need more than {ADVICE_STEPS:,} steps: some findings have none; "
+                "run `gradcompat plan`"
+            )
+            notes.append(Skipped(what="fixes", reason=reason, gap=False, location=Location(path=environment.source)))
+            break
+        if (nearest := _nearest(finding, matched, base)) is not None:
+            advice[id(finding)] = nearest
+    return Advised(advice, tuple(notes), ADVICE_STEPS if budget.spent else ADVICE_STEPS - budget.left)
+
+
+def _fixable(matched: Matched, options: AuditOptions) -> Iterator[Finding]:
+    """The findings that count and have a remedy."""
+    statuses = ("affected", "conditional") if options.strict else ("affected",)
+    return (
+        finding
+        for finding in matched.findings
+        if finding.status in statuses and finding.issue.remedies and not finding.issue.informational
+    )
+
+
+def _planned(
+    environment: Environment,
+    matched: Matched,
+    path: Path | None,
+    base: KnowledgeBase,
+    options: AuditOptions,
+    plan_steps: int,
+) -> dict[tuple[str, Status], Advice]:
+    """What a plan does about each finding."""
+    try:
+        shipped = snapshot()
+    except IndexUnavailable:
+        return {}
+    # Planning takes as long as all the rest of a check, which most environments need not pay for.
+    from gradcompat.audit.fixes import planned_advice
+
+    share = plan_steps / PLAN_STEPS
+    return planned_advice(environment, matched, path, base, shipped, options, share)
+
+
+def _nearest(finding: Finding, matched: Matched, base: KnowledgeBase) -> Advice | None:
+    run = matched.run_of(finding)
+    return advise(finding, run, matched.issues, base.names, partial(published, python=run.python))
