@@ -1,4 +1,4 @@
-"""The cases that the project starts from: open or dormant without their config, affected with it, not with one change."""
+"""The cases that the project starts from: open or dormant without their config, affected with it, not with a change."""
 
 from __future__ import annotations
 
