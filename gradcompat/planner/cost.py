@@ -22,7 +22,7 @@ if anything else moved that alone would cost more.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from gradcompat.messages import counted, joined
 from gradcompat.model.issue import LEVELS
@@ -63,9 +63,6 @@ class Pricing:
 
     universe: Universe
     judge: Judge
-    seen: dict[tuple[frozenset[tuple[str, int]], frozenset[str]], tuple[tuple[int, ...], int]] = field(
-        default_factory=dict, repr=False, compare=False
-    )
 
     def cost(self, chosen: Mapping[str, Candidate], pending: Pending = NOTHING_PENDING) -> Cost:
         """The cost of an assignment, or the least that it can become.
@@ -100,9 +97,10 @@ class Pricing:
         kinds = ((name, judge.kind(name, one.version)) for name, one in chosen.items() if judge.about(name))
         open_names = frozenset(self.universe.canonical(name) for name in pending if judge.about(name))
         key = (frozenset(kinds), open_names)
-        if key not in self.seen:
-            self.seen[key] = self._counted(versions(chosen), open_names)
-        return self.seen[key]
+        severity = judge.severity.get(key)
+        if severity is None:
+            severity = judge.severity[key] = self._counted(versions(chosen), open_names)
+        return severity
 
     def _counted(self, assignment: Assignment, open_names: frozenset[str]) -> tuple[tuple[int, ...], int]:
         judge, counts = self.judge, self.universe.request.counts

@@ -96,8 +96,22 @@ class Judge:
             for entry in entries:
                 self._by_canonical.setdefault(universe.canonical(universe.name_of(entry)), []).append(entry)
         self._kinds: dict[tuple[str, Version], int] = {}
+        self._kinds_of_candidates: dict[str, tuple[int, ...]] = {}
         self._numbers: dict[tuple[int, ...], int] = {}
-        self._verdicts: dict[tuple[str, tuple[tuple[str, tuple[int, ...]], ...]], Verdict] = {}
+        self._kinds_by_number: list[tuple[int, ...]] = []
+        self._verdicts: dict[tuple[str, tuple[tuple[str, int], ...]], Verdict] = {}
+        self._verdicts_by_bounds: dict[tuple[str, tuple[tuple[str, tuple[int, ...]], ...]], Verdict] = {}
+        self._ids_about = {name: frozenset(issue.id for issue in about) for name, about in self._about.items()}
+        # Whatever takes part in an issue about a package, under all of its names.
+        self._neighbours = {
+            name: frozenset(other for issue in about for other in self._names[issue.id])
+            for name, about in self._about.items()
+        }
+        self._counting_about = {
+            name: [issue for issue in about if universe.request.counts(issue)] for name, about in self._about.items()
+        }
+        self._found: dict[tuple[str, frozenset[tuple[str, int]]], tuple[tuple[Issue, frozenset[str]], ...]] = {}
+        self.severity: dict[object, tuple[tuple[int, ...], int]] = {}
 
     @cached_property
     def affected_now(self) -> tuple[Issue, ...]:
@@ -110,12 +124,49 @@ class Judge:
         """The issues that speak of a package of the index."""
         return self._about.get(self.universe.canonical(name), [])
 
+    def ids_about(self, name: str) -> frozenset[str]:
+        """The ids of the issues that speak of a package of the index."""
+        return self._ids_about.get(self.universe.canonical(name), frozenset())
+
+    def found(self, name: str, assignment: Assignment) -> tuple[tuple[Issue, frozenset[str]], ...]:
+        """The issues about a package that have to go and are there, each with the packages that take part.
+
+        One question for all issues about the package: a search asks it for each release of each state.
+        """
+        canonical = self.universe.canonical(name)
+        neighbours = self._neighbours.get(canonical)
+        if neighbours is None:
+            return ()
+        kinds = {other: self.kind(other, at) for other, at in assignment.items() if other in neighbours}
+        key = (canonical, frozenset(kinds.items()))
+        found = self._found.get(key)
+        if found is None:
+            conditional = self.universe.request.conditional
+            judged = (
+                (issue, self._remembered(issue, kinds, assignment).packages(conditional))
+                for issue in self._counting_about[canonical]
+            )
+            found = self._found[key] = tuple((issue, packages) for issue, packages in judged if packages is not None)
+        self.universe.budget.take()
+        return found
+
     def kind(self, name: str, version: Version) -> int:
         """A number for what all records together can see of a version: two of one kind are the same to them."""
         key = (name, version)
-        if key not in self._kinds:
-            self._kinds[key] = self._numbers.setdefault(self._seen_of(name, version), len(self._numbers))
-        return self._kinds[key]
+        found = self._kinds.get(key)
+        if found is None:
+            seen = self._seen_of(name, version)
+            found = self._kinds[key] = self._numbers.setdefault(seen, len(self._numbers))
+            if found == len(self._kinds_by_number):
+                self._kinds_by_number.append(seen)
+        return found
+
+    def kinds(self, name: str) -> tuple[int, ...]:
+        """The kind of each candidate of a package, in their order."""
+        if name not in self._kinds_of_candidates:
+            candidates = self.universe.candidates(name)
+            self._kinds_of_candidates[name] = tuple(self.kind(name, one.version) for one in candidates)
+        return self._kinds_of_candidates[name]
 
     def _seen_of(self, name: str, version: Version) -> tuple[int, ...]:
         """What each bound of each record says of a version; nothing where it has no place among versions."""
@@ -123,30 +174,36 @@ class Judge:
         if key not in self._seen:
             window = locate(str(version))
             bounds = self._bounds.get(self.universe.canonical(name), ())
+            self.universe.budget.take(len(bounds))
             self._seen[key] = () if window is None else tuple(int(one.truth(window)) for one in bounds)
         return self._seen[key]
 
-    def _seen_by(self, issue: Issue, name: str, version: Version) -> tuple[int, ...]:
-        """What the bounds of one record say of a version."""
-        seen = self._seen_of(name, version)
+    def _seen_by(self, issue: Issue, name: str, kind: int) -> tuple[int, ...]:
+        """What the bounds of one record say of the versions of a kind."""
+        seen = self._kinds_by_number[kind]
         return tuple([seen[one] for one in self._own[issue.id, self.universe.canonical(name)]]) if seen else ()
 
     def verdict(self, issue: Issue, assignment: Assignment) -> Verdict:
         """What the issue says of the environment with this assignment applied."""
-        # The search asks this more often than anything else.
-        kinds = tuple(
-            [
-                (name, self._seen_by(issue, name, assignment[name]))
-                for name in self._names[issue.id]
-                if name in assignment
-            ]
+        names = self._names[issue.id]
+        return self._remembered(
+            issue, {name: self.kind(name, assignment[name]) for name in names if name in assignment}, assignment
         )
-        key = (issue.id, kinds)
-        found = self._verdicts.get(key)
+
+    def _remembered(self, issue: Issue, kinds: Mapping[str, int], assignment: Assignment) -> Verdict:
+        """The verdict on versions of these kinds; only those that the issue can tell apart are matched."""
+        # The search asks this more often than anything else.
         self.universe.budget.take()
+        named = tuple([(name, kinds[name]) for name in self._names[issue.id] if name in kinds])
+        found = self._verdicts.get((issue.id, named))
         if found is None:
-            self.universe.budget.take(len(self._distinct) * (_MATCH + self._choices(issue)))
-            found = self._verdicts[key] = self._verdict(issue, {name: assignment[name] for name, _ in kinds})
+            bounds = tuple([(name, self._seen_by(issue, name, kind)) for name, kind in named])
+            found = self._verdicts_by_bounds.get((issue.id, bounds))
+            if found is None:
+                self.universe.budget.take(len(self._distinct) * (_MATCH + self._choices(issue)))
+                found = self._verdict(issue, {name: assignment[name] for name, _ in named})
+                self._verdicts_by_bounds[issue.id, bounds] = found
+            self._verdicts[issue.id, named] = found
         return found
 
     def _verdict(self, issue: Issue, assignment: Assignment) -> Verdict:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
-from itertools import count
+from itertools import count, islice
 from typing import NamedTuple
 
 from packaging.version import Version
@@ -122,8 +122,9 @@ class Search:
             and issue.id not in terms.excused
             and Fact("issue", issue.id) not in terms.ignored
         ]
+        self._ids = frozenset(issue.id for issue in self.issues)
         self.facts: dict[Fact, None] = {}
-        self._waiting: dict[str, list[Version]] = {}
+        self._waiting: dict[str, dict[Version, None]] = {}
         self._chunks: dict[str, int] = {}
         self._floors: dict[str, Vector] = {}
 
@@ -196,6 +197,10 @@ class Search:
         found = ((issue, self.judge.verdict(issue, assignment).packages(conditional)) for issue in issues)
         return tuple((issue, packages) for issue, packages in found if packages is not None)
 
+    def _found(self, name: str, assignment: Assignment) -> Iterator[tuple[Issue, frozenset[str]]]:
+        """The findings about one package that this search must not leave."""
+        return (found for found in self.judge.found(name, assignment) if found[0].id in self._ids)
+
     def _price(self, state: _State) -> Cost:
         """The least that a state can cost: findings that share no package need one move each."""
         names = set(state.forced)
@@ -229,9 +234,7 @@ class Search:
 
     def _is_hopeless(self, name: str, candidate: Candidate) -> bool:
         """Is there a finding that is about this release alone?"""
-        about = {issue.id for issue in self.judge.about(name)}
-        concerned = [issue for issue in self.issues if issue.id in about]
-        return any(packages == {name} for _, packages in self._bad({name: candidate.version}, concerned))
+        return any(packages == {name} for _, packages in self._found(name, {name: candidate.version}))
 
     # What has to move
 
@@ -243,9 +246,10 @@ class Search:
         """
         forced = set(state.forced)
         demands: dict[str, list[tuple[str, Need]]] = {}
+        assignment = versions(state.chosen)
         for name, candidate in state.chosen.items():
             self._expect(name, candidate.version)
-            for asking, need in self.universe.asked_by(name, candidate.version, versions(state.chosen)):
+            for asking, need in self.universe.asked_by(name, candidate.version, assignment):
                 self._meet(asking, need, state, forced, demands)
             for dependent, need in self.universe.dependents(name):
                 if dependent in state.chosen or dependent in forced or allows(need.specifier, candidate.version):
@@ -361,7 +365,7 @@ class Search:
             return
         options = {name: self._values(name, state, demands.get(name, [])) for name in sorted(state.forced)}
         name = min(options, key=lambda one: len(options[one]))
-        self._waiting[name] = [candidate.version for candidate in options[name]]
+        self._waiting[name] = dict.fromkeys(candidate.version for candidate in options[name])
         alike: dict[tuple[object, ...], list[Candidate]] = {}
         for candidate in options[name]:
             kind = self.judge.kind(name, candidate.version)
@@ -376,10 +380,9 @@ class Search:
     def _moving(self, name: str, candidates: list[Candidate], state: _State) -> Iterator[_State]:
         """The states in which a package has moved to each of these, which are alike to all records."""
         # Only issues that speak of the package can be another matter now.
-        about = {issue.id for issue in self.judge.about(name)}
+        about = self.judge.ids_about(name)
         kept = tuple(one for one in state.bad if one[0].id not in about)
-        concerned = [issue for issue in self.issues if issue.id in about]
-        new = self._bad(versions({**state.chosen, name: candidates[0]}), concerned)
+        new = tuple(self._found(name, versions({**state.chosen, name: candidates[0]})))
         for candidate in candidates:
             yield _State({**state.chosen, name: candidate}, state.forced - {name}, state.still, (*kept, *new))
 
@@ -388,11 +391,10 @@ class Search:
         self.universe.budget.take(len(self.universe.candidates(name)))
         found = []
         free: dict[int, bool] = {}
-        for candidate in self.universe.candidates(name):
+        for candidate, kind in zip(self.universe.candidates(name), self.judge.kinds(name), strict=True):
             if name in self.terms.ways and candidate.down != self.terms.ways[name]:
                 continue
             if self._goes_with(name, candidate, state, demands):
-                kind = self.judge.kind(name, candidate.version)
                 if kind not in free:
                     free[kind] = self._is_free(name, candidate, state)
                 if free[kind]:
@@ -421,25 +423,21 @@ class Search:
     def _is_free(self, name: str, candidate: Candidate, state: _State) -> bool:
         """Is there no finding that nothing else could cure any more?"""
         assignment = {**versions(state.chosen), name: candidate.version}
-        mentioned = {issue.id for issue in self.judge.about(name)}
-        for issue in self.issues:
-            if issue.id not in mentioned:
-                continue
-            packages = self.judge.verdict(issue, assignment).packages(self.universe.request.conditional)
-            if packages is not None and not any(
-                other in state.forced or self._movable(other, state) for other in packages - assignment.keys()
-            ):
+        for issue, packages in self._found(name, assignment):
+            if not any(other in state.forced or self._movable(other, state) for other in packages - assignment.keys()):
                 self._note(Fact("issue", issue.id))
                 return False
         return True
 
     def _expect(self, name: str, version: Version) -> None:
         """Have the requirements of the next few releases fetched side by side: most of them will be asked for."""
-        waiting = self._waiting.get(name, [])
+        waiting = self._waiting.get(name, {})
         if version not in waiting:
             return
         size = self._chunks.get(name, _FIRST_CHUNK)
         self._chunks[name] = min(2 * size, _LARGEST_CHUNK)
-        chunk = [version, *(one for one in waiting if one != version)][:size]
-        self._waiting[name] = [one for one in waiting if one not in chunk]
+        del waiting[version]
+        chunk = [version, *islice(waiting, size - 1)]
+        for one in chunk[1:]:
+            del waiting[one]
         self.universe.expect_requirements(name, chunk)
