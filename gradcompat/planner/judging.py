@@ -6,7 +6,7 @@ Versions that every bound of an issue treats alike are matched once for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -21,6 +21,8 @@ from gradcompat.planner.universe import Universe
 from gradcompat.versions import VersionSet, locate
 
 Assignment = Mapping[str, Version]
+# Issues that have to go and are there, each with the packages that take part.
+Found = tuple[tuple[Issue, frozenset[str]], ...]
 
 _PLANNED = Location(path="plan")
 # Questions that take as long as matching an issue with one choice of entries.
@@ -110,7 +112,7 @@ class Judge:
         self._counting_about = {
             name: [issue for issue in about if universe.request.counts(issue)] for name, about in self._about.items()
         }
-        self._found: dict[tuple[str, frozenset[tuple[str, int]]], tuple[tuple[Issue, frozenset[str]], ...]] = {}
+        self._found: dict[tuple[str, frozenset[tuple[str, int]]], dict[int, Found]] = {}
         self.severity: dict[object, tuple[tuple[int, ...], int]] = {}
 
     @cached_property
@@ -128,27 +130,37 @@ class Judge:
         """The ids of the issues that speak of a package of the index."""
         return self._ids_about.get(self.universe.canonical(name), frozenset())
 
-    def found(self, name: str, assignment: Assignment) -> tuple[tuple[Issue, frozenset[str]], ...]:
-        """The issues about a package that have to go and are there, each with the packages that take part.
+    def found(self, name: str, others: Assignment) -> Callable[[Version], Found]:
+        """Answers for each release of a package which issues about it have to go and are there.
 
-        One question for all issues about the package: a search asks it for each release of each state.
+        One question for all issues about the package: a search asks it for each release in each state.
+
+        Args:
+            name: the package that moves.
+            others: where others move.
         """
         canonical = self.universe.canonical(name)
         neighbours = self._neighbours.get(canonical)
         if neighbours is None:
-            return ()
-        kinds = {other: self.kind(other, at) for other, at in assignment.items() if other in neighbours}
-        key = (canonical, frozenset(kinds.items()))
-        found = self._found.get(key)
-        if found is None:
-            conditional = self.universe.request.conditional
-            judged = (
-                (issue, self._remembered(issue, kinds, assignment).packages(conditional))
-                for issue in self._counting_about[canonical]
-            )
-            found = self._found[key] = tuple((issue, packages) for issue, packages in judged if packages is not None)
-        self.universe.budget.take()
-        return found
+            return lambda _: ()
+        kinds = {other: self.kind(other, at) for other, at in others.items() if other in neighbours and other != name}
+        remembered = self._found.setdefault((name, frozenset(kinds.items())), {})
+        conditional = self.universe.request.conditional
+        budget = self.universe.budget
+
+        def at(version: Version) -> Found:
+            kind = self.kind(name, version)
+            budget.take()
+            if kind not in remembered:
+                assignment, kinds_there = {**others, name: version}, {**kinds, name: kind}
+                judged = (
+                    (issue, self._remembered(issue, kinds_there, assignment).packages(conditional))
+                    for issue in self._counting_about[canonical]
+                )
+                remembered[kind] = tuple((issue, packages) for issue, packages in judged if packages is not None)
+            return remembered[kind]
+
+        return at
 
     def kind(self, name: str, version: Version) -> int:
         """A number for what all records together can see of a version: two of one kind are the same to them."""

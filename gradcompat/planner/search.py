@@ -19,7 +19,7 @@ from packaging.version import Version
 from gradcompat.model.issue import Issue
 from gradcompat.planner.cost import Cost, Pending, Pricing, Vector, vector, versions
 from gradcompat.planner.families import relatives
-from gradcompat.planner.judging import Assignment, Judge
+from gradcompat.planner.judging import Assignment, Found, Judge
 from gradcompat.planner.requirements import Need, allows
 from gradcompat.planner.universe import Candidate, Universe
 
@@ -100,7 +100,7 @@ class _State:
 def _next(state: _State) -> _State | None:
     """The next of those that differ in the release of one package."""
     found = next(state.dearer, None)
-    return None if found is None else replace(found, dearer=state.dearer)
+    return None if found is None else _State(found.chosen, found.forced, found.still, found.bad, state.dearer)
 
 
 class _DeadEnd(Exception):  # not an error: the way the search turns back
@@ -166,7 +166,7 @@ class Search:
             push(_next(state))
             try:
                 forced, demands = self._propagate(state)
-                widened = replace(state, forced=forced)
+                widened = _State(state.chosen, forced, state.still, state.bad, state.dearer)
                 # What has to move as well, and what cannot be read, is known only now.
                 if not greedy and self._price(widened) > cost:
                     push(widened)
@@ -197,9 +197,9 @@ class Search:
         found = ((issue, self.judge.verdict(issue, assignment).packages(conditional)) for issue in issues)
         return tuple((issue, packages) for issue, packages in found if packages is not None)
 
-    def _found(self, name: str, assignment: Assignment) -> Iterator[tuple[Issue, frozenset[str]]]:
-        """The findings about one package that this search must not leave."""
-        return (found for found in self.judge.found(name, assignment) if found[0].id in self._ids)
+    def _counting(self, found: Found) -> Found:
+        """What of it this search must not leave."""
+        return tuple([one for one in found if one[0].id in self._ids]) if found else found
 
     def _price(self, state: _State) -> Cost:
         """The least that a state can cost: findings that share no package need one move each."""
@@ -234,7 +234,7 @@ class Search:
 
     def _is_hopeless(self, name: str, candidate: Candidate) -> bool:
         """Is there a finding that is about this release alone?"""
-        return any(packages == {name} for _, packages in self._found(name, {name: candidate.version}))
+        return any(packages == {name} for _, packages in self._counting(self.judge.found(name, {})(candidate.version)))
 
     # What has to move
 
@@ -382,7 +382,7 @@ class Search:
         # Only issues that speak of the package can be another matter now.
         about = self.judge.ids_about(name)
         kept = tuple(one for one in state.bad if one[0].id not in about)
-        new = tuple(self._found(name, versions({**state.chosen, name: candidates[0]})))
+        new = self._counting(self.judge.found(name, versions(state.chosen))(candidates[0].version))
         for candidate in candidates:
             yield _State({**state.chosen, name: candidate}, state.forced - {name}, state.still, (*kept, *new))
 
@@ -391,12 +391,13 @@ class Search:
         self.universe.budget.take(len(self.universe.candidates(name)))
         found = []
         free: dict[int, bool] = {}
+        found_at = self.judge.found(name, versions(state.chosen))
         for candidate, kind in zip(self.universe.candidates(name), self.judge.kinds(name), strict=True):
             if name in self.terms.ways and candidate.down != self.terms.ways[name]:
                 continue
             if self._goes_with(name, candidate, state, demands):
                 if kind not in free:
-                    free[kind] = self._is_free(name, candidate, state)
+                    free[kind] = self._is_free(name, found_at(candidate.version), state)
                 if free[kind]:
                     found.append(candidate)
         found.sort(key=lambda one: (one.off_direct, one.step, one.down, one.distance))
@@ -420,11 +421,11 @@ class Search:
                 return False
         return True
 
-    def _is_free(self, name: str, candidate: Candidate, state: _State) -> bool:
+    def _is_free(self, name: str, found: Found, state: _State) -> bool:
         """Is there no finding that nothing else could cure any more?"""
-        assignment = {**versions(state.chosen), name: candidate.version}
-        for issue, packages in self._found(name, assignment):
-            if not any(other in state.forced or self._movable(other, state) for other in packages - assignment.keys()):
+        for issue, packages in self._counting(found):
+            others = packages - state.chosen.keys() - {name}
+            if not any(other in state.forced or self._movable(other, state) for other in others):
                 self._note(Fact("issue", issue.id))
                 return False
         return True

@@ -37,6 +37,7 @@ class Candidate:
     """A release that a package could move to.
 
     Attributes:
+        written: the version as text, which takes long to make.
         fit: how it gets onto the target; None where that could not be looked up.
         step: how far the number changes: PATCH, MINOR or MAJOR.
         down: it is lower than what is there.
@@ -45,6 +46,7 @@ class Candidate:
     """
 
     version: Version
+    written: str
     release: Release | None
     fit: Fit | None
     step: int
@@ -83,6 +85,11 @@ class Universe:
         self.unavailable: dict[str, str] = {}
         self.unread: dict[tuple[str, str], str] = {}
         self.unreadable: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._rehomed = frozenset(
+            name
+            for name, entries in self.entries.items()
+            if any(entry.source in _REHOMED or entry.unreleased for entry in entries)
+        )
         self._current = {name: _versions(entries) for name, entries in self.entries.items()}
         self._releases: dict[str, tuple[Release, ...]] = {}
         self._fits: dict[tuple[str, Version], Fit | None] = {}
@@ -90,6 +97,7 @@ class Universe:
         self._needs: dict[tuple[str, str], Needs | None] = {}
         self._asked: dict[tuple[str, Version], list[tuple[str, Need]]] = {}
         self._dependents: dict[str, tuple[tuple[str, Need], ...]] | None = None
+        self._met: dict[Need, bool] = {}
         self.extras: dict[str, frozenset[str]] = {}
         self.missing: dict[tuple[str, str], Need] = {}
 
@@ -142,7 +150,7 @@ class Universe:
 
     def rehomed(self, name: str) -> bool:
         """Would a move replace something that does not come from an index?"""
-        return any(entry.source in _REHOMED or entry.unreleased for entry in self.entries.get(name, ()))
+        return name in self._rehomed
 
     def fixed(self, name: str) -> bool:
         """Must it stay as it is?"""
@@ -226,6 +234,7 @@ class Universe:
                 distance = index - below + (0 if at and version != reference else 1)
             yield Candidate(
                 version,
+                str(version),
                 release,
                 fits,
                 _step(reference, version),
@@ -304,7 +313,7 @@ class Universe:
 
     def obscure(self, name: str, candidate: Candidate) -> bool:
         """Was it found that its requirements cannot be read, though it has a wheel or comes new?"""
-        if candidate.release is None or (name, str(candidate.version)) not in self.unread:
+        if candidate.release is None or (name, candidate.written) not in self.unread:
             return False
         return bool(candidate.release.wheels) or not self.listed(name)
 
@@ -407,6 +416,11 @@ class Universe:
 
     def allows_current(self, need: Need) -> bool:
         """Does what is there meet a requirement? A range does if some release in it does."""
+        if need not in self._met:
+            self._met[need] = self._is_met(need)
+        return self._met[need]
+
+    def _is_met(self, need: Need) -> bool:
         current = self.current(need.name)
         if current:
             return all(allows(need.specifier, version) for version in current)
