@@ -24,6 +24,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from packaging.version import Version
+
 from gradcompat.messages import counted, joined
 from gradcompat.model.issue import LEVELS
 from gradcompat.planner.families import BUILT_AGAINST_TORCH, new_interface
@@ -90,6 +92,15 @@ class Pricing:
             built + len(rebuilt(chosen, universe, pending.names)),
             distance,
         )
+
+    def nearest(self, name: str) -> tuple[tuple[Vector, Version], ...]:
+        """What each release of a package adds by itself, the cheapest first."""
+        found = self.judge.nearest.get(name)
+        if found is None:
+            listed = self.universe.listed(name)
+            found = tuple(sorted((vector(one, listed), one.version) for one in self.universe.candidates(name)))
+            self.judge.nearest[name] = found
+        return found  # type: ignore[return-value]  # the judge knows no vectors
 
     def _findings(self, chosen: Mapping[str, Candidate], pending: frozenset[str]) -> tuple[tuple[int, ...], int]:
         """Findings left by level from high to low, and those that come new under a condition."""

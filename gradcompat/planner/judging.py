@@ -113,7 +113,9 @@ class Judge:
             name: [issue for issue in about if universe.request.counts(issue)] for name, about in self._about.items()
         }
         self._found: dict[tuple[str, frozenset[tuple[str, int]]], dict[int, Found]] = {}
+        # What pricing has found out; it is the same for all searches.
         self.severity: dict[object, tuple[tuple[int, ...], int]] = {}
+        self.nearest: dict[str, tuple[tuple[tuple[int, ...], Version], ...]] = {}
 
     @cached_property
     def affected_now(self) -> tuple[Issue, ...]:
@@ -121,6 +123,13 @@ class Judge:
         return tuple(
             issue for issue in self.issues if not issue.informational and self.verdict(issue, {}).affected is not None
         )
+
+    @cached_property
+    def found_now(self) -> Found:
+        """The issues that have to go before anything moves, in their order."""
+        conditional, counts = self.universe.request.conditional, self.universe.request.counts
+        found = ((issue, self.verdict(issue, {}).packages(conditional)) for issue in self.issues if counts(issue))
+        return tuple((issue, packages) for issue, packages in found if packages is not None)
 
     def about(self, name: str) -> list[Issue]:
         """The issues that speak of a package of the index."""

@@ -8,7 +8,7 @@ first finished assignment is the cheapest one, unless the limit was reached befo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import count, islice
@@ -17,9 +17,9 @@ from typing import NamedTuple
 from packaging.version import Version
 
 from gradcompat.model.issue import Issue
-from gradcompat.planner.cost import Cost, Pending, Pricing, Vector, vector, versions
+from gradcompat.planner.cost import Cost, Pending, Pricing, Vector, versions
 from gradcompat.planner.families import relatives
-from gradcompat.planner.judging import Assignment, Found, Judge
+from gradcompat.planner.judging import Found, Judge
 from gradcompat.planner.requirements import Need, allows
 from gradcompat.planner.universe import Candidate, Universe
 
@@ -115,14 +115,13 @@ class Search:
         self.judge = judge
         self.terms = terms
         self.pricing = Pricing(universe, judge)
-        self.issues = [
-            issue
+        self._ids = frozenset(
+            issue.id
             for issue in judge.issues
             if universe.request.counts(issue)
             and issue.id not in terms.excused
             and Fact("issue", issue.id) not in terms.ignored
-        ]
-        self._ids = frozenset(issue.id for issue in self.issues)
+        )
         self.facts: dict[Fact, None] = {}
         self._waiting: dict[str, dict[Version, None]] = {}
         self._chunks: dict[str, int] = {}
@@ -141,7 +140,7 @@ class Search:
         budget = self.universe.budget
         reserved = budget.left - budget.left // self.terms.share
         order = count()
-        start = _State({}, frozenset(), self.terms.still, self._bad({}, self.issues))
+        start = _State({}, frozenset(), self.terms.still, self._counting(self.judge.found_now))
         heap: list[tuple[object, int, Cost, _State]] = []
 
         def push(state: _State | None) -> None:
@@ -192,11 +191,6 @@ class Search:
         """What a greedy search goes after: few findings left, and then what it has begun."""
         return len(state.bad), -(2 * len(state.chosen) + len(state.forced))
 
-    def _bad(self, assignment: Assignment, issues: Iterable[Issue]) -> tuple[tuple[Issue, frozenset[str]], ...]:
-        conditional = self.universe.request.conditional
-        found = ((issue, self.judge.verdict(issue, assignment).packages(conditional)) for issue in issues)
-        return tuple((issue, packages) for issue, packages in found if packages is not None)
-
     def _counting(self, found: Found) -> Found:
         """What of it this search must not leave."""
         return tuple([one for one in found if one[0].id in self._ids]) if found else found
@@ -218,23 +212,16 @@ class Search:
     def _floor(self, name: str) -> Vector:
         """The least that moving a package can add: to the nearest release that is not wrong by itself."""
         if name not in self._floors:
-            listed = self.universe.listed(name)
-            by_vector = sorted((vector(one, listed), one.version, one) for one in self.universe.candidates(name))
-            hopeless: dict[int, bool] = {}
-            for least, version, candidate in by_vector:
-                kind = self.judge.kind(name, version)
-                if kind not in hopeless:
-                    hopeless[kind] = self._is_hopeless(name, candidate)
-                if not hopeless[kind]:
-                    self._floors[name] = least
-                    break
-            else:
-                self._floors[name] = (0, 0, 0, 0, 0, 0, 0)
+            found_at = self.judge.found(name, {})
+            self._floors[name] = next(
+                (
+                    least
+                    for least, version in self.pricing.nearest(name)
+                    if not any(packages == {name} for _, packages in self._counting(found_at(version)))
+                ),
+                (0, 0, 0, 0, 0, 0, 0),
+            )
         return self._floors[name]
-
-    def _is_hopeless(self, name: str, candidate: Candidate) -> bool:
-        """Is there a finding that is about this release alone?"""
-        return any(packages == {name} for _, packages in self._counting(self.judge.found(name, {})(candidate.version)))
 
     # What has to move
 
