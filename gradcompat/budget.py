@@ -30,6 +30,11 @@ class Budget:
         return True
 
     @property
+    def used(self) -> int:
+        """How many were taken; all of them once the budget is spent."""
+        return self.most - max(self.left, 0)
+
+    @property
     def spent(self) -> bool:
         """Was more asked for than there was?"""
         return self.left < 0

@@ -12,7 +12,8 @@ from gradcompat.advice import advise
 from gradcompat.audit.matching import Matched, match_runs
 from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.published import published, snapshot
-from gradcompat.audit.targets import AuditRequest, File, Source, environment_of
+from gradcompat.audit.targets import AuditRequest, File, Source, environment_of, megabytes
+from gradcompat.budget import Budget
 from gradcompat.errors import IndexUnavailable, SourceError
 from gradcompat.knowledge.horizon import newer
 from gradcompat.knowledge.load import KnowledgeBase
@@ -29,6 +30,8 @@ _OWN_PROJECT = frozenset({"editable", "virtual", "directory", "path"})
 _FILES_FOR_A_PROCESS = 16
 # A plan asks every issue about every run several times over; beyond, `gradcompat plan` does.
 MOST_QUESTIONS = 30_000
+# What the plans behind the advice of one check may do together, for each megabyte of environments.
+_PLAN_STEPS = 600_000
 _TOO_LARGE = "check it alone, on a machine with more memory"
 
 
@@ -63,7 +66,10 @@ def audit_all(request: AuditRequest, base: KnowledgeBase, options: AuditOptions)
 
 def audit_each(tasks: Sequence[Task], base: KnowledgeBase, options: AuditOptions) -> list[Audit]:
     """Audit every source with its training runs, in their order; many files go to all processors."""
-    files = sum(isinstance(source, File) for source, _ in tasks)
+    sources = [source for source, _ in tasks]
+    share = _PLAN_STEPS * megabytes(sources) // max(len(tasks), 1)
+    options = replace(options, plan_steps=min(options.plan_steps, share))
+    files = sum(isinstance(source, File) for source in sources)
     processors = min(_processors(), files // _FILES_FOR_A_PROCESS)
     if processors < 2:
         return [audit(source, contexts, base, options) for source, contexts in tasks]
@@ -218,7 +224,7 @@ def _planned(
     # Planning takes as long as all the rest of a check, which most environments need not pay for.
     from gradcompat.audit.fixes import planned_advice
 
-    return planned_advice(environment, matched, path, base, shipped, options)
+    return planned_advice(environment, matched, path, base, shipped, options, Budget(options.plan_steps))
 
 
 def _has_fixes(matched: Matched, options: AuditOptions) -> bool:

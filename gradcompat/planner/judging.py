@@ -13,7 +13,7 @@ from math import prod
 
 from packaging.version import Version
 
-from gradcompat.matcher import MAX_CHOICES, alike, match, packages_seen
+from gradcompat.matcher import MAX_CHOICES, alike, match, packages_seen, questions
 from gradcompat.model.environment import Environment, Location, Package, SourceKind
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import Issue, PackageTerm
@@ -25,8 +25,8 @@ Assignment = Mapping[str, Version]
 Found = tuple[tuple[Issue, frozenset[str]], ...]
 
 _PLANNED = Location(path="plan")
-# Questions that take as long as matching an issue with one choice of entries.
-_MATCH = 20
+# Steps that take as long as matching an issue with one choice of entries, and as preparing to ask about it.
+_MATCH, _PREPARED = 20, 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,9 @@ class Verdict:
         counted = [self.affected, self.conditional] if conditional else [self.affected]
         found = [packages for packages in counted if packages is not None]
         return frozenset().union(*found) if found else None
+
+
+_NOTHING = Verdict(None, None)
 
 
 def applied(environment: Environment, assignment: Assignment, universe: Universe) -> Environment:
@@ -72,6 +75,7 @@ class Judge:
         self.universe = universe
         self.runs = runs
         self.issues = tuple(sorted(universe.issues, key=lambda issue: issue.id))
+        universe.budget.take(_PREPARED * len(self.issues))
         self._distinct = distinct(runs, self.issues)
         self.mentions = {issue.id: packages_seen(issue) for issue in self.issues}
         aliases: dict[str, list[str]] = {}
@@ -217,6 +221,8 @@ class Judge:
         self.universe.budget.take()
         named = tuple([(name, kinds[name]) for name in self._names[issue.id] if name in kinds])
         found = self._verdicts.get((issue.id, named))
+        if found is None and not named and self.mentions[issue.id].isdisjoint(self._by_canonical):
+            found = _NOTHING  # an issue none of whose packages is there has no finding
         if found is None:
             bounds = tuple([(name, self._seen_by(issue, name, kind)) for name, kind in named])
             found = self._verdicts_by_bounds.get((issue.id, bounds))
@@ -258,6 +264,14 @@ class Judge:
             if not universe.listed(name)
         ]
         return replace(run, packages=tuple(packages))
+
+
+def least_steps(runs: tuple[Environment, ...], universe: Universe) -> int:
+    """Steps without which there is no plan: the whole environment is matched as it is and, in the end, as planned."""
+    packages = universe.environment.packages
+    entries = len(packages) + questions(packages, universe.issues, universe.names)
+    once = _PREPARED * len(universe.issues) + entries
+    return len(runs) + 2 * len(distinct(runs, universe.issues)) * once
 
 
 def distinct(runs: tuple[Environment, ...], issues: Sequence[Issue]) -> tuple[Environment, ...]:

@@ -159,6 +159,7 @@ class Search:
             if not heap or (best is not None and heap[0][2] > best[0]):
                 break
             if budget.spent or budget.left < reserved:
+                self.universe.cut_off = True
                 return Outcome(best and best[2], best and best[0], False, tuple(self.facts))
             budget.take(_LOOKED_AT)
             _, _, cost, state = heappop(heap)
