@@ -31,7 +31,7 @@ _FILES_FOR_A_PROCESS = 16
 # A plan asks every issue about every run several times over; beyond, `gradcompat plan` does.
 MOST_QUESTIONS = 30_000
 # What the plans behind the advice of one check may do together, for each megabyte of environments.
-_PLAN_STEPS = 600_000
+_PLAN_STEPS = 700_000
 _TOO_LARGE = "check it alone, on a machine with more memory"
 
 

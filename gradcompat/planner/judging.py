@@ -26,7 +26,7 @@ Found = tuple[tuple[Issue, frozenset[str]], ...]
 
 _PLANNED = Location(path="plan")
 # Steps that take as long as matching an issue with one choice of entries, and as preparing to ask about it.
-_MATCH, _PREPARED = 20, 10
+_MATCH, _PREPARED = 100, 20
 
 
 @dataclass(frozen=True, slots=True)
