@@ -86,7 +86,7 @@ def plan_all(
         found, project = task.found, task.project
         return plan_of(task.environment, found, project, base, catalogue, options, wishes, budget=budget)
 
-    made = iter(_within(Budget(DEFAULT_STEPS * megabytes(asked.sources)), waiting, make))
+    made = iter(within(Budget(DEFAULT_STEPS * megabytes(asked.sources)), waiting, make))
     done = [
         one
         if isinstance(one, PlanningResult)
@@ -144,7 +144,7 @@ def _task(
     return _Task(source, environment, found, project)
 
 
-def _within(budget: Budget, tasks: Sequence[_Task], make: Callable[[_Task, Budget], Plan | None]) -> list[Plan | None]:
+def within(budget: Budget, tasks: Sequence[_Task], make: Callable[[_Task, Budget], Plan | None]) -> list[Plan | None]:
     """Make a plan of each task; they share the steps.
 
     Each may take its share of what is left. A plan that this did not suffice for is made once more with what the others

@@ -25,8 +25,8 @@ Assignment = Mapping[str, Version]
 Found = tuple[tuple[Issue, frozenset[str]], ...]
 
 _PLANNED = Location(path="plan")
-# Steps that take as long as matching an issue with one choice of entries, and as preparing to ask about it.
-_MATCH, _PREPARED = 100, 20
+# Steps: matching an issue, each entry and choice of entries that it is matched with, and preparing to ask about it.
+_MATCH, _CHOICE, _PREPARED = 100, 8, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +227,7 @@ class Judge:
             bounds = tuple([(name, self._seen_by(issue, name, kind)) for name, kind in named])
             found = self._verdicts_by_bounds.get((issue.id, bounds))
             if found is None:
-                self.universe.budget.take(len(self._distinct) * (_MATCH + self._choices(issue)))
+                self.universe.budget.take(len(self._distinct) * (_MATCH + _CHOICE * self._choices(issue)))
                 found = self._verdict(issue, {name: assignment[name] for name, _ in named})
                 self._verdicts_by_bounds[issue.id, bounds] = found
             self._verdicts[issue.id, named] = found
@@ -269,7 +269,7 @@ class Judge:
 def least_steps(runs: tuple[Environment, ...], universe: Universe) -> int:
     """Steps without which there is no plan: the whole environment is matched as it is and, in the end, as planned."""
     packages = universe.environment.packages
-    entries = len(packages) + questions(packages, universe.issues, universe.names)
+    entries = len(packages) + _CHOICE * questions(packages, universe.issues, universe.names)
     once = _PREPARED * len(universe.issues) + entries
     return len(runs) + 2 * len(distinct(runs, universe.issues)) * once
 

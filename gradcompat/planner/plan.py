@@ -200,7 +200,8 @@ def _search(draft: _Draft, universe: Universe) -> None:
     """Move packages for what is left; where that is impossible, for as much of it as can be."""
     by_code = frozenset(identifier for one in draft.code for identifier in one.cures)
     terms = Terms(excused=draft.excused | by_code, limit=universe.request.limit)
-    outcome = Search(universe, draft.judge, terms).run()
+    # Most plans need no other search than this one.
+    outcome = Search(universe, draft.judge, replace(terms, share=2 / 3)).run()
     if outcome.chosen is None:
         lenient = Search(universe, draft.judge, replace(terms, lenient=True, limit=max(terms.limit // 5, 1))).run()
         if lenient.chosen is not None:

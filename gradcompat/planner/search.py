@@ -58,7 +58,7 @@ class Terms:
         ignored: facts that are left out of account, to learn whether they are why there is no plan.
         lenient: requirements that what is there does not meet either are left alone, also where a plan touches them.
         limit: how many states to look at.
-        share: of the steps that the plan has left, the search may take one in so many.
+        share: the part that the search may take of the steps that the plan has left.
     """
 
     excused: frozenset[str] = frozenset()
@@ -67,7 +67,7 @@ class Terms:
     ignored: frozenset[Fact] = frozenset()
     lenient: bool = False
     limit: int
-    share: int = 3
+    share: float = 1 / 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ class Search:
     def _run(self, *, greedy: bool) -> Outcome:
         limit = self.terms.limit if not greedy else max(self.terms.limit // GREEDY_SHARE, 1)
         budget = self.universe.budget
-        reserved = budget.left - budget.left // self.terms.share
+        reserved = budget.left - int(budget.left * self.terms.share)
         order = count()
         start = _State({}, frozenset(), self.terms.still, self._counting(self.judge.found_now))
         heap: list[tuple[object, int, Cost, _State]] = []
