@@ -44,6 +44,11 @@ class Budget:
             raise TooComplex(f"needs more than {self.most:,} steps to read", path=path, line=line, hint=SMALLER)
 
     @property
+    def used(self) -> int:
+        """How many were taken; all of them once the budget is spent."""
+        return self.most - max(self.left, 0)
+
+    @property
     def spent(self) -> bool:
         """Was more asked for than there was?"""
         return self.left < 0

@@ -167,7 +167,7 @@ def test_where_no_plan_is_made_every_finding_keeps_the_nearest_change() -> None:
     affected = [one for one in matched.findings if one.status == "affected" and one.issue.remedies]
     assert affected
     planned = advise_findings(found, matched, None, BASE, AuditOptions())
-    nearest = advise_findings(found, matched, None, BASE, AuditOptions(), plan_steps=100)
+    nearest = advise_findings(found, matched, None, BASE, AuditOptions(), plan_questions=100)
     assert set(planned.advice) == set(nearest.advice) >= set(map(id, affected))
     assert planned.skipped == ()
     (note,) = nearest.skipped
@@ -179,7 +179,7 @@ def test_nearest_changes_beyond_the_steps_are_a_note(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(advising, "ADVICE_STEPS", 10)
     found = environment("torch==2.1.0\nnumpy==2.0.0\n")
     matched = match_runs(found, (), BASE, AuditOptions())
-    advised = advise_findings(found, matched, None, BASE, AuditOptions(), plan_steps=0)
+    advised = advise_findings(found, matched, None, BASE, AuditOptions(), plan_questions=0)
     assert advised.advice == {}
     assert [note.what for note in advised.skipped] == ["fixes", "fixes"]
 

@@ -70,7 +70,7 @@ LIMITS = (
         "the other training runs of an environment are not matched, and the environments behind it are not checked",
     ),
     Limit(
-        "audit.advising:PLAN_STEPS",
+        "audit.advising:PLAN_QUESTIONS",
         "steps of the plans of one run, in equal shares",
         "each finding has the nearest change instead; no gap, but a note",
     ),

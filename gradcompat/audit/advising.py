@@ -22,8 +22,8 @@ from gradcompat.matcher import alike, questions
 from gradcompat.model.environment import Environment, Location, Skipped
 from gradcompat.model.finding import Advice, Finding, Status
 
-# Of the plans of one run; that of one finding in torch and transformers takes 1,600.
-PLAN_STEPS = 30_000
+# That the plans of one run ask; that of one finding in torch and transformers takes 1,600.
+PLAN_QUESTIONS = 30_000
 # Of the nearest changes of one environment.
 ADVICE_STEPS = 30_000
 _PLAN = 600  # what a plan takes before it asks anything
@@ -52,7 +52,7 @@ def advise_findings(
     path: Path | None,
     base: KnowledgeBase,
     options: AuditOptions,
-    plan_steps: int = PLAN_STEPS,
+    plan_questions: int = PLAN_QUESTIONS,
 ) -> Advised:
     """What to do about each finding that is affected, or that counts.
 
@@ -62,7 +62,7 @@ def advise_findings(
         path: its file, beside which a project may say what it asks for.
         base: the records.
         options: what counts.
-        plan_steps: that its plan may take.
+        plan_questions: that its plan may ask.
     """
     if not options.advise or not any(finding.status != "not_affected" for finding in matched.findings):
         return Advised()
@@ -72,13 +72,13 @@ def advise_findings(
     advice: dict[int, Advice] = {}
     if fixable:
         runs = len(alike(tuple(matched.runs.values()), matched.issues))
-        if _PLAN + runs * asked * (1 + fixable) <= plan_steps:
-            lines = _planned(environment, matched, path, base, options, plan_steps)
+        if _PLAN + runs * asked * (1 + fixable) <= plan_questions:
+            lines = _planned(environment, matched, path, base, options)
             advice = {id(one): line for one in matched.findings if (line := lines.get((one.issue.id, one.status)))}
         else:
             reason = (
-                f"its plan needs more than {plan_steps:,} steps, so that each finding has the nearest change that "
-                "clears it alone; run `gradcompat plan`"
+                f"its plan asks more than {plan_questions:,} questions, so that each finding has the nearest change "
+                "that clears it alone; run `gradcompat plan`"
             )
             notes.append(Skipped(what="fixes", reason=reason, gap=False, location=Location(path=environment.source)))
     budget = Budget(ADVICE_STEPS)
@@ -113,7 +113,6 @@ def _planned(
     path: Path | None,
     base: KnowledgeBase,
     options: AuditOptions,
-    plan_steps: int,
 ) -> dict[tuple[str, Status], Advice]:
     """What a plan does about each finding."""
     try:
@@ -123,8 +122,7 @@ def _planned(
     # Planning takes as long as all the rest of a check, which most environments need not pay for.
     from gradcompat.audit.fixes import planned_advice
 
-    share = plan_steps / PLAN_STEPS
-    return planned_advice(environment, matched, path, base, shipped, options, share)
+    return planned_advice(environment, matched, path, base, shipped, options, Budget(options.plan_steps))
 
 
 def _nearest(finding: Finding, matched: Matched, base: KnowledgeBase) -> Advice | None:

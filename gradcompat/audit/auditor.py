@@ -9,10 +9,10 @@ from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
 
-from gradcompat.audit.advising import PLAN_STEPS, advise_findings
+from gradcompat.audit.advising import PLAN_QUESTIONS, advise_findings
 from gradcompat.audit.matching import MATCH_STEPS, match_runs
 from gradcompat.audit.options import AuditOptions
-from gradcompat.audit.targets import AuditRequest, File, Source, environment_of
+from gradcompat.audit.targets import AuditRequest, File, Source, environment_of, megabytes
 from gradcompat.errors import SourceError, TooComplex
 from gradcompat.knowledge.horizon import newer
 from gradcompat.knowledge.load import KnowledgeBase
@@ -25,6 +25,8 @@ from gradcompat.versions import parse_version
 _OWN_PROJECT = frozenset({"editable", "virtual", "directory", "path"})
 # With fewer files a process costs more to start than it saves.
 _FILES_FOR_A_PROCESS = 16
+# What the plans behind the advice of one check may do together, for each megabyte of environments.
+_PLAN_STEPS = 700_000
 _TOO_LARGE = "check it alone, on a machine with more memory"
 _MEGABYTE = 1_000_000
 
@@ -96,7 +98,9 @@ def _beyond(task: Task, audited: int, most: int) -> Audit:
 
 def _audits(tasks: Sequence[Task], most: int, base: KnowledgeBase, options: AuditOptions) -> Iterable[Audit]:
     """The audits of as many of the first tasks as there are steps for, or of more."""
-    plan_steps = PLAN_STEPS // max(len(tasks), 1)
+    plan_questions = PLAN_QUESTIONS // max(len(tasks), 1)
+    share = _PLAN_STEPS * megabytes([source for source, _ in tasks]) // max(len(tasks), 1)
+    options = replace(options, plan_steps=min(options.plan_steps, share))
     files = sum(isinstance(source, File) for source, _ in tasks)
     processors = min(_processors(), files // _FILES_FOR_A_PROCESS)
     if processors > 1:
@@ -111,11 +115,11 @@ def _audits(tasks: Sequence[Task], most: int, base: KnowledgeBase, options: Audi
                 _lost,
                 processors=processors,
                 prepare=_prepare,
-                arguments=(None if base.plain else base, options, plan_steps),
+                arguments=(None if base.plain else base, options, plan_questions),
                 steps_of=attrgetter("steps"),
                 most_steps=most,
             )
-    return (audit(source, contexts, base, options, plan_steps) for source, contexts in tasks)
+    return (audit(source, contexts, base, options, plan_questions) for source, contexts in tasks)
 
 
 def _placed(source: Source) -> Source:
@@ -141,7 +145,7 @@ def _display_path(source: Source) -> str:
 _worker: tuple[KnowledgeBase, AuditOptions, int]
 
 
-def _prepare(base: KnowledgeBase | None, options: AuditOptions, plan_steps: int) -> None:
+def _prepare(base: KnowledgeBase | None, options: AuditOptions, plan_questions: int) -> None:
     """Runs once in each process: the knowledge is loaded there, since reading it is cheaper than sending it.
 
     Only what was fetched, or is somebody's own, is sent: every process has to have the very same.
@@ -152,7 +156,7 @@ def _prepare(base: KnowledgeBase | None, options: AuditOptions, plan_steps: int)
 
     global _worker  # noqa: PLW0603  # a process pool has no other place for what its tasks share
     gc.disable()
-    _worker = (load() if base is None else base, options, plan_steps)
+    _worker = (load() if base is None else base, options, plan_questions)
 
 
 def _audit_here(task: Task) -> Audit:
@@ -164,7 +168,7 @@ def audit(
     contexts: tuple[Context, ...],
     base: KnowledgeBase,
     options: AuditOptions,
-    plan_steps: int = PLAN_STEPS,
+    plan_questions: int = PLAN_QUESTIONS,
 ) -> Audit:
     """Read one source, match it with each training run and advise; what cannot be read is an audit that says so.
 
@@ -173,12 +177,12 @@ def audit(
         contexts: the training runs of it.
         base: the records.
         options: what counts.
-        plan_steps: that the plan of its findings may take.
+        plan_questions: that the plan of its findings may ask.
     """
     try:
         environment = environment_of(source)
         path = source.path if isinstance(source, File) else None
-        return _audited(environment, contexts, path, base, options, plan_steps)
+        return _audited(environment, contexts, path, base, options, plan_questions)
     except SourceError as error:
         return _unread(_display_path(source), error)
     except MemoryError:
@@ -202,10 +206,10 @@ def _audited(
     path: Path | None,
     base: KnowledgeBase,
     options: AuditOptions,
-    plan_steps: int,
+    plan_questions: int,
 ) -> Audit:
     matched = match_runs(environment, contexts, base, options)
-    advised = advise_findings(environment, matched, path, base, options, plan_steps)
+    advised = advise_findings(environment, matched, path, base, options, plan_questions)
     findings = tuple(
         ReportedFinding(finding=finding, advice=advised.advice.get(id(finding)))
         for finding in matched.findings

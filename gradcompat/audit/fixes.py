@@ -10,6 +10,7 @@ from gradcompat.audit.matching import Matched
 from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.planning import PlanOptions, plan_of
 from gradcompat.audit.project_files import project_of
+from gradcompat.budget import Budget
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.environment import Environment
 from gradcompat.model.finding import Advice, Finding, Status
@@ -17,9 +18,6 @@ from gradcompat.model.issue import LEVELS, CodeRemedy, Issue, SettingRemedy, Ver
 from gradcompat.model.plan import Change, Plan, SettingChange
 from gradcompat.model.release import Catalogue
 from gradcompat.versions import VersionSet
-
-# A check says in a second what it can; `gradcompat plan` takes longer where a search needs it.
-_STEPS = 200_000
 
 
 def planned_advice(
@@ -29,7 +27,7 @@ def planned_advice(
     base: KnowledgeBase,
     catalogue: Catalogue,
     options: AuditOptions,
-    share: float = 1.0,
+    budget: Budget,
 ) -> dict[tuple[str, Status], Advice]:
     """Id of an issue and status of a finding → what the plan of the environment does; nothing for what the plan leaves.
 
@@ -43,7 +41,7 @@ def planned_advice(
         base: the records.
         catalogue: where releases are looked up; a check asks no network.
         options: what counts.
-        share: of the steps of a search.
+        budget: the steps of both plans; what they do not suffice for has no line.
     """
     project = project_of(environment, path)
     lines: dict[tuple[str, Status], Advice] = {}
@@ -62,7 +60,7 @@ def planned_advice(
             level_options,
             PlanOptions(),
             alternatives=False,
-            steps=int(_STEPS * share),
+            budget=budget,
         )
         if plan is not None:
             lines.update((_key(finding), advice) for finding in left if (advice := _advice(finding, plan)) is not None)

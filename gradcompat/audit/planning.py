@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gradcompat.audit.matching import Matched, match_runs, with_facts
 from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.project_files import Project, project_of
-from gradcompat.audit.targets import AuditRequest, File, Source, environment_of
+from gradcompat.audit.targets import AuditRequest, File, Source, environment_of, megabytes
+from gradcompat.budget import Budget
 from gradcompat.dependency_formats import BY_KIND
 from gradcompat.errors import SourceError
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Location, Skipped
-from gradcompat.model.issue import Issue
+from gradcompat.model.finding import Finding
+from gradcompat.model.issue import LEVELS, Issue
 from gradcompat.model.plan import Alternative, Plan, Planned
 from gradcompat.model.release import Catalogue
 from gradcompat.names import normalise
@@ -71,12 +73,25 @@ class PlanningResult:
 def plan_all(
     asked: AuditRequest, base: KnowledgeBase, catalogue: Catalogue, options: AuditOptions, wishes: PlanOptions
 ) -> tuple[PlanningResult, ...]:
-    """Plan each environment that was asked for."""
+    """Plan each environment that was asked for.
+
+    All plans together have one budget, so much for each megabyte of environments.
+    """
     shown = [source.source if isinstance(source, Environment) else source.shown for source in asked.sources]
     runs = asked.contexts.of(shown) if asked.contexts is not None else [()] * len(shown)
+    read = [_task(source, contexts, base, options) for source, contexts in zip(asked.sources, runs, strict=True)]
+    waiting = [one for one in read if isinstance(one, _Task) and _has_to_change(one.found, options)]
+
+    def make(task: _Task, budget: Budget) -> Plan | None:
+        found, project = task.found, task.project
+        return plan_of(task.environment, found, project, base, catalogue, options, wishes, budget=budget)
+
+    made = iter(within(Budget(DEFAULT_STEPS * megabytes(asked.sources)), waiting, make))
     done = [
-        _one(source, contexts, base, catalogue, options, wishes)
-        for source, contexts in zip(asked.sources, runs, strict=True)
+        one
+        if isinstance(one, PlanningResult)
+        else _result(one, next(made) if _has_to_change(one.found, options) else None, base)
+        for one in read
     ]
     beside = [*asked.skipped, *(asked.contexts.unread if asked.contexts is not None else ())]
     gaps = tuple(part for part in beside if part.gap and part.what not in {work.planned.source for work in done})
@@ -102,14 +117,20 @@ def exit_status(done: Sequence[PlanningResult], *, left: bool) -> int:
     return int(left)
 
 
-def _one(
-    source: Source,
-    contexts: tuple[Context, ...],
-    base: KnowledgeBase,
-    catalogue: Catalogue,
-    options: AuditOptions,
-    wishes: PlanOptions,
-) -> PlanningResult:
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """An environment that was read and matched."""
+
+    source: Source
+    environment: Environment
+    found: Matched
+    project: Project
+
+
+def _task(
+    source: Source, contexts: tuple[Context, ...], base: KnowledgeBase, options: AuditOptions
+) -> _Task | PlanningResult:
+    """What there is to plan; a result where the source cannot be read."""
     try:
         environment = environment_of(source)
     except SourceError as error:
@@ -120,7 +141,34 @@ def _one(
         return PlanningResult(source=source, environment=None, found=None, project=Project(), planned=nothing)
     found = match_runs(environment, contexts, base, options)
     project = project_of(environment, source.path if isinstance(source, File) else None)
-    made = plan_of(environment, found, project, base, catalogue, options, wishes)
+    return _Task(source, environment, found, project)
+
+
+def within(budget: Budget, tasks: Sequence[_Task], make: Callable[[_Task, Budget], Plan | None]) -> list[Plan | None]:
+    """Make a plan of each task; they share the steps.
+
+    Each may take its share of what is left. A plan that this did not suffice for is made once more with what the others
+    have not taken, if that is half as much again: less would hardly come further.
+    """
+    plans: list[Plan | None] = [None] * len(tasks)
+    waiting = list(range(len(tasks)))
+    least = 0
+    for _ in range(2):
+        short = []
+        for turn, index in enumerate(waiting):
+            share = Budget(max(budget.left, 0) // (len(waiting) - turn))
+            if share.most < least:
+                continue
+            made = plans[index] = make(tasks[index], share)
+            budget.take(share.used)
+            if made is not None and not made.verified.smallest:
+                short.append(index)
+        waiting, least = short if len(tasks) > 1 else [], budget.most // max(len(tasks), 1) * 3 // 2
+    return plans
+
+
+def _result(task: _Task, made: Plan | None, base: KnowledgeBase) -> PlanningResult:
+    source, environment, project = task.source, task.environment, task.project
     named = _named(made, base)
     planned = Planned(
         source=environment.source,
@@ -132,7 +180,23 @@ def _one(
         asked_in=project.files[0].shown if project.files and project.lockfile else None,
         skipped=tuple(skipped for skipped in environment.skipped if skipped.gap),
     )
-    return PlanningResult(source=source, environment=environment, found=found, project=project, planned=planned)
+    return PlanningResult(source=source, environment=environment, found=task.found, project=project, planned=planned)
+
+
+def _wanted(found: Matched, options: AuditOptions) -> list[Finding]:
+    """What a plan is asked to cure, and what is below the level."""
+    return [finding for finding in found.findings if finding.status == "affected" or options.strict]
+
+
+def _has_to_change(found: Matched, options: AuditOptions) -> bool:
+    """Is there a finding that has to go?"""
+    least = LEVELS.index(options.fail_on or "note")
+    return any(
+        finding.status != "not_affected"
+        and not finding.issue.informational
+        and LEVELS.index(finding.issue.level) >= least
+        for finding in _wanted(found, options)
+    )
 
 
 def plan_of(
@@ -145,9 +209,9 @@ def plan_of(
     wishes: PlanOptions,
     *,
     alternatives: bool = True,
-    steps: int = DEFAULT_STEPS,
+    budget: Budget | None = None,
 ) -> Plan | None:
-    """The plan of one environment; None where nothing has to change."""
+    """The plan of one environment within a budget of steps; None where nothing has to change."""
     stated = with_facts(environment, options.settings)
     request = Request(
         target=target_of(stated),
@@ -156,17 +220,23 @@ def plan_of(
         direct=project.direct,
         keep=wishes.keep,
         prereleases=wishes.prereleases,
-        steps=steps,
         yanked=base.yanked,
         known=requires_dist(environment) if environment.kind == "installed" else {},
     )
-    wanted = [finding for finding in found.findings if finding.status == "affected" or options.strict]
-    if not any(request.counts(finding.issue) and finding.status != "not_affected" for finding in wanted):
+    if not _has_to_change(found, options):
         return None
     # A plan may lead to packages that the environment does not have, so that every record counts.
     runs = tuple(replace(run, packages=environment.packages) for run in found.runs.values())
     return plan(
-        stated, wanted, base.in_force(), base.names, catalogue, request, runs=runs, with_alternatives=alternatives
+        stated,
+        _wanted(found, options),
+        base.in_force(),
+        base.names,
+        catalogue,
+        request,
+        runs=runs,
+        with_alternatives=alternatives,
+        budget=budget,
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,6 +50,16 @@ class Unreadable:
 
 
 Source = File | Environment | Unreadable
+
+
+def megabytes(sources: Iterable[Source]) -> int:
+    """How large the files are together, at least one."""
+    size = 0
+    for source in sources:
+        if isinstance(source, File):
+            with suppress(OSError, ValueError):
+                size += source.path.stat().st_size
+    return max(size // 1_000_000, 1)
 
 
 @dataclass(frozen=True, slots=True)

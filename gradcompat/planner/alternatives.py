@@ -52,6 +52,8 @@ def alternatives(
         if key not in seen:
             seen.add(key)
             found.append((other.cost, _moving(other.chosen, judge, wanted)))
+    if universe.budget.spent:
+        with_remedies, wanted = (), ()
     found.sort(key=lambda one: (one[0], [(change.package, change.version_to) for change in one[1].changes]))
     return (
         *(alternative for _, alternative in found),

@@ -35,7 +35,7 @@ def partial(universe: Universe, judge: Judge, wanted: Sequence[Issue], terms: Te
     best = Outcome({}, None, True, ())
     for index, issue in enumerate(order):
         # What is left of the steps is for all that are left.
-        share = max(len(order) - index, 2)
+        share = 1 / max(len(order) - index, 2)
         outcome = Search(universe, judge, replace(terms, excused=everything - kept - {issue.id}, share=share)).run()
         if outcome.chosen is not None:
             best = outcome

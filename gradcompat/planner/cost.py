@@ -22,7 +22,9 @@ if anything else moved that alone would cost more.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+from packaging.version import Version
 
 from gradcompat.messages import counted, joined
 from gradcompat.model.issue import LEVELS
@@ -63,9 +65,6 @@ class Pricing:
 
     universe: Universe
     judge: Judge
-    seen: dict[tuple[frozenset[tuple[str, int]], frozenset[str]], tuple[tuple[int, ...], int]] = field(
-        default_factory=dict, repr=False, compare=False
-    )
 
     def cost(self, chosen: Mapping[str, Candidate], pending: Pending = NOTHING_PENDING) -> Cost:
         """The cost of an assignment, or the least that it can become.
@@ -94,15 +93,25 @@ class Pricing:
             distance,
         )
 
+    def nearest(self, name: str) -> tuple[tuple[Vector, Version], ...]:
+        """What each release of a package adds by itself, the cheapest first."""
+        found = self.judge.nearest.get(name)
+        if found is None:
+            listed = self.universe.listed(name)
+            found = tuple(sorted((vector(one, listed), one.version) for one in self.universe.candidates(name)))
+            self.judge.nearest[name] = found
+        return found  # type: ignore[return-value]  # the judge knows no vectors
+
     def _findings(self, chosen: Mapping[str, Candidate], pending: frozenset[str]) -> tuple[tuple[int, ...], int]:
         """Findings left by level from high to low, and those that come new under a condition."""
         judge = self.judge
         kinds = ((name, judge.kind(name, one.version)) for name, one in chosen.items() if judge.about(name))
         open_names = frozenset(self.universe.canonical(name) for name in pending if judge.about(name))
         key = (frozenset(kinds), open_names)
-        if key not in self.seen:
-            self.seen[key] = self._counted(versions(chosen), open_names)
-        return self.seen[key]
+        severity = judge.severity.get(key)
+        if severity is None:
+            severity = judge.severity[key] = self._counted(versions(chosen), open_names)
+        return severity
 
     def _counted(self, assignment: Assignment, open_names: frozenset[str]) -> tuple[tuple[int, ...], int]:
         judge, counts = self.judge, self.universe.request.counts

@@ -38,9 +38,15 @@ BUILT_AGAINST_TORCH: frozenset[str] = frozenset(
 RELEASED_WITH_TORCH: frozenset[str] = frozenset({"torchaudio", "torchtext", "torchvision", "triton"})
 
 
+_RELATIVES = {
+    name: frozenset(other for family in SAME_VERSION if name in family for other in family if other != name)
+    for name in frozenset().union(*SAME_VERSION)
+}
+
+
 def relatives(name: str) -> frozenset[str]:
     """The names that have to have the same version as this one, without itself."""
-    return frozenset(other for family in SAME_VERSION if name in family for other in family if other != name)
+    return _RELATIVES.get(name, frozenset())
 
 
 def new_interface(before: Version | None, after: Version) -> bool:

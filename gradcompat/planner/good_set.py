@@ -14,6 +14,7 @@ from typing import Any
 from packaging.version import Version
 from resolvelib import AbstractProvider, BaseReporter, ResolutionImpossible, ResolutionTooDeep, Resolver
 
+from gradcompat.budget import Budget
 from gradcompat.matcher import Names
 from gradcompat.messages import joined
 from gradcompat.model.environment import Environment
@@ -29,6 +30,7 @@ from gradcompat.planner.universe import Universe
 # Among this many of the newest releases, the one with the fewest open conditions is taken; further back, old age
 # would look like health: nobody has looked for the defects of old releases as hard.
 _NEWEST = 10
+_STEPS = 20_000_000
 _MOST_ROUNDS = 2_000
 _MOST_TRIES = 50
 _MOST_REASONS = 3
@@ -213,7 +215,8 @@ def good_set(
         platform=environment.platform or request.target.platform,
     )
     issues = tuple(issue for issue in issues if issue.withdrawn is None)
-    universe = Universe(here, issues, names, catalogue, request)
+    # What is asked for stands on the command line, and each package is looked at once.
+    universe = Universe(here, issues, names, catalogue, request, Budget(_STEPS))
     offer = _Offer(named, universe, Judge(universe, (here,)))
     place = described(request.target)
     catalogue.expect(named)

@@ -6,14 +6,14 @@ Versions that every bound of an issue treats alike are matched once for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
 from packaging.version import Version
 
-from gradcompat.matcher import MAX_CHOICES, alike, match, packages_seen
+from gradcompat.matcher import MAX_CHOICES, alike, match, packages_seen, questions
 from gradcompat.model.environment import Environment, Location, Package, SourceKind
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import Issue, PackageTerm
@@ -21,10 +21,12 @@ from gradcompat.planner.universe import Universe
 from gradcompat.versions import VersionSet, locate
 
 Assignment = Mapping[str, Version]
+# Issues that have to go and are there, each with the packages that take part.
+Found = tuple[tuple[Issue, frozenset[str]], ...]
 
 _PLANNED = Location(path="plan")
-# Questions that take as long as matching an issue with one choice of entries.
-_MATCH = 20
+# Steps: matching an issue, each entry and choice of entries that it is matched with, and preparing to ask about it.
+_MATCH, _CHOICE, _PREPARED = 100, 8, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,9 @@ class Verdict:
         counted = [self.affected, self.conditional] if conditional else [self.affected]
         found = [packages for packages in counted if packages is not None]
         return frozenset().union(*found) if found else None
+
+
+_NOTHING = Verdict(None, None)
 
 
 def applied(environment: Environment, assignment: Assignment, universe: Universe) -> Environment:
@@ -70,6 +75,7 @@ class Judge:
         self.universe = universe
         self.runs = runs
         self.issues = tuple(sorted(universe.issues, key=lambda issue: issue.id))
+        universe.budget.take(_PREPARED * len(self.issues))
         self._distinct = distinct(runs, self.issues)
         self.mentions = {issue.id: packages_seen(issue) for issue in self.issues}
         aliases: dict[str, list[str]] = {}
@@ -96,8 +102,24 @@ class Judge:
             for entry in entries:
                 self._by_canonical.setdefault(universe.canonical(universe.name_of(entry)), []).append(entry)
         self._kinds: dict[tuple[str, Version], int] = {}
+        self._kinds_of_candidates: dict[str, tuple[int, ...]] = {}
         self._numbers: dict[tuple[int, ...], int] = {}
-        self._verdicts: dict[tuple[str, tuple[tuple[str, tuple[int, ...]], ...]], Verdict] = {}
+        self._kinds_by_number: list[tuple[int, ...]] = []
+        self._verdicts: dict[tuple[str, tuple[tuple[str, int], ...]], Verdict] = {}
+        self._verdicts_by_bounds: dict[tuple[str, tuple[tuple[str, tuple[int, ...]], ...]], Verdict] = {}
+        self._ids_about = {name: frozenset(issue.id for issue in about) for name, about in self._about.items()}
+        # Whatever takes part in an issue about a package, under all of its names.
+        self._neighbours = {
+            name: frozenset(other for issue in about for other in self._names[issue.id])
+            for name, about in self._about.items()
+        }
+        self._counting_about = {
+            name: [issue for issue in about if universe.request.counts(issue)] for name, about in self._about.items()
+        }
+        self._found: dict[tuple[str, frozenset[tuple[str, int]]], dict[int, Found]] = {}
+        # What pricing has found out; it is the same for all searches.
+        self.severity: dict[object, tuple[tuple[int, ...], int]] = {}
+        self.nearest: dict[str, tuple[tuple[tuple[int, ...], Version], ...]] = {}
 
     @cached_property
     def affected_now(self) -> tuple[Issue, ...]:
@@ -106,16 +128,70 @@ class Judge:
             issue for issue in self.issues if not issue.informational and self.verdict(issue, {}).affected is not None
         )
 
+    @cached_property
+    def found_now(self) -> Found:
+        """The issues that have to go before anything moves, in their order."""
+        conditional, counts = self.universe.request.conditional, self.universe.request.counts
+        found = ((issue, self.verdict(issue, {}).packages(conditional)) for issue in self.issues if counts(issue))
+        return tuple((issue, packages) for issue, packages in found if packages is not None)
+
     def about(self, name: str) -> list[Issue]:
         """The issues that speak of a package of the index."""
         return self._about.get(self.universe.canonical(name), [])
 
+    def ids_about(self, name: str) -> frozenset[str]:
+        """The ids of the issues that speak of a package of the index."""
+        return self._ids_about.get(self.universe.canonical(name), frozenset())
+
+    def found(self, name: str, others: Assignment) -> Callable[[Version], Found]:
+        """Answers for each release of a package which issues about it have to go and are there.
+
+        One question for all issues about the package: a search asks it for each release in each state.
+
+        Args:
+            name: the package that moves.
+            others: where others move.
+        """
+        canonical = self.universe.canonical(name)
+        neighbours = self._neighbours.get(canonical)
+        if neighbours is None:
+            return lambda _: ()
+        kinds = {other: self.kind(other, at) for other, at in others.items() if other in neighbours and other != name}
+        remembered = self._found.setdefault((name, frozenset(kinds.items())), {})
+        conditional = self.universe.request.conditional
+        budget = self.universe.budget
+
+        def at(version: Version) -> Found:
+            kind = self.kind(name, version)
+            budget.take()
+            if kind not in remembered:
+                assignment, kinds_there = {**others, name: version}, {**kinds, name: kind}
+                judged = (
+                    (issue, self._remembered(issue, kinds_there, assignment).packages(conditional))
+                    for issue in self._counting_about[canonical]
+                )
+                remembered[kind] = tuple((issue, packages) for issue, packages in judged if packages is not None)
+            return remembered[kind]
+
+        return at
+
     def kind(self, name: str, version: Version) -> int:
         """A number for what all records together can see of a version: two of one kind are the same to them."""
         key = (name, version)
-        if key not in self._kinds:
-            self._kinds[key] = self._numbers.setdefault(self._seen_of(name, version), len(self._numbers))
-        return self._kinds[key]
+        found = self._kinds.get(key)
+        if found is None:
+            seen = self._seen_of(name, version)
+            found = self._kinds[key] = self._numbers.setdefault(seen, len(self._numbers))
+            if found == len(self._kinds_by_number):
+                self._kinds_by_number.append(seen)
+        return found
+
+    def kinds(self, name: str) -> tuple[int, ...]:
+        """The kind of each candidate of a package, in their order."""
+        if name not in self._kinds_of_candidates:
+            candidates = self.universe.candidates(name)
+            self._kinds_of_candidates[name] = tuple(self.kind(name, one.version) for one in candidates)
+        return self._kinds_of_candidates[name]
 
     def _seen_of(self, name: str, version: Version) -> tuple[int, ...]:
         """What each bound of each record says of a version; nothing where it has no place among versions."""
@@ -123,30 +199,38 @@ class Judge:
         if key not in self._seen:
             window = locate(str(version))
             bounds = self._bounds.get(self.universe.canonical(name), ())
+            self.universe.budget.take(len(bounds))
             self._seen[key] = () if window is None else tuple(int(one.truth(window)) for one in bounds)
         return self._seen[key]
 
-    def _seen_by(self, issue: Issue, name: str, version: Version) -> tuple[int, ...]:
-        """What the bounds of one record say of a version."""
-        seen = self._seen_of(name, version)
+    def _seen_by(self, issue: Issue, name: str, kind: int) -> tuple[int, ...]:
+        """What the bounds of one record say of the versions of a kind."""
+        seen = self._kinds_by_number[kind]
         return tuple([seen[one] for one in self._own[issue.id, self.universe.canonical(name)]]) if seen else ()
 
     def verdict(self, issue: Issue, assignment: Assignment) -> Verdict:
         """What the issue says of the environment with this assignment applied."""
-        # The search asks this more often than anything else.
-        kinds = tuple(
-            [
-                (name, self._seen_by(issue, name, assignment[name]))
-                for name in self._names[issue.id]
-                if name in assignment
-            ]
+        names = self._names[issue.id]
+        return self._remembered(
+            issue, {name: self.kind(name, assignment[name]) for name in names if name in assignment}, assignment
         )
-        key = (issue.id, kinds)
-        found = self._verdicts.get(key)
+
+    def _remembered(self, issue: Issue, kinds: Mapping[str, int], assignment: Assignment) -> Verdict:
+        """The verdict on versions of these kinds; only those that the issue can tell apart are matched."""
+        # The search asks this more often than anything else.
         self.universe.budget.take()
+        named = tuple([(name, kinds[name]) for name in self._names[issue.id] if name in kinds])
+        found = self._verdicts.get((issue.id, named))
+        if found is None and not named and self.mentions[issue.id].isdisjoint(self._by_canonical):
+            found = _NOTHING  # an issue none of whose packages is there has no finding
         if found is None:
-            self.universe.budget.take(len(self._distinct) * (_MATCH + self._choices(issue)))
-            found = self._verdicts[key] = self._verdict(issue, {name: assignment[name] for name, _ in kinds})
+            bounds = tuple([(name, self._seen_by(issue, name, kind)) for name, kind in named])
+            found = self._verdicts_by_bounds.get((issue.id, bounds))
+            if found is None:
+                self.universe.budget.take(len(self._distinct) * (_MATCH + _CHOICE * self._choices(issue)))
+                found = self._verdict(issue, {name: assignment[name] for name, _ in named})
+                self._verdicts_by_bounds[issue.id, bounds] = found
+            self._verdicts[issue.id, named] = found
         return found
 
     def _verdict(self, issue: Issue, assignment: Assignment) -> Verdict:
@@ -180,6 +264,14 @@ class Judge:
             if not universe.listed(name)
         ]
         return replace(run, packages=tuple(packages))
+
+
+def least_steps(runs: tuple[Environment, ...], universe: Universe) -> int:
+    """Steps without which there is no plan: the whole environment is matched as it is and, in the end, as planned."""
+    packages = universe.environment.packages
+    entries = len(packages) + _CHOICE * sum(questions(packages, universe.issues, universe.names))
+    once = _PREPARED * len(universe.issues) + entries
+    return len(runs) + 2 * len(distinct(runs, universe.issues)) * once
 
 
 def distinct(runs: tuple[Environment, ...], issues: Sequence[Issue]) -> tuple[Environment, ...]:

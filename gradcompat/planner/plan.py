@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from gradcompat.budget import Budget
 from gradcompat.matcher import Names
 from gradcompat.messages import counted
 from gradcompat.model.environment import Environment
@@ -28,7 +29,7 @@ from gradcompat.planner.explain import (
     unmet_notes,
     unverified_of,
 )
-from gradcompat.planner.judging import Judge, applied, matched
+from gradcompat.planner.judging import Judge, applied, least_steps, matched
 from gradcompat.planner.remedies import Runs, code_for, setting_for
 from gradcompat.planner.request import Request
 from gradcompat.planner.search import Outcome, Search, Terms
@@ -50,6 +51,8 @@ class _Draft:
         proven: nothing cheaper does.
         lenient: requirements that did not hold before are left alone.
         core: why not everything is cured.
+        most: after how much the search was cut off, if it is not proven.
+        all_ways: every other way was looked for that was to be looked for.
     """
 
     judge: Judge
@@ -61,6 +64,8 @@ class _Draft:
     proven: bool = True
     lenient: bool = False
     core: tuple[str, ...] = ()
+    most: str = ""
+    all_ways: bool = True
 
 
 def plan(
@@ -73,6 +78,7 @@ def plan(
     *,
     runs: Sequence[Environment] = (),
     with_alternatives: bool = True,
+    budget: Budget | None = None,
 ) -> Plan:
     """The cheapest plan in the order of :mod:`gradcompat.planner.cost`, or the best that can be done.
 
@@ -88,10 +94,14 @@ def plan(
         request: what counts, and what must not move.
         runs: the environment with the settings of each training run, if there are some; a plan has to suit all.
         with_alternatives: look for other ways, too.
+        budget: the steps that the plan may take. Where they do not suffice, it says what it does not know.
     """
     issues = tuple(issue for issue in issues if issue.withdrawn is None)
-    universe = Universe(environment, issues, names, catalogue, request)
+    universe = Universe(environment, issues, names, catalogue, request, budget)
     original = tuple(runs) or (environment,)
+    findings = tuple(findings)
+    if not universe.budget.take(least_steps(original, universe)):
+        return _unplanned(universe, findings)
     judge = Judge(universe, original)
     asked = {finding.issue.id for finding in findings if finding.status != "not_affected"}
     bad = [issue for issue in judge.issues if request.counts(issue) and _is_there(issue, judge, {})]
@@ -101,8 +111,10 @@ def plan(
     if wanted:
         _settings_first(draft)
         _search(draft, universe)
+    draft.most = _looked_at(universe, request.limit)
     others: tuple[Alternative, ...] = ()
     if wanted and with_alternatives:
+        universe.cut_off = False
         used = {one for setting in draft.settings for one in setting.cures}
         used |= {one for code in draft.code for one in code.cures}
         others = alternatives(
@@ -113,7 +125,38 @@ def plan(
             Terms(excused=draft.excused | _left(draft), lenient=draft.lenient, limit=request.limit),
             with_remedies=[issue for issue in wanted if issue.id not in used],
         )
+        draft.all_ways = not (universe.cut_off or universe.budget.spent)
     return _finished(draft, original, universe, asked, others)
+
+
+def _unplanned(universe: Universe, findings: Sequence[Finding]) -> Plan:
+    """What is said of an environment that cannot even be matched again within the budget."""
+    request = universe.request
+    statuses = ("affected", "conditional") if request.conditional else ("affected",)
+    left = {one.issue.id for one in findings if one.status in statuses and request.counts(one.issue)}
+    return Plan(
+        source=universe.environment.source,
+        complete=False,
+        remaining=tuple(sorted(left)),
+        verified=Verified(
+            matched_again=False,
+            requirements=None,
+            wheels=None,
+            smallest=False,
+            against=universe.catalogue.described,
+            target=described(request.target),
+            unverified=(_no_plan(f"{universe.budget.most:,} steps", sorted(left)),),
+        ),
+    )
+
+
+def _no_plan(most: str, left: Sequence[str]) -> str:
+    """That the budget did not suffice, and what would make the task smaller."""
+    one = f", one finding with `--only {left[0]}`" if len(left) > 1 else ""
+    return (
+        f"no plan that clears everything within the budget of {most}: plan one environment alone{one}, "
+        "or hold packages with `--keep NAME`"
+    )
 
 
 def _is_there(issue: Issue, judge: Judge, chosen: Mapping[str, Candidate]) -> bool:
@@ -147,16 +190,18 @@ def _settings_first(draft: _Draft) -> None:
 
 def _is_spent(draft: _Draft) -> bool:
     """Has the plan taken all of its steps? Then it is not proven to be the smallest."""
-    spent = draft.judge.universe.budget.spent
-    draft.proven = draft.proven and not spent
-    return spent
+    universe = draft.judge.universe
+    universe.cut_off |= universe.budget.spent
+    draft.proven = draft.proven and not universe.budget.spent
+    return universe.budget.spent
 
 
 def _search(draft: _Draft, universe: Universe) -> None:
     """Move packages for what is left; where that is impossible, for as much of it as can be."""
     by_code = frozenset(identifier for one in draft.code for identifier in one.cures)
     terms = Terms(excused=draft.excused | by_code, limit=universe.request.limit)
-    outcome = Search(universe, draft.judge, terms).run()
+    # Most plans need no other search than this one.
+    outcome = Search(universe, draft.judge, replace(terms, share=2 / 3)).run()
     if outcome.chosen is None:
         lenient = Search(universe, draft.judge, replace(terms, lenient=True, limit=max(terms.limit // 5, 1))).run()
         if lenient.chosen is not None:
@@ -206,8 +251,7 @@ def _core(draft: _Draft, universe: Universe, outcome: Outcome, terms: Terms) -> 
 
 def _looked_at(universe: Universe, limit: int) -> str:
     """After what a search has ended without a proof."""
-    budget = universe.budget
-    return f"{budget.most - max(budget.left, 0):,} steps" if budget.left < budget.most // 3 else counted(limit, "state")
+    return f"{universe.budget.most:,} steps" if universe.cut_off else counted(limit, "state")
 
 
 def _finished(
@@ -240,6 +284,8 @@ def _finished(
         f"whether {identifier} is gone then depends on facts that were not seen"
         for identifier in sorted(set(fixed) & {one.issue.id for one in findings if one.status == "conditional"})
     ]
+    if remaining and not draft.proven:
+        unverified.insert(0, _no_plan(draft.most, remaining))
     if not matched_again:
         unverified.insert(0, "matching the whole environment again did not give what the search expected")
     notes = [*notes_on(draft.chosen, universe), *unmet_notes(draft.chosen, universe)]
@@ -256,8 +302,10 @@ def _finished(
     reasons += [elsewhere_text(name, universe) for name in left_elsewhere]
     code = tuple(one for one in draft.code if not set(one.cures).isdisjoint(remaining))
     reasons += [f"{one.cures[0]} goes with a change of the code, which cannot be tested here" for one in code]
-    if not draft.proven:
-        notes.append(f"the search was cut off after {_looked_at(universe, request.limit)}: a smaller change may exist")
+    if not draft.proven and not remaining:
+        notes.append(f"the search was cut off after {draft.most}: a smaller change may exist")
+    if not draft.all_ways:
+        notes.append("other ways were looked for only as far as the budget of steps went")
     cured = [issue for issue in issues if issue.id in fixed]
     return Plan(
         source=universe.environment.source,

@@ -12,9 +12,9 @@ from gradcompat.versions import VersionSet
 # States that are looked at before a search gives up proving that its answer is the smallest. No clock: the same
 # question has the same answer on a slow machine.
 DEFAULT_LIMIT = 5_000
-# Questions to the records, releases and states that all searches of one plan may look at, in the time that a question
-# takes: no search reaches that before its limit, unless a package stands there hundreds of times.
-DEFAULT_STEPS = 10_000_000
+# What all plans of a run may do together for each megabyte of what is planned, counted in remembered answers of the
+# records: reading releases and requirements, matching, states of the searches.
+DEFAULT_STEPS = 1_250_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,6 @@ class Request:
         keep: normalised names of packages that must not move.
         prereleases: alphas, betas and candidates may be chosen, also where none is used.
         limit: how many states the search may look at.
-        steps: how much all searches of the plan may do together.
         yanked: withdrawn releases by the name that records have, for where no index says so.
         known: Requires-Dist of what is installed, by normalised name and version as written; asked first.
     """
@@ -42,7 +41,6 @@ class Request:
     keep: frozenset[str] = frozenset()
     prereleases: bool = False
     limit: int = DEFAULT_LIMIT
-    steps: int = DEFAULT_STEPS
     yanked: Mapping[str, Sequence[str]] = field(default_factory=dict)
     known: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
 

@@ -8,18 +8,18 @@ first finished assignment is the cheapest one, unless the limit was reached befo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
-from itertools import count
+from itertools import count, islice
 from typing import NamedTuple
 
 from packaging.version import Version
 
 from gradcompat.model.issue import Issue
-from gradcompat.planner.cost import Cost, Pending, Pricing, Vector, vector, versions
+from gradcompat.planner.cost import Cost, Pending, Pricing, Vector, versions
 from gradcompat.planner.families import relatives
-from gradcompat.planner.judging import Assignment, Judge
+from gradcompat.planner.judging import Found, Judge
 from gradcompat.planner.requirements import Need, allows
 from gradcompat.planner.universe import Candidate, Universe
 
@@ -58,7 +58,7 @@ class Terms:
         ignored: facts that are left out of account, to learn whether they are why there is no plan.
         lenient: requirements that what is there does not meet either are left alone, also where a plan touches them.
         limit: how many states to look at.
-        share: of the steps that the plan has left, the search may take one in so many.
+        share: the part that the search may take of the steps that the plan has left.
     """
 
     excused: frozenset[str] = frozenset()
@@ -67,7 +67,7 @@ class Terms:
     ignored: frozenset[Fact] = frozenset()
     lenient: bool = False
     limit: int
-    share: int = 3
+    share: float = 1 / 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class _State:
 def _next(state: _State) -> _State | None:
     """The next of those that differ in the release of one package."""
     found = next(state.dearer, None)
-    return None if found is None else replace(found, dearer=state.dearer)
+    return None if found is None else _State(found.chosen, found.forced, found.still, found.bad, state.dearer)
 
 
 class _DeadEnd(Exception):  # not an error: the way the search turns back
@@ -115,15 +115,15 @@ class Search:
         self.judge = judge
         self.terms = terms
         self.pricing = Pricing(universe, judge)
-        self.issues = [
-            issue
+        self._ids = frozenset(
+            issue.id
             for issue in judge.issues
             if universe.request.counts(issue)
             and issue.id not in terms.excused
             and Fact("issue", issue.id) not in terms.ignored
-        ]
+        )
         self.facts: dict[Fact, None] = {}
-        self._waiting: dict[str, list[Version]] = {}
+        self._waiting: dict[str, dict[Version, None]] = {}
         self._chunks: dict[str, int] = {}
         self._floors: dict[str, Vector] = {}
 
@@ -138,9 +138,9 @@ class Search:
     def _run(self, *, greedy: bool) -> Outcome:
         limit = self.terms.limit if not greedy else max(self.terms.limit // GREEDY_SHARE, 1)
         budget = self.universe.budget
-        reserved = budget.left - budget.left // self.terms.share
+        reserved = budget.left - int(budget.left * self.terms.share)
         order = count()
-        start = _State({}, frozenset(), self.terms.still, self._bad({}, self.issues))
+        start = _State({}, frozenset(), self.terms.still, self._counting(self.judge.found_now))
         heap: list[tuple[object, int, Cost, _State]] = []
 
         def push(state: _State | None) -> None:
@@ -159,13 +159,14 @@ class Search:
             if not heap or (best is not None and heap[0][2] > best[0]):
                 break
             if budget.spent or budget.left < reserved:
+                self.universe.cut_off = True
                 return Outcome(best and best[2], best and best[0], False, tuple(self.facts))
             budget.take(_LOOKED_AT)
             _, _, cost, state = heappop(heap)
             push(_next(state))
             try:
                 forced, demands = self._propagate(state)
-                widened = replace(state, forced=forced)
+                widened = _State(state.chosen, forced, state.still, state.bad, state.dearer)
                 # What has to move as well, and what cannot be read, is known only now.
                 if not greedy and self._price(widened) > cost:
                     push(widened)
@@ -191,10 +192,9 @@ class Search:
         """What a greedy search goes after: few findings left, and then what it has begun."""
         return len(state.bad), -(2 * len(state.chosen) + len(state.forced))
 
-    def _bad(self, assignment: Assignment, issues: Iterable[Issue]) -> tuple[tuple[Issue, frozenset[str]], ...]:
-        conditional = self.universe.request.conditional
-        found = ((issue, self.judge.verdict(issue, assignment).packages(conditional)) for issue in issues)
-        return tuple((issue, packages) for issue, packages in found if packages is not None)
+    def _counting(self, found: Found) -> Found:
+        """What of it this search must not leave."""
+        return tuple([one for one in found if one[0].id in self._ids]) if found else found
 
     def _price(self, state: _State) -> Cost:
         """The least that a state can cost: findings that share no package need one move each."""
@@ -213,25 +213,16 @@ class Search:
     def _floor(self, name: str) -> Vector:
         """The least that moving a package can add: to the nearest release that is not wrong by itself."""
         if name not in self._floors:
-            listed = self.universe.listed(name)
-            by_vector = sorted((vector(one, listed), one.version, one) for one in self.universe.candidates(name))
-            hopeless: dict[int, bool] = {}
-            for least, version, candidate in by_vector:
-                kind = self.judge.kind(name, version)
-                if kind not in hopeless:
-                    hopeless[kind] = self._is_hopeless(name, candidate)
-                if not hopeless[kind]:
-                    self._floors[name] = least
-                    break
-            else:
-                self._floors[name] = (0, 0, 0, 0, 0, 0, 0)
+            found_at = self.judge.found(name, {})
+            self._floors[name] = next(
+                (
+                    least
+                    for least, version in self.pricing.nearest(name)
+                    if not any(packages == {name} for _, packages in self._counting(found_at(version)))
+                ),
+                (0, 0, 0, 0, 0, 0, 0),
+            )
         return self._floors[name]
-
-    def _is_hopeless(self, name: str, candidate: Candidate) -> bool:
-        """Is there a finding that is about this release alone?"""
-        about = {issue.id for issue in self.judge.about(name)}
-        concerned = [issue for issue in self.issues if issue.id in about]
-        return any(packages == {name} for _, packages in self._bad({name: candidate.version}, concerned))
 
     # What has to move
 
@@ -243,9 +234,10 @@ class Search:
         """
         forced = set(state.forced)
         demands: dict[str, list[tuple[str, Need]]] = {}
+        assignment = versions(state.chosen)
         for name, candidate in state.chosen.items():
             self._expect(name, candidate.version)
-            for asking, need in self.universe.asked_by(name, candidate.version, versions(state.chosen)):
+            for asking, need in self.universe.asked_by(name, candidate.version, assignment):
                 self._meet(asking, need, state, forced, demands)
             for dependent, need in self.universe.dependents(name):
                 if dependent in state.chosen or dependent in forced or allows(need.specifier, candidate.version):
@@ -361,7 +353,7 @@ class Search:
             return
         options = {name: self._values(name, state, demands.get(name, [])) for name in sorted(state.forced)}
         name = min(options, key=lambda one: len(options[one]))
-        self._waiting[name] = [candidate.version for candidate in options[name]]
+        self._waiting[name] = dict.fromkeys(candidate.version for candidate in options[name])
         alike: dict[tuple[object, ...], list[Candidate]] = {}
         for candidate in options[name]:
             kind = self.judge.kind(name, candidate.version)
@@ -376,10 +368,9 @@ class Search:
     def _moving(self, name: str, candidates: list[Candidate], state: _State) -> Iterator[_State]:
         """The states in which a package has moved to each of these, which are alike to all records."""
         # Only issues that speak of the package can be another matter now.
-        about = {issue.id for issue in self.judge.about(name)}
+        about = self.judge.ids_about(name)
         kept = tuple(one for one in state.bad if one[0].id not in about)
-        concerned = [issue for issue in self.issues if issue.id in about]
-        new = self._bad(versions({**state.chosen, name: candidates[0]}), concerned)
+        new = self._counting(self.judge.found(name, versions(state.chosen))(candidates[0].version))
         for candidate in candidates:
             yield _State({**state.chosen, name: candidate}, state.forced - {name}, state.still, (*kept, *new))
 
@@ -388,13 +379,13 @@ class Search:
         self.universe.budget.take(len(self.universe.candidates(name)))
         found = []
         free: dict[int, bool] = {}
-        for candidate in self.universe.candidates(name):
+        found_at = self.judge.found(name, versions(state.chosen))
+        for candidate, kind in zip(self.universe.candidates(name), self.judge.kinds(name), strict=True):
             if name in self.terms.ways and candidate.down != self.terms.ways[name]:
                 continue
             if self._goes_with(name, candidate, state, demands):
-                kind = self.judge.kind(name, candidate.version)
                 if kind not in free:
-                    free[kind] = self._is_free(name, candidate, state)
+                    free[kind] = self._is_free(name, found_at(candidate.version), state)
                 if free[kind]:
                     found.append(candidate)
         found.sort(key=lambda one: (one.off_direct, one.step, one.down, one.distance))
@@ -418,28 +409,24 @@ class Search:
                 return False
         return True
 
-    def _is_free(self, name: str, candidate: Candidate, state: _State) -> bool:
+    def _is_free(self, name: str, found: Found, state: _State) -> bool:
         """Is there no finding that nothing else could cure any more?"""
-        assignment = {**versions(state.chosen), name: candidate.version}
-        mentioned = {issue.id for issue in self.judge.about(name)}
-        for issue in self.issues:
-            if issue.id not in mentioned:
-                continue
-            packages = self.judge.verdict(issue, assignment).packages(self.universe.request.conditional)
-            if packages is not None and not any(
-                other in state.forced or self._movable(other, state) for other in packages - assignment.keys()
-            ):
+        for issue, packages in self._counting(found):
+            others = packages - state.chosen.keys() - {name}
+            if not any(other in state.forced or self._movable(other, state) for other in others):
                 self._note(Fact("issue", issue.id))
                 return False
         return True
 
     def _expect(self, name: str, version: Version) -> None:
         """Have the requirements of the next few releases fetched side by side: most of them will be asked for."""
-        waiting = self._waiting.get(name, [])
+        waiting = self._waiting.get(name, {})
         if version not in waiting:
             return
         size = self._chunks.get(name, _FIRST_CHUNK)
         self._chunks[name] = min(2 * size, _LARGEST_CHUNK)
-        chunk = [version, *(one for one in waiting if one != version)][:size]
-        self._waiting[name] = [one for one in waiting if one not in chunk]
+        del waiting[version]
+        chunk = [version, *islice(waiting, size - 1)]
+        for one in chunk[1:]:
+            del waiting[one]
         self.universe.expect_requirements(name, chunk)

@@ -19,12 +19,15 @@ from gradcompat.model.environment import Environment, Package
 from gradcompat.model.issue import Issue, PackageTerm, VersionRemedy
 from gradcompat.model.release import Catalogue, Release
 from gradcompat.names import normalise
-from gradcompat.planner.request import Request
+from gradcompat.planner.request import DEFAULT_STEPS, Request
 from gradcompat.planner.requirements import Need, Needs, allows, needs_of
 from gradcompat.planner.target import Fit, fit, is_there
 from gradcompat.versions import ABOVE, BELOW, VersionSet, parse_version, step
 
 PATCH, MINOR, MAJOR = 0, 1, 2
+
+# Steps: reading a release of a catalogue, comparing it with what is there, reading a line of Requires-Dist.
+_RELEASE, _CANDIDATE, _LINE = 8, 12, 6
 
 # Not moved unless nothing else works: a release would take the place of what somebody chose to build or check out.
 _REHOMED = frozenset({"git", "url", "path", "directory", "editable"})
@@ -37,6 +40,7 @@ class Candidate:
     """A release that a package could move to.
 
     Attributes:
+        written: the version as text, which takes long to make.
         fit: how it gets onto the target; None where that could not be looked up.
         step: how far the number changes: PATCH, MINOR or MAJOR.
         down: it is lower than what is there.
@@ -45,6 +49,7 @@ class Candidate:
     """
 
     version: Version
+    written: str
     release: Release | None
     fit: Fit | None
     step: int
@@ -57,13 +62,20 @@ class Universe:
     """One environment on one target, with the releases and requirements that a catalogue has for it."""
 
     def __init__(
-        self, environment: Environment, issues: Sequence[Issue], names: Names, catalogue: Catalogue, request: Request
+        self,
+        environment: Environment,
+        issues: Sequence[Issue],
+        names: Names,
+        catalogue: Catalogue,
+        request: Request,
+        budget: Budget | None = None,
     ) -> None:
         self.environment = environment
         self.names = names
         self.catalogue = catalogue
         self.request = request
-        self.budget = Budget(request.steps)
+        self.budget = Budget(DEFAULT_STEPS) if budget is None else budget
+        self.cut_off = False  # has a search ended because its steps were taken?
         self.forks = Forks(environment.conflicts)
         self.issues = issues
         here: dict[str, list[Package]] = {}
@@ -83,13 +95,23 @@ class Universe:
         self.unavailable: dict[str, str] = {}
         self.unread: dict[tuple[str, str], str] = {}
         self.unreadable: dict[tuple[str, str], tuple[str, ...]] = {}
-        self._current = {name: _versions(entries) for name, entries in self.entries.items()}
+        self._rehomed = frozenset(
+            name
+            for name, entries in self.entries.items()
+            if any(entry.source in _REHOMED or entry.unreleased for entry in entries)
+        )
+        self._current: dict[str, tuple[Version, ...]] = {}
+        self._by_canonical: dict[str, list[str]] = {}
+        for name in self.entries:
+            self._by_canonical.setdefault(self.canonical(name), []).append(name)
         self._releases: dict[str, tuple[Release, ...]] = {}
+        self._release_at: dict[str, dict[Version, Release]] = {}
         self._fits: dict[tuple[str, Version], Fit | None] = {}
         self._candidates: dict[str, tuple[Candidate, ...]] = {}
         self._needs: dict[tuple[str, str], Needs | None] = {}
         self._asked: dict[tuple[str, Version], list[tuple[str, Need]]] = {}
         self._dependents: dict[str, tuple[tuple[str, Need], ...]] | None = None
+        self._met: dict[Need, bool] = {}
         self.extras: dict[str, frozenset[str]] = {}
         self.missing: dict[tuple[str, str], Need] = {}
 
@@ -107,8 +129,7 @@ class Universe:
 
     def names_for(self, name: str) -> list[str]:
         """The names under which a package that a record speaks of is there."""
-        wanted = self.canonical(name)
-        return [listed for listed in self.entries if self.canonical(listed) == wanted]
+        return self._by_canonical.get(self.canonical(name), [])
 
     # What is there
 
@@ -118,7 +139,9 @@ class Universe:
 
     def current(self, name: str) -> tuple[Version, ...]:
         """The versions that are there, with local labels; none for a range, or for what is no version."""
-        return self._current.get(name, ())
+        if name not in self._current:
+            self._current[name] = _versions(self.entries.get(name, ()))
+        return self._current[name]
 
     def reference(self, name: str) -> Version | None:
         """Where a move starts: the version that is there, or the newest that a range allows."""
@@ -142,7 +165,7 @@ class Universe:
 
     def rehomed(self, name: str) -> bool:
         """Would a move replace something that does not come from an index?"""
-        return any(entry.source in _REHOMED or entry.unreleased for entry in self.entries.get(name, ()))
+        return name in self._rehomed
 
     def fixed(self, name: str) -> bool:
         """Must it stay as it is?"""
@@ -162,7 +185,13 @@ class Universe:
             except IndexUnavailable as error:
                 self.unavailable[name] = str(error)
                 self._releases[name] = ()
+            self.budget.take(1 + _RELEASE * len(self._releases[name]))
         return self._releases[name]
+
+    def _release(self, name: str, version: Version | None) -> Release | None:
+        if name not in self._release_at:
+            self._release_at[name] = {one.version: one for one in self.releases(name)}
+        return None if version is None else self._release_at[name].get(version)
 
     def without_releases(self) -> frozenset[str]:
         """What is there, was looked up, and has no release in the catalogue."""
@@ -190,6 +219,7 @@ class Universe:
     def candidates(self, name: str) -> tuple[Candidate, ...]:
         """The releases that it could move to, from low to high."""
         if name not in self._candidates:
+            self.budget.take(_CANDIDATE * len(self.releases(name)))
             self._candidates[name] = tuple(self._found_candidates(name))
         return self._candidates[name]
 
@@ -226,6 +256,7 @@ class Universe:
                 distance = index - below + (0 if at and version != reference else 1)
             yield Candidate(
                 version,
+                str(version),
                 release,
                 fits,
                 _step(reference, version),
@@ -271,17 +302,19 @@ class Universe:
         """What a release requires on the target; None where that could not be found out."""
         key = (name, version)
         if key not in self._needs:
-            lines = self.request.known.get(key)
-            if lines is None:
+            lines = None
+            if self.budget.spent:
+                self.unread[key] = f"the budget of {self.budget.most:,} steps is spent"
+            elif (lines := self.request.known.get(key)) is None:
                 lines = self._looked_up(name, version)
+            self.budget.take(1 + _LINE * len(lines or ()))
             self._needs[key] = None if lines is None else needs_of(lines, self.request.target)
             if (found := self._needs[key]) is not None and found.unreadable:
                 self.unreadable[key] = found.unreadable
         return self._needs[key]
 
     def _looked_up(self, name: str, version: str) -> tuple[str, ...] | None:
-        parsed = parse_version(version)
-        release = next((one for one in self.releases(name) if one.version == parsed), None)
+        release = self._release(name, parse_version(version))
         if release is None:
             self.unread[name, version] = self.unavailable.get(name, "no index has it")
             return None
@@ -304,7 +337,7 @@ class Universe:
 
     def obscure(self, name: str, candidate: Candidate) -> bool:
         """Was it found that its requirements cannot be read, though it has a wheel or comes new?"""
-        if candidate.release is None or (name, str(candidate.version)) not in self.unread:
+        if candidate.release is None or (name, candidate.written) not in self.unread:
             return False
         return bool(candidate.release.wheels) or not self.listed(name)
 
@@ -316,6 +349,7 @@ class Universe:
                 needs = self.needs(name, version)
                 if needs is not None:
                     found.append((version, needs.with_extras(self.extras.get(name, frozenset()))))
+                    self.budget.take(1 + len(found[-1][1]))
         return found
 
     def _asks_about(self, name: str, version: str) -> bool:
@@ -348,7 +382,9 @@ class Universe:
             if needs is None or (asking, wanted) in seen:
                 continue
             seen.add((asking, wanted))
-            for need in needs.with_extras(wanted):
+            listed = needs.with_extras(wanted)
+            self.budget.take(1 + len(listed))
+            for need in listed:
                 if only_extras and not need.extra:
                     continue
                 if need.name != name:
@@ -379,18 +415,18 @@ class Universe:
         self.catalogue.expect_requirements(
             release
             for name in unknown
-            for release in self.releases(name)
-            if release.version in {parse_version(one) for one in asked[name]}
+            for release in (self._release(name, parse_version(one)) for one in asked[name])
+            if release is not None
         )
         self._find_extras()
-        found: dict[str, list[tuple[str, Need]]] = {}
+        found: dict[str, dict[tuple[str, Need], None]] = {}
         for name in self.entries:
             for _, needs in self.needs_now(name):
                 for need in needs:
                     if not self.listed(need.name):
                         self.missing[name, need.name] = need
-                    elif need.name != name and (name, need) not in found.setdefault(need.name, []):
-                        found[need.name].append((name, need))
+                    elif need.name != name:
+                        found.setdefault(need.name, {})[name, need] = None
         return {name: tuple(pairs) for name, pairs in found.items()}
 
     def _find_extras(self) -> None:
@@ -407,12 +443,18 @@ class Universe:
 
     def allows_current(self, need: Need) -> bool:
         """Does what is there meet a requirement? A range does if some release in it does."""
+        if need not in self._met:
+            self._met[need] = self._is_met(need)
+        return self._met[need]
+
+    def _is_met(self, need: Need) -> bool:
         current = self.current(need.name)
         if current:
             return all(allows(need.specifier, version) for version in current)
         allowed = self.allowed(need.name)
         if allowed is None or not self.releases(need.name):
             return True
+        self.budget.take(len(self.releases(need.name)))
         return any(one.version in allowed and allows(need.specifier, one.version) for one in self.releases(need.name))
 
 
