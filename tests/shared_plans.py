@@ -1,7 +1,7 @@
 """Plans that several tests ask for, made once in a process: with the snapshot that ships, a plan is a pure function.
 
 Most calls of ``check`` in tests are of the same few projects, and three quarters of their time is the plan behind the
-line ``fix``. Tests of the planner call it directly and share nothing; tests marked ``e2e`` start a process for each call.
+line ``fix``. Tests of the planner call it directly and share nothing; so do tests that start a process for each call.
 """
 
 from __future__ import annotations
