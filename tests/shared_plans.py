@@ -11,6 +11,8 @@ import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
+import pytest
+
 from gradcompat.audit import planning
 from gradcompat.index.snapshot import shipped_snapshot
 from gradcompat.matcher import Names
@@ -66,10 +68,7 @@ def _bytes_of(value: object) -> bytes:
 @contextmanager
 def plans_shared() -> Iterator[None]:
     """Calls of the program in this process share their plans for the time of the block."""
-    kept = planning.plan
-    if kept is plan:
-        planning.plan = _shared_plan
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        if vars(planning)["plan"] is plan:  # and not what a test has put in its place
+            patch.setattr(planning, "plan", _shared_plan)
         yield
-    finally:
-        planning.plan = kept
