@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -11,11 +12,10 @@ from hypothesis import settings
 
 from tests.program import Outcome, Run, as_process, in_process
 
-# The same examples in every run and no deadline, so that a change is judged and neither a die nor a busy machine;
-# `HYPOTHESIS_PROFILE=random` explores.
-settings.register_profile("same", derandomize=True, deadline=None)
-settings.register_profile("random", deadline=None)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
+# The same examples in every run and no deadline, so that a change is judged and neither a die nor a busy machine.
+settings.register_profile("same", derandomize=True, deadline=None, max_examples=100)
+settings.register_profile("quick", settings.get_profile("same"), max_examples=20)
+settings.register_profile("random", deadline=None, max_examples=100)
 
 __all__ = ["GOLDEN", "ROOT", "Outcome", "Run"]
 
@@ -45,6 +45,18 @@ def run_process(tmp_path: Path) -> Run:
         return as_process(arguments, stdin, cwd or tmp_path, env)
 
     return run_it
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """A fifth of the examples while one works, with ``-m "not e2e"``; all of them otherwise."""
+    usual = "quick" if "not e2e" in config.option.markexpr else "same"
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", usual))
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was collected out of every later search for garbage: it stays until the end."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -27,6 +27,7 @@ import pytest
 
 import gradcompat
 from gradcompat.cli.ending import INTERNAL_ERROR
+from tests.shared_plans import plans_shared
 
 _FILE = Path(gradcompat.__file__).with_name("__main__.py")
 _MAIN_CODE = compile(_FILE.read_text("utf-8"), str(_FILE), "exec")
@@ -84,7 +85,7 @@ def in_process(arguments: tuple[str, ...], stdin: str | bytes, cwd: Path, env: M
     """
     if of_python := [name for name in env or {} if name.startswith("PYTHON") and name not in _NO_MATTER]:
         raise ValueError(f"{', '.join(of_python)}: Python reads it when it starts, so this needs `run_process`")
-    with tempfile.TemporaryFile() as file, _state_kept(surroundings(env), cwd), _deadline(SECONDS):
+    with tempfile.TemporaryFile() as file, _state_kept(surroundings(env), cwd), _deadline(SECONDS), plans_shared():
         file.write(stdin.encode() if isinstance(stdin, str) else stdin)
         file.seek(0)
         out, err = io.BytesIO(), io.BytesIO()

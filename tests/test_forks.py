@@ -15,6 +15,7 @@ from gradcompat.budget import Budget
 from gradcompat.forks import Forks
 from gradcompat.model.environment import Package
 from tests.building import package
+from tests.examples import examples
 
 LINUX, DARWIN, WINDOWS = "sys_platform == 'linux'", "sys_platform == 'darwin'", "sys_platform == 'win32'"
 CPU, GPU = "extra == 'extra-8-nanochat-cpu'", "extra == 'extra-8-nanochat-gpu'"
@@ -201,7 +202,7 @@ ENVIRONMENTS = [
 
 
 @given(MARKERS, MARKERS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_the_answers_are_those_of_packaging(one: str, other: str) -> None:
     first, second = Marker(one), Marker(other)
     at_first = [first.evaluate(environment) for environment in ENVIRONMENTS]

@@ -15,6 +15,7 @@ from gradcompat.formats.document import Document, decode
 from gradcompat.model.context import Context
 from gradcompat.scanners.registry import SCANNERS, Scanner
 from gradcompat.vocabulary import KEYS
+from tests.examples import examples
 from tests.test_fuzz import NESTED, TOKENS, damaged
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -72,7 +73,7 @@ def test_every_scanner_has_a_fixture(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_damaged_files(kind: str) -> None:
-    @settings(max_examples=60, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(60), deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(st.data())
     def attempt(data: st.DataObject) -> None:
         survives(kind, data.draw(damaged(data.draw(st.sampled_from(seeds(kind))))))
@@ -81,7 +82,7 @@ def test_damaged_files(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=30, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(30), deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(words=st.lists(st.sampled_from(TOKENS) | st.binary(max_size=8), max_size=40))
 def test_words(kind: str, words: list[bytes]) -> None:
     survives(kind, b"".join(words))

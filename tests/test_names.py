@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from packaging.utils import canonicalize_name
 
 from gradcompat.names import normalise
+from tests.examples import examples
 
 
 @pytest.mark.parametrize(
@@ -26,7 +27,7 @@ def test_normalise(name: str, expected: str) -> None:
     assert normalise(normalise(name)) == expected
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(st.text())
 def test_as_packaging_does(name: str) -> None:
     assert normalise(name) == canonicalize_name(name)

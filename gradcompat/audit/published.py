@@ -92,17 +92,16 @@ def _requirements(name: str, version: Version) -> tuple[str, ...]:
         return ()
 
 
-@lru_cache(maxsize=1)
 def snapshot() -> Snapshot:
-    """The snapshot that ships with gradcompat, read once.
+    """The snapshot that ships with gradcompat.
 
     Raises:
         IndexUnavailable: if it is missing or damaged.
     """
     # Only what is affected, or a range, asks for it.
-    from gradcompat.index.snapshot import Snapshot
+    from gradcompat.index.snapshot import shipped_snapshot
 
-    return Snapshot()
+    return shipped_snapshot()
 
 
 @lru_cache(maxsize=1024)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -162,10 +162,11 @@ class OnlineIndexParameters:
 
     @property
     def lookup(self) -> Lookup:
-        """The same for the index."""
+        """What is said of indexes; what has no option here keeps its default."""
         from gradcompat.index.catalog import Lookup
 
-        return Lookup(index_url=self.index_url, extra_index_urls=self.extra_index_urls)
+        known = {field.name for field in fields(Lookup)}
+        return Lookup(**{field.name: getattr(self, field.name) for field in fields(self) if field.name in known})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,13 +174,6 @@ class IndexParameters(OnlineIndexParameters):
     """Where releases are looked up."""
 
     offline: Offline = False
-
-    @property
-    def lookup(self) -> Lookup:
-        """The same for the index."""
-        from gradcompat.index.catalog import Lookup
-
-        return Lookup(offline=self.offline, index_url=self.index_url, extra_index_urls=self.extra_index_urls)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,10 +183,3 @@ class ResolutionParameters(IndexParameters):
     keep: Keep
     exclude_newer: ExcludeNewer = None
     project_index: ProjectIndex = False
-
-    @property
-    def lookup(self) -> Lookup:
-        """The same for the index."""
-        from gradcompat.index.catalog import Lookup
-
-        return Lookup(self.offline, self.index_url, self.extra_index_urls, self.exclude_newer, self.project_index)

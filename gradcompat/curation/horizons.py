@@ -11,7 +11,7 @@ from packaging.version import Version
 
 from gradcompat.edit.writing import FileEdit, write
 from gradcompat.errors import IndexUnavailable, KnowledgeError, UsageError
-from gradcompat.index.snapshot import Snapshot
+from gradcompat.index.snapshot import shipped_snapshot
 from gradcompat.knowledge.compile import compile_records
 from gradcompat.knowledge.load import KnowledgeBase, knowledge_from
 from gradcompat.knowledge.measured import FOLDER, read_rows
@@ -117,12 +117,7 @@ def _write(path: str, changes: Mapping[str, Horizon]) -> None:
 def _released(name: str) -> Mapping[Version, str]:
     """The final releases that the snapshot has of a package, and their days; none where it does not have it."""
     try:
-        releases = _snapshot().releases(name)
+        releases = shipped_snapshot().releases(name)
     except IndexUnavailable:
         return {}
     return {one.version: (one.uploaded or "")[:10] for one in releases if not one.version.is_prerelease}
-
-
-@lru_cache(maxsize=1)
-def _snapshot() -> Snapshot:
-    return Snapshot()

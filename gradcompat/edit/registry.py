@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gradcompat.dependency_formats import BY_KIND, FORMATS
-from gradcompat.edit.encoding import decoded
 from gradcompat.edit.pins import Edited, PinEdit
-from gradcompat.edit.writing import FileEdit
 from gradcompat.errors import EditError
 
 # Whose the project is, by the lockfile beside its pyproject.toml.
@@ -20,24 +18,6 @@ _MANAGERS = {
     for entry in FORMATS
     if entry.relock is not None and "pyproject.toml" in entry.requested_in
 }
-
-
-def edit_file(kind: str, path: Path, shown: str, before: bytes, pins: Sequence[PinEdit]) -> tuple[FileEdit, Edited]:
-    """Move pins in a file; nothing is written.
-
-    Args:
-        kind: the format, as a reader calls it.
-        path: where the file is.
-        shown: how it is called to the user.
-        before: what it holds.
-        pins: what shall move.
-
-    Raises:
-        EditError: if the format is none that can be edited, or the file cannot be.
-    """
-    text = decoded(before, shown)
-    result = edit_text(kind, path, shown, text.text, pins)
-    return FileEdit(path=path, shown=shown, before=before, after=text.encoded(result.text)), result
 
 
 def edit_text(kind: str, path: Path, shown: str, text: str, pins: Sequence[PinEdit]) -> Edited:

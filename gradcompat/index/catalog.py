@@ -12,7 +12,7 @@ from pathlib import Path
 from packaging.version import Version
 
 from gradcompat.errors import IndexUnavailable
-from gradcompat.index.snapshot import Snapshot
+from gradcompat.index.snapshot import shipped_snapshot
 from gradcompat.model.release import Catalogue
 
 # What pip, uv and OpenSSL call the file of authorities, in the order in which it counts.
@@ -55,7 +55,7 @@ def catalogue_of(
         UsageError: if the configuration of pip or uv is broken.
     """
     if lookup.offline:
-        yield Snapshot()
+        yield shipped_snapshot()
         return
     from gradcompat.index.client import PackageIndex
     from gradcompat.index.configuration import Arguments, configuration

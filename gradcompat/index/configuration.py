@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
-from gradcompat.index.credentials import Credentials, shown
+from gradcompat.index.credentials import Credentials, redact_url
 from gradcompat.index.location import IndexLocation
 from gradcompat.index.pip_settings import pip_settings
 from gradcompat.index.project_indexes import Asking, speaks, without_project
@@ -284,12 +284,12 @@ def _sentences(
     if no_index is not None:
         yield f"no index: {no_index}"
     for index in indexes:
-        yield f"index `{shown(index.url)}`{_from(index.origin)}"
+        yield f"index `{redact_url(index.url)}`{_from(index.origin)}"
     for index in links:
-        yield f"files of `{shown(index.url)}`{_from(index.origin)}"
+        yield f"files of `{redact_url(index.url)}`{_from(index.origin)}"
     for package, several in tied.items():
         for index in several:
-            yield f"`{package}` only from `{shown(index.url)}`{_from(index.origin)}"
+            yield f"`{package}` only from `{redact_url(index.url)}`{_from(index.origin)}"
     if newest is not None:
         yield f"nothing from {newest[0]} on: {newest[1]}"
 

@@ -1,9 +1,9 @@
 """User names and passwords for indexes: from their URLs, the environment, netrc, and the command ``keyring``.
 
 They belong to an origin (scheme, host and port) and are given for no other. Nothing here prints them, and no sentence
-holds one: messages name an index through :func:`shown`. What surprises: of several indexes on one host, each has its
-own, and files elsewhere on that host have those of the first; the ``default`` entry of a netrc, which fits every host,
-is passed over; and ``keyring`` is only asked about a user whose name is known, as pip and uv do.
+holds one: messages name an index through :func:`redact_url`. What surprises: of several indexes on one host, each has
+its own, and files elsewhere on that host have those of the first; the ``default`` entry of a netrc, which fits every
+host, is passed over; and ``keyring`` is only asked about a user whose name is known, as pip and uv do.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class Credential:
     password: str = field(repr=False)
 
 
-def shown(url: str) -> str:
+def redact_url(url: str) -> str:
     """A URL as a message may have it: without user and password.
 
-    >>> shown("https://me:secret@index.example/simple")
+    >>> redact_url("https://me:secret@index.example/simple")
     'https://index.example/simple'
     """
     head, mark, rest = url.partition("//")
@@ -53,7 +53,7 @@ def bare(url: str) -> tuple[str, Credential | None, str | None]:
     try:
         parts = urlsplit(url)
     except ValueError:  # brackets without an address between them
-        return shown(url), None, None
+        return redact_url(url), None, None
     user, mark, host = parts.netloc.rpartition("@")
     if not mark:
         return url, None, None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from gradcompat.index.credentials import bare, shown
+from gradcompat.index.credentials import bare, redact_url
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class IndexLocation:
             url = bare(self.url)[0]
         except ValueError:  # what is no URL is found out when it is asked for
             url = self.url
-        object.__setattr__(self, "url", shown(url))
+        object.__setattr__(self, "url", redact_url(url))
 
     @property
     def local(self) -> bool:
@@ -52,7 +52,7 @@ def named(url: str) -> str:
     >>> named("https://me:secret@files.example/torch.whl?signature=abc#sha256=0")
     'https://files.example/torch.whl'
     """
-    return shown(url).partition("#")[0].partition("?")[0]
+    return redact_url(url).partition("#")[0].partition("?")[0]
 
 
 def origin(url: str) -> tuple[str, str, int | None]:

@@ -15,7 +15,7 @@ from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
-from gradcompat.index.credentials import shown
+from gradcompat.index.credentials import redact_url
 from gradcompat.model.release import Distribution
 from gradcompat.names import normalise
 
@@ -58,7 +58,7 @@ def _read_json(content: bytes, url: str, project: str | None) -> tuple[Distribut
     meta = data.get("meta")
     api = meta.get("api-version") if isinstance(meta, dict) else None
     if not isinstance(api, str) or api.partition(".")[0] != "1":
-        raise ValueError(f"is of version {shown(str(api))[:20]} of the protocol, which is not supported")
+        raise ValueError(f"is of version {redact_url(str(api))[:20]} of the protocol, which is not supported")
     name = data.get("name")
     if project is not None and isinstance(name, str) and normalise(name) != project:
         raise ValueError(f"is the page of `{name[:60]}`")
@@ -180,7 +180,7 @@ def _resolved(address: str, base: str) -> tuple[str | None, dict[str, str]]:
                 return None, {}
         except ValueError:
             return None, {}
-        address = shown(address)
+        address = redact_url(address)
     return address, _digest(fragment)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gradcompat.errors import IndexUnavailable
-from gradcompat.index.credentials import shown
+from gradcompat.index.credentials import redact_url
 from gradcompat.index.folders import path_of
 from gradcompat.index.location import IndexLocation
 from gradcompat.index.settings import Settings, StatedIndex
@@ -80,7 +80,7 @@ def without_project(settings: Settings, others: Settings, named: Iterable[str]) 
 
 
 def _shown(index: StatedIndex) -> str:
-    return shown(index.url)
+    return redact_url(index.url)
 
 
 def _plain(url: str) -> str:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from gradcompat.errors import Malformed, NotFound, UsageError
 from gradcompat.formats.document import Document, read_document
-from gradcompat.index.credentials import shown
+from gradcompat.index.credentials import redact_url
 
 Strategy = Literal["all", "first"]
 
@@ -162,18 +162,18 @@ def index_url(text: str, origin: Origin, folder: Path) -> str:
                 raise ValueError
             return (folder / Path(text).expanduser()).absolute().as_uri()
         except (ValueError, RuntimeError):  # RuntimeError: a `~` where there is no home
-            raise origin.error(f"`{shown(text)}` is neither a URL nor a path") from None
+            raise origin.error(f"`{redact_url(text)}` is neither a URL nor a path") from None
     try:
         parts = urlsplit(text)
         host, _ = parts.hostname, parts.port
     except ValueError:
-        raise origin.error(f"`{shown(text)}` is not a URL") from None
+        raise origin.error(f"`{redact_url(text)}` is not a URL") from None
     if parts.scheme not in ("http", "https", "file"):
-        raise origin.error(f"`{shown(text)}` is not an address of an index: only http, https and file are")
+        raise origin.error(f"`{redact_url(text)}` is not an address of an index: only http, https and file are")
     if parts.scheme != "file" and not host:
-        raise origin.error(f"`{shown(text)}` names no host")
+        raise origin.error(f"`{redact_url(text)}` names no host")
     if any(ord(sign) <= 0x20 or ord(sign) == 0x7F for sign in text):
-        raise origin.error(f"`{shown(text)}` is not a URL: it holds a blank or a control character")
+        raise origin.error(f"`{redact_url(text)}` is not a URL: it holds a blank or a control character")
     return text
 
 

@@ -10,6 +10,7 @@ import json
 import zipfile
 import zlib
 from collections.abc import Iterable, Sequence
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -141,6 +142,16 @@ class Snapshot:
 
 
 _AGAIN = "install gradcompat again"
+
+
+@cache
+def shipped_snapshot() -> Snapshot:
+    """The snapshot that ships with gradcompat, read once a process.
+
+    Raises:
+        IndexUnavailable: if it is missing, damaged or of another format.
+    """
+    return Snapshot()
 
 
 class _Package:

@@ -22,7 +22,7 @@ import httpx
 
 from gradcompat._version import __version__
 from gradcompat.errors import IndexUnavailable
-from gradcompat.index.credentials import Credential, shown
+from gradcompat.index.credentials import Credential, redact_url
 from gradcompat.index.limits import DEFAULTS, Limits
 from gradcompat.index.location import named, origin
 
@@ -162,7 +162,7 @@ class Transport:
     def _try(self, url: str, limit: int, headers: Mapping[str, str], accepted: Collection[int]) -> Answer | _Again:
         """One attempt, with the redirects that it leads to."""
         where = named(url)
-        url, first = shown(url), shown(url)
+        url, first = redact_url(url), redact_url(url)
         deadline = time.monotonic() + self._limits.total
         for _ in range(_MOST_REDIRECTS + 1):
             answer = self._send(url, limit, headers, accepted, deadline, own=_same_origin(url, first))
@@ -252,7 +252,7 @@ def _same_origin(url: str, other: str) -> bool:
 def _target(answer: Answer, url: str, where: str) -> str:
     """Where a redirect leads, without the credentials that somebody may have put there."""
     try:
-        target = shown(urljoin(url, answer.headers.get("location", "")))
+        target = redact_url(urljoin(url, answer.headers.get("location", "")))
         scheme = urlsplit(target).scheme
         host = origin(target)[1]
     except ValueError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -98,16 +99,21 @@ class KnowledgeBase:
 
 
 def load(path: Path = COMPILED) -> KnowledgeBase:
-    """Read the compiled knowledge base.
+    """Read the compiled knowledge base; while the file is the same, once a process.
 
     Raises:
         KnowledgeError: if it is missing, broken or of another format.
     """
     try:
-        data = json.loads(path.read_bytes())
+        status = path.stat()
+        return _loaded(path, status.st_mtime_ns, status.st_size)
     except (OSError, ValueError) as error:
         raise KnowledgeError(f"cannot be read: {error}", path=str(path), hint="install gradcompat again") from None
-    return knowledge_from(data, str(path))
+
+
+@lru_cache(maxsize=2)  # what ships, and a newer release of it
+def _loaded(path: Path, changed: int, size: int) -> KnowledgeBase:  # noqa: ARG001  # they tell one file from the next
+    return knowledge_from(json.loads(path.read_bytes()), str(path))
 
 
 def knowledge_from(data: Mapping[str, Any], path: str) -> KnowledgeBase:

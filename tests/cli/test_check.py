@@ -203,6 +203,7 @@ def test_an_empty_folder_is_not_clean(run: Run, tmp_path: Path) -> None:
     assert "project: contains nothing that gradcompat reads\n" in outcome.out
 
 
+@pytest.mark.e2e  # starts the processes that read
 def test_many_lockfiles_are_read_by_all_processors_in_a_stable_order(run: Run, tmp_path: Path) -> None:
     for number in range(40):
         folder = tmp_path / f"project-{number:02}"

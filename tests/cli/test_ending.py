@@ -135,6 +135,7 @@ def test_a_folder_that_is_gone(tmp_path: Path, way: str) -> None:
 OUTPUTS = [("check", "uv.lock"), ("check", "uv.lock", "--format", "json"), ("--help",), ("explain", "GC-0004")]
 
 
+@pytest.mark.e2e  # how the process itself ends
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
 @pytest.mark.parametrize("arguments", OUTPUTS)
 def test_a_full_device(project: Path, arguments: tuple[str, ...]) -> None:
@@ -153,6 +154,7 @@ def test_a_report_on_a_full_device(run: Run, project: Path) -> None:
     assert outcome.err == "error: `/dev/full`: cannot be written: No space left on device\n"
 
 
+@pytest.mark.e2e  # how the process itself ends
 @posix
 @pytest.mark.parametrize("blocked", [False, True])
 @pytest.mark.parametrize("arguments", OUTPUTS)

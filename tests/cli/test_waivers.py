@@ -269,6 +269,7 @@ def test_it_can_be_listed(run: Run, here: Path) -> None:
     assert hidden["runs"][0]["results"] == []
 
 
+@pytest.mark.e2e  # starts the processes that read
 def test_many_lockfiles_are_judged_alike_in_all_processes(run: Run, here: Path) -> None:
     project(here, waiver(packages='{ torch = "==2.5.1" }'))
     for number in range(18):

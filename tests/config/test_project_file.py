@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from gradcompat.config.schema import configuration
 from gradcompat.errors import UsageError
 from tests.conftest import Run
+from tests.examples import examples
 from tests.suppression.waived import FACTS, LOCK, project, waiver
 
 
@@ -152,7 +153,7 @@ WORDS = st.sampled_from(
 
 
 @given(text=st.one_of(st.lists(WORDS, max_size=25).map("".join), st.text(max_size=60)))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=300)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=examples(300))
 def test_any_text_is_read_or_refused(here: Path, text: str) -> None:
     (here / "gradcompat.toml").write_bytes(text.encode("utf-8", "surrogatepass"))
     said = None

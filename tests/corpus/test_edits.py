@@ -11,11 +11,11 @@ import pytest
 from gradcompat.dependency_formats import BY_KIND
 from gradcompat.edit.encoding import decoded
 from gradcompat.edit.pins import PinEdit
-from gradcompat.edit.registry import edit_file
 from gradcompat.formats.document import Document
 from gradcompat.model.environment import Environment, Package
 from gradcompat.names import normalise
 from gradcompat.sources.reading import read_as
+from tests.edit.pinned import edit_file
 
 KINDS = {
     "pyproject": "pyproject.toml",

@@ -26,6 +26,7 @@ from gradcompat.database.osv_server import MAX_BODY, Server, loopback
 from gradcompat.errors import UsageError
 from gradcompat.versions import locate
 from tests.database.advised import advisories
+from tests.examples import examples
 
 QUERY = json.dumps({"package": {"name": "transformers", "ecosystem": "PyPI"}, "version": "4.49.0"}).encode()
 
@@ -229,7 +230,7 @@ REQUESTS = st.builds(
 
 
 @given(data=REQUESTS)
-@settings(deadline=None, max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=examples(250), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_bytes_are_survived(server: Server, capfd: pytest.CaptureFixture[str], data: bytes) -> None:
     with socket.create_connection(address(server), timeout=30) as connection:
         connection.sendall(data)
@@ -263,7 +264,7 @@ QUERIES = st.one_of(ONE, ONE, WORDS)
 
 
 @given(data=QUERIES, target=st.sampled_from(["/v1/query", "/v1/querybatch"]), queries=st.booleans())
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_query_has_an_answer(some: Advisories, data: object, target: str, queries: bool) -> None:
     body = json.dumps({"queries": [data]} if queries else data).encode()
     answer = some.answer("POST", target, body)

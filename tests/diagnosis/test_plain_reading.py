@@ -18,6 +18,7 @@ from gradcompat.diagnosis.report_in_log import SETTING_ANCHORS, STATEMENT_ANCHOR
 from gradcompat.diagnosis.symptoms import Pattern, find, find_wrapped, patterns_of
 from tests.building import issue, versions
 from tests.diagnosis.reading import read, segments, with_symptoms
+from tests.examples import examples
 
 MESSAGE = "RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn"
 LONG = (
@@ -149,7 +150,7 @@ LOGS = st.lists(st.tuples(LINES, ENDS), max_size=60).map(lambda parts: "".join(l
 
 
 @pytest.mark.parametrize("size", [260, 700, 1 << 20])
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(data=LOGS)
 def test_nothing_is_seen_but_what_a_plain_reader_sees(data: str, size: int) -> None:
     raw = b"a log, of which most is text, as it is of all of them\n" + data.encode()

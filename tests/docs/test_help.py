@@ -65,6 +65,7 @@ def test_it_fits_into_80_columns(path: str) -> None:
         assert f"\n\n{section.title}:\n" in outcome.stdout
 
 
+@pytest.mark.e2e  # a shell runs each line, and it the program
 @pytest.mark.parametrize("line", EXAMPLES)
 def test_an_example_can_be_run(line: str, tmp_path: Path) -> None:
     for start, where in ELSEWHERE.items():

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from gradcompat.edit.pins import PinEdit
+from collections.abc import Sequence
+from pathlib import Path
+
+from gradcompat.edit.pins import Edited, PinEdit
+from gradcompat.edit.registry import edit_text
+from gradcompat.edit.writing import FileEdit, edited
 
 OLD = ("sha256:" + "a" * 64, "sha256:" + "b" * 64)
 NEW = ("sha256:" + "1" * 64, "sha256:" + "2" * 64, "sha256:" + "3" * 64)
@@ -22,3 +27,14 @@ def added(package: str, new: str, *hashes: str) -> PinEdit:
 
 TRANSFORMERS = upgrade("transformers", "4.49.0", "4.52.0")
 TORCH = upgrade("torch", "2.4.1", "2.6.0")
+
+
+def edit_file(kind: str, path: Path, shown: str, before: bytes, pins: Sequence[PinEdit]) -> tuple[FileEdit, Edited]:
+    """Move pins in the content of a file as a plan does; nothing is written."""
+    results: list[Edited] = []
+
+    def change(text: str) -> str:
+        results.append(edit_text(kind, path, shown, text, pins))
+        return results[-1].text
+
+    return edited(path, shown, before, change), results[-1]

@@ -14,9 +14,9 @@ import pytest
 from gradcompat.edit.lock_commands import lock_command
 from gradcompat.edit.locking import Indexes, locked
 from gradcompat.edit.pins import PinEdit
-from gradcompat.edit.registry import edit_file
 from gradcompat.edit.writing import write
 from gradcompat.errors import EditError
+from tests.edit.pinned import edit_file
 
 pytestmark = [pytest.mark.e2e, pytest.mark.network]
 

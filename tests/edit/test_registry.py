@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from gradcompat.edit.pins import Edited, NotEdited
-from gradcompat.edit.registry import edit_file
 from gradcompat.edit.writing import FileEdit
 from gradcompat.errors import EditError
-from tests.edit.pinned import TORCH, upgrade
+from tests.edit.pinned import TORCH, edit_file, upgrade
 
 
 def test_a_file_keeps_its_encoding(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gradcompat.formats.shell import HOLE, Command, Trace, Variables, commands, split
+from tests.examples import examples
 
 
 def parsed(text: str, variables: Variables | None = None) -> list[Command]:
@@ -172,7 +173,7 @@ def in_bash(script: str) -> list[list[str]]:
 
 @pytest.mark.e2e
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
-@settings(max_examples=60, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(script=_SCRIPTS)
 def test_words_are_those_of_bash(script: str) -> None:
     assert subprocess.run(["bash", "-n"], input=script.encode(), check=False, timeout=60).returncode == 0

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gradcompat.index import credentials as module
-from gradcompat.index.credentials import Credential, Credentials, bare, shown
+from gradcompat.index.credentials import Credential, Credentials, bare, redact_url
 
 
 @pytest.mark.parametrize(
@@ -31,8 +31,8 @@ from gradcompat.index.credentials import Credential, Credentials, bare, shown
         ("", ""),
     ],
 )
-def test_shown(url: str, expected: str) -> None:
-    assert shown(url) == expected
+def test_redacted_url(url: str, expected: str) -> None:
+    assert redact_url(url) == expected
 
 
 @given(
@@ -40,7 +40,7 @@ def test_shown(url: str, expected: str) -> None:
     password=st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="@"), min_size=1),
 )
 def test_no_password_is_ever_shown(user: str, password: str) -> None:
-    assert shown(f"https://{user}:x{password}@index.example/simple") == "https://index.example/simple"
+    assert redact_url(f"https://{user}:x{password}@index.example/simple") == "https://index.example/simple"
 
 
 @pytest.mark.parametrize(

@@ -166,3 +166,16 @@ def test_terms_of_another_format(tmp_path: Path, part: dict[str, object], messag
     with pytest.raises(KnowledgeError) as caught:
         issue_from({**compiled, **part})
     assert str(caught.value) == message
+
+
+def test_a_file_is_read_once_until_it_changes(tmp_path: Path) -> None:
+    path = tmp_path / "compiled.json"
+    path.write_text(dumps(compile_records(read(written(tmp_path, RECORD)))), "utf-8")
+    before = load(path)
+    assert load(path) is before
+    second = RECORD.replace("GC-0001", "GC-0002")
+    path.write_text(dumps(compile_records(read(written(tmp_path, RECORD, second)))), "utf-8")
+    assert len(load(path).records) == len(before.records) + 1
+    path.unlink()
+    with pytest.raises(KnowledgeError, match="cannot be read"):
+        load(path)

@@ -142,6 +142,7 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     assert run("knowledge", "report", broken).err.startswith(f"error: `{broken}`: 1 problem")
 
 
+@pytest.mark.e2e  # the report of everything that ships
 def test_without_a_checkout_the_report_is_of_the_installed_records(run: Run, tmp_path: Path) -> None:
     outcome = run("knowledge", "report", "--format", "json")
     told = json.loads(outcome.out)

@@ -24,10 +24,11 @@ from gradcompat.versions import VersionSet
 from tests.building import NAMES, package, versions
 from tests.building import environment as built
 from tests.building import issue as an_issue
+from tests.examples import examples
 from tests.planner.toy import TARGET, planned, shown, table
 
-OFTEN = settings(deadline=None, max_examples=80)
-SOMETIMES = settings(deadline=None, max_examples=20)
+OFTEN = settings(deadline=None, max_examples=examples(80))
+SOMETIMES = settings(deadline=None, max_examples=examples(20))
 
 NAMED = ("one", "two", "three", "four")
 RELEASES = ("1.0", "1.1", "1.1.1", "1.2", "2.0")

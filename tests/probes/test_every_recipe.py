@@ -95,6 +95,7 @@ def run(recipe: Recipe, packages: Path, mode: str, seconds: float = 60.0) -> Mea
     return measurement
 
 
+@pytest.mark.e2e  # starts an interpreter for each recipe
 @fakes
 @every
 def test_a_torch_that_crashes_is_an_outcome(recipe: Recipe, packages: Path) -> None:
@@ -104,6 +105,7 @@ def test_a_torch_that_crashes_is_an_outcome(recipe: Recipe, packages: Path) -> N
     assert judge(recipe, measurement) == ("reproduced" if recipe.death else "inconclusive", reason)
 
 
+@pytest.mark.e2e  # starts an interpreter for each recipe
 @fakes
 @every
 def test_a_torch_that_hangs_is_an_outcome(recipe: Recipe, packages: Path) -> None:
@@ -112,6 +114,7 @@ def test_a_torch_that_hangs_is_an_outcome(recipe: Recipe, packages: Path) -> Non
     assert judge(recipe, measurement)[0] == "inconclusive"
 
 
+@pytest.mark.e2e  # starts an interpreter for each recipe
 @fakes
 @every
 def test_a_torch_that_chatters_and_can_do_nothing_is_no_result(recipe: Recipe, packages: Path) -> None:

@@ -60,6 +60,7 @@ def left(cache: Path) -> list[str]:
     return sorted(path.name for path in (cache / f"cp{SHORT}").iterdir())
 
 
+@pytest.mark.e2e  # runs pip or uv
 def test_a_layer_is_built_once(server: Server, installer: str, tmp_path: Path) -> None:
     origin = Origin(index_url=f"{server.base}/simple")
     place = layer(BASE, TOY, tmp_path / "cache", origin)
@@ -71,6 +72,7 @@ def test_a_layer_is_built_once(server: Server, installer: str, tmp_path: Path) -
     assert len(server.asked) == asked
 
 
+@pytest.mark.e2e  # runs pip or uv
 def test_a_release_that_is_not_there_is_never_there(server: Server, installer: str, tmp_path: Path) -> None:
     with pytest.raises(NoLayer) as caught:
         layer(BASE, Overlay(name="toy", version="2.0"), tmp_path, Origin(index_url=f"{server.base}/simple"))
@@ -78,6 +80,7 @@ def test_a_release_that_is_not_there_is_never_there(server: Server, installer: s
     assert left(tmp_path) == []
 
 
+@pytest.mark.e2e  # runs pip or uv
 def test_an_index_that_does_not_answer_may_answer_tomorrow(
     installer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,6 +94,7 @@ def test_an_index_that_does_not_answer_may_answer_tomorrow(
     assert left(tmp_path) == []
 
 
+@pytest.mark.e2e  # runs pip or uv
 def test_without_the_network_what_is_not_there_is_not_known_to_be_missing(installer: str, tmp_path: Path) -> None:
     with pytest.raises(LayerFailed) as caught:
         layer(BASE, TOY, tmp_path, Origin(offline=True))

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import gradcompat
 from gradcompat.model.report import Report
+from tests.examples import examples
 
 # As other tools count: clean, could not check, found. A folder of which nothing could be read is not checked either.
 _WEIGHT = {0: 0, 3: 1, 2: 1, 1: 2}
@@ -101,7 +102,7 @@ _PLANTED = st.dictionaries(
 
 
 @given(_PLANTED)
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @example({"uv.lock": (None, 0), "train.yaml": ("byte", 400)})
 @example({"uv.lock": ("cut", 20), "pyproject.toml": (None, 0)})
 @example({"run.sh": ("zero", 100), "uv.lock": ("marker", 0)})
@@ -119,7 +120,7 @@ def test_what_matters_is_named(planted: dict[str, tuple[str | None, int]]) -> No
 
 
 @given(_PLANTED, st.sampled_from(sorted(_FILES)), st.sampled_from(_MUTATIONS), st.integers(0, 400))
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @example({"pyproject.toml": (None, 0), "train.yaml": (None, 0)}, "uv.lock", "cut", 20)
 @example({"requirements.txt": (None, 0)}, "train.yaml", "pipe", 0)
 def test_a_file_that_cannot_be_read_makes_no_check_milder(

@@ -26,9 +26,10 @@ from gradcompat.model.issue import (
 )
 from gradcompat.versions import VersionSet
 from tests.building import HERE, NAMES, environment, issue, package
+from tests.examples import examples
 
 T = TypeVar("T")
-OFTEN = settings(deadline=None, max_examples=250)
+OFTEN = settings(deadline=None, max_examples=examples(250))
 
 # The universe: every package has the releases 1, 2 and 3, every setting these values, and so on. No range holds all of
 # it or nothing of it, so that only what is unknown makes an answer unknown.

@@ -9,8 +9,9 @@ from packaging.version import Version
 
 from gradcompat.truth import Truth
 from gradcompat.versions import ALL, VersionSet, any_of, locate
+from tests.examples import examples
 
-OFTEN = settings(deadline=None, max_examples=150)
+OFTEN = settings(deadline=None, max_examples=examples(150))
 
 numbers = st.integers(0, 3)
 suffixes = st.sampled_from(

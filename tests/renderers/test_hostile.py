@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.model.report import Remark, Report, Suppression
 from gradcompat.renderers.registry import RENDERERS
+from tests.examples import examples
 from tests.renderers.reports import advised, audit, entry, record, rendered, report
 
 PIECES = st.sampled_from(
@@ -58,7 +59,7 @@ def hostile(name: str, version: str, path: str) -> Report:
 
 @pytest.mark.parametrize("form", FORMS)
 @given(name=NAMES, version=NAMES, path=NAMES)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=examples(60))
 def test_nothing_is_obeyed(form: str, name: str, version: str, path: str) -> None:
     text = rendered(hostile(name, version, path), form)
     allowed = "\n\u200b" if form == "markdown" else "\n"

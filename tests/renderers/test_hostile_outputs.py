@@ -40,6 +40,7 @@ from gradcompat.renderers import (
     probe_text,
 )
 from gradcompat.renderers.terminal import safe
+from tests.examples import examples
 from tests.renderers.browser import Browser, executable
 from tests.renderers.reports import rendered, verdict
 from tests.renderers.test_hostile import NAMES, hostile
@@ -178,7 +179,7 @@ def obeyed(text: str, allowed: str) -> list[str]:
 
 @pytest.mark.parametrize("form", WRITERS)
 @given(name=TEXTS, version=TEXTS, path=TEXTS)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_nothing_is_obeyed(form: str, name: str, version: str, path: str) -> None:
     text = written(form, name, version, path)
     assert obeyed(text, "\n\u200b" if "markdown" in form else "\n") == []
@@ -208,7 +209,7 @@ OUR_HTML = re.compile(r"<br>|</?details>|<details><summary>[\w ,:]+</summary>")
 
 @pytest.mark.parametrize("form", ["markdown", "plan markdown"])
 @given(name=WORDS, version=WORDS, path=WORDS)
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 def test_markdown_shows_it_and_makes_nothing_of_it(form: str, name: str, version: str, path: str) -> None:
     """As a renderer of Markdown sees it, with raw HTML and tables."""
     text = written(form, name, version, path)

@@ -14,6 +14,7 @@ from gradcompat.formats.document import Document
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.scanners import axolotl, llamafactory, ms_swift, trainer_state, training_args, trl
 from gradcompat.scanners.configs import read_config
+from tests.examples import examples
 from tests.scanners.scanned import lines
 
 SCANNERS = (axolotl, llamafactory, ms_swift, trainer_state, training_args, trl)
@@ -145,7 +146,7 @@ _VALUES = st.recursive(
 _NAMES = sorted({name.split(".")[0] for scanner in SCANNERS for name in scanner.FEEDS})
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(values=st.dictionaries(st.sampled_from(_NAMES), _VALUES, max_size=12))
 def test_whatever_stands_there_is_a_context_or_refused(values: dict[str, object]) -> None:
     whole = {

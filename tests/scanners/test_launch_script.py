@@ -12,6 +12,7 @@ from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting, SettingValue, Skipped
 from gradcompat.scanners import reading
 from gradcompat.scanners.launch_script import scan
+from tests.examples import examples
 from tests.scanners.scanned import fixture, lines
 
 GA = "training.gradient_accumulation_steps"
@@ -377,7 +378,7 @@ PIECES = (
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=60))
 def test_any_script_gives_a_context_or_is_none(pieces: list[str]) -> None:
     text = "".join(pieces)

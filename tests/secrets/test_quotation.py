@@ -18,6 +18,7 @@ from gradcompat.quotation import parser_reason, quoted, reference
 from gradcompat.redaction import redact
 from gradcompat.scanners.reading import scan
 from gradcompat.sources.reading import read, read_as
+from tests.examples import examples
 from tests.secrets.running import CANARY, FORMATS, leaked, run, write
 
 PACKAGE = Path(__file__).parents[2] / "gradcompat"
@@ -65,7 +66,7 @@ LINES = st.builds(
 
 
 @pytest.mark.parametrize("name", FILES)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(line=LINES)
 def test_no_message_of_a_reader_quotes_what_it_did_not_understand(name: str, line: str) -> None:
     text = planted(line)[name]
@@ -80,7 +81,7 @@ def test_no_message_of_a_reader_quotes_what_it_did_not_understand(name: str, lin
 
 
 @pytest.mark.parametrize("kind", BY_KIND)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(line=LINES)
 def test_no_reader_quotes_a_file_of_something_else(kind: str, line: str) -> None:
     text = f"{line}\n[{line}]\n{line}: '{line}'\n"

@@ -18,6 +18,7 @@ from gradcompat.errors import SourceError
 from gradcompat.formats.document import Document
 from gradcompat.model.environment import Environment
 from gradcompat.versions import VersionSet
+from tests.examples import examples
 from tests.sources.locked import fixture
 
 FILES = {
@@ -84,7 +85,7 @@ def toml(value: Any) -> str:
 
 
 @pytest.mark.parametrize(("module", "file"), [case for case in CASES if case[0] not in ("inline_script", "setup_cfg")])
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_value_anywhere(module: str, file: str, data: st.DataObject) -> None:
     text = fixture(file).text
@@ -101,7 +102,7 @@ def test_any_value_anywhere(module: str, file: str, data: st.DataObject) -> None
 
 
 @pytest.mark.parametrize(("module", "file"), CASES)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_line_changed(module: str, file: str, data: st.DataObject) -> None:
     lines = fixture(file).text.split("\n")
@@ -120,7 +121,7 @@ def test_any_line_changed(module: str, file: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("module", FILES)
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(max_size=60))
 @example(text="[[package]]\n[metadata]\ncontent-hash = ''\nlock_version = '4.0'")
 @example(text="lock-version = '1.0'\n[[packages]]\nx = 1\n[[packages]]\n")

@@ -16,6 +16,7 @@ from gradcompat.errors import UsageError
 from gradcompat.knowledge.load import load
 from gradcompat.suppression.waiver_evidence import read_proof
 from tests.conftest import Run
+from tests.examples import examples
 from tests.suppression.waived import FACTS, ID, project, waiver
 
 REAL = Path(__file__).parents[1] / "fixtures" / "probes" / "not_reproduced.json"
@@ -179,7 +180,7 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 
 
 @given(key=st.sampled_from(sorted(measured()["results"][0])), value=VALUES)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=200)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=examples(200))
 def test_any_value_is_read_or_refused(tmp_path: Path, key: str, value: Any) -> None:
     path = tmp_path / "proof.json"
     path.write_text(json.dumps(changed(**{key: value})), "utf-8")

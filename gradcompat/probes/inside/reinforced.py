@@ -5,7 +5,7 @@ The trainers have changed their arguments often: they get what they name.
 
 import inspect
 
-from . import trl_trainers, words
+from . import toy_tokenizer, trl_trainers
 from .skipping import Skip
 
 _CLASSES = {"rloo": ("RLOOConfig", "RLOOTrainer"), "ppo": ("PPOConfig", "PPOTrainer")}
@@ -21,7 +21,7 @@ def gradient_norms(method, limit, device, seed):
     known = inspect.signature(trainer_class.__init__).parameters
     if "dataset" in known:
         return _by_hand(config, trainer_class, limit, device, seed)
-    policy, value = words.model(seed), _scores(seed + 1)
+    policy, value = toy_tokenizer.model(seed), _scores(seed + 1)
     weights = [*policy.parameters(), *(value.parameters() if "value_model" in known else ())]
     watched, seen = _watched(weights)
     tokens = _tokens()
@@ -41,7 +41,7 @@ def gradient_norms(method, limit, device, seed):
         given["reward_funcs"] = _rewards
         given["train_dataset"] = datasets.Dataset.from_dict({"prompt": prompts})
     else:
-        given.update(policy=policy, ref_model=words.model(seed), ref_policy=words.model(seed))
+        given.update(policy=policy, ref_model=toy_tokenizer.model(seed), ref_policy=toy_tokenizer.model(seed))
         given["reward_model"] = _scores(seed + 2)
         given["train_dataset"] = [{"input_ids": tokens(prompt)["input_ids"]} for prompt in prompts]
     torch.manual_seed(seed)
@@ -96,7 +96,7 @@ def _by_hand(config, trainer_class, limit, device, seed):
     import torch
     from trl import AutoModelForCausalLMWithValueHead
 
-    wrapped = [AutoModelForCausalLMWithValueHead.from_pretrained(words.model(seed)) for _ in range(2)]
+    wrapped = [AutoModelForCausalLMWithValueHead.from_pretrained(toy_tokenizer.model(seed)) for _ in range(2)]
     watched, seen = _watched(wrapped[0].parameters())
     arguments = config(
         batch_size=_PROMPTS, mini_batch_size=_PROMPTS, ppo_epochs=1, max_grad_norm=limit, seed=seed,
@@ -105,7 +105,9 @@ def _by_hand(config, trainer_class, limit, device, seed):
     generator = torch.Generator().manual_seed(seed)
 
     def some(count):
-        return list(torch.randint(words.FIRST, words.SIZE, (_PROMPTS, count), generator=generator).to(device))
+        return list(
+            torch.randint(toy_tokenizer.FIRST, toy_tokenizer.SIZE, (_PROMPTS, count), generator=generator).to(device)
+        )
 
     rewards = [torch.tensor(float(number)) for number in range(_PROMPTS)]
     with trl_trainers.quiet():
@@ -115,7 +117,7 @@ def _by_hand(config, trainer_class, limit, device, seed):
 
 
 def _tokens():
-    tokens = words.tokenizer("<pad>")
+    tokens = toy_tokenizer.tokenizer("<pad>")
     tokens.padding_side = "left"
     tokens.model_input_names = ["input_ids", "attention_mask"]
     return tokens
@@ -127,9 +129,9 @@ def _scores(seed):
     import transformers
 
     torch.manual_seed(seed)
-    config = words.model(seed).config
+    config = toy_tokenizer.model(seed).config
     config.num_labels = 1
-    config.pad_token_id = words.PADDING
+    config.pad_token_id = toy_tokenizer.PADDING
     return transformers.LlamaForSequenceClassification(config)
 
 

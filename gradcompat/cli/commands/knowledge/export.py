@@ -15,7 +15,7 @@ from gradcompat.cli.commands.constraints import without_releases
 from gradcompat.cli.console import known_records
 from gradcompat.cli.parameters import OwnRecords
 from gradcompat.errors import UsageError
-from gradcompat.index.snapshot import Snapshot
+from gradcompat.index.snapshot import shipped_snapshot
 from gradcompat.knowledge.load import KnowledgeBase, issue_from
 from gradcompat.knowledge.osv import advisory
 from gradcompat.messages import counted
@@ -75,7 +75,7 @@ def command(
 
 def _osv(base: KnowledgeBase, output: str) -> int:
     """A file for each record, or all of them as one list."""
-    catalogue = Snapshot()
+    catalogue = shipped_snapshot()
     advisories = [advisory(issue_from(record), base, catalogue) for record in base.records]
     if output == _STANDARD:
         sys.stdout.write(json.dumps(advisories, indent=1) + "\n")
@@ -133,7 +133,7 @@ def _dependabot(base: KnowledgeBase) -> str:
 
 
 def _excluded(base: KnowledgeBase) -> tuple[Exclusion, ...]:
-    return exclusions((issue for issue in base.in_force() if not issue.informational), base.names, Snapshot())
+    return exclusions((issue for issue in base.in_force() if not issue.informational), base.names, shipped_snapshot())
 
 
 def _reason(issue: Issue) -> str:

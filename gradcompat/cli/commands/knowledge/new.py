@@ -19,7 +19,7 @@ from gradcompat.curation.linting import lint_records
 from gradcompat.database.open import public_records
 from gradcompat.edit.writing import FileEdit, write
 from gradcompat.errors import IndexUnavailable, KnowledgeError, UsageError
-from gradcompat.index.snapshot import Snapshot
+from gradcompat.index.snapshot import shipped_snapshot
 from gradcompat.knowledge.example_generator import examples
 from gradcompat.knowledge.lint import is_own
 from gradcompat.knowledge.load import load
@@ -150,7 +150,7 @@ def _read(path: str) -> bytes:
 
 def _releases() -> Callable[[str], Sequence[Version]]:
     """The releases of a package that nobody has withdrawn, by the snapshot that ships with us."""
-    snapshot = Snapshot()
+    snapshot = shipped_snapshot()
 
     def of(name: str) -> Sequence[Version]:
         try:

@@ -10,7 +10,7 @@ import typer
 from gradcompat.cli.parameters import Measured
 from gradcompat.curation.measured_rows import probes_in, ranges_in, rows_in
 from gradcompat.errors import IndexUnavailable
-from gradcompat.index.snapshot import Snapshot
+from gradcompat.index.snapshot import shipped_snapshot
 from gradcompat.names import normalise
 from gradcompat.renderers import ranges_text
 
@@ -37,7 +37,7 @@ def command(
     rows = [row for row in rows_in(measured) if row.package == name]
     probes = probes_in(rows, probe)
     try:
-        every = [one.version for one in Snapshot().releases(name) if not one.version.is_prerelease]
+        every = [one.version for one in shipped_snapshot().releases(name) if not one.version.is_prerelease]
     except IndexUnavailable:
         every = []
         sys.stderr.write(f"note: the releases of {name} other than the measured ones are unknown\n")

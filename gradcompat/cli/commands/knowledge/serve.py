@@ -16,7 +16,7 @@ from gradcompat.cli.parameters import OwnRecords
 from gradcompat.database.osv_api import Advisories
 from gradcompat.database.osv_server import Server, loopback
 from gradcompat.errors import UsageError
-from gradcompat.index.snapshot import Snapshot
+from gradcompat.index.snapshot import shipped_snapshot
 from gradcompat.messages import counted
 from gradcompat.renderers.terminal import safe
 
@@ -50,7 +50,7 @@ def command(
     """
     address = loopback(host)
     base = known_records(knowledge)
-    advisories = Advisories(base, Snapshot(), conditional=conditional)
+    advisories = Advisories(base, shipped_snapshot(), conditional=conditional)
     try:
         server = Server((address, port), advisories, failed=_print_failure)
     except (OSError, OverflowError) as error:

@@ -8,7 +8,7 @@ that stay trainable where the base is not marked as quantised; weights that are 
 import inspect
 import tempfile
 
-from .. import models, trl_trainers, words
+from .. import models, toy_tokenizer, trl_trainers
 from ..skipping import Skip
 
 _LAYER = 1
@@ -139,11 +139,11 @@ def _frozen(parameters, seed):
     from peft import get_peft_model
 
     def share(quantised):
-        model = get_peft_model(words.model(seed), _config(target_modules=["q_proj"]))
+        model = get_peft_model(toy_tokenizer.model(seed), _config(target_modules=["q_proj"]))
         if quantised:
             model.is_loaded_in_8bit = model.base_model.model.is_loaded_in_8bit = True
         before = sum(weight.requires_grad for weight in model.parameters())
-        trainer = trl_trainers.trainer(model, {"text": ["w1 w2 w3 </s>"] * 4}, words.tokenizer("<pad>"), "cpu")
+        trainer = trl_trainers.trainer(model, {"text": ["w1 w2 w3 </s>"] * 4}, toy_tokenizer.tokenizer("<pad>"), "cpu")
         if quantised and parameters.get("plant"):
             trainer.model.requires_grad_(False)
         return sum(weight.requires_grad for weight in trainer.model.parameters()) / before

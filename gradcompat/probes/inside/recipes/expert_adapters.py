@@ -4,7 +4,7 @@ They are asked for by the names that the experts' projections have as modules, o
 the attention has its adapters, which are asked for beside those of the experts.
 """
 
-from .. import words
+from .. import toy_tokenizer
 from ..comparing import one_line
 from ..skipping import Skip
 
@@ -36,7 +36,7 @@ def measure(parameters, device, seed):  # noqa: ARG001  # where an adapter sits 
 
     def shares(targets):
         try:
-            model = words.model(seed, kind, num_experts_per_tok=2, **settings)
+            model = toy_tokenizer.model(seed, kind, num_experts_per_tok=2, **settings)
         except AttributeError as error:
             raise Skip("this release of transformers has no %s" % kind) from error
         weights = [name for name, weight in model.named_parameters() if weight.dim() > 1]

@@ -6,7 +6,7 @@ through the batch that it makes; the control is the same collator with a padding
 
 import inspect
 
-from .. import decoders, trl_trainers, words
+from .. import decoders, toy_tokenizer, trl_trainers
 from ..skipping import Skip
 
 _TEXTS = ("w1 w2 w3 </s>", "w4 w5 w6 w7 w8 </s>")
@@ -62,14 +62,16 @@ def _shift(torch, parameters, device, seed):
 def _collated(padding, _, __):
     from transformers import DataCollatorForLanguageModeling
 
-    tokens = words.tokenizer(padding)
+    tokens = toy_tokenizer.tokenizer(padding)
     collator = DataCollatorForLanguageModeling(tokenizer=tokens, mlm=False)
     batch = collator([tokens(text, return_token_type_ids=False) for text in _TEXTS])
     return batch["input_ids"], batch["labels"]
 
 
 def _from_trl(padding, device, seed):
-    trainer = trl_trainers.trainer(words.model(seed), {"text": list(_TEXTS) * 2}, words.tokenizer(padding), device)
+    trainer = trl_trainers.trainer(
+        toy_tokenizer.model(seed), {"text": list(_TEXTS) * 2}, toy_tokenizer.tokenizer(padding), device
+    )
     batch = next(iter(trainer.get_train_dataloader()))
     return batch["input_ids"].cpu(), batch["labels"].cpu()
 
@@ -82,10 +84,12 @@ def _prompt(device, seed, plant):
         raise Skip("this release of TRL does not say that it leaves prompts out")
     columns = {"prompt": ["w1 w2 w3", "w4 w5"] * 2, "completion": [" w6 w7", " w8 w9 w10"] * 2}
     wanted = {"completion_only_loss": False} if plant else {}
-    trainer = trl_trainers.trainer(words.model(seed), columns, words.tokenizer("<pad>"), device, **wanted)
+    trainer = trl_trainers.trainer(
+        toy_tokenizer.model(seed), columns, toy_tokenizer.tokenizer("<pad>"), device, **wanted
+    )
     batch = next(iter(trainer.get_train_dataloader()))
     pairs = zip(batch["input_ids"].flatten().tolist(), batch["labels"].flatten().tolist())
-    tokens = [(one - words.FIRST, label != -100) for one, label in pairs]
+    tokens = [(one - toy_tokenizer.FIRST, label != -100) for one, label in pairs]
     asked = [counts for word, counts in tokens if 1 <= word <= 5]
     answered = [counts for word, counts in tokens if 6 <= word <= 10]
     return {"prompt_counts": sum(asked) / len(asked), "control_counts": sum(answered) / len(answered)}
@@ -96,8 +100,8 @@ def _counted(ids, labels):
     rows = [(row.tolist(), label.tolist()) for row, label in zip(ids, labels)]
     ends = padded = wrong = 0
     for row, label in rows:
-        end = row.index(words.END)
-        ends += label[end] == words.END
+        end = row.index(toy_tokenizer.END)
+        ends += label[end] == toy_tokenizer.END
         padded += len(row) - end - 1
         wrong += sum(one != -100 for one in label[end + 1 :])
     return ends / len(rows), wrong / padded if padded else 0.0

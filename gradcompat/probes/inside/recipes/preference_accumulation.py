@@ -3,7 +3,7 @@
 The control is the large batch, repeated. KTO needs two samples in a micro-batch.
 """
 
-from .. import trl_trainers, words
+from .. import toy_tokenizer, trl_trainers
 from ..skipping import Skip
 
 _CLASSES = {
@@ -43,7 +43,7 @@ def _step(method, batch, accumulation, device, seed):
     if config is None or trainer is None:
         raise Skip("this release of TRL has no %s" % _CLASSES[method][0 if config is None else 1])
     datasets.disable_progress_bars()
-    model = words.model(seed)
+    model = toy_tokenizer.model(seed)
     before = [weight.detach().clone() for weight in model.parameters()]
     arguments = trl_trainers.settings(
         config,
@@ -61,8 +61,8 @@ def _step(method, batch, accumulation, device, seed):
             model=model,
             args=arguments,
             train_dataset=datasets.Dataset.from_dict(_samples(method)),
-            **{trl_trainers.named(trainer): words.tokenizer("<pad>")},
-            **({"ref_model": words.model(seed)} if method in _REFERRING else {}),
+            **{trl_trainers.named(trainer): toy_tokenizer.tokenizer("<pad>")},
+            **({"ref_model": toy_tokenizer.model(seed)} if method in _REFERRING else {}),
         )
         made.train()
     moved = [(new.detach().cpu() - old).double().flatten() for new, old in zip(model.parameters(), before)]

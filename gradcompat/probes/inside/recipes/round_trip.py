@@ -9,7 +9,7 @@ import json
 import os
 import tempfile
 
-from .. import models, words
+from .. import models, toy_tokenizer
 from ..comparing import one_line
 
 _MANY_WORDS = 100002  # from 100000 on some releases look closer at a tokenizer
@@ -229,11 +229,11 @@ def _tokenizer(parameters, seed):
         tokenizer.save_pretrained(folder)
         config.save_pretrained(folder)
         _as_written_by(folder, "4.50.0")
-        if parameters.get("plant") and len(tokenizer) > words.SIZE:
+        if parameters.get("plant") and len(tokenizer) > toy_tokenizer.SIZE:
             os.remove(os.path.join(folder, "tokenizer.json"))
         return AutoTokenizer.from_pretrained(folder)
 
-    few = words.tokenizer()
+    few = toy_tokenizer.tokenizer()
     text = "w1 w2 w3"
     control = float(again(few)(text)["input_ids"] == few(text)["input_ids"])
     special = {"unk_token": "w0"}

@@ -6,7 +6,7 @@ whether those are logits or probabilities already. The control is that the routi
 to see.
 """
 
-from .. import trl_trainers, words
+from .. import toy_tokenizer, trl_trainers
 from ..skipping import Skip
 
 _EXPERTS = 4
@@ -35,7 +35,7 @@ def measure(parameters, device, seed):
     through_sft = parameters.get("through") == "sft"
     if through_sft:
         texts = ["w1 w1 w1 </s>", "w1 w1 w1 w1 </s>"] * 2
-        trainer = trl_trainers.trainer(model, {"text": texts}, words.tokenizer("<pad>"), device)
+        trainer = trl_trainers.trainer(model, {"text": texts}, toy_tokenizer.tokenizer("<pad>"), device)
         batch = dict(next(iter(trainer.get_train_dataloader())))
     else:
         model.to(device)
@@ -75,4 +75,4 @@ def _model(kind, seed):
     if not hasattr(transformers, name + "ForCausalLM"):
         raise Skip("this release has no %sForCausalLM" % name)
     chosen = {"num_experts_per_tok": _CHOSEN, "output_router_logits": True, "router_aux_loss_coef": 1.0}
-    return words.model(seed, name, pad_token_id=words.PADDING, **settings, **chosen)
+    return toy_tokenizer.model(seed, name, pad_token_id=toy_tokenizer.PADDING, **settings, **chosen)
