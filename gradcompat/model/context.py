@@ -70,6 +70,8 @@ class Context:
         unset: what it leaves to the defaults of its tools, where it can be seen as a whole.
         composed: how it was put together, if it was.
         overrides: what each of its command lines says to a config that is put together.
+        targets: the programs that a launch script starts, as it names them; none where one of them is not known.
+        modules: the modules of the project that it imports, which do nothing by themselves; its settings have theirs.
     """
 
     source: str
@@ -81,3 +83,5 @@ class Context:
     unset: tuple[Unset, ...] = ()
     composed: Composed | None = None
     overrides: tuple[tuple[Override, ...], ...] = ()
+    targets: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 
 from gradcompat.defaults import TRAIN
 from gradcompat.formats.document import Document
@@ -20,12 +21,14 @@ from gradcompat.scanners.code_findings import Called, Findings
 from gradcompat.scanners.code_models import is_model, loaded, makes_model, named
 from gradcompat.scanners.code_names import UNKNOWN, Imported, Names, Scope
 from gradcompat.scanners.code_walk import Step, text, walk
-from gradcompat.scanners.program_inference import HOOKS, conclude
+from gradcompat.scanners.program_inference import HOOKS, conclude, order
 
 # Methods of Python's own types, which say nothing.
 _COMMON = frozenset(name for kind in (str, bytes, list, dict, set, tuple, int) for name in dir(kind)) | {"parse_args"}
 _TRAINERS = re.compile(r"(?:transformers|trl|lightning|pytorch_lightning)\.(?:\w+\.)*\w*Trainer")
 _CONFIGS = frozenset({"deepspeed", "hf_ds_config", "config", "config_params", "deepspeed_config"})
+# What imports a module whose name may be computed.
+_DYNAMIC = frozenset({"importlib.import_module", "runpy.run_path", "runpy.run_module"})
 # Packages that do nothing to a model behind the program's back.
 _OPEN = frozenset(
     {
@@ -35,7 +38,7 @@ _OPEN = frozenset(
 )
 
 
-def read(tree: ast.Module, names: Names, place: Place, document: Document) -> Findings:
+def read(tree: ast.Module, names: Names, place: Place, document: Document, parts: Sequence[Findings] = ()) -> Findings:
     """The facts of a program.
 
     Args:
@@ -43,7 +46,24 @@ def read(tree: ast.Module, names: Names, place: Place, document: Document) -> Fi
         names: its names.
         place: where a node stands.
         document: the file, for models that lie beside it.
+        parts: what was found in the modules of the project that it imports.
     """
+    found, whole = _gathered(tree, names, place, document)
+    for part in parts:
+        found.add(part)
+    conclude(found, whole)
+    return found
+
+
+def read_statement(statement: ast.stmt, names: Names, place: Place, document: Document) -> Findings:
+    """The facts of one statement of a module that a program imports; what the whole says is not concluded."""
+    found, whole = _gathered(ast.Module(body=[statement], type_ignores=[]), names, place, document)
+    order(found, whole)
+    return found
+
+
+def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) -> tuple[Findings, Step]:
+    """What stands in a tree, and the tree as a whole."""
     found = Findings(names, place, document)
     steps = list(walk(tree, names))
     end = _end_of_training(steps, names)
@@ -69,8 +89,7 @@ def read(tree: ast.Module, names: Names, place: Place, document: Document) -> Fi
                 defined(found, step, node)
             case ast.Constant(value=str(words)) if words in HOOKS:
                 found.mentioned.add(words)
-    conclude(found, steps[0])
-    return found
+    return found, steps[0]
 
 
 def _end_of_training(steps: list[Step], names: Names) -> Step | None:
@@ -157,6 +176,8 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     elif name == "torch.compile":
         maybe = any(word.arg == "disable" for word in call.keywords)
         found.state(step._replace(branch=step.branch or maybe), "training.torch_compile", True)
+    elif name in _DYNAMIC and not (call.args and isinstance(call.args[0], ast.Constant)):
+        found.dynamic = found.dynamic or found.place(call)
     elif name == "hydra.main":
         _composes(found, found.arguments(step, call, ("config_path", "config_name")))
     elif head.startswith("peft.Peft") and last == "from_pretrained" and head.rpartition(".")[2] != "PeftConfig":
@@ -186,9 +207,9 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     for key, stated in one.states.items():
         found.state(step, key, stated)
     if one.framework is not None:
-        found.drivers.setdefault(one.framework, call)
+        found.drivers.setdefault(one.framework, found.place(call))
     if one.trains:
-        found.trains = True
+        found.trainer = True
         for argument in arguments:
             if argument.name == "model" and isinstance(argument.value, str):
                 named(found, step, argument, None)  # TRL's trainers load it themselves

@@ -32,6 +32,7 @@ class Findings:
         symbols: the names of other packages that are used, with the first place.
         refers_to: files that are named.
         drivers: what may drive the training loop, with the first place.
+        trainer: an object that runs a training loop is made.
         trains: the program runs a training loop.
         checkpointing: calls that enable checkpointing, in the order of the text.
         wrapping: calls that put an adapter on the model.
@@ -40,6 +41,8 @@ class Findings:
         mentioned: attributes and methods that occur.
         hidden: a model is given to code of somebody else.
         called: every call whose name is known, and every one of a method ``train``.
+        dynamic: the first import by a name that is computed.
+        parts: what was found in the modules of the project that it imports.
     """
 
     names: Names
@@ -49,7 +52,8 @@ class Findings:
     skipped: list[Skipped] = field(default_factory=list)
     symbols: dict[str, Location] = field(default_factory=dict)
     refers_to: list[str] = field(default_factory=list)
-    drivers: dict[str, ast.AST] = field(default_factory=dict)
+    drivers: dict[str, Location] = field(default_factory=dict)
+    trainer: bool = False
     trains: bool = False
     checkpointing: list[Step] = field(default_factory=list)
     wrapping: list[Step] = field(default_factory=list)
@@ -58,6 +62,26 @@ class Findings:
     mentioned: set[str] = field(default_factory=set)
     hidden: bool = False
     called: list[Called] = field(default_factory=list)
+    dynamic: Location | None = None
+    parts: list[Findings] = field(default_factory=list)
+
+    def add(self, part: Findings) -> None:
+        """Take in what was found in a module that the program imports."""
+        self.parts.append(part)
+        for name, location in part.symbols.items():
+            self.symbols.setdefault(name, location)
+        for name, location in part.drivers.items():
+            self.drivers.setdefault(name, location)
+        self.refers_to += part.refers_to
+        self.skipped += part.skipped
+        self.trainer = self.trainer or part.trainer
+        self.mentioned |= part.mentioned
+        self.dynamic = self.dynamic or part.dynamic
+
+    @property
+    def imported(self) -> set[str]:
+        """The top-level packages that the program and its modules import."""
+        return set(self.names.imported).union(*(part.imported for part in self.parts))
 
     def state(
         self,

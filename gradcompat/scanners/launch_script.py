@@ -147,7 +147,16 @@ def scan(document: Document) -> Context:
         refers_to=tuple(files),
         skipped=tuple(dict.fromkeys(script.skipped)),
         overrides=_overrides(script),
+        targets=_targets(script),
     )
+
+
+def _targets(script: _Script) -> tuple[str, ...]:
+    """The programs that the launches start; none if one of them starts something else, or nobody knows what."""
+    targets = [launch.target for launch in script.launches]
+    files = [target.text for target in targets if target is not None and target.text.endswith(".py")]
+    known = len(files) == len(targets) and not any(launch.tool for launch in script.launches)
+    return tuple(dict.fromkeys(files)) if known and not any(HOLE in one.rpartition("/")[2] for one in files) else ()
 
 
 def _overrides(script: _Script) -> tuple[tuple[Override, ...], ...]:

@@ -119,7 +119,7 @@ def test_loop_by_hand() -> None:
     assert context.skipped == (
         Skipped(
             what=".data",
-            reason="is part of this project: what it uses is not seen here",
+            reason="is part of this project, and is not found in it",
             gap=False,
             location=Location(path="loop_by_hand.py", line=9),
         ),

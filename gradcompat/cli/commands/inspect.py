@@ -56,7 +56,7 @@ def command(
         except SourceError as error:
             print_error(error)
             failed.append(failure(error))
-    runs = () if asked.contexts is None else (*asked.contexts.named, *asked.contexts.found)
+    runs = () if asked.contexts is None else asked.contexts.every
     environments = [with_facts(environment, stated) for environment in environments]
     environments += [_as_environment(context) for context in runs]
     told = {one.what for one in failed}
