@@ -13,10 +13,19 @@ from collections.abc import Sequence
 
 from gradcompat.defaults import TRAIN
 from gradcompat.formats.document import Document
+from gradcompat.model.environment import Setting
 from gradcompat.scanners import code_calls
-from gradcompat.scanners.code_arguments import Argument, Place
+from gradcompat.scanners.code_arguments import Argument, Place, arguments
 from gradcompat.scanners.code_assignments import EMBEDDINGS, assigned, defined, frozen_in_loop, special_tokens
-from gradcompat.scanners.code_calls import KNOWN_METHODS, KNOWN_OF_TYPE, OPTIMIZER_ARGUMENTS, known
+from gradcompat.scanners.code_calls import (
+    BATCH,
+    DECIDING,
+    KNOWN_METHODS,
+    KNOWN_OF_TYPE,
+    OPTIMIZER_ARGUMENTS,
+    PROCESSORS,
+    known,
+)
 from gradcompat.scanners.code_findings import Called, Findings
 from gradcompat.scanners.code_models import is_model, loaded, makes_model, named
 from gradcompat.scanners.code_names import UNKNOWN, Imported, Names, Scope
@@ -73,6 +82,7 @@ def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) 
             _used(found, step, node)
         elif isinstance(node, ast.Call):
             _bare_method(found, step, node)
+            _decides(found, step, node)
         if end is not None and end.function in (step.function, names.module) and _after(node, end.node):
             continue
         match node:
@@ -127,6 +137,8 @@ def _used(found: Findings, step: Step, node: ast.Attribute | ast.Name) -> None:
     elif isinstance(node.ctx, ast.Store):
         return
     for name in found.names.resolve(node, step.scope):
+        if node in found.decided and name in DECIDING:
+            continue
         if "." in name.strip("."):
             parts = name.split(".")
             # `transformers.Adafactor.step` uses `transformers.Adafactor` as well.
@@ -152,6 +164,24 @@ def _bare_method(found: Findings, step: Step, call: ast.Call) -> None:
                         found.symbol(f"{name}.{attribute}", call)
 
 
+def _decides(found: Findings, step: Step, call: ast.Call) -> None:
+    """``torch.load(path, weights_only=False)``, and the same in a ``partial``."""
+    called: ast.expr = call.func
+    if found.names.resolve(called, step.scope) == ("functools.partial",) and call.args:
+        called = call.args[0]
+    for name in found.names.resolve(called, step.scope):
+        if name not in DECIDING:
+            continue
+        given, unread = arguments(call, found.names, step.scope)
+        if any(argument.name == DECIDING[name] for argument in given):
+            found.decided.add(called)
+            found.symbol(f"{name}.{DECIDING[name]}", call)
+        elif unread:
+            # It may be among the options that are put together elsewhere.
+            found.decided.add(called)
+            found.settings.append(Setting(key="code.symbols", value=None, location=found.place(call)))
+
+
 # Calls
 
 
@@ -161,6 +191,9 @@ def _call(found: Findings, step: Step, call: ast.Call) -> None:
         found.called.append(Called(names, call))
     if len(names) > 1:
         step = step._replace(branch=True)  # imported from one place or from the other
+    for keyword in call.keywords:
+        if keyword.arg in BATCH:
+            found.state(step, BATCH[keyword.arg], True, at=keyword.value)
     if names:
         _function(found, step, call, names[0])
     if isinstance(call.func, ast.Attribute):
@@ -178,6 +211,8 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         found.state(step._replace(branch=step.branch or maybe), "training.torch_compile", True)
     elif name in _DYNAMIC and not (call.args and isinstance(call.args[0], ast.Constant)):
         found.dynamic = found.dynamic or found.place(call)
+    elif last == "from_pretrained" and head in PROCESSORS:
+        found.state(step, "model.cross_attention_mask", True)
     elif name == "hydra.main":
         _composes(found, found.arguments(step, call, ("config_path", "config_name")))
     elif head.startswith("peft.Peft") and last == "from_pretrained" and head.rpartition(".")[2] != "PeftConfig":

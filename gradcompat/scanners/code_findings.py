@@ -41,6 +41,7 @@ class Findings:
         mentioned: attributes and methods that occur.
         hidden: a model is given to code of somebody else.
         called: every call whose name is known, and every one of a method ``train``.
+        decided: functions in calls that give the argument which counts instead of the default.
         dynamic: the first import by a name that is computed.
         parts: what was found in the modules of the project that it imports.
     """
@@ -62,6 +63,7 @@ class Findings:
     mentioned: set[str] = field(default_factory=set)
     hidden: bool = False
     called: list[Called] = field(default_factory=list)
+    decided: set[ast.AST] = field(default_factory=set)
     dynamic: Location | None = None
     parts: list[Findings] = field(default_factory=list)
 

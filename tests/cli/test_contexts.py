@@ -174,3 +174,13 @@ def test_what_context_names_is_one_run(run: Run, tmp_path: Path) -> None:
     (tmp_path / "run.sh").write_text("llamafactory-cli train --model_name_or_path llava-hf/llava-1.5-7b-hf\n")
     _, finding = found(run, "uv.lock", "--context", "train.yaml", "--context", "run.sh")
     assert (finding["status"], finding["contexts"]) == ("affected", ["run.sh + train.yaml"])
+
+
+def test_the_sft_stage_of_llama_factory_is_not_trls_trainer(run: Run, tmp_path: Path) -> None:
+    lock(tmp_path, trl="0.9.6")
+    config(tmp_path / "train.yaml", 8)
+    arguments = ("check", ".", "--set", "data.pad_is_eos=true", "--only", "GC-0021", "--all", "--format", "json")
+    assert [one["status"] for one in json.loads(run(*arguments).out)["findings"]] == ["not_affected"]
+    (tmp_path / "train.yaml").unlink()
+    (tmp_path / "train.py").write_text("from trl import SFTTrainer\nSFTTrainer('m').train()\n")
+    assert [one["status"] for one in json.loads(run(*arguments).out)["findings"]] == ["affected"]
