@@ -75,6 +75,7 @@ RUNS = (
     "check .",
     "check marked.txt --context train.yaml",
     "inspect marked.txt",
+    "inspect train.yaml",
     "inspect inspect.json",
     "inspect requirements.txt",
     "inspect newer.txt train.yaml --set host.cuda=12.4",

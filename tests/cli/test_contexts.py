@@ -184,3 +184,25 @@ def test_the_sft_stage_of_llama_factory_is_not_trls_trainer(run: Run, tmp_path: 
     (tmp_path / "train.yaml").unlink()
     (tmp_path / "train.py").write_text("from trl import SFTTrainer\nSFTTrainer('m').train()\n")
     assert [one["status"] for one in json.loads(run(*arguments).out)["findings"]] == ["affected"]
+
+
+def test_inspect_shows_each_run_with_its_final_values(run: Run, tmp_path: Path) -> None:
+    lock(tmp_path, transformers="4.49.0")
+    (tmp_path / "helper.py").write_text("STEPS = 8\n")
+    (tmp_path / "train.py").write_text(
+        "from helper import STEPS\nfrom transformers import Trainer, TrainingArguments\n"
+        "Trainer('m', TrainingArguments('out', per_device_train_batch_size=STEPS)).train()\n"
+    )
+    (tmp_path / "demo.py").write_text("import transformers\ntransformers.AutoModel.from_pretrained('x')\n")
+    outcome = run("inspect", ".", "--set", "training.seed=3")
+    assert outcome.status == 0
+    assert "helper is part of this project" not in outcome.out
+    assert "training run train.py in uv.lock: " in outcome.out
+    assert "  training.per_device_train_batch_size = 8 (train.py:3)\n" in outcome.out
+    assert "  training.gradient_accumulation_steps = 1 (default of transformers 4.49.0)\n" in outcome.out
+    assert "  training.seed = 3 (--set)\n" in outcome.out
+    assert "demo.py: read, and no training run\n" in outcome.out
+    (shown,) = json.loads(run("inspect", ".", "--format", "json").out)["runs"]
+    assert (shown["source"], shown["environment"]) == ("train.py", "uv.lock")
+    stated = {"value": 8, "path": "train.py", "line": 3}
+    assert {"key": "training.per_device_train_batch_size", "value": 8, "stated": [stated]} in shown["settings"]
