@@ -30,6 +30,7 @@ from gradcompat.scanners.code_findings import Called, Findings
 from gradcompat.scanners.code_models import is_model, loaded, makes_model, named
 from gradcompat.scanners.code_names import UNKNOWN, Imported, Names, Scope
 from gradcompat.scanners.code_walk import Step, text, walk
+from gradcompat.scanners.option_defaults import fields, option_of
 from gradcompat.scanners.program_inference import HOOKS, conclude, order
 
 # Methods of Python's own types, which say nothing.
@@ -75,6 +76,7 @@ def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) 
     """What stands in a tree, and the tree as a whole."""
     found = Findings(names, place, document)
     steps = list(walk(tree, names))
+    _options(found, steps)
     end = _end_of_training(steps, names)
     for step in steps:
         node = step.node
@@ -100,6 +102,37 @@ def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) 
             case ast.Constant(value=str(words)) if words in HOOKS:
                 found.mentioned.add(words)
     return found, steps[0]
+
+
+def _options(found: Findings, steps: Sequence[Step]) -> None:
+    """The options of the program's own command line; of two with one name the defaults have to agree."""
+    for step in steps:
+        match step.node:
+            case ast.Call(func=ast.Attribute(attr="add_argument")) as call:
+                option = option_of(call, found.names, step.scope)
+                if option is not None:
+                    name, value, at = option
+                    before = found.options.get(name)
+                    differs = before is not None and before[0] != value
+                    found.options[name] = (UNKNOWN if differs else value, at)
+
+
+def _parsed_classes(found: Findings, step: Step, call: ast.Call) -> None:
+    """``HfArgumentParser((ModelArguments, MyArguments))``: the fields of what derives from TrainingArguments."""
+    given = call.args[0] if call.args else None
+    for node in given.elts if isinstance(given, (ast.Tuple, ast.List)) else [given] if given is not None else []:
+        defined = found.names.definition(node, step.scope)
+        one = next((one for base in found.names.bases(node, step.scope) if (one := known(base)) is not None), None)
+        if defined is None or one is None or not isinstance(defined[1], ast.ClassDef):
+            continue
+        if defined[0] is not found.names:
+            continue  # its lines are those of another file
+        if one.framework is not None:
+            found.drivers.setdefault(one.framework, found.place(defined[1]))
+        for name, value in fields(defined[1]):
+            literal = found.names.literal(value, defined[2])
+            argument = Argument(name, literal, value, None, value)
+            found.optional(step, one, argument, name, argument)
 
 
 def _end_of_training(steps: list[Step], names: Names) -> Step | None:
@@ -211,6 +244,8 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         found.state(step._replace(branch=step.branch or maybe), "training.torch_compile", True)
     elif name in _DYNAMIC and not (call.args and isinstance(call.args[0], ast.Constant)):
         found.dynamic = found.dynamic or found.place(call)
+    elif last in ("HfArgumentParser", "TrlParser"):
+        _parsed_classes(found, step, call)
     elif last == "from_pretrained" and head in PROCESSORS:
         found.state(step, "model.cross_attention_mask", True)
     elif name == "hydra.main":

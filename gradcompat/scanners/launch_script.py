@@ -148,7 +148,15 @@ def scan(document: Document) -> Context:
         skipped=tuple(dict.fromkeys(script.skipped)),
         overrides=_overrides(script),
         targets=_targets(script),
+        options=tuple(_option_names(launch) for launch in script.launches),
     )
+
+
+def _option_names(launch: Launch) -> frozenset[str] | None:
+    """The options that a launch gives to its program; None if `$@` or the like may hold others."""
+    if any(HOLE in word.text for word in launch.files):
+        return None
+    return frozenset(argument.name for argument in launch.arguments)
 
 
 def _targets(script: _Script) -> tuple[str, ...]:

@@ -127,6 +127,7 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
         refers_to=tuple(dict.fromkeys(facts.refers_to)),
         skipped=(*facts.skipped, *unseen),
         unset=left if not unseen else (),
+        defaults=tuple(facts.defaults),
         modules=tuple(
             module.document.path for module in followed.modules if not any(map(is_main_guard, module.tree.body))
         ),

@@ -209,9 +209,29 @@ def _reached(start: int, named: dict[int, list[int]]) -> list[int]:
     return reached
 
 
+def _with_options(members: list[Context]) -> list[Context]:
+    """The members of a run, with the options of a program as its command lines give them, or with their defaults."""
+    launches = [options for one in members if one.kind == _LAUNCH for options in one.options]
+    told = {setting.key for one in members if one.kind == _LAUNCH for setting in one.settings}
+    found: list[Context] = []
+    for one in members:
+        settings = list(one.settings)
+        for option in one.defaults:
+            if option.stated not in settings or any(options is None for options in launches):
+                continue
+            giving = sum(1 for options in launches if options is not None and option.option in options)
+            index = settings.index(option.stated)
+            if not giving:
+                settings[index] = option.default
+            elif giving == len(launches) and option.stated.key in told:
+                del settings[index]  # the command line says it
+        found.append(replace(one, settings=tuple(settings), defaults=()))
+    return found
+
+
 def _joined(members: list[Context]) -> Context:
     """One context from a run (the first) and what belongs to it."""
-    first, *others = members
+    first, *others = members = _with_options(members)
     stated = {setting.key for setting in first.settings if setting.value is not None}
     stated |= {setting.key for one in others if one.run for setting in one.settings if setting.value is not None}
     flagged = {setting.key for setting in first.settings if setting.value is not None and first.kind == _LAUNCH}
