@@ -98,7 +98,9 @@ def build_report(
     audits = audit_all(request, base, options)
     if probed is not None:
         audits = probed(audits)
-    beside = [*request.skipped, *(request.contexts.skipped if request.contexts is not None else ())]
+    beside = list(request.skipped)
+    if request.contexts is not None:
+        beside += [*request.contexts.skipped, *request.contexts.unused([audited.source for audited in audits])]
     # What could be an environment and a training config is reported once, as unreadable, and what was
     # audited after all was not skipped.
     unread = {audit.source for audit in audits if audit.kind is None}

@@ -66,6 +66,7 @@ KEYS: dict[str, Key] = {
     "model.forward_takes_kwargs": Key("bool", "forward has a **kwargs parameter"),
     "model.tied_embeddings": Key("bool", "input and output embeddings are one tensor"),
     "model.vocab_size": Key("int", "tokens of the vocabulary; a model that knows nothing has ln of it as its loss"),
+    "model.cross_attention_mask": Key("bool", "batches bring the mask of a vision model's cross-attention"),
     "model.output_router_logits": Key("bool", "a mixture of experts adds its auxiliary loss"),
     "peft.method": Key("str", "none, lora, adalora, loha, lokr, prefix_tuning, prompt_tuning, ia3, …"),
     "peft.target_parameters": Key("bool", "LoRA is put on parameters instead of modules"),

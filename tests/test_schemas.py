@@ -77,6 +77,7 @@ RUNS = (
     "check marked.txt --context train.yaml",
     "inspect marked.txt",
     "inspect cpu.txt",
+    "inspect train.yaml",
     "inspect inspect.json",
     "inspect requirements.txt",
     "inspect newer.txt train.yaml --set host.cuda=12.4",

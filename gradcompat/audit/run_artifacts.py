@@ -156,7 +156,7 @@ def _of_contexts(files: Sequence[str]) -> tuple[list[Setting], list[Skipped], li
     from gradcompat.scanners.run_assembly import join
 
     said, failed = named(files)
-    contexts = said.named
+    contexts = said.every
     notes = [*said.skipped, *(failure(error) for _, error in failed)]
     runs = join(contexts, together=True)
     if len(runs) > 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
@@ -14,7 +14,9 @@ from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.root import Root, is_link_outside, root_of_file, root_of_folder
 from gradcompat.scanners.reading import find, read_context, scan, scan_found
-from gradcompat.scanners.run_assembly import COMPOSED_FILES, join
+from gradcompat.scanners.run_assembly import COMPOSED_FILES, assemble, join, join_all
+
+NO_RUN = "read, and no training run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,23 +29,30 @@ class Contexts:
         unread: files in folders that could be training configs and cannot be read. What they say could be what makes a
             defect, so each is a gap.
         composing: the steps for configs that are composed anew for a command line; spent if they did not suffice.
+        together: what `--context` names, which is one run of every environment.
     """
 
     named: tuple[Context, ...] = ()
     found: tuple[Context, ...] = ()
     unread: tuple[Skipped, ...] = ()
+    together: tuple[Context, ...] = ()
     composing: Budget = field(default_factory=lambda: Budget(COMPOSED_FILES), compare=False)
+
+    @property
+    def every(self) -> tuple[Context, ...]:
+        """Everything that was scanned, each file once."""
+        return tuple(dict.fromkeys((*self.together, *self.named, *self.found)))
 
     @property
     def skipped(self) -> list[Skipped]:
         """What could not be read, and what could not be understood: that leaves a condition open, and is no gap."""
-        inside = (replace(skipped, gap=False) for context in (*self.named, *self.found) for skipped in context.skipped)
+        inside = (replace(skipped, gap=False) for context in self.every for skipped in context.skipped)
         return [*self.unread, *inside, *self._uncomposed()]
 
     def _uncomposed(self) -> tuple[Skipped, ...]:
         if not self.composing.spent:
             return ()
-        what = next(context.source for context in (*self.named, *self.found) if context.composed is not None)
+        what = next(context.source for context in self.every if context.composed is not None)
         reason = (
             f"composing it for every command line reads more than {COMPOSED_FILES:,} files: what the last ones train "
             "with is not known; name fewer scripts with `--context`"
@@ -53,7 +62,7 @@ class Contexts:
     @property
     def sources(self) -> tuple[str, ...]:
         """Every file that was read, as it is shown."""
-        return tuple(dict.fromkeys(context.source for context in (*self.named, *self.found)))
+        return tuple(dict.fromkeys(context.source for context in self.every))
 
     def of(self, environments: Sequence[str]) -> list[tuple[Context, ...]]:
         """The runs of each environment, in their order.
@@ -62,6 +71,26 @@ class Contexts:
         no folder above has any; so that in a repository of many projects each keeps its own. A named one belongs to
         all environments.
         """
+        owned = self._owned(environments)
+        self.composing.left = COMPOSED_FILES
+        shared = self._shared()
+        runs = {key: assemble(key, budget=self.composing).runs for key in dict.fromkeys(owned)}
+        return [(*shared, *runs[contexts]) for contexts in owned]
+
+    def unused(self, environments: Sequence[str]) -> list[Skipped]:
+        """The files that were found and are part of no run of any environment."""
+        owned = dict.fromkeys(self._owned(environments))
+        budget = Budget(COMPOSED_FILES)
+        left = [{context.source for context in assemble(key, budget=budget).unused} for key in owned]
+        return [
+            Skipped(what=context.source, reason=NO_RUN, gap=False, location=Location(path=context.source))
+            for context in self.found
+            if any(context.source in one for one in left)
+            and not any(context in key and context.source not in one for key, one in zip(owned, left, strict=True))
+        ]
+
+    def _owned(self, environments: Sequence[str]) -> list[tuple[Context, ...]]:
+        """What was found, by the environments that it belongs to."""
         owned: list[list[Context]] = [[] for _ in environments]
         folders = [PurePosixPath(environment).parent for environment in environments]
         within: dict[PurePosixPath | None, list[int]] = {None: list(range(len(folders)))}
@@ -71,10 +100,16 @@ class Contexts:
             nearest = next((parent for parent in PurePosixPath(context.source).parents if parent in within), None)
             for index in within[nearest]:
                 owned[index].append(context)
-        self.composing.left = COMPOSED_FILES
-        shared = join(self.named, together=True, budget=self.composing)
-        runs = {key: join(key, budget=self.composing) for key in dict.fromkeys(map(tuple, owned))}
-        return [(*shared, *runs[tuple(contexts)]) for contexts in owned]
+        return [tuple(contexts) for contexts in owned]
+
+    def _shared(self) -> list[Context]:
+        """The runs of what was named."""
+        if any(context.run for context in self.together):
+            own = join_all(self.together, budget=self.composing)
+            return [*own, *join(self.named, together=True, budget=self.composing)]
+        if self.named:
+            return join((*self.together, *self.named), together=True, budget=self.composing)
+        return join_all(self.together, budget=self.composing)
 
 
 def in_folder(path: Path, display_path: str, root: Root) -> tuple[list[Context], list[Skipped]]:
@@ -85,16 +120,29 @@ def in_folder(path: Path, display_path: str, root: Root) -> tuple[list[Context],
         unread.append(walking.unlisted(error, path, display_path))
 
     contexts: list[Context] = []
-    for file, label in find(path, display_path, unlisted):
+    files = find(path, display_path, unlisted)
+    shared: dict[str, object] = {}
+    for file, label in files:
         if is_link_outside(file, root):
             unread.append(Skipped(what=label, reason=root.objection, location=Location(path=label)))
             continue
-        scanned = scan_found(file, label, root)
+        scanned = scan_found(file, label, root, shared)
         if isinstance(scanned, Context):
             contexts.append(scanned)
         elif scanned is not None:
             unread.append(scanned)
-    return contexts, unread
+    programs = {file.name for file, _ in files}
+    return [_with_target(context, programs) for context in contexts], unread
+
+
+def _with_target(context: Context, programs: Collection[str]) -> Context:
+    """A launch script starts a run only if some program that it names is there."""
+    missing = [target for target in context.targets if PurePosixPath(target).name not in programs]
+    if not missing or len(missing) < len(context.targets):
+        return context
+    reason = "is started here, and there is no such program in this folder"
+    skipped = Skipped(what=missing[0], reason=reason, gap=False, location=Location(path=context.source))
+    return replace(context, run=False, skipped=(*context.skipped, skipped))
 
 
 def named(
@@ -107,6 +155,7 @@ def named(
         place: where they lie.
         said: all that was named on the command line, with links resolved; each file may refer to it.
     """
+    inside_folders: list[Context] = []
     contexts: list[Context] = []
     unread: list[Skipped] = []
     failed: list[tuple[str, SourceError]] = []
@@ -114,7 +163,7 @@ def named(
         path = place(file)
         if os.path.isdir(path):
             inside, gaps = in_folder(path, file, root_of_folder(path, file, said))
-            contexts += inside
+            inside_folders += inside
             unread += gaps
             if not inside and not gaps:
                 failed.append((file, NotFound("contains no training config, launch script or program", path=file)))
@@ -124,4 +173,4 @@ def named(
             contexts.append(scan(replace(read_context(path, file), root=root_of_file(path, said))))
         except SourceError as error:
             failed.append((file, error))
-    return Contexts(named=tuple(contexts), unread=tuple(unread)), failed
+    return Contexts(named=tuple(inside_folders), unread=tuple(unread), together=tuple(contexts)), failed

@@ -103,8 +103,10 @@ def resolve_targets(
     on_command_line = tuple(
         os.path.realpath(place(name)) for name in dict.fromkeys((*targets, *context_files)) if name != "-"
     )
+    together: tuple[Context, ...] = ()
     if context_files:
         given, failed = _named_contexts(context_files, place, on_command_line)
+        together = given.together
         named += given.named
         unread += given.unread
     if python is not None:
@@ -130,13 +132,15 @@ def resolve_targets(
             if not isinstance(context, Context) or _is_environment_too(path):
                 sources.append(File(path, target, root=root))
     if not sources and active_without_target:
-        if named or not targets:
+        if named or together or not targets:
             sources.append(_guarded("the active environment", _active))
         else:
             sources += [Unreadable(target, _without_environment(target)) for target in dict.fromkeys(targets)]
     sources += [Unreadable(shown, error) for shown, error in failed]
     # A folder that cannot be listed is reported once.
-    return AuditRequest(sources, _contexts(named, found, [part for part in unread if part not in skipped]), skipped)
+    return AuditRequest(
+        sources, _contexts(named, found, [part for part in unread if part not in skipped], together), skipped
+    )
 
 
 def _without_environment(folder: str) -> SourceError:
@@ -150,12 +154,14 @@ def _without_environment(folder: str) -> SourceError:
 # A lockfile alone needs none of the scanners: what they import is imported when a config can be met.
 
 
-def _contexts(named: list[Context], found: list[Context], unread: list[Skipped]) -> Contexts | None:
-    if not named and not found and not unread:
+def _contexts(
+    named: list[Context], found: list[Context], unread: list[Skipped], together: tuple[Context, ...]
+) -> Contexts | None:
+    if not named and not found and not unread and not together:
         return None
     from gradcompat.audit.runs import Contexts
 
-    return Contexts(tuple(named), tuple(found), tuple(dict.fromkeys(unread)))
+    return Contexts(tuple(named), tuple(found), tuple(dict.fromkeys(unread)), together)
 
 
 def _named_contexts(

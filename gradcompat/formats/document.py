@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from gradcompat.errors import Malformed, NotFound, OutsideRoot, SourceError
@@ -43,12 +43,14 @@ class Document:
         text: the decoded content; line ends are as in the file.
         file: where it lies, for what it refers to by a relative path; None for standard input.
         root: what it may refer to; None for the root that the file itself has.
+        shared: what readers of one folder keep between its files; None to keep nothing.
     """
 
     path: str
     text: str
     file: Path | None = None
     root: Root | None = None
+    shared: dict[str, object] | None = field(default=None, compare=False, repr=False)
 
     def leads_outside(self, path: Path) -> str | None:
         """Why what the document refers to is not read: it lies outside of the root. None if it does not."""

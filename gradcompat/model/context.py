@@ -56,6 +56,21 @@ class Unset:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OptionDefault:
+    """A setting of a program that an option of its command line gives.
+
+    Attributes:
+        option: the option's name, with underscores and without dashes.
+        stated: the setting as the program makes it, without a value.
+        default: the setting where the option is not given; without a value if its default is not known.
+    """
+
+    option: str
+    stated: Setting
+    default: Setting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
     """The settings that one training config, launch script or program states.
 
@@ -70,6 +85,10 @@ class Context:
         unset: what it leaves to the defaults of its tools, where it can be seen as a whole.
         composed: how it was put together, if it was.
         overrides: what each of its command lines says to a config that is put together.
+        targets: the programs that a launch script starts, as it names them; none where one of them is not known.
+        options: the options that each of its launches gives; None where a part of a command line is not known.
+        defaults: what it sets by options of its own command line.
+        modules: the modules of the project that it imports, which do nothing by themselves; its settings have theirs.
     """
 
     source: str
@@ -81,3 +100,7 @@ class Context:
     unset: tuple[Unset, ...] = ()
     composed: Composed | None = None
     overrides: tuple[tuple[Override, ...], ...] = ()
+    targets: tuple[str, ...] = ()
+    options: tuple[frozenset[str] | None, ...] = ()
+    defaults: tuple[OptionDefault, ...] = ()
+    modules: tuple[str, ...] = ()

@@ -130,7 +130,7 @@ def _is_lightning_module(name: str) -> bool:
 
 def _lightning_module(found: Findings, step: Step, node: ast.ClassDef) -> None:
     """A module whose step only gives back the loss is not optimised by hand, which takes calls in the step itself."""
-    found.drivers.setdefault("lightning", node)
+    found.drivers.setdefault("lightning", found.place(node))
     mentioned = {inner.attr for inner in ast.walk(node) if isinstance(inner, ast.Attribute)}
     steps = [one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == "training_step"]
     returned = any(isinstance(inner, ast.Return) and inner.value for one in steps for inner in ast.walk(one))

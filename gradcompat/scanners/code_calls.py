@@ -339,6 +339,14 @@ KNOWN_OF_TYPE: dict[str, Known] = {
     "load_state": Known(frozenset(), states={"training.resume_from_checkpoint": True}),
 }
 
+# Functions whose default has changed, and the argument that decides instead of it. A call that gives the argument does
+# not use the function by its bare name, but as ``torch.load.weights_only``.
+DECIDING = {"torch.load": "weights_only"}
+# What a model takes with a batch.
+BATCH = {"cross_attention_mask": "model.cross_attention_mask"}
+# Processors that make it.
+PROCESSORS = frozenset({"transformers.MllamaProcessor", "transformers.AutoProcessor"})
+
 # Optimizers: what stands before the class, and the library.
 _OPTIMIZERS = (
     (re.compile(r"torch\.optim\.(?:\w+\.)?(?P<name>[A-Z]\w+)"), "torch"),
@@ -413,4 +421,5 @@ def feeds() -> Feeds:
             if one.states:
                 table[f".{name}()"] = tuple(Feed(key, given=value) for key, value in one.states.items())
     table.update({f"from_pretrained({argument})": feed for argument, feed in LOADING.items()})
+    table.update({f"model({argument})": Feed(key, given=True) for argument, key in BATCH.items()})
     return table

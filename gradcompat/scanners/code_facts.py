@@ -9,23 +9,36 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 
 from gradcompat.defaults import TRAIN
 from gradcompat.formats.document import Document
+from gradcompat.model.environment import Setting
 from gradcompat.scanners import code_calls
-from gradcompat.scanners.code_arguments import Argument, Place
+from gradcompat.scanners.code_arguments import Argument, Place, arguments
 from gradcompat.scanners.code_assignments import EMBEDDINGS, assigned, defined, frozen_in_loop, special_tokens
-from gradcompat.scanners.code_calls import KNOWN_METHODS, KNOWN_OF_TYPE, OPTIMIZER_ARGUMENTS, known
+from gradcompat.scanners.code_calls import (
+    BATCH,
+    DECIDING,
+    KNOWN_METHODS,
+    KNOWN_OF_TYPE,
+    OPTIMIZER_ARGUMENTS,
+    PROCESSORS,
+    known,
+)
 from gradcompat.scanners.code_findings import Called, Findings
 from gradcompat.scanners.code_models import is_model, loaded, makes_model, named
 from gradcompat.scanners.code_names import UNKNOWN, Imported, Names, Scope
 from gradcompat.scanners.code_walk import Step, text, walk
-from gradcompat.scanners.program_inference import HOOKS, conclude
+from gradcompat.scanners.option_defaults import fields, option_of
+from gradcompat.scanners.program_inference import HOOKS, conclude, order
 
 # Methods of Python's own types, which say nothing.
 _COMMON = frozenset(name for kind in (str, bytes, list, dict, set, tuple, int) for name in dir(kind)) | {"parse_args"}
 _TRAINERS = re.compile(r"(?:transformers|trl|lightning|pytorch_lightning)\.(?:\w+\.)*\w*Trainer")
 _CONFIGS = frozenset({"deepspeed", "hf_ds_config", "config", "config_params", "deepspeed_config"})
+# What imports a module whose name may be computed.
+_DYNAMIC = frozenset({"importlib.import_module", "runpy.run_path", "runpy.run_module"})
 # Packages that do nothing to a model behind the program's back.
 _OPEN = frozenset(
     {
@@ -35,7 +48,7 @@ _OPEN = frozenset(
 )
 
 
-def read(tree: ast.Module, names: Names, place: Place, document: Document) -> Findings:
+def read(tree: ast.Module, names: Names, place: Place, document: Document, parts: Sequence[Findings] = ()) -> Findings:
     """The facts of a program.
 
     Args:
@@ -43,9 +56,27 @@ def read(tree: ast.Module, names: Names, place: Place, document: Document) -> Fi
         names: its names.
         place: where a node stands.
         document: the file, for models that lie beside it.
+        parts: what was found in the modules of the project that it imports.
     """
+    found, whole = _gathered(tree, names, place, document)
+    for part in parts:
+        found.add(part)
+    conclude(found, whole)
+    return found
+
+
+def read_statement(statement: ast.stmt, names: Names, place: Place, document: Document) -> Findings:
+    """The facts of one statement of a module that a program imports; what the whole says is not concluded."""
+    found, whole = _gathered(ast.Module(body=[statement], type_ignores=[]), names, place, document)
+    order(found, whole)
+    return found
+
+
+def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) -> tuple[Findings, Step]:
+    """What stands in a tree, and the tree as a whole."""
     found = Findings(names, place, document)
     steps = list(walk(tree, names))
+    _options(found, steps)
     end = _end_of_training(steps, names)
     for step in steps:
         node = step.node
@@ -53,6 +84,7 @@ def read(tree: ast.Module, names: Names, place: Place, document: Document) -> Fi
             _used(found, step, node)
         elif isinstance(node, ast.Call):
             _bare_method(found, step, node)
+            _decides(found, step, node)
         if end is not None and end.function in (step.function, names.module) and _after(node, end.node):
             continue
         match node:
@@ -69,8 +101,38 @@ def read(tree: ast.Module, names: Names, place: Place, document: Document) -> Fi
                 defined(found, step, node)
             case ast.Constant(value=str(words)) if words in HOOKS:
                 found.mentioned.add(words)
-    conclude(found, steps[0])
-    return found
+    return found, steps[0]
+
+
+def _options(found: Findings, steps: Sequence[Step]) -> None:
+    """The options of the program's own command line; of two with one name the defaults have to agree."""
+    for step in steps:
+        match step.node:
+            case ast.Call(func=ast.Attribute(attr="add_argument")) as call:
+                option = option_of(call, found.names, step.scope)
+                if option is not None:
+                    name, value, at = option
+                    before = found.options.get(name)
+                    differs = before is not None and before[0] != value
+                    found.options[name] = (UNKNOWN if differs else value, at)
+
+
+def _parsed_classes(found: Findings, step: Step, call: ast.Call) -> None:
+    """``HfArgumentParser((ModelArguments, MyArguments))``: the fields of what derives from TrainingArguments."""
+    given = call.args[0] if call.args else None
+    for node in given.elts if isinstance(given, (ast.Tuple, ast.List)) else [given] if given is not None else []:
+        defined = found.names.definition(node, step.scope)
+        one = next((one for base in found.names.bases(node, step.scope) if (one := known(base)) is not None), None)
+        if defined is None or one is None or not isinstance(defined[1], ast.ClassDef):
+            continue
+        if defined[0] is not found.names:
+            continue  # its lines are those of another file
+        if one.framework is not None:
+            found.drivers.setdefault(one.framework, found.place(defined[1]))
+        for name, value in fields(defined[1]):
+            literal = found.names.literal(value, defined[2])
+            argument = Argument(name, literal, value, None, value)
+            found.optional(step, one, argument, name, argument)
 
 
 def _end_of_training(steps: list[Step], names: Names) -> Step | None:
@@ -108,6 +170,8 @@ def _used(found: Findings, step: Step, node: ast.Attribute | ast.Name) -> None:
     elif isinstance(node.ctx, ast.Store):
         return
     for name in found.names.resolve(node, step.scope):
+        if node in found.decided and name in DECIDING:
+            continue
         if "." in name.strip("."):
             parts = name.split(".")
             # `transformers.Adafactor.step` uses `transformers.Adafactor` as well.
@@ -133,6 +197,24 @@ def _bare_method(found: Findings, step: Step, call: ast.Call) -> None:
                         found.symbol(f"{name}.{attribute}", call)
 
 
+def _decides(found: Findings, step: Step, call: ast.Call) -> None:
+    """``torch.load(path, weights_only=False)``, and the same in a ``partial``."""
+    called: ast.expr = call.func
+    if found.names.resolve(called, step.scope) == ("functools.partial",) and call.args:
+        called = call.args[0]
+    for name in found.names.resolve(called, step.scope):
+        if name not in DECIDING:
+            continue
+        given, unread = arguments(call, found.names, step.scope)
+        if any(argument.name == DECIDING[name] for argument in given):
+            found.decided.add(called)
+            found.symbol(f"{name}.{DECIDING[name]}", call)
+        elif unread:
+            # It may be among the options that are put together elsewhere.
+            found.decided.add(called)
+            found.settings.append(Setting(key="code.symbols", value=None, location=found.place(call)))
+
+
 # Calls
 
 
@@ -142,6 +224,9 @@ def _call(found: Findings, step: Step, call: ast.Call) -> None:
         found.called.append(Called(names, call))
     if len(names) > 1:
         step = step._replace(branch=True)  # imported from one place or from the other
+    for keyword in call.keywords:
+        if keyword.arg in BATCH:
+            found.state(step, BATCH[keyword.arg], True, at=keyword.value)
     if names:
         _function(found, step, call, names[0])
     if isinstance(call.func, ast.Attribute):
@@ -157,6 +242,12 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     elif name == "torch.compile":
         maybe = any(word.arg == "disable" for word in call.keywords)
         found.state(step._replace(branch=step.branch or maybe), "training.torch_compile", True)
+    elif name in _DYNAMIC and not (call.args and isinstance(call.args[0], ast.Constant)):
+        found.dynamic = found.dynamic or found.place(call)
+    elif last in ("HfArgumentParser", "TrlParser"):
+        _parsed_classes(found, step, call)
+    elif last == "from_pretrained" and head in PROCESSORS:
+        found.state(step, "model.cross_attention_mask", True)
     elif name == "hydra.main":
         _composes(found, found.arguments(step, call, ("config_path", "config_name")))
     elif head.startswith("peft.Peft") and last == "from_pretrained" and head.rpartition(".")[2] != "PeftConfig":
@@ -186,9 +277,9 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     for key, stated in one.states.items():
         found.state(step, key, stated)
     if one.framework is not None:
-        found.drivers.setdefault(one.framework, call)
+        found.drivers.setdefault(one.framework, found.place(call))
     if one.trains:
-        found.trains = True
+        found.trainer = True
         for argument in arguments:
             if argument.name == "model" and isinstance(argument.value, str):
                 named(found, step, argument, None)  # TRL's trainers load it themselves

@@ -10,7 +10,7 @@ import ast
 import builtins
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from gradcompat.scanners.code_syntax import LEAVES
 from gradcompat.scanners.code_syntax import children as children_of
@@ -21,6 +21,7 @@ UNKNOWN: Final = object()
 _BUILTINS = frozenset(dir(builtins))
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _DTYPES = {"torch.float": "float32", "torch.half": "float16", "torch.double": "float64"}
 _ENUMERATING = frozenset({"torch", "transformers", "trl", "peft", "accelerate", "lightning", "pytorch_lightning"})
@@ -59,10 +60,26 @@ class Scope:
     declared: set[str] = field(default_factory=set)
 
 
-class Names:
-    """The names of one program."""
+class Modules(Protocol):
+    """The modules of a project, as one of its files sees them."""
 
-    def __init__(self, tree: ast.Module) -> None:
+    def find(self, name: str) -> tuple[Names, str] | None:
+        """The names of the module that a full name leads into, and the rest of the name; None if it is elsewhere's."""
+
+
+class Names:
+    """The names of one program.
+
+    Args:
+        tree: the program.
+        modules: the modules of its project, into which names are followed.
+        imported: it is a module that a program imports, whose `if __name__ == "__main__"` is never entered.
+    """
+
+    def __init__(self, tree: ast.Module, modules: Modules | None = None, *, imported: bool = False) -> None:
+        self.modules = modules
+        self.is_imported = imported
+        self.imports: dict[str, int] = {}  # every name that is imported, in full, with the line
         self.module = Scope(tree, None)
         self.scopes: dict[ast.AST, Scope] = {tree: self.module}
         self.stars: list[tuple[str, int]] = []
@@ -128,6 +145,7 @@ class Names:
                 scope.names.setdefault(name, []).append(node)
             case ast.Import(names=names):
                 for alias in names:
+                    self.imports.setdefault(alias.name, node.lineno)
                     self.imported.setdefault(alias.name.partition(".")[0], node.lineno)
                     if alias.asname is None:
                         root = alias.name.partition(".")[0]
@@ -150,11 +168,13 @@ class Names:
             self.relative.setdefault(module, node.lineno)
         else:
             self.imported.setdefault(module.partition(".")[0], node.lineno)
+        self.imports.setdefault(module, node.lineno)
         for alias in node.names:
             if alias.name == "*":
                 self.stars.append((module, node.lineno))
                 continue
             dot = "" if module.endswith(".") else "."
+            self.imports.setdefault(f"{module}{dot}{alias.name}", node.lineno)
             scope.names.setdefault(alias.asname or alias.name, []).append(Imported(f"{module}{dot}{alias.name}"))
 
     def _assign(self, target: ast.expr, value: ast.expr | None, scope: Scope) -> None:
@@ -196,10 +216,84 @@ class Names:
         if a name is imported from several places; none if it is not known.
         """
         if depth:
-            return self._resolved(node, scope, depth)
+            return self._outside(self._resolved(node, scope, depth), depth)
         if node not in self._expressions:
-            self._expressions[node] = self._resolved(node, scope, depth)
+            self._expressions[node] = self._outside(self._resolved(node, scope, depth), depth)
         return self._expressions[node]
+
+    def _outside(self, names: tuple[str, ...], depth: int) -> tuple[str, ...]:
+        """Full names, with those of the project's own modules followed to what these import."""
+        if self.modules is None:
+            return names
+        return tuple(dict.fromkeys(one for name in names for one in self._followed(name, depth)))
+
+    def _followed(self, name: str, depth: int) -> Iterator[str]:
+        if depth >= _MAX_ALIASES:
+            return
+        found = None if self.modules is None else self.modules.find(name)
+        if found is None:
+            yield name
+            return
+        names, rest = found
+        for owner, binding, ending in names._exported(rest, depth):
+            if isinstance(binding, Imported):
+                yield from owner._followed(f"{binding.name}{ending}", depth + 1)
+            elif isinstance(binding, (ast.Name, ast.Attribute)):
+                for one in owner.resolve(binding, owner.module, depth + 1):
+                    yield f"{one}{ending}"
+
+    def _exported(self, rest: str, depth: int) -> list[tuple[Names, Binding, str]]:
+        """What the first part of a dotted name is bound to at the top of this module, and what stands behind it."""
+        first, dot, behind = rest.partition(".")
+        bound = self.module.names.get(first)
+        if bound is not None:
+            return [(self, binding, f"{dot}{behind}") for binding in bound[:_MAX_BINDINGS]]
+        found: list[tuple[Names, Binding, str]] = []
+        for module, _ in self.stars if first else []:
+            inner = None if self.modules is None or depth >= _MAX_ALIASES else self.modules.find(module)
+            if inner is not None and not inner[1]:
+                found += inner[0]._exported(rest, depth + 1)
+            elif inner is None:
+                found.append(
+                    (self, Imported(f"{module}{'' if module.endswith('.') else '.'}{first}"), f"{dot}{behind}")
+                )
+        return found
+
+    def definition(
+        self, node: ast.AST, scope: Scope, depth: int = 0
+    ) -> tuple[Names, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, Scope] | None:
+        """The class or function of the project that an expression names, with the names that hold there."""
+        if depth >= _MAX_ALIASES:
+            return None
+        if isinstance(node, ast.Name):
+            found = self.bindings(node.id, scope)
+            for binding in found[0] if found else []:
+                if found and isinstance(binding, _DEFINITIONS):
+                    return self, binding, found[1]
+        if self.modules is None or not isinstance(node, (ast.Name, ast.Attribute)):
+            return None
+        for name in self._resolved(node, scope, depth):
+            defined = self._defined(name, depth)
+            if defined is not None:
+                return defined
+        return None
+
+    def _defined(
+        self, name: str, depth: int
+    ) -> tuple[Names, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, Scope] | None:
+        found = None if self.modules is None or depth >= _MAX_ALIASES else self.modules.find(name)
+        for owner, binding, ending in found[0]._exported(found[1], depth) if found is not None else []:
+            if isinstance(binding, _DEFINITIONS) and not ending:
+                return owner, binding, owner.module
+            if isinstance(binding, Imported):
+                defined = owner._defined(f"{binding.name}{ending}", depth + 1)
+            elif isinstance(binding, (ast.Name, ast.Attribute)) and not ending:
+                defined = owner.definition(binding, owner.module, depth + 1)
+            else:
+                defined = None
+            if defined is not None:
+                return defined
+        return None
 
     def _resolved(self, node: ast.AST, scope: Scope, depth: int) -> tuple[str, ...]:
         parts: list[str] = []
@@ -240,6 +334,10 @@ class Names:
         """A name that nothing binds comes from the one `import *`, or from a cell that is not here."""
         if name in _BUILTINS:
             return ()
+        for module, _ in self.stars if self.modules is not None and len(self.stars) > 1 else []:
+            found = self.modules.find(module) if self.modules is not None else None
+            if found is not None and not found[1] and name in found[0].module.names:
+                return (f"{module}{'' if module.endswith('.') else '.'}{name}{ending}",)
         if len(self.stars) == 1:
             module = self.stars[0][0]
             return (f"{module}{'' if module.endswith('.') else '.'}{name}{ending}",)
@@ -323,17 +421,16 @@ class Names:
         return self._attributes[key]
 
     def bases(self, node: ast.AST, scope: Scope, depth: int = 0) -> Iterator[str]:
-        """The full names of what a class of this program is derived from, if the expression names one."""
-        if not isinstance(node, ast.Name) or depth >= _MAX_ALIASES:
+        """The full names of what a class of the project is derived from, if the expression names one."""
+        found = self.definition(node, scope, depth)
+        if found is None or not isinstance(found[1], ast.ClassDef):
             return
-        found = self.bindings(node.id, scope)
-        for binding in found[0] if found else []:
-            if found and isinstance(binding, ast.ClassDef):
-                for base in binding.bases[:_MAX_BINDINGS]:
-                    names = self.resolve(base, found[1])
-                    yield from names
-                    if not names:
-                        yield from self.bases(base, found[1], depth + 1)
+        owner, defined, within = found[0], found[1], found[2]
+        for base in defined.bases[:_MAX_BINDINGS]:
+            names = owner.resolve(base, within)
+            yield from names
+            if not names:
+                yield from owner.bases(base, within, depth + 1)
 
     def literal(self, node: ast.AST | None, scope: Scope, depth: int = 0) -> Any:
         """The value of an expression if it can be read off, else :data:`UNKNOWN`.
@@ -373,13 +470,15 @@ class Names:
                 return dict(pairs)
             case ast.Name(id=name):
                 found = self.bindings(name, scope)
+                if found is None and self.stars:
+                    return self._member(node, scope, depth + 1)
                 if found is None or self.rewritten or None in found[0] or len(found[0]) > _MAX_BINDINGS:
                     return UNKNOWN
                 if any(isinstance(one, Imported) for one in found[0]):
-                    return self._member(node, scope)
+                    return self._member(node, scope, depth + 1)
                 return self._bound_literal(name, *found, depth)
             case ast.Attribute():
-                return self._member(node, scope)
+                return self._member(node, scope, depth + 1)
         return UNKNOWN
 
     def _bound_literal(self, name: str, bindings: list[Binding], scope: Scope, depth: int) -> Any:
@@ -393,7 +492,12 @@ class Names:
             self._literals[key] = first if same else UNKNOWN
         return self._literals[key]
 
-    def _member(self, node: ast.AST, scope: Scope) -> Any:
+    def _member(self, node: ast.AST, scope: Scope, depth: int = 0) -> Any:
+        if self.modules is not None and depth < _MAX_ALIASES:
+            for name in self._resolved(node, scope, 1):
+                value = self._constant(name, depth)
+                if value is not UNKNOWN:
+                    return value
         names = self.resolve(node, scope)
         if len(names) != 1:
             return UNKNOWN
@@ -406,6 +510,20 @@ class Names:
         if of_library and owner[:1].isupper() and last.isupper():
             return last.lower()
         return UNKNOWN
+
+    def _constant(self, name: str, depth: int) -> Any:
+        """The value of a name that another module of the project binds to a literal."""
+        found = None if self.modules is None or depth >= _MAX_ALIASES else self.modules.find(name)
+        exported = found[0]._exported(found[1], depth) if found is not None and found[1] else []
+        if not exported or any(ending for _, _, ending in exported):
+            return UNKNOWN
+        owner, first, _ = exported[0]
+        if isinstance(first, Imported) and len(exported) == 1:
+            return owner._constant(first.name, depth + 1)
+        if owner.rewritten or not all(isinstance(binding, ast.expr) for _, binding, _ in exported):
+            return UNKNOWN
+        last = found[1] if found is not None else ""
+        return owner._bound_literal(last, [binding for _, binding, _ in exported], owner.module, depth)
 
 
 def _outer_parts(node: ast.AST) -> list[ast.AST]:

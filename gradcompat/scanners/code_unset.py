@@ -30,23 +30,26 @@ def unset(found: Findings, text: str) -> tuple[Unset, ...]:
     """What the calls of a program leave out.
 
     Args:
-        found: what was found in the program, which uses no module of its own project.
-        text: the program as it is written.
+        found: what was found in the program and in the modules of its project.
+        text: all of them as they are written.
     """
-    names = found.names
-    if not found.trains or names.stars or names.rewritten:
+    files = (found, *found.parts)
+    if not found.trains or any(one.names.rewritten or (one.names.stars and not found.parts) for one in files):
         return ()
-    if _PATCHING & names.imported.keys() or any(phrase in text for phrase in _ELSEWHERE):
+    if _PATCHING & found.imported or any(phrase in text for phrase in _ELSEWHERE):
         return ()
     left: list[Unset] = []
-    called = {name for call in found.called for name in call.names}
+    called = {name for one in files for call in one.called for name in call.names}
     for default in DEFAULTS:
         if default.drivers and not found.drivers.keys() <= default.drivers:
             continue
         meant = {name for name in called if _is(name, default)}
-        calls = [call for call in found.called if not meant.isdisjoint(call.names)]
-        if calls and not any(phrase in text for phrase in default.phrases) and _left_out(calls, found, default):
-            left.append(Unset(of=default.of[0], key=default.key, location=found.place(calls[0].node)))
+        calls = [(one, call) for one in files for call in one.called if not meant.isdisjoint(call.names)]
+        if not calls or any(phrase in text for phrase in default.phrases):
+            continue
+        if all(_left_out([call for owner, call in calls if owner is one], one, default) for one in files):
+            place = calls[0][0].place(calls[0][1].node)
+            left.append(Unset(of=default.of[0], key=default.key, location=place))
     return tuple(left)
 
 

@@ -77,7 +77,7 @@ def _taken(test: ast.expr, scope: Scope, names: Names) -> bool | None:
     """Which way a condition goes, if that is written there."""
     match test:
         case ast.Compare(left=ast.Name(id="__name__"), ops=[ast.Eq()], comparators=[ast.Constant(value="__main__")]):
-            return True
+            return not names.is_imported
         case ast.Constant() | ast.Name() | ast.UnaryOp(op=ast.Not()):
             value = names.literal(test, scope)
             return bool(value) if isinstance(value, int) else None

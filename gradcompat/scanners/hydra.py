@@ -43,6 +43,13 @@ _ANYWHERE: Feeds = {
     "enable_gradient_checkpointing": Feed("training.gradient_checkpointing"),
     "pretrained_model_name_or_path": Feed("model.name"),
 }
+
+
+def _strategy(*names: str) -> Feeds:
+    """Arguments of Lightning's strategies."""
+    return {name: lightning_cli.TRAINER[f"strategy.init_args.{name}"] for name in names}
+
+
 # The arguments of classes, by the class's name.
 _CLASSES: dict[str, Feeds] = {
     "Trainer": {**lightning_cli.TRAINER, "_target_": Feed("training.framework", given="lightning")},
@@ -56,6 +63,15 @@ _CLASSES: dict[str, Feeds] = {
         "load_in_8bit": training_arguments.BITS_8,
         "bnb_4bit_use_double_quant": Feed("quantization.double_quant"),
     },
+    "DeepSpeedStrategy": {
+        "_target_": Feed("distributed.strategy", given="deepspeed"),
+        **_strategy("stage", "offload_optimizer", "offload_optimizer_device", "overlap_comm", "contiguous_gradients"),
+    },
+    "FSDPStrategy": {
+        "_target_": Feed("distributed.strategy", given="fsdp"),
+        **_strategy("sharding_strategy", "auto_wrap_policy", "use_orig_params", "state_dict_type"),
+    },
+    "DDPStrategy": {"_target_": Feed("distributed.strategy", given="ddp")},
     "optimizer": {
         "_target_": OPTIMIZER,
         "weight_decay": Feed("optimizer.weight_decay"),

@@ -151,7 +151,24 @@ def scan(document: Document) -> Context:
         refers_to=tuple(files),
         skipped=tuple(dict.fromkeys(script.skipped)),
         overrides=_overrides(script),
+        targets=_targets(script),
+        options=tuple(_option_names(launch) for launch in script.launches),
     )
+
+
+def _option_names(launch: Launch) -> frozenset[str] | None:
+    """The options that a launch gives to its program; None if `$@` or the like may hold others."""
+    if any(HOLE in word.text for word in launch.files):
+        return None
+    return frozenset(argument.name for argument in launch.arguments)
+
+
+def _targets(script: _Script) -> tuple[str, ...]:
+    """The programs that the launches start; none if one of them starts something else, or nobody knows what."""
+    targets = [launch.target for launch in script.launches]
+    files = [target.text for target in targets if target is not None and target.text.endswith(".py")]
+    known = len(files) == len(targets) and not any(launch.tool for launch in script.launches)
+    return tuple(dict.fromkeys(files)) if known and not any(HOLE in one.rpartition("/")[2] for one in files) else ()
 
 
 def _overrides(script: _Script) -> tuple[tuple[Override, ...], ...]:

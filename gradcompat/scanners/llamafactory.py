@@ -15,7 +15,8 @@ FEEDS: Feeds = {
     **training_arguments.FEEDS,
     "stage": (
         Feed("training.method", {"pt": "pretrain", "rm": "reward"}),
-        # The trainers of the other stages derive from TRL's.
+        # CustomTrainer, CustomSeq2SeqTrainer and PairwiseTrainer derive from transformers' own, and those of the other
+        # stages from TRL's, with transformers' arguments (read in 0.9.1, 0.9.3 and 0.9.4).
         Feed("training.framework", dict.fromkeys(("pt", "sft", "rm"), "transformers.Trainer"), only=True),
     ),
     "finetuning_type": (

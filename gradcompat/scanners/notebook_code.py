@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from gradcompat.budget import MAX_CELLS
@@ -74,15 +75,7 @@ def scan(document: Document) -> Context:
         return lines[line - 1] if line is not None and line <= len(lines) else Location(path=document.path)
 
     found = python_code.context(document, "notebook", ast.Module(body=program, type_ignores=[]), place)
-    return Context(
-        source=found.source,
-        kind=found.kind,
-        settings=found.settings,
-        run=found.run,
-        refers_to=found.refers_to,
-        skipped=(*skipped, *found.skipped),
-        unset=found.unset if not skipped else (),
-    )
+    return replace(found, skipped=(*skipped, *found.skipped), unset=found.unset if not skipped else ())
 
 
 def _cells(content: Any) -> list[tuple[tuple[str | int, ...], list[str]]] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gradcompat.model.environment import Setting
 from gradcompat.scanners.code_findings import Findings
 from gradcompat.scanners.code_walk import Step
 
@@ -12,6 +13,8 @@ HOOKS = frozenset(
         *("prepare_model_for_kbit_training", "prepare_model_for_int8_training"),
     }
 )
+# The methods of trainers that train.
+_STARTS = frozenset({"train", "fit"})
 _LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed"})
 
 
@@ -19,7 +22,7 @@ def conclude(found: Findings, end: Step) -> None:
     """Add what follows from the whole.
 
     Args:
-        found: everything that was found, to which it is added.
+        found: everything that was found, with the modules that the program imports, to which it is added.
         end: the program as a whole.
     """
     _driven(found, end)
@@ -28,19 +31,32 @@ def conclude(found: Findings, end: Step) -> None:
 
 
 def _driven(found: Findings, end: Step) -> None:
-    """The framework: the most special one that is used; Lightning beside another is both."""
-    if {"backward", "step"} <= found.mentioned and found.names.imported.keys() & _LOOP_LIBRARIES:
+    """The framework: the most special one that is used; Lightning beside another is both.
+
+    A trainer that only predicts or evaluates trains nothing.
+    """
+    found.trains = found.trainer and not _STARTS.isdisjoint(found.mentioned)
+    if {"backward", "step"} <= found.mentioned and found.imported & _LOOP_LIBRARIES:
         found.trains = found.trains or "lightning" not in found.drivers
         if "lightning" not in found.drivers:
-            found.drivers.setdefault("torch", end.node)
+            found.drivers.setdefault("torch", found.place(end.node))
     for names in (("lightning",), ("trl", "transformers.Trainer")):
         first = next((name for name in names if name in found.drivers), None)
         if first is not None:
-            found.state(end, "training.framework", first, at=found.drivers[first])
+            _framework(found, first)
     if found.drivers.keys().isdisjoint({"lightning", "trl", "transformers.Trainer"}):
         first = next((name for name in ("accelerate", "torch") if name in found.drivers), None)
         if first is not None:
-            found.state(end, "training.framework", first, at=found.drivers[first])
+            _framework(found, first)
+
+
+def _framework(found: Findings, name: str) -> None:
+    found.settings.append(Setting(key="training.framework", value=name, location=found.drivers[name]))
+
+
+def order(found: Findings, end: Step) -> None:
+    """What follows from one module of several."""
+    _ordered(found, end)
 
 
 def _ordered(found: Findings, end: Step) -> None:
@@ -73,6 +89,8 @@ def _absent(found: Findings, end: Step) -> None:
     changed = found.frozen or (found.wrapping[0].node if found.wrapping else None)
     if changed is None or any(one.branch for one in found.wrapping) or not found.trains or not found.models:
         return
+    if found.parts:
+        return  # the modules between them may do it
     names = found.names
     foreign = {"trl", "unsloth"} & names.imported.keys() or {"trl", "lightning"} & found.drivers.keys()
     if foreign or names.relative or names.stars or names.rewritten or found.hidden:

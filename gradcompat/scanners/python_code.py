@@ -1,32 +1,39 @@
 """Training programs in Python, read from their syntax tree; nothing is imported and nothing is run.
 
 ``code.symbols`` lists every function and class of other packages that the file uses, by its full name, and methods of
-objects whose class is not known by their bare name (``register_buffer``). The list is complete for this one file only:
-what the project's own modules use that it imports is named among what was not read.
+objects whose class is not known by their bare name (``register_buffer``). The modules of the project that the program
+imports are read with it, as far as it can reach what stands in them; the list is complete if all of them were read, and
+each that was not is named.
 """
 
 from __future__ import annotations
 
 import ast
-import os
 import re
-import stat
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
 
 from gradcompat.errors import Malformed, Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.scanners import code_calls
-from gradcompat.scanners.code_facts import read
+from gradcompat.scanners.code_arguments import Place
+from gradcompat.scanners.code_facts import read, read_statement
+from gradcompat.scanners.code_findings import Findings
 from gradcompat.scanners.code_names import Names
 from gradcompat.scanners.code_syntax import parse
 from gradcompat.scanners.code_unset import unset
 from gradcompat.scanners.key_mapping import Feed, Feeds
+from gradcompat.scanners.local_modules import Followed, Links, Module, Project, follow, project_of
+from gradcompat.scanners.reachability import is_main_guard, reached
 from gradcompat.scanners.registry import LIBRARIES
 
 MOST_MODULES = 20  # of the project itself that are named one by one, for one file
+# Frameworks for tests.
+_TESTING = frozenset({"pytest", "unittest"})
 
 FEEDS: Feeds = {
     **code_calls.feeds(),
@@ -61,7 +68,11 @@ def scan(document: Document) -> Context:
     Raises:
         Malformed: if it is no Python, or uses no library for training.
     """
-    tree = parse(document.text, document.path)
+    return context(document, "python", parse(document.text, document.path), places_in(document))
+
+
+def places_in(document: Document) -> Place:
+    """Where the nodes of a file's tree stand."""
     lines = re.split(r"\r\n|\r|\n", document.text)
 
     def place(node: ast.AST) -> Location:
@@ -72,28 +83,41 @@ def scan(document: Document) -> Context:
         before = lines[line - 1].encode()[: node.col_offset] if line <= len(lines) else b""  # type: ignore[attr-defined]
         return Location(path=document.path, line=line, column=len(before.decode(errors="ignore")) + 1)
 
-    return context(document, "python", tree, place)
+    return place
 
 
-def context(document: Document, kind: str, tree: ast.Module, place: Callable[[ast.AST], Location]) -> Context:
-    """The facts of a syntax tree.
+def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Context:
+    """The facts of a syntax tree, with the modules of the project that it imports.
 
     Raises:
         Malformed: if it uses no library for training.
     """
-    names = Names(tree)
-    if not LIBRARIES & names.imported.keys():
-        raise Unrecognised("imports no library for training", path=document.path)
+    placed = project_of(document)
+    names = Names(tree, None if placed is None else Links(*placed))
+    is_test = _is_test(document, tree, names)
+    followed = Followed()
     try:
-        facts = read(tree, names, place, document)
-        left = unset(facts, document.text)
+        facts: Findings | None = None
+        if placed is None or is_test or not (kind == "notebook" or _does_something(tree)):
+            facts = read(tree, names, place, document)
+        if placed is not None and not is_test and (facts is None or facts.trains):
+            project, file = placed
+            followed = follow(document, names, project, file)
+            statements = reached(tree, names, file, followed.modules, project)
+            modules = zip(followed.modules, statements, strict=True)
+            facts = read(tree, names, place, document, [one for pair in modules for one in _facts(*pair)])
+        elif placed is not None:
+            followed.unread = _not_followed(document, names, *placed)
+        if facts is None or not LIBRARIES & facts.imported:
+            raise Unrecognised("imports no library for training", path=document.path)
+        left = unset(facts, "\n".join((document.text, *(module.document.text for module in followed.modules))))
     except RecursionError:
         raise Malformed("nested too deeply", path=document.path) from None
-    settings = _once(facts.settings)
+    settings = [setting for found in (facts, *facts.parts) for setting in _once(found.settings)]
     if facts.symbols:
         first = next(iter(facts.symbols.values()))
         settings.append(Setting(key="code.symbols", value=tuple(sorted(facts.symbols)), location=first))
-    unseen = _unseen(document, names)
+    unseen = _unseen(document, names, followed, facts)
     if unseen and unseen[0].location is not None:
         # What those modules use is used too, and nobody has looked.
         settings.append(Setting(key="code.symbols", value=None, location=unseen[0].location))
@@ -101,10 +125,57 @@ def context(document: Document, kind: str, tree: ast.Module, place: Callable[[as
         source=document.path,
         kind=kind,
         settings=tuple(settings),
-        run=facts.trains,
+        run=facts.trains and not is_test,
         refers_to=tuple(dict.fromkeys(facts.refers_to)),
         skipped=(*facts.skipped, *unseen),
         unset=left if not unseen else (),
+        defaults=tuple(facts.defaults),
+        modules=tuple(
+            module.document.path for module in followed.modules if not any(map(is_main_guard, module.tree.body))
+        ),
+    )
+
+
+def _facts(module: Module, statements: Sequence[ast.stmt]) -> list[Findings]:
+    """What some statements of a module say."""
+    place: Place | None = None
+    for statement in statements:
+        if statement not in module.facts:
+            place = place or places_in(module.document)
+            module.facts[statement] = read_statement(statement, module.names, place, module.document)
+    return [module.facts[statement] for statement in statements]
+
+
+def _does_something(tree: ast.Module) -> bool:
+    """Does it call something or loop when it is run, and not only define what others import?"""
+    return any(
+        is_main_guard(one)
+        or isinstance(one, (ast.For, ast.While, ast.With))
+        or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Call))
+        for one in tree.body
+    )
+
+
+def _not_followed(document: Document, names: Names, project: Project, file: str) -> list[tuple[str, int, str, str]]:
+    """The modules of the project that a module imports which starts no run by itself."""
+    reason = "is part of this project: what it uses is not seen here"
+    roots = {**names.relative, **names.imported}
+    return [
+        (name, line, document.path, reason)
+        for name, line in roots.items()
+        if name in names.relative or project.find(name, file) is not None
+    ]
+
+
+def _is_test(document: Document, tree: ast.Module, names: Names) -> bool:
+    """Does it hold tests, which train what no run does?"""
+    name = PurePosixPath(document.path).name
+    named = name == "conftest.py" or fnmatchcase(name, "test_*.py") or fnmatchcase(name, "*_test.py")
+    if not named and _TESTING.isdisjoint(names.imported):
+        return False
+    inside = (one for node in tree.body for one in (node, *(node.body if isinstance(node, ast.ClassDef) else ())))
+    return name == "conftest.py" or any(
+        isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)) and one.name.startswith("test") for one in inside
     )
 
 
@@ -116,30 +187,28 @@ def _once(settings: list[Setting]) -> list[Setting]:
     return sorted(once.values(), key=lambda one: (one.location.line or 0, one.location.column or 0))
 
 
-def _is_own(folder: Path, name: str) -> bool:
-    """Is the module one of the project? A link counts as one, and what may not be looked at: either could be."""
-    for path in (folder / f"{name}.py", folder / name / "__init__.py"):
-        try:
-            if os.path.islink(path) or stat.S_ISREG(os.stat(path).st_mode):
-                return True
-        except PermissionError:
-            return True
-        except (OSError, ValueError):
-            continue
-    return os.path.islink(folder / name)
-
-
-def _unseen(document: Document, names: Names) -> list[Skipped]:
-    """The modules of the project itself, and what `import *` brings."""
-    reason = "is part of this project: what it uses is not seen here"
-    own = dict(names.relative)
-    for name, line in names.imported.items():
-        if document.file is not None and _is_own(document.file.parent, name):
-            own[name] = line
-    skipped = _noted(document, own.items(), reason)
-    if len(names.stars) > 1:
-        stars = [(f"from {module} import *", line) for module, line in names.stars]
-        skipped += _noted(document, stars, "brings names that are not written here")
+def _unseen(document: Document, names: Names, followed: Followed, facts: Findings) -> list[Skipped]:
+    """What the program uses and nobody here has read: modules of the project, and what `import *` brings."""
+    skipped = [
+        Skipped(what=name, reason=reason, gap=False, location=Location(path=shown, line=line))
+        for name, line, shown, reason in followed.unread[:MOST_MODULES]
+    ]
+    if len(followed.unread) > MOST_MODULES:
+        rest = f"{len(followed.unread) - MOST_MODULES:,} more modules"
+        skipped.append(replace(skipped[-1], what=rest))
+    if names.modules is None:
+        reason = "is part of this project: what it uses is not seen here"
+        skipped += _noted(document, names.relative.items(), reason)
+    if facts.dynamic is not None:
+        reason = "a module is imported by a name that is computed: what it uses is not seen here"
+        skipped.append(Skipped(what="import_module", reason=reason, gap=False, location=facts.dynamic))
+    foreign = [
+        (f"from {module} import *", line)
+        for module, line in names.stars
+        if names.modules is None or (names.modules.find(module) or (None, "-"))[1]
+    ]
+    if len(foreign) > 1:
+        skipped += _noted(document, foreign, "brings names that are not written here")
     return skipped
 
 

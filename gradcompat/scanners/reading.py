@@ -95,8 +95,17 @@ def find(
     return found
 
 
-def scan_found(path: Path, display_path: str, root: Root) -> Context | Skipped | None:
-    """The context of a file that was found in a folder; a gap if it could be one and cannot be read; else None."""
+def scan_found(
+    path: Path, display_path: str, root: Root, shared: dict[str, object] | None = None
+) -> Context | Skipped | None:
+    """The context of a file that was found in a folder; a gap if it could be one and cannot be read; else None.
+
+    Args:
+        path: the file.
+        display_path: how it is called to the user.
+        root: what it may refer to.
+        shared: what scanners keep between the files of the folder.
+    """
     try:
         data = read_bytes(path, display_path)
     except SourceError as error:
@@ -112,7 +121,7 @@ def scan_found(path: Path, display_path: str, root: Root) -> Context | Skipped |
         reason = f"looks like a training config, and is larger than {largest(path.name) // 1024} KiB: not scanned"
         return Skipped(what=display_path, reason=reason, location=Location(path=display_path))
     try:
-        document = _document(path, display_path, data, root)
+        document = replace(_document(path, display_path, data, root), shared=shared)
         return scan(document) if candidates(path.name, document.text) else None
     except Unrecognised:
         return None

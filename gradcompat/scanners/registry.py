@@ -113,7 +113,7 @@ SCANNERS = (
             *("deepspeed.initialize", "torch.load", "register_buffer", "rrelu", "RReLU", "StatefulDataLoader"),
             *("GradientAccumulationPlugin", "skip_first_batches", "LigerFused", "liger_fused", "MirroredStrategy"),
             *("parallel_cross_entropy", "MultiTurnSFTDataset", "utils.checkpoint", "IterableDataset"),
-            "hydra.main",
+            *("hydra.main", "__main__"),
         ),
         note="code",
     ),

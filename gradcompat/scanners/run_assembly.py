@@ -1,15 +1,17 @@
 """Joins what several files say into the runs that they describe.
 
-A launch script names a config, the config names a DeepSpeed file, the model lies in a folder with a config.json: that
-is one run. Two configs of which none names the other are two runs, and are never mixed. A config that was composed of
-several files (Hydra) holds what they say; what it could have chosen and has not says nothing.
+A run has an entry point that trains: a config that nothing names, a demo or a test is read, and is no run; a config
+that is all there is, is one. A launch script names a config, the config names a DeepSpeed file, the model lies in a
+folder with a config.json: that is one run. Two configs of which none names the other are two runs, and are never mixed,
+unless the user names both with `--context`. A config that was composed of several files (Hydra) holds what they say;
+what it could have chosen and has not says nothing.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from gradcompat.budget import Budget
@@ -23,10 +25,44 @@ COMPOSED_FILES = 1_000
 _LAUNCH = "launch-script"
 _PROGRAMS = ("python", "notebook")
 _COMPOSED = "hydra"
+# What a training leaves beside the model that it has trained.
+_LEFT_BEHIND = frozenset({"hf-model", "hf-adapter", "hf-trainer-state"})
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """What some files describe.
+
+    Attributes:
+        runs: one context for each training run, with the settings of all files that belong to it.
+        unused: what was read and belongs to no run: a config that nothing names, a program that trains nothing.
+    """
+
+    runs: tuple[Context, ...]
+    unused: tuple[Context, ...]
 
 
 def join(contexts: Sequence[Context], *, together: bool = False, budget: Budget | None = None) -> list[Context]:
-    """The runs that these files describe, each with the settings of all files that belong to it.
+    """The runs that these files describe, as :func:`assemble` has them; what was named is always one."""
+    assembly = assemble(contexts, together=together, budget=budget)
+    return [*assembly.runs, *(assembly.unused if together else ())]
+
+
+def join_all(contexts: Sequence[Context], budget: Budget) -> list[Context]:
+    """One run of all these files, as the user has said that they are; none without files.
+
+    A launch script comes first, since its command line overrides what the others say.
+    """
+    if not contexts:
+        return []
+    first = [one for one in contexts if one.kind == _LAUNCH] or [one for one in contexts if one.run] or [contexts[0]]
+    ordered = [first[0], *(one for one in contexts if one is not first[0])]
+    modules = {module for one in ordered for module in one.modules}
+    return [_joined(_composed([one for one in ordered if one.source not in modules or one is first[0]], budget))]
+
+
+def assemble(contexts: Sequence[Context], *, together: bool = False, budget: Budget | None = None) -> Assembly:
+    """The runs that these files describe, and the files that are part of none.
 
     Args:
         contexts: what was scanned, each file once.
@@ -34,19 +70,21 @@ def join(contexts: Sequence[Context], *, together: bool = False, budget: Budget 
         budget: files that may be read again; what a config would be, composed beyond that, is unknown.
 
     Returns:
-        One context for each run, in the order of the files. A part that no run names belongs to the run if there is
-        only one, and only one part of its kind; else it stands for itself.
+        The runs in the order of the files. A run starts with something that trains: a launch script, a program, the
+        config of a trainer. What no run names is unused, but for what a trained model leaves beside the only run.
     """
     budget = Budget(COMPOSED_FILES) if budget is None else budget
     called: dict[str, list[int]] = {}
     for index, context in enumerate(contexts):
         called.setdefault(PurePosixPath(context.source).name, []).append(index)
     named = {index: _named(context, contexts, called) for index, context in enumerate(contexts)}
-    inner = _held(contexts) | _not_chosen(contexts, together=together)
+    modules = {module for context in contexts for module in context.modules}
+    imported = {index for index, context in enumerate(contexts) if context.source in modules}
+    inner = _held(contexts) | _not_chosen(contexts, together=together) | imported
     referred = {target for targets in named.values() for target in targets} | inner
     runs = [index for index, context in enumerate(contexts) if context.run and index not in referred]
     # Configs that name one another in a circle are still runs.
-    runs = runs or [index for index, context in enumerate(contexts) if context.run]
+    runs = runs or [index for index, context in enumerate(contexts) if context.run and index not in imported]
     used: set[int] = set(inner)
     members: dict[int, list[int]] = {}
     for run in runs:
@@ -64,20 +102,21 @@ def join(contexts: Sequence[Context], *, together: bool = False, budget: Budget 
         for run in runs:
             kinds = {contexts[index].kind for index in members[run]}
             for index in loose:
+                left_behind = contexts[index].kind in _LEFT_BEHIND and contexts[index].kind not in kinds
                 alone = sum(1 for other in loose if contexts[other].kind == contexts[index].kind) == 1
-                if together or (alone and contexts[index].kind not in kinds):
+                if together or (alone and left_behind):
                     members[run].append(index)
                     used.add(index)
     joined = [_joined(_composed([contexts[index] for index in members[run]], budget)) for run in runs]
-    rest = [
-        context
-        for index, context in enumerate(contexts)
-        # A module without a training loop says nothing of a run that does not name it.
-        if index not in used and not (runs and context.kind in _PROGRAMS)
-    ]
-    if not runs and together and rest:
-        return [_joined(rest)]
-    return joined + rest
+    rest = [context for index, context in enumerate(contexts) if index not in used]
+    # The config that a program names is a run without the command line that names another one.
+    joined += [context for context in rest if context.run]
+    rest = [context for context in rest if not context.run]
+    # Somebody has put it there to be looked at.
+    only = len(contexts) == 1 and rest == list(contexts) and contexts[0].kind not in (*_PROGRAMS, _LAUNCH, _COMPOSED)
+    if not runs and rest and (together or only):
+        return Assembly((_joined(rest),), ())
+    return Assembly(tuple(joined), tuple(rest))
 
 
 def _held(contexts: Sequence[Context]) -> set[int]:
@@ -182,9 +221,29 @@ def _reached(start: int, named: dict[int, list[int]]) -> list[int]:
     return list(reached)
 
 
+def _with_options(members: list[Context]) -> list[Context]:
+    """The members of a run, with the options of a program as its command lines give them, or with their defaults."""
+    launches = [options for one in members if one.kind == _LAUNCH for options in one.options]
+    told = {setting.key for one in members if one.kind == _LAUNCH for setting in one.settings}
+    found: list[Context] = []
+    for one in members:
+        settings = list(one.settings)
+        for option in one.defaults:
+            if option.stated not in settings or any(options is None for options in launches):
+                continue
+            giving = sum(1 for options in launches if options is not None and option.option in options)
+            index = settings.index(option.stated)
+            if not giving:
+                settings[index] = option.default
+            elif giving == len(launches) and option.stated.key in told:
+                del settings[index]  # the command line says it
+        found.append(replace(one, settings=tuple(settings), defaults=()))
+    return found
+
+
 def _joined(members: list[Context]) -> Context:
     """One context from a run (the first) and what belongs to it."""
-    first, *others = members
+    first, *others = members = _with_options(members)
     stated = {setting.key for setting in first.settings if setting.value is not None}
     stated |= {setting.key for one in others if one.run for setting in one.settings if setting.value is not None}
     flagged = {

@@ -141,3 +141,68 @@ def test_what_is_as_large_as_data_is_scanned_where_it_is_named(run: Run, tmp_pat
     status, finding = found(run, ".")
     assert (status, finding["status"]) == (3, "conditional")
     assert found(run, ".", "--context", "train.yaml")[1]["status"] == "affected"
+
+
+def test_a_config_that_nothing_names_counts_where_it_is_named(run: Run, tmp_path: Path) -> None:
+    lock(tmp_path, transformers="4.49.0", deepspeed="0.16.4")
+    config(tmp_path / "train.yaml", 8)
+    (tmp_path / "ds.json").write_text(
+        '{"train_batch_size": 1, "zero_optimization": {"stage": 2, "overlap_comm": true}}\n'
+    )
+    report = json.loads(run("check", ".", "--only", "GC-0011", "--format", "json").out)
+    assert [(one["status"], one["contexts"]) for one in report["findings"]] == [("conditional", ["train.yaml"])]
+    unused = {"what": "ds.json", "reason": "read, and no training run", "gap": False, "path": "ds.json", "line": None}
+    assert unused in report["environments"][0]["skipped"]
+    report = json.loads(run("check", ".", "--context", "ds.json", "--only", "GC-0011", "--format", "json").out)
+    assert [(one["status"], one["contexts"]) for one in report["findings"]] == [("affected", ["ds.json"])]
+
+
+def test_a_script_that_starts_what_is_not_there_is_no_run(run: Run, tmp_path: Path) -> None:
+    lock(tmp_path, transformers="4.49.0")
+    (tmp_path / "run.sh").write_text(
+        "torchrun train.py --model_name_or_path llava-hf/llava-1.5-7b-hf --gradient_accumulation_steps 8\n"
+    )
+    assert found(run, ".")[1]["status"] == "conditional"
+    assert found(run, ".", "--context", "run.sh")[1]["status"] == "affected"
+    (tmp_path / "train.py").write_text("from transformers import Trainer\nTrainer().train()\n")
+    assert found(run, ".")[1]["contexts"] == ["run.sh + train.py"]
+
+
+def test_what_context_names_is_one_run(run: Run, tmp_path: Path) -> None:
+    lock(tmp_path, transformers="4.49.0")
+    config(tmp_path / "train.yaml", 8, "Qwen/Qwen2-7B")
+    (tmp_path / "run.sh").write_text("llamafactory-cli train --model_name_or_path llava-hf/llava-1.5-7b-hf\n")
+    _, finding = found(run, "uv.lock", "--context", "train.yaml", "--context", "run.sh")
+    assert (finding["status"], finding["contexts"]) == ("affected", ["run.sh + train.yaml"])
+
+
+def test_the_sft_stage_of_llama_factory_is_not_trls_trainer(run: Run, tmp_path: Path) -> None:
+    lock(tmp_path, trl="0.9.6")
+    config(tmp_path / "train.yaml", 8)
+    arguments = ("check", ".", "--set", "data.pad_is_eos=true", "--only", "GC-0021", "--all", "--format", "json")
+    assert [one["status"] for one in json.loads(run(*arguments).out)["findings"]] == ["not_affected"]
+    (tmp_path / "train.yaml").unlink()
+    (tmp_path / "train.py").write_text("from trl import SFTTrainer\nSFTTrainer('m').train()\n")
+    assert [one["status"] for one in json.loads(run(*arguments).out)["findings"]] == ["affected"]
+
+
+def test_inspect_shows_each_run_with_its_final_values(run: Run, tmp_path: Path) -> None:
+    lock(tmp_path, transformers="4.49.0")
+    (tmp_path / "helper.py").write_text("STEPS = 8\n")
+    (tmp_path / "train.py").write_text(
+        "from helper import STEPS\nfrom transformers import Trainer, TrainingArguments\n"
+        "Trainer('m', TrainingArguments('out', per_device_train_batch_size=STEPS)).train()\n"
+    )
+    (tmp_path / "demo.py").write_text("import transformers\ntransformers.AutoModel.from_pretrained('x')\n")
+    outcome = run("inspect", ".", "--set", "training.seed=3")
+    assert outcome.status == 0
+    assert "helper is part of this project" not in outcome.out
+    assert "training run train.py in uv.lock: " in outcome.out
+    assert "  training.per_device_train_batch_size = 8 (train.py:3)\n" in outcome.out
+    assert "  training.gradient_accumulation_steps = 1 (default of transformers 4.49.0)\n" in outcome.out
+    assert "  training.seed = 3 (--set)\n" in outcome.out
+    assert "demo.py: read, and no training run\n" in outcome.out
+    (shown,) = json.loads(run("inspect", ".", "--format", "json").out)["runs"]
+    assert (shown["source"], shown["environment"]) == ("train.py", "uv.lock")
+    stated = {"value": 8, "path": "train.py", "line": 3}
+    assert {"key": "training.per_device_train_batch_size", "value": 8, "stated": [stated]} in shown["settings"]

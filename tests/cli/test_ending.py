@@ -14,7 +14,8 @@ import pytest
 
 from gradcompat.cli import ending
 from gradcompat.errors import UsageError
-from gradcompat.scanners.python_code import _is_own
+from gradcompat.root import root_of_folder
+from gradcompat.scanners.local_modules import Project
 from tests.cli.test_diff import LOCK
 from tests.conftest import Run
 
@@ -81,9 +82,14 @@ def test_a_package_folder_that_may_not_be_looked_at_counts_as_the_project_s(
         return real(path, *more, **named)
 
     (tmp_path / "own").mkdir()
-    assert not any(_is_own(tmp_path, name) for name in ("own", LONG, "a\0b"))
+    program = str(tmp_path / "train.py")
+
+    def found(name: str) -> bool:
+        return Project(root_of_folder(tmp_path, "."), ".").find(name, program) is not None
+
+    assert not any(found(name) for name in ("own", LONG, "a\0b"))
     monkeypatch.setattr(os, "stat", refusing)
-    assert _is_own(tmp_path, "own")
+    assert found("own")
 
 
 @posix

@@ -106,6 +106,7 @@ def test_a_config_that_is_too_large(run: Run, tmp_path: Path) -> None:
 
 def test_a_script_is_read_whatever_its_comments_are_written_in(run: Run, tmp_path: Path) -> None:
     lock(tmp_path, transformers="4.49.0")
+    (tmp_path / "train.py").write_text("")
     (tmp_path / "train.sh").write_bytes(b"# r\xe9gler\n" + LAUNCH.encode())
     data = report(run)
     assert (data["exit_status"], data["environments"][0]["contexts"]) == (1, ["train.sh"])
@@ -119,7 +120,8 @@ def test_a_script_with_a_zero(run: Run, tmp_path: Path) -> None:
 
 def test_a_program_in_the_encoding_that_it_states(run: Run, tmp_path: Path) -> None:
     lock(tmp_path, transformers="4.49.0")
-    (tmp_path / "train.py").write_bytes(b"# -*- coding: latin-1 -*-\n# \xe9\n" + PROGRAM.encode())
+    program = f"{PROGRAM}transformers.Trainer().train()\n"
+    (tmp_path / "train.py").write_bytes(b"# -*- coding: latin-1 -*-\n# \xe9\n" + program.encode())
     data = report(run)
     assert (gaps(data), data["environments"][0]["contexts"]) == ([], ["train.py"])
     (tmp_path / "train.py").write_bytes(b"# \xe9\n" + PROGRAM.encode())

@@ -134,10 +134,13 @@ def test_in_a_branch_it_is_left_out_as_well() -> None:
 
 
 def test_a_module_of_the_project_may_do_anything(tmp_path: Path) -> None:
-    (tmp_path / "helpers.py").write_text("")
-    (tmp_path / "train.py").write_text(f"import helpers\n{TRAINER}")
-    document = Document("train.py", f"import helpers\n{TRAINER}", file=tmp_path / "train.py")
-    assert scan(document).unset == ()
+    document = Document("train.py", f"import helpers\nfrom . import more\n{TRAINER}", file=tmp_path / "train.py")
+    (tmp_path / "helpers.py").write_text("import torch\n")
+    assert scan(document).unset == ()  # `more` is not there
+    (tmp_path / "more.py").write_text("")
+    assert {one.key for one in scan(document).unset} == ALL
+    (tmp_path / "more.py").write_text("def change(arguments):\n    arguments.gradient_accumulation_steps = 8\n")
+    assert "training.gradient_accumulation_steps" not in {one.key for one in scan(document).unset}
 
 
 def notebook(*cells: str) -> Context:
@@ -159,4 +162,5 @@ def test_beside_another_file_nothing_is_left_out_for_sure() -> None:
     part = Context(source="ds.json", kind="deepspeed", settings=(), run=False)
     assert [one.unset == program.unset for one in join([program])] == [True]
     assert [one.unset for one in join([script, program])] == [()]
-    assert [one.unset for one in join([program, part])] == [()]
+    assert [one.unset for one in join([program, part], together=True)] == [()]
+    assert [one.unset == program.unset for one in join([program, part])] == [True]

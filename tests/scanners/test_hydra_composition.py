@@ -225,6 +225,7 @@ def in_a_project(tmp_path: Path, files: Mapping[str, str]) -> dict[str, Context]
 def test_a_choice_of_the_command_line_is_no_value(tmp_path: Path) -> None:
     """`optim=fast` chooses a file here, whatever `optim` means to other programs."""
     files = {
+        "train.py": "",
         "run.sh": "python train.py --config-name train optim=fast seed=3\n",
         "train.yaml": "defaults: [_self_, optim: slow]\naccumulate_grad_batches: 4\n",
         "optim/slow.yaml": "_target_: torch.optim.SGD\n",
@@ -484,3 +485,22 @@ def test_an_address_among_the_defaults_shows_no_credentials(tmp_path: Path, writ
     context = scan(Document("train.yaml", config.read_text("utf-8"), config))
     assert context.skipped
     assert "s3cret" not in repr(context.skipped)
+
+
+def test_an_experiment_chooses_another_strategy(tmp_path: Path) -> None:
+    files = {
+        "train.py": "import lightning\n",
+        "run.sh": "python train.py --config-name train experiment=large\n",
+        "train.yaml": "defaults: [_self_, strategy: ddp, experiment: null]\naccumulate_grad_batches: 4\n",
+        "strategy/ddp.yaml": "_target_: lightning.pytorch.strategies.DDPStrategy\n",
+        "strategy/deepspeed.yaml": "_target_: lightning.pytorch.strategies.DeepSpeedStrategy\n"
+        "stage: 2\noverlap_comm: true\n",
+        "experiment/large.yaml": "# @package _global_\ndefaults:\n  - override /strategy: deepspeed\n",
+    }
+    (run,) = in_a_project(tmp_path, files).values()
+    assert told(run) == {
+        "training.gradient_accumulation_steps": ("train.yaml", 2, 4),
+        "distributed.strategy": ("strategy/deepspeed.yaml", 1, "deepspeed"),
+        "deepspeed.zero_stage": ("strategy/deepspeed.yaml", 2, 2),
+        "deepspeed.overlap_comm": ("strategy/deepspeed.yaml", 3, True),
+    }

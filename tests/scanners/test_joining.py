@@ -7,7 +7,7 @@ from dataclasses import replace
 from gradcompat.audit.runs import Contexts
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting, SettingValue
-from gradcompat.scanners.run_assembly import join
+from gradcompat.scanners.run_assembly import Assembly, assemble, join
 
 
 def context(
@@ -78,22 +78,52 @@ def test_a_flag_overrides_the_config_that_the_command_names() -> None:
     assert values(one) == {"steps": [8, 2], "seed": [3]}
 
 
-def test_a_part_that_nobody_names_belongs_to_the_only_run() -> None:
-    parts = [context("z2.json", kind="deepspeed", run=False), context("config.json", kind="hf-model", run=False)]
-    assert [one.source for one in join([context("a.yaml"), *parts])] == ["a.yaml + z2.json + config.json"]
-    assert [one.source for one in join([context("a.yaml"), context("b.yaml"), *parts])] == [
-        "a.yaml",
-        "b.yaml",
-        "z2.json",
-        "config.json",
-    ]
+def unused(contexts: list[Context]) -> list[str]:
+    return [one.source for one in assemble(contexts).unused]
 
 
-def test_of_two_parts_of_a_kind_none_is_chosen() -> None:
+def test_what_a_training_leaves_behind_belongs_to_the_only_run() -> None:
+    parts = [context("config.json", kind="hf-model", run=False), context("adapter.json", kind="hf-adapter", run=False)]
+    assert [one.source for one in join([context("a.yaml"), *parts])] == ["a.yaml + config.json + adapter.json"]
+    assert [one.source for one in join([context("a.yaml"), context("b.yaml"), *parts])] == ["a.yaml", "b.yaml"]
+    assert unused([context("a.yaml"), context("b.yaml"), *parts]) == ["config.json", "adapter.json"]
+
+
+def test_a_config_that_nothing_names_is_no_run() -> None:
     parts = [context(name, kind="deepspeed", run=False) for name in ("z2.json", "z3.json")]
-    assert [one.source for one in join([context("a.yaml"), *parts])] == ["a.yaml", "z2.json", "z3.json"]
-    # Unless the run names one: then the other is nobody's.
-    assert [one.source for one in join([context("a.yaml", "z3.json"), *parts])] == ["a.yaml + z3.json", "z2.json"]
+    for only in (parts[:1], parts):
+        assert [one.source for one in join([context("a.yaml"), *only])] == ["a.yaml"]
+        assert unused([context("a.yaml"), *only]) == [one.source for one in only]
+    assert (join(parts), unused(parts)) == ([], ["z2.json", "z3.json"])
+    assert [one.source for one in join(parts[:1])] == ["z2.json"]  # all there is
+    assert [one.source for one in join([context("a.yaml", "z3.json"), *parts])] == ["a.yaml + z3.json"]
+    assert unused([context("a.yaml", "z3.json"), *parts]) == ["z2.json"]
+
+
+def test_a_program_that_trains_nothing_is_no_run() -> None:
+    demo = context("demo.ipynb", kind="notebook", run=False, bits=4)
+    script = context("train.sh", kind="launch-script", steps=8)
+    assert [(one.source, values(one)) for one in join([script, demo])] == [("train.sh", {"steps": [8]})]
+    assert unused([script, demo]) == ["demo.ipynb"]
+    assert (join([demo]), unused([demo])) == ([], ["demo.ipynb"])
+
+
+def test_a_module_that_a_run_imports_is_part_of_it() -> None:
+    program = replace(context("train.py", kind="python"), modules=("sft.py",))
+    assert assemble([context("sft.py", kind="python"), program]) == Assembly((replace(program, refers_to=()),), ())
+
+
+def test_what_is_named_with_context_is_one_run() -> None:
+    contexts = Contexts(together=(context("a.yaml", steps=1), context("run.sh", kind="launch-script", steps=8)))
+    assert [(one.source, values(one)) for one in contexts.of(["uv.lock"])[0]] == [
+        ("run.sh + a.yaml", {"steps": [8]}),
+    ]
+    contexts = Contexts(together=(context("a.yaml", steps=1), context("b.yaml", steps=8)))
+    assert [(one.source, values(one)) for one in contexts.of(["uv.lock"])[0]] == [
+        ("a.yaml + b.yaml", {"steps": [1, 8]})
+    ]
+    only = Contexts(together=(context("z2.json", kind="deepspeed", run=False, stage=2),))
+    assert [one.source for one in only.of(["uv.lock"])[0]] == ["z2.json"]
 
 
 def test_named_together_they_belong_together() -> None:

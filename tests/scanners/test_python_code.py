@@ -119,7 +119,7 @@ def test_loop_by_hand() -> None:
     assert context.skipped == (
         Skipped(
             what=".data",
-            reason="is part of this project: what it uses is not seen here",
+            reason="is part of this project, and is not found in it",
             gap=False,
             location=Location(path="loop_by_hand.py", line=9),
         ),
@@ -411,3 +411,30 @@ def test_modules_of_the_project_leave_the_symbols_open() -> None:
     text = "import torch\nfrom .losses import distil\ndistil()\n"
     stated = [(one.value, one.location.line) for one in of_text(text).settings if one.key == "code.symbols"]
     assert stated == [((".losses.distil",), 3), (None, 2)]
+
+
+@pytest.mark.parametrize(
+    ("call", "used", "open_"),
+    [
+        ("torch.load(x)", {"torch.load"}, False),
+        ("torch.load(x, weights_only=False)", {"torch.load.weights_only"}, False),
+        ("torch.load(x, **{'weights_only': True})", {"torch.load.weights_only"}, False),
+        ("torch.load(x, weights_only=w), torch.load(y)", {"torch.load", "torch.load.weights_only"}, False),
+        ("partial(torch.load, weights_only=True)", {"functools.partial", "torch.load.weights_only"}, False),
+        ("torch.load(x, **options())", {"options"}, True),
+    ],
+)
+def test_the_argument_that_is_given_decides(call: str, used: set[str], open_: bool) -> None:
+    text = f"import torch\nfrom functools import partial\n{call}\n"
+    values = [one.value for one in of_text(text).settings if one.key == "code.symbols"]
+    assert set(symbols(text)) == used
+    assert (None in values) is open_
+
+
+@pytest.mark.parametrize(
+    "line", ["model(**batch, cross_attention_mask=mask)", "transformers.AutoProcessor.from_pretrained('m')"]
+)
+def test_a_mask_that_the_program_passes(line: str) -> None:
+    key = "model.cross_attention_mask"
+    assert [value for _, told, value in facts(f"import transformers\n{line}\n") if told == key] == [True]
+    assert not [value for _, told, value in facts("import transformers\nmodel(**batch)\n") if told == key]

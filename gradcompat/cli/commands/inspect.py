@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 from typing import Any, TextIO
 
+from gradcompat.audit.final_settings import Run, run_in
 from gradcompat.audit.matching import with_facts
 from gradcompat.audit.run_artifacts import failure
 from gradcompat.audit.targets import File, Unreadable, environment_of, resolve_targets
@@ -17,6 +18,7 @@ from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Location, Skipped
 from gradcompat.package_facts import with_package_facts
 from gradcompat.renderers.json_output import json_output
+from gradcompat.renderers.run_settings import run_data, write_run
 from gradcompat.renderers.terminal import safe, skipped_text
 from gradcompat.vocabulary import parse_setting
 
@@ -26,7 +28,8 @@ def command(
     what: TargetParameters,
     form: Format = "text",
 ) -> int:
-    """Show an environment as gradcompat reads it, with the file and line of each pin.
+    """Show an environment as gradcompat reads it, with the file and line of each pin, and each training run with its
+    final values and where each comes from.
 
     Exit status:
       0  everything could be read
@@ -57,12 +60,19 @@ def command(
         except SourceError as error:
             print_error(error)
             failed.append(failure(error))
-    runs = () if asked.contexts is None else (*asked.contexts.named, *asked.contexts.found)
+    contexts = () if asked.contexts is None else asked.contexts.every
+    runs: list[Run] = []
+    if asked.contexts is not None:
+        sources = [environment.source for environment in environments] or ["."]
+        within: list[Environment | None] = [*environments] or [None]
+        for environment, found in zip(within, asked.contexts.of(sources), strict=True):
+            runs += [run_in(environment, context, stated) for context in found]
+        passed += asked.contexts.unused(sources)
     environments = [
         with_facts(with_package_facts(environment, installed=environment.kind == "installed"), stated)
         for environment in environments
     ]
-    environments += [_as_environment(context) for context in runs]
+    environments += [_as_environment(context) for context in contexts]
     told = {one.what for one in failed}
     passed = [one for one in passed if one.what not in told]
     if form == "json" and environments:
@@ -72,10 +82,14 @@ def command(
         data: dict[str, Any] = {"environments": shown_all, "skipped": beside}
         if len(shown_all) == 1:
             data = {**shown_all[0], "skipped": [*shown_all[0]["skipped"], *beside]}
+        if runs:
+            data["runs"] = [run_data(run) for run in runs]
         sys.stdout.write(json_output(data))
     elif form == "text":
         for environment in environments:
             _text(environment, sys.stdout)
+        for run in runs:
+            write_run(run, sys.stdout)
         for skipped in passed:
             sys.stdout.write(f"  {safe(skipped_text(skipped))}\n")
     if not environments:

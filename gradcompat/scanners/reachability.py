@@ -1,0 +1,134 @@
+"""Which functions and classes of a project a program may run, by the names that lead to them.
+
+What a module does when it is imported counts, and so do decorated definitions, which may be registered somewhere. A
+function that nothing reached names is never called from the program: what it says belongs to another run.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+
+from gradcompat.scanners.code_names import Imported, Names
+from gradcompat.scanners.local_modules import Module, Project
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_LONGEST_CHAIN = 20
+
+
+def reached(
+    program: ast.Module, names: Names, file: str, modules: Iterable[Module], project: Project
+) -> list[list[ast.stmt]]:
+    """What a program runs of the modules that it imports: the statements of each.
+
+    Args:
+        program: the program, all of which counts.
+        names: its names.
+        file: where it lies.
+        modules: what it imports, directly or through others.
+        project: where they lie.
+    """
+    by_file = {module.file: module for module in modules}
+    walk = _Walk(project, by_file)
+    walk.visit(file, names, program.body)
+    for module in by_file.values():
+        loaded = [one for one in _imported(module) if not isinstance(one, _DEFINITIONS) or one.decorator_list]
+        walk.visit(module.file, module.names, _imported(module) if module.names.rewritten else loaded)
+    walk.run()
+    return [[one for one in module.tree.body if one in walk.kept] for module in by_file.values()]
+
+
+def _imported(module: Module) -> list[ast.stmt]:
+    """The statements of a module but what it does only when it is run itself."""
+    return [one for one in module.tree.body if not is_main_guard(one)]
+
+
+def is_main_guard(statement: ast.stmt) -> bool:
+    """Is it ``if __name__ == "__main__":``?"""
+    match statement:
+        case ast.If(test=ast.Compare(left=ast.Name(id="__name__"), ops=[ast.Eq()])):
+            return True
+    return False
+
+
+class _Walk:
+    """Follows names from what is run to what they mean."""
+
+    def __init__(self, project: Project, modules: Mapping[str, Module]) -> None:
+        self.project = project
+        self.modules = modules
+        self.kept: set[ast.AST] = set()
+        self._waiting: list[tuple[str, Names, ast.stmt]] = []
+        self._imports: dict[Names, dict[str, set[str]]] = {}
+        self._seen: set[tuple[str, str]] = set()
+
+    def visit(self, file: str, names: Names, statements: Iterable[ast.stmt]) -> None:
+        """Count some statements of a module as run."""
+        for statement in statements:
+            if statement not in self.kept:
+                self.kept.add(statement)
+                self._waiting.append((file, names, statement))
+
+    def run(self) -> None:
+        """Follow what was counted, until nothing is new."""
+        while self._waiting:
+            file, names, statement = self._waiting.pop()
+            imports = self._imported(names)
+            for first, rest in self._mentioned(file, statement):
+                for full in imports.get(first, ()):
+                    self._reach(f"{full}{rest}", file)
+                if file in self.modules:
+                    self._reach_in(self.modules[file], f"{first}{rest}")
+                for star, _ in names.stars:
+                    self._reach(f"{star}{'' if star.endswith('.') else '.'}{first}{rest}", file)
+
+    def _mentioned(self, file: str, statement: ast.stmt) -> frozenset[tuple[str, str]]:
+        if file not in self.modules:
+            return frozenset(_chains(statement))
+        known = self.modules[file].chains
+        if statement not in known:
+            known[statement] = frozenset(_chains(statement))
+        return known[statement]
+
+    def _imported(self, names: Names) -> dict[str, set[str]]:
+        """The names that imports bind anywhere in a module, functions included."""
+        if names not in self._imports:
+            found: dict[str, set[str]] = {}
+            for scope in names.scopes.values():
+                for name, bindings in scope.names.items():
+                    fulls = {binding.name for binding in bindings if isinstance(binding, Imported)}
+                    if fulls:
+                        found.setdefault(name, set()).update(fulls)
+            self._imports[names] = found
+        return self._imports[names]
+
+    def _reach(self, name: str, importer: str) -> None:
+        if (importer, name) in self._seen:
+            return
+        self._seen.add((importer, name))
+        found = self.project.find(name, importer)
+        if found is not None and found[0] in self.modules and found[1]:
+            self._reach_in(self.modules[found[0]], found[1])
+
+    def _reach_in(self, module: Module, rest: str) -> None:
+        first, dot, behind = rest.partition(".")
+        for binding in module.names.module.names.get(first, ()):
+            if isinstance(binding, _DEFINITIONS):
+                self.visit(module.file, module.names, [binding])
+            elif isinstance(binding, Imported):
+                self._reach(f"{binding.name}{dot}{behind}", module.file)
+        if first not in module.names.module.names:
+            for star, _ in module.names.stars:
+                self._reach(f"{star}{'' if star.endswith('.') else '.'}{rest}", module.file)
+
+
+def _chains(statement: ast.stmt) -> Iterator[tuple[str, str]]:
+    """Every name with the attributes behind it: ``("helper", ".models.make")``."""
+    for node in ast.walk(statement):
+        parts: list[str] = []
+        inner: ast.AST = node
+        while isinstance(inner, ast.Attribute) and len(parts) < _LONGEST_CHAIN:
+            parts.append(inner.attr)
+            inner = inner.value
+        if isinstance(inner, ast.Name):
+            yield inner.id, "".join(f".{part}" for part in reversed(parts))

@@ -1,0 +1,180 @@
+"""Programs that are more than one file: which modules of the project are read, and what their names mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from gradcompat.formats.document import read_document
+from gradcompat.model.context import Context
+from gradcompat.model.environment import SettingValue
+from gradcompat.root import root_of_folder
+from gradcompat.scanners.python_code import scan
+from gradcompat.scanners.run_assembly import join
+
+TRAIN = "from transformers import Trainer, TrainingArguments\n"
+
+
+def scanned(folder: Path, files: Mapping[str, str], name: str = "train.py") -> Context:
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    return scan(read_document(folder / name, name, root_of_folder(folder, ".")))
+
+
+def told(context: Context) -> dict[str, list[tuple[str, int | None, SettingValue | None]]]:
+    found: dict[str, list[tuple[str, int | None, SettingValue | None]]] = {}
+    for one in context.settings:
+        if one.key != "code.symbols":
+            found.setdefault(one.key, []).append((one.location.path, one.location.line, one.value))
+    return found
+
+
+def symbols(context: Context) -> tuple[set[str], bool]:
+    """The symbols, and whether there may be others."""
+    values = [one.value for one in context.settings if one.key == "code.symbols"]
+    return {name for value in values if isinstance(value, tuple) for name in value}, None in values
+
+
+def test_a_module_beside_the_program_is_read_with_it(tmp_path: Path) -> None:
+    context = scanned(
+        tmp_path,
+        {
+            "train.py": "from helper import load, arguments\nfrom transformers import Trainer\n"
+            "Trainer(model=load(), args=arguments()).train()\n",
+            "helper.py": "import torch\nfrom transformers import TrainingArguments\n"
+            "def load():\n    return torch.load('x')\n"
+            "def arguments():\n    return TrainingArguments('out', gradient_accumulation_steps=8)\n"
+            "def other():\n    return TrainingArguments('out', gradient_accumulation_steps=1)\n"
+            "if __name__ == '__main__':\n    torch.nn.functional.rrelu(other())\n",
+        },
+    )
+    assert context.run
+    assert told(context)["training.gradient_accumulation_steps"] == [("helper.py", 6, 8)]
+    assert symbols(context) == (
+        {"transformers.Trainer", "transformers.Trainer.train", "transformers.TrainingArguments", "torch.load"},
+        False,
+    )
+    assert context.skipped == ()
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("helper.py", "from helper import STEPS"),
+        ("helper.py", "from helper import *"),
+        ("pkg/helper.py", "from pkg.helper import STEPS"),
+        ("src/pkg/helper.py", "from pkg.helper import STEPS"),
+        ("pkg/helper/__init__.py", "from pkg.helper import STEPS"),
+        ("helper.py", "from .helper import STEPS"),
+    ],
+)
+def test_a_literal_of_another_module(tmp_path: Path, path: str, line: str) -> None:
+    program = f"{line}\n{TRAIN}Trainer(None, TrainingArguments('out', gradient_accumulation_steps=STEPS)).train()\n"
+    context = scanned(tmp_path, {path: "STEPS = 8\n", "train.py": program})
+    assert told(context)["training.gradient_accumulation_steps"] == [("train.py", 3, 8)]
+    assert symbols(context)[1] is False
+
+
+def test_an_attribute_of_another_module_and_what_it_passes_on(tmp_path: Path) -> None:
+    files = {
+        "pkg/__init__.py": "from .values import *\nfrom .trainers import Trainer\n",
+        "pkg/values.py": "STEPS = 8\n",
+        "pkg/trainers.py": "from trl import SFTTrainer as Trainer\n",
+        "train.py": "import pkg\nfrom transformers import TrainingArguments\n"
+        "pkg.Trainer(args=TrainingArguments('out', gradient_accumulation_steps=pkg.STEPS)).train()\n",
+    }
+    context = scanned(tmp_path, files)
+    assert told(context)["training.gradient_accumulation_steps"] == [("train.py", 3, 8)]
+    assert told(context)["training.method"] == [("train.py", 3, "sft")]
+    assert "trl.SFTTrainer" in symbols(context)[0]
+
+
+def test_a_trainer_of_the_projects_own_is_what_it_derives_from(tmp_path: Path) -> None:
+    files = {
+        "sft.py": "from trl import SFTTrainer\nclass Base(SFTTrainer):\n    pass\nclass MyTrainer(Base):\n    pass\n",
+        "run_sft.py": "from sft import MyTrainer\n\ndef main():\n    MyTrainer('m').train()\n\n"
+        "if __name__ == '__main__':\n    main()\n",
+        "evaluate.py": "from sft import MyTrainer\nMyTrainer('m').evaluate()\n",
+    }
+    context = scanned(tmp_path, files, "run_sft.py")
+    assert context.run
+    assert told(context)["training.framework"] == [("run_sft.py", 4, "trl")]
+    assert told(context)["training.method"] == [("run_sft.py", 4, "sft")]
+    assert context.modules == ("sft.py",)
+    module = scanned(tmp_path, {}, "sft.py")
+    assert not module.run
+    assert [one.source for one in join([module, context])] == ["run_sft.py"]
+    assert not scanned(tmp_path, {}, "evaluate.py").run
+
+
+@pytest.mark.parametrize("name", ["logging", "peft"])
+def test_a_sibling_with_the_name_of_a_package_is_not_imported(tmp_path: Path, name: str) -> None:
+    files = {
+        f"{name}.py": "from torch.nn.functional import rrelu\nrrelu(1)\n",
+        "train.py": f"import {name}\n{TRAIN}Trainer().train()\nTrainingArguments('out')\n{name}.LoraConfig()\n",
+    }
+    context = scanned(tmp_path, files)
+    found, is_open = symbols(context)
+    assert "torch.nn.functional.rrelu" not in found
+    assert (f"{name}.LoraConfig" in found, is_open, context.modules) == (True, False, ())
+
+
+def test_a_sibling_with_the_name_of_a_requirement_is_not_imported(tmp_path: Path) -> None:
+    files = {
+        "requirements.txt": "wandb==0.17.0\n",
+        "wandb.py": "from torch.nn.functional import rrelu\nrrelu(1)\n",
+        "train.py": f"import wandb\n{TRAIN}Trainer(TrainingArguments('out')).train()\n",
+    }
+    assert "torch.nn.functional.rrelu" not in symbols(scanned(tmp_path, files))[0]
+    relative = scanned(tmp_path, {"train.py": f"from . import wandb\n{TRAIN}Trainer().train()\n"})
+    assert "torch.nn.functional.rrelu" in symbols(relative)[0]
+
+
+def test_the_projects_own_package_may_have_the_name_of_a_library(tmp_path: Path) -> None:
+    files = {
+        "pyproject.toml": '[project]\nname = "llamafactory"\n',
+        "src/llamafactory/__init__.py": "",
+        "src/llamafactory/tuner.py": "import torch\ndef run():\n    torch.load('x')\n",
+        "src/train.py": f"from llamafactory.tuner import run\n{TRAIN}run()\nTrainer().train()\n",
+    }
+    assert "torch.load" in symbols(scanned(tmp_path, files, "src/train.py"))[0]
+
+
+def test_what_is_not_read_is_named_and_leaves_the_symbols_open(tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    (tmp_path / "outside.py").write_text("import torch\n")
+    files = {
+        "train.py": f"from .gone import x\nimport broken, deep\n{TRAIN}Trainer(TrainingArguments('out')).train()\n",
+        "broken.py": "import torch\nthis is no Python\n",
+        "deep.py": "from ..outside import y\nimport importlib\nimportlib.import_module(y)\n",
+    }
+    context = scanned(folder, files)
+    assert symbols(context)[1]
+    assert [(str(one.location), one.what, one.reason.partition(":")[0]) for one in context.skipped] == [
+        ("train.py:1", ".gone", "is part of this project, and is not found in it"),
+        ("train.py:2", "broken", "is part of this project and cannot be read"),
+        ("deep.py:1", "..outside", "is part of this project, and is not found in it"),
+        ("deep.py:3", "import_module", "a module is imported by a name that is computed"),
+    ]
+
+
+def test_modules_that_import_one_another_in_a_circle(tmp_path: Path) -> None:
+    files = {
+        "a.py": "from b import *\nfrom b import Thing\nX = Y\nclass Other(Thing): pass\n",
+        "b.py": "from a import *\nfrom a import Other\nY = X\nclass Thing(Other): pass\n",
+        "train.py": f"from a import *\nfrom b import *\n{TRAIN}"
+        "Other(Trainer(None, TrainingArguments('out', gradient_accumulation_steps=X))).train()\n",
+    }
+    context = scanned(tmp_path, files)
+    assert context.run
+    assert told(context)["training.gradient_accumulation_steps"] == [("train.py", 4, None)]
+
+
+def test_tests_are_no_runs(tmp_path: Path) -> None:
+    body = f"{TRAIN}def test_it():\n    Trainer(args=TrainingArguments('out')).train()\n"
+    assert not scanned(tmp_path, {"test_it.py": body}, "test_it.py").run
+    assert not scanned(tmp_path, {"check.py": f"import pytest\n{body}"}, "check.py").run
+    assert scanned(tmp_path, {"test_run.py": body.replace("test_it", "main")}, "test_run.py").run
