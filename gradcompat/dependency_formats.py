@@ -269,6 +269,7 @@ FORMATS = (
         reader="setup_cfg",
         names=("*setup.cfg",),
         signatures=(Signature(pieces=(r"^\[(?:metadata|options)\]$",)),),
+        mark=b"[options",
         resolved=("*",),
         own=True,
     ),

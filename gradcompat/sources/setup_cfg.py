@@ -1,6 +1,8 @@
 """``setup.cfg`` of setuptools: ``install_requires``, ``tests_require`` and ``[options.extras_require]``.
 
-configparser knows no lines, so each line carries its number through it, behind a sign that no configuration has.
+Other tools keep their options in the same file (``[flake8]``, ``[isort]``, ``[tool:pytest]``), and a list of names
+there asks for no package. configparser knows no lines, so each line carries its number through it, behind a sign that
+no configuration has.
 """
 
 from __future__ import annotations
@@ -26,12 +28,12 @@ def read(document: Document) -> Environment:
     """Read the requirements of a project.
 
     Raises:
-        Malformed: if it is no configuration, or says nothing to setuptools.
+        Malformed: if it is no configuration.
     """
     lines = document.text.split("\n")
     parser = _parse(lines, document.path)
-    if not parser.has_section("metadata") and not parser.has_section("options"):
-        raise Malformed("has neither `[metadata]` nor `[options]`", path=document.path)
+    if not parser.sections():
+        raise Malformed("has no `[section]`", path=document.path)
     packages: list[Package] = []
     skipped: list[Skipped] = []
     for result in _requirements(parser, lines, document.path):
@@ -41,6 +43,8 @@ def read(document: Document) -> Environment:
             skipped.append(result)
     if not packages and not skipped:
         reason = "names no requirements: they stand in setup.py or pyproject.toml"
+        if not parser.has_section("metadata") and not parser.has_section("options"):
+            reason = "names no requirements: it has options of other tools, and no `[options]`"
         skipped.append(Skipped(what=document.path, reason=reason, gap=False, location=Location(path=document.path)))
     return Environment(
         source=document.path, kind="setup.cfg", packages=tuple(packages), closed=False, skipped=tuple(skipped)
