@@ -7,6 +7,7 @@ in three values; where the environment may be presumed upon, :mod:`gradcompat.pr
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -43,6 +44,7 @@ from gradcompat.versions import ALL, VersionSet, locate
 MAX_CHOICES = 2_000
 _CHOICE = 3  # steps of the budget of the forks
 _LONGEST_SPECIFIER = 2_000
+_PRE_RELEASE = re.compile(r"\d[._-]?(?:a|b|c|rc|alpha|beta|pre|preview|dev)[._-]?\d*", re.IGNORECASE)
 
 STRATEGY_KEY = "distributed.strategy"
 _DEEPSPEED = PackageAbsentTerm(name="deepspeed")
@@ -375,6 +377,9 @@ def _version_of(term: PackageTerm, entry: Package) -> _Verdict:
         truth = Truth.YES if term.versions == ALL else Truth.UNKNOWN
         return _Verdict(Certainty.of(truth), condition(term), term.name, entry.location)
     met = allowed & term.versions
+    # "Pre-releases of any kind MUST be implicitly excluded", unless the specifier names one.
+    if _PRE_RELEASE.search(str(entry.specifier)) is None:
+        met, allowed = met.without_pre_releases, allowed.without_pre_releases
     if not met:
         return _no(term)
     if met == allowed and allowed.bounded:

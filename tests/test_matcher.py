@@ -238,6 +238,23 @@ def test_ranges_do_not_count_as_their_lower_bound(specifier: str | None, expecte
     assert (finding.status, said) == (expected, [] if sentence is None else [sentence])
 
 
+@pytest.mark.parametrize(
+    ("specifier", "affected", "expected"),
+    [
+        (">=4.41.2,!=4.46.*,!=4.47.*,!=4.48.0", ">=4.46.2,<4.48.0", "not_affected"),
+        (">=4.41.2,!=4.46.*,!=4.47.*", ">=4.46.2,<4.48.0", "not_affected"),
+        ("<2.4", "==2.4.*", "not_affected"),
+        (">=4.48.0rc1,!=4.48.0", ">=4.46.2,<4.48.0", "conditional"),
+        (">=4.41.2,!=4.46.*", ">=4.46.2,<4.48.0", "conditional"),
+        (">4.48.0,<4.49", ">=4.48.0,<4.48.1", "conditional"),  # 4.48.0.post1
+    ],
+)
+def test_a_range_that_names_no_pre_release_allows_none(specifier: str, affected: str, expected: str) -> None:
+    entry = package("transformers", None, specifier=specifier)
+    (found,) = match(environment(entry), [issue((versions("transformers", affected),))], NAMES)
+    assert found.status == expected
+
+
 def test_a_range_without_an_end_is_never_sure() -> None:
     # Releases that nobody has looked at yet would be in both.
     entry = package("transformers", specifier=">=4.50")

@@ -26,6 +26,7 @@ from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.names import normalise
 from gradcompat.quotation import reference
 from gradcompat.sources.constraints import narrowed
+from gradcompat.sources.joint_ranges import jointly
 from gradcompat.sources.requirement import parse_requirement
 from gradcompat.sources.torch_index import built_for_variant, variant_of
 
@@ -77,11 +78,10 @@ def read(document: Document) -> Environment:
         reason = _NOTHING if not reading.good and not reading.packages else _SOMETHING_ELSE
         raise Malformed(reason, path=document.path, line=reading.bad[0].line)
     header = _header(document.text)
-    packages = tuple(
-        built_for_variant(package, reading.variant) for package in narrowed(reading.packages, reading.constraints)
-    )
+    asked = (built_for_variant(package, reading.variant) for package in narrowed(reading.packages, reading.constraints))
+    packages, notes = jointly(tuple(asked))
     unused = reading.constraints.keys() - {package.name for package in packages}
-    skipped = list(reading.skipped)
+    skipped = [*reading.skipped, *notes]
     if unused:
         reason = f"{len(unused)} of the constraints are about packages that are not required here"
         skipped.append(Skipped(what="constraints", reason=reason, gap=False))

@@ -16,6 +16,7 @@ from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
 from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.quotation import quoted, reference
+from gradcompat.sources.joint_ranges import jointly
 from gradcompat.sources.requirement import parse_requirement
 
 _SIGN = "\x1f"
@@ -41,14 +42,14 @@ def read(document: Document) -> Environment:
             packages.append(result)
         else:
             skipped.append(result)
+    joint, notes = jointly(packages)
+    skipped += notes
     if not packages and not skipped:
         reason = "names no requirements: they stand in setup.py or pyproject.toml"
         if not parser.has_section("metadata") and not parser.has_section("options"):
             reason = "names no requirements: it has options of other tools, and no `[options]`"
         skipped.append(Skipped(what=document.path, reason=reason, gap=False, location=Location(path=document.path)))
-    return Environment(
-        source=document.path, kind="setup.cfg", packages=tuple(packages), closed=False, skipped=tuple(skipped)
-    )
+    return Environment(source=document.path, kind="setup.cfg", packages=joint, closed=False, skipped=tuple(skipped))
 
 
 def _parse(lines: list[str], path: str) -> configparser.RawConfigParser:

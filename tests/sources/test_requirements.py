@@ -18,6 +18,7 @@ FIXTURES = Path(__file__).parents[1] / "fixtures" / "requirements"
 Row = tuple[int | None, int | None, str, str | None, str | None, str, str | None]
 FROZEN = [f"package{number:02}==1.{number}" for number in range(41)]
 GONE = "there is no such file or folder"
+EXCLUSIVE = "is asked for in versions that exclude one another"
 FOLDER = "a project in a folder: neither its name nor its version stand here"
 
 
@@ -101,6 +102,7 @@ def test_everything_that_a_person_writes() -> None:
             "its marker is invalid: expected marker operator, one of <=, <, !=, ==, >=, >, ~=, ===, in, not in",
             True,
         ),
+        (19, "pip", f"{EXCLUSIVE} (line 18 and line 19): no installer finds one", False),
     ]
     assert (environment.kind, environment.closed, environment.python, environment.platform) == (
         "requirements",
