@@ -28,6 +28,8 @@ _MAX_MARKER = 100_000  # uv writes long ones for projects with many forks
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _EXTRAS = r"(?:\s*\[[^\[\]]*\])?"
 _IS_NAME = re.compile(_NAME)
+# No package is called so, and an index that is asked for one answers nothing.
+_WITH_VERSION = re.compile(r"([A-Za-z][\w.-]{0,80})-(\d+(?:\.\d+)+(?:(?:a|b|rc|\.?post|\.?dev)\d+)?)")
 # What needs no parser: releases made of numbers, with the operators that take any of them.
 _PLAIN_CLAUSE = r"\s*(?:==|!=|<=|>=|<|>)\s*\d{1,9}(?:\.\d{1,9}){0,5}\s*"
 _PLAIN = re.compile(rf"({_NAME})(?:{_PLAIN_CLAUSE}(?:,{_PLAIN_CLAUSE})*)?")
@@ -119,6 +121,9 @@ def _specified(text: str, location: Location) -> Package | Skipped:
         if head and _VARIABLE.search(wanted, head.end()):
             # pip puts in the variables of whoever installs: the package is known, its version is not.
             return Package(name=normalise(str(name_of(text))), version=None, marker=marker, location=location)
+        if joined := _WITH_VERSION.fullmatch(wanted.strip()):
+            reason = f"ends in a version behind a dash: write `{joined[1]}=={joined[2]}`"
+            return Skipped(what="a requirement", reason=reason, location=location)
         plain = _PLAIN.fullmatch(wanted.strip())
         if plain is not None:
             return _pinned(plain[1], wanted, marker, location)
