@@ -30,7 +30,8 @@ every = pytest.mark.parametrize("entry", FORMATS, ids=lambda entry: entry.kind)
 HELPERS = {
     *("__init__", "conda_prefix", "conda_spec", "constraints", "declared", "describe_interpreter", "distributions"),
     *("folder", "installed", "interpreter", "joint_ranges", "lock_entries", "pip_command", "poetry_constraint"),
-    *("poetry_tables", "purl", "reading", "recognise", "requirement", "requires_dist", "uv_edges", "uv_tables"),
+    *("poetry_tables", "purl", "reading", "recognise", "requirement", "requires_dist", "uv_choices", "uv_edges"),
+    "uv_tables",
 }
 
 
