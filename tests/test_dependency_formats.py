@@ -51,6 +51,7 @@ HELPERS = {
         "uv_edges",
     ),
     "uv_tables",
+    "workspace",
 }
 
 
