@@ -277,6 +277,17 @@ FORMATS = (
         own=True,
     ),
     Format(
+        kind="setup.py",
+        group="Ranges",
+        note="as far as it is literal",
+        reader="setup_py",
+        names=("setup.py", "*__setup.py"),
+        signatures=(Signature(pieces=(r"^(?:import setuptools|from (?:setuptools|distutils[.\w]*) import )",)),),
+        mark=b"setup(",
+        resolved=("*",),
+        own=True,
+    ),
+    Format(
         kind="conda-environment",
         group="Ranges",
         note="files",

@@ -16,7 +16,7 @@ from gradcompat.root import Root, is_link_outside, root_of_file
 from gradcompat.sources.workspace import lock_above
 
 # What declares the requirements of a project, and not an environment of its own.
-_OF_PROJECTS = frozenset({"pyproject.toml", "setup.cfg"})
+_OF_PROJECTS = frozenset({"pyproject.toml", "setup.cfg", "setup.py"})
 
 
 @dataclass(frozen=True, slots=True)
