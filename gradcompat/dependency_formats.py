@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal
 
+from gradcompat.spoken_names import pattern_of_names
+
 Group = Literal["Lockfiles", "Lists", "Ranges", "SBOMs", "Best effort", "Pasted text"]
 
 
@@ -88,6 +90,7 @@ class Format:
     relock: Relock | None = None
 
 
+_NAMES = pattern_of_names()
 _BUILDS = "is left to you: it builds packages to learn what they need, and"
 
 # The first whose name fits is asked, and the first whose content fits is what a text is.
@@ -269,6 +272,18 @@ FORMATS = (
         reader="setup_cfg",
         names=("*setup.cfg",),
         signatures=(Signature(pieces=(r"^\[(?:metadata|options)\]$",)),),
+        mark=b"[options",
+        resolved=("*",),
+        own=True,
+    ),
+    Format(
+        kind="setup.py",
+        group="Ranges",
+        note="as far as it is literal",
+        reader="setup_py",
+        names=("setup.py", "*__setup.py"),
+        signatures=(Signature(pieces=(r"^(?:import setuptools|from (?:setuptools|distutils[.\w]*) import )",)),),
+        mark=b"setup(",
         resolved=("*",),
         own=True,
     ),
@@ -301,8 +316,12 @@ FORMATS = (
         names=("*collect_env*.txt", "*env_report*.txt"),
         signatures=(
             Signature(pieces=(r"^Collecting environment information|^DeepSpeed general environment info",)),
-            Signature(pieces=(r"^[-*> \t]*PyTorch version\b[^\n]*:",)),
-            Signature(pieces=(r"^[-*> \t]*`?(?:transformers|Accelerate|llamafactory|diffusers|trl|peft)`? version:",)),
+            Signature(pieces=(rf"^[-*> \t]*[`*]*{_NAMES}[`*]* version\b[^\n]*:",)),
+            # `- torch: 2.4.0`, `| torch | 2.4.0 |`, `4.55.4 transformers pytorch 2.6.0`: typed, and written by no tool
+            Signature(pieces=(rf"^[-*> \t]*[`*\"']*{_NAMES}[`*\"']*[ \t]*:[ \t]*[`*\"']*v?\d+\.\d",)),
+            Signature(pieces=(rf"^[> \t]*\|[ \t]*[`*]*{_NAMES}[`*]*[ \t]*\|[ \t]*[`*]*v?\d+\.\d",)),
+            Signature(pieces=(rf"^[-*> \t]*v?\d+\.\d\S*[ \t]+{_NAMES}(?:[ \t,]|$)",)),
+            Signature(pieces=(rf"^[-*> \t]*{_NAMES}[ \t]+v?\d+\.\d\S*[ \t]+(?:and[ \t]+)?{_NAMES}[ \t]",)),
             Signature(pieces=(r"^[> \t]*(?:\[pip3?\] \w|torch version \.{2}|[*-] (?:Lightning|Packages):$)",)),
         ),
         text=True,
@@ -316,8 +335,12 @@ FORMATS = (
         signatures=(
             Signature(r'\[\s*(?:\{\s*"name"\s*:|\]\Z)'),
             Signature(pieces=(r"^[> \t]*Package[ \t]+Version\b[^\n]*\n[> \t]*-+[ \t]+-+",)),
+            Signature(pieces=(r"^[> \t]*Name:[ \t]+\S", r"^[> \t]*Version:[ \t]+\S")),  # `pip show`
         ),
-        line=r"[A-Za-z0-9][\w.-]*\s+(?:\d+!)?v?\d[\w.+!-]*(?:\s+\S.*)?",
+        line=(
+            r"[A-Za-z0-9][\w.-]*\s+(?:\d+!)?v?\d[\w.+!-]*(?:\s+\S.*)?"
+            r"|(?:[-*]\s+)?[A-Za-z0-9][\w.]*(?:-[A-Za-z_][\w.]*)*-\d+(?:\.\d+)+[\w.+!]*"
+        ),
         text=True,
     ),
     Format(

@@ -7,9 +7,10 @@ in three values; where the environment may be presumed upon, :mod:`gradcompat.pr
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import product
@@ -43,6 +44,7 @@ from gradcompat.versions import ALL, VersionSet, locate
 MAX_CHOICES = 2_000
 _CHOICE = 3  # steps of the budget of the forks
 _LONGEST_SPECIFIER = 2_000
+_PRE_RELEASE = re.compile(r"\d[._-]?(?:a|b|c|rc|alpha|beta|pre|preview|dev)[._-]?\d*", re.IGNORECASE)
 
 STRATEGY_KEY = "distributed.strategy"
 _DEEPSPEED = PackageAbsentTerm(name="deepspeed")
@@ -66,10 +68,13 @@ class Names:
     Attributes:
         families: another name of the same code → the canonical one (``lightning`` → ``pytorch-lightning``).
         conda: conda name → PyPI name, where they differ (``pytorch`` → ``torch``).
+        built_for: package → the one that its compiled library is linked with (``torchvision`` → ``torch``). Which
+            releases go together is a fact of each build, and conda builds its own.
     """
 
     families: Mapping[str, str]
     conda: Mapping[str, str]
+    built_for: Mapping[str, str] = field(default_factory=dict)
 
     def canonical(self, package: Package) -> str:
         name = package.name
@@ -202,6 +207,7 @@ class _View:
 
     def __init__(self, environment: Environment, names: Names, forks: Forks) -> None:
         self.environment = environment
+        self.names = names
         self.forks = forks
         grouped: dict[str, dict[object, list[Package]]] = {}
         for package in environment.packages:
@@ -258,7 +264,8 @@ def _matches(combination: Combination, view: _View) -> Iterator[_Match]:
             beside_these = _without_deepspeed(combination, others, chosen, view)
             if all(verdict.certainty for verdict in (*absent, *beside_these)):
                 matched = True
-                yield _combined(combination, chosen, [*verdicts, *absent, *beside_these])
+                apart = _pairs_of_conda(chosen, view.names)
+                yield _combined(combination, chosen, [*verdicts, *absent, *beside_these, *apart])
     if not matched:
         entries = tuple(entry for alternatives in choices for choice in alternatives for entry in choice.entries)
         verdicts = [choice.verdict for alternatives in choices for choice in alternatives]
@@ -375,6 +382,9 @@ def _version_of(term: PackageTerm, entry: Package) -> _Verdict:
         truth = Truth.YES if term.versions == ALL else Truth.UNKNOWN
         return _Verdict(Certainty.of(truth), condition(term), term.name, entry.location)
     met = allowed & term.versions
+    # "Pre-releases of any kind MUST be implicitly excluded", unless the specifier names one.
+    if _PRE_RELEASE.search(str(entry.specifier)) is None:
+        met, allowed = met.without_pre_releases, allowed.without_pre_releases
     if not met:
         return _no(term)
     if met == allowed and allowed.bounded:
@@ -387,6 +397,16 @@ def _version_of(term: PackageTerm, entry: Package) -> _Verdict:
     return _Verdict(
         Certainty.OPEN, f"{entry_text(entry)} resolves to {versions_text(term.versions)}", term.name, entry.location
     )
+
+
+def _pairs_of_conda(chosen: Sequence[Package], names: Names) -> Iterator[_Verdict]:
+    """What a record of wheels leaves open of conda's builds: whether one was built for the other."""
+    entries = {names.canonical(entry): entry for entry in chosen if entry.source == "conda"}
+    for name, entry in entries.items():
+        base = entries.get(names.built_for.get(name, ""))
+        if base is not None:
+            sentence = f"conda's {entry_text(entry)} is not built for its {entry_text(base)}"
+            yield _Verdict(Certainty.OPEN, sentence, name, entry.location)
 
 
 @lru_cache(maxsize=1024)

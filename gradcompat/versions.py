@@ -249,6 +249,11 @@ class VersionSet:
         return bool(self) and self.intervals[0][0] is not None and self.intervals[-1][1] is not None
 
     @property
+    def without_pre_releases(self) -> VersionSet:
+        """The set without the intervals that hold pre-releases alone, such as ``>=4.48.dev0,<4.48.0``."""
+        return VersionSet(tuple(one for one in self.intervals if _holds_final(*one)))
+
+    @property
     def bounds(self) -> Iterator[Version]:
         """Every version that a bound is at, from low to high."""
         for low, high in self.intervals:
@@ -321,6 +326,13 @@ def _bumped(version: Version, length: int) -> Version:
     """The first version behind all that share the first ``length`` parts."""
     release = (*version.release, 0, 0)[:length]
     return Version(f"{version.epoch}!{'.'.join(map(str, (*release[:-1], release[-1] + 1)))}")
+
+
+def _holds_final(low: Cut | None, high: Cut | None) -> bool:
+    """Is a final release in the interval? From a pre-release on, the first one is that which it leads to."""
+    if low is None or not low[0].is_prerelease or high is None:
+        return True
+    return (Version(low[0].base_version), ABOVE) <= high
 
 
 def _interval_text(low: Cut | None, high: Cut | None) -> str:

@@ -51,7 +51,7 @@ LAYERS = (
         "package_facts",
     ),
     ("model", "markers"),
-    ("versions", "budget"),
+    ("versions", "budget", "spoken_names"),
     (
         *("truth", "errors", "names", "user_folders", "worker_process", "programs", "regular_files", "root"),
         *("abandoned_files", "quotation", "gpu_names", "_version", "__init__"),

@@ -28,9 +28,10 @@ PACKAGE = ROOT / "gradcompat"
 every = pytest.mark.parametrize("entry", FORMATS, ids=lambda entry: entry.kind)
 # Modules of `sources` that other readers use, and what reads an installed environment; none of them reads a format.
 HELPERS = {
-    *("__init__", "conda_prefix", "conda_spec", "constraints", "declared", "describe_interpreter", "distributions"),
-    *("folder", "installed", "interpreter", "lock_entries", "pip_command", "poetry_constraint", "poetry_tables"),
-    *("purl", "reading", "recognise", "requirement", "requires_dist", "uv_edges", "uv_tables"),
+    *("__init__", "build_contexts", "conda_prefix", "conda_spec", "constraints", "declared", "describe_interpreter"),
+    *("distributions", "folder", "installed", "interpreter", "joint_ranges", "lock_entries", "pip_command"),
+    *("poetry_constraint", "poetry_tables", "purl", "reading", "recognise", "requirement", "requires_dist"),
+    *("torch_index", "uv_choices", "uv_edges", "uv_tables", "workspace"),
 }
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from gradcompat.forks import Forks
 from gradcompat.matcher import MAX_CHOICES, key_of, match
-from gradcompat.model.environment import Location, Package, Setting, SettingValue
+from gradcompat.model.environment import Location, Package, Setting, SettingValue, SourceKind
 from gradcompat.model.finding import Finding, Reason, Unknown
 from gradcompat.model.issue import (
     Combination,
@@ -238,6 +238,23 @@ def test_ranges_do_not_count_as_their_lower_bound(specifier: str | None, expecte
     assert (finding.status, said) == (expected, [] if sentence is None else [sentence])
 
 
+@pytest.mark.parametrize(
+    ("specifier", "affected", "expected"),
+    [
+        (">=4.41.2,!=4.46.*,!=4.47.*,!=4.48.0", ">=4.46.2,<4.48.0", "not_affected"),
+        (">=4.41.2,!=4.46.*,!=4.47.*", ">=4.46.2,<4.48.0", "not_affected"),
+        ("<2.4", "==2.4.*", "not_affected"),
+        (">=4.48.0rc1,!=4.48.0", ">=4.46.2,<4.48.0", "conditional"),
+        (">=4.41.2,!=4.46.*", ">=4.46.2,<4.48.0", "conditional"),
+        (">4.48.0,<4.49", ">=4.48.0,<4.48.1", "conditional"),  # 4.48.0.post1
+    ],
+)
+def test_a_range_that_names_no_pre_release_allows_none(specifier: str, affected: str, expected: str) -> None:
+    entry = package("transformers", None, specifier=specifier)
+    (found,) = match(environment(entry), [issue((versions("transformers", affected),))], NAMES)
+    assert found.status == expected
+
+
 def test_a_range_without_an_end_is_never_sure() -> None:
     # Releases that nobody has looked at yet would be in both.
     entry = package("transformers", specifier=">=4.50")
@@ -257,6 +274,31 @@ def test_no_version() -> None:
     assert finding.unknown == (
         (Unknown(key="torch", sentence="`nightly`, which is not a version, stands for torch <2"),),
     )
+
+
+PAIR = issue((versions("torch", "==2.4.*"), versions("torchvision", ">=0.20")))
+PAIRED = replace(NAMES, built_for={"torchvision": "torch"})
+
+
+@pytest.mark.parametrize(("source", "status"), [("registry", "affected"), ("conda", "conditional")])
+def test_a_build_of_conda_is_not_paired_as_the_wheels_of_the_index_are(source: SourceKind, status: str) -> None:
+    entries = (package("torch", "2.4.1", source=source), package("torchvision", "0.20.0", source=source))
+    (found,) = match(environment(*entries), [PAIR], PAIRED)
+    assert found.status == status
+    said = [one.sentence for group in found.unknown for one in group]
+    assert said == (["conda's torchvision 0.20.0 is not built for its torch 2.4.1"] if source == "conda" else [])
+
+
+def test_a_wheel_beside_a_build_of_conda_is_paired_as_wheels_are() -> None:
+    entries = (package("pytorch", "2.4.1", source="conda"), package("torchvision", "0.20.0"))
+    (found,) = match(environment(*entries), [PAIR], PAIRED)
+    assert found.status == "affected"
+
+
+def test_a_build_of_conda_that_is_out_of_range_is_not_affected() -> None:
+    entries = (package("torch", "2.4.1", source="conda"), package("torchvision", "0.19.1", source="conda"))
+    (found,) = match(environment(*entries), [PAIR], PAIRED)
+    assert found.status == "not_affected"
 
 
 def test_conda_names_and_families() -> None:

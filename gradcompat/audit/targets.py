@@ -244,7 +244,12 @@ def _folder(
     found = find(path, target, root)
     contexts, unread = in_folder(path, target, root)
     files: list[Source] = [
-        File(file, shown, tuple(File(*resolved, root=root) for resolved in found.resolved.get(shown, ())), root)
+        File(
+            file,
+            shown,
+            tuple(File(*resolved, root=root) for resolved in found.resolved.get(shown, ())),
+            root if file.is_relative_to(path) else root_of_file(file, on_command_line),
+        )
         for file, shown in found.files
     ]
     # An empty pyvenv.cfg makes no environment of a project; where there is nothing else, it is one without packages.

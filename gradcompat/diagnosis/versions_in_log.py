@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from gradcompat.names import normalise
+from gradcompat.spoken_names import package_called
 
 # As many installed packages as stand in one line of pip.
 LONGEST_INSTALLED = 60_000
@@ -22,24 +23,6 @@ _PINNED = -1  # in the place of a column, for `name==version`
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,80}[A-Za-z0-9])?"
 _VERSION = r"\d[\w.+!]{0,60}"
 _EXACT = r"\d{1,6}(?:\.\d{1,6}){1,3}(?:\.?(?:a|b|rc|post|dev)\d{1,8})*(?:\+[\w.]{1,40})?"
-
-# Under which names libraries are spoken of; what is not here is no package of which a line in passing is believed.
-_CALLED = {
-    **{
-        name: name
-        for name in (
-            *("accelerate", "axolotl", "bitsandbytes", "datasets", "deepspeed", "diffusers", "jax", "lightning"),
-            *("liger-kernel", "llamafactory", "megatron-core", "mmcv", "mmengine", "ms-swift", "numpy", "peft"),
-            *("pytorch-lightning", "safetensors", "sentence-transformers", "tokenizers", "torch", "torchao"),
-            *("torchtune", "torchvision", "transformer-engine", "transformers", "triton", "trl", "unsloth", "verl"),
-            *("vllm", "wandb", "xformers", "xtuner"),
-        )
-    },
-    "flash-attention": "flash-attn",
-    "flash-attn": "flash-attn",
-    "huggingface-hub": "huggingface-hub",
-    "pytorch": "torch",
-}
 
 _INSTALLED = re.compile(r"(?:.{0,120}\s)?Successfully installed (\S.*)")
 _INSTALLED_ONE = re.compile(rf"({_NAME})-({_VERSION})")
@@ -151,7 +134,7 @@ def stated(text: str) -> tuple[str, ...]:
         # Looked for last: most lines with these words are prose or data, and it goes over the whole of a line.
         if match is None or _OF_ANOTHER.search(text):
             continue
-        name = _CALLED.get(normalise(match[1].replace(" ", "-")))
+        name = package_called(match[1])
         if name is not None:
             return (_pin(name, match[2]),)
     return ()
@@ -190,8 +173,8 @@ class Rows:
                 return True
         if self._section is not None:
             match = self._section.fullmatch(text)
-            if match and (name := normalise(match[1])) in _CALLED:
-                self.keep(number, _pin(_CALLED[name], match[2]))
+            if match and (name := package_called(match[1])):
+                self.keep(number, _pin(name, match[2]))
                 return True
             if match or not text.strip():
                 return True
@@ -208,7 +191,7 @@ class Rows:
         if column != self._column:
             self._end()
             self._column = column
-        self._known = self._known or (normalise(match[1]) in _CALLED and _FULL.match(version) is not None)
+        self._known = self._known or (package_called(match[1]) is not None and _FULL.match(version) is not None)
         self._waiting.append((number, _row_of(match, text, version)))
         if self._known and (self._believed or len(self._waiting) >= LEAST_ROWS):
             self._believed = True

@@ -39,6 +39,7 @@ def compile_records(authored: Authored) -> dict[str, Any]:
         "digest": digest_of(issues),
         "families": families,
         "conda": {other: name for name, facts in authored.packages.items() for other in facts.conda},
+        "built_for": {name: facts.built_for for name, facts in authored.packages.items() if facts.built_for},
         "yanked": {name: facts.yanked for name, facts in authored.packages.items() if facts.yanked},
         "horizon": {name: [one.version, one.date] for name, one in sorted(authored.horizon.items())},
         "by_package": dict(sorted(by_package.items())),

@@ -134,7 +134,7 @@ def knowledge_from(data: Mapping[str, Any], path: str) -> KnowledgeBase:
         date=data["date"],
         digest=data["digest"],
         sources=(source,),
-        names=Names(families=data["families"], conda=data["conda"]),
+        names=Names(families=data["families"], conda=data["conda"], built_for=data.get("built_for", {})),
         yanked=data["yanked"],
         horizon=data["horizon"],
         by_package=data["by_package"],
@@ -169,7 +169,7 @@ def load_checked(path: Path) -> KnowledgeBase:
 
 def _is_indexed(base: KnowledgeBase) -> bool:
     """Are names texts, and does every package lead to a record? The digest is of the records alone."""
-    said = (*base.names.families.items(), *base.names.conda.items())
+    said = (*base.names.families.items(), *base.names.conda.items(), *base.names.built_for.items())
     listed = (*base.yanked.items(), *base.horizon.items())
     return (
         all(isinstance(name, str) and isinstance(other, str) for name, other in said)
@@ -193,7 +193,11 @@ def joined(base: KnowledgeBase, own: KnowledgeBase, source: KnowledgeSource) -> 
     for record in own.records:
         if record["id"] in taken:
             raise KnowledgeError(f"the id {record['id']} is already used in another records file", path=source.name)
-    names = Names(families={**own.names.families, **base.names.families}, conda={**own.names.conda, **base.names.conda})
+    names = Names(
+        families={**own.names.families, **base.names.families},
+        conda={**own.names.conda, **base.names.conda},
+        built_for={**own.names.built_for, **base.names.built_for},
+    )
     by_package = dict(base.by_package)
     for name, positions in own.by_package.items():
         canonical = names.families.get(name, name)

@@ -378,6 +378,7 @@ class PackageFacts(_Strict):
     yanked: list[str] = []
     also: list[str] = Field(default=[], description="other distributions of the same code")
     conda: list[str] = Field(default=[], description="names of its conda packages, where they differ")
+    built_for: str | None = Field(default=None, description="the package that its compiled library is linked with")
 
 
 def _day(text: str) -> str:

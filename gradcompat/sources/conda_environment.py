@@ -19,6 +19,7 @@ from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.quotation import quoted
 from gradcompat.sources import requirements
 from gradcompat.sources.conda_spec import parse_archive, parse_spec
+from gradcompat.sources.joint_ranges import jointly
 
 _MAX_LINES = 100_000  # aliases make a short file list as many as it likes
 _PATCH_RELEASE = re.compile(r"==(\d+\.\d+\.\d+)\.\*")
@@ -61,12 +62,13 @@ def read(document: Document) -> Environment:
         raise Malformed("`dependencies` is not a list", path=document.path, line=dependencies.line)
     conda = tuple(reading.packages)
     pip = _pip_section(document, reading)
+    packages, notes = jointly((*conda, *pip))
     return Environment(
         source=document.path,
         kind="conda-environment",
-        packages=(*conda, *pip),
+        packages=packages,
         closed=_exported(reading, top, conda, pip),
-        skipped=tuple(reading.skipped),
+        skipped=(*reading.skipped, *notes),
         python=_python(conda),
     )
 

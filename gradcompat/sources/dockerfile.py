@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import posixpath
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from gradcompat.formats.shell import Command, Variables, Word, known_value, spli
 from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.quotation import quoted
 from gradcompat.quotation import reference as quoted_reference
+from gradcompat.sources.build_contexts import build_contexts
 from gradcompat.sources.pip_command import (
     MAX_SCRIPT,
     AuditRequest,
@@ -95,19 +97,31 @@ class _Files:
     def __init__(self, document: Document) -> None:
         self._document = document
         self._read: dict[str, tuple[tuple[Package, ...], tuple[Skipped, ...]]] = {}
+        self._contexts: tuple[str, ...] | None = None
         self.copied: dict[str, str] = {}
+        self.folders: dict[str, str] = {}  # where a folder lies in the image: what was copied there
 
     def include(self, stage: _Stage, name: str, location: Location) -> tuple[tuple[Package, ...], tuple[Skipped, ...]]:
         """What ``-r`` names, once for each stage."""
         copied = self.copied.get(os.path.basename(name))
-        name = copied if copied is not None and os.path.isabs(name) else name
+        if os.path.isabs(name):
+            name = copied if copied is not None else self._below(name)
         name = name.removeprefix("./")
         if name in stage.requirements:
             return (), ()
         stage.requirements.add(name)
         if name not in self._read:
-            self._read[name] = read_included(self._document, name, location)
+            if self._contexts is None:
+                self._contexts = build_contexts(self._document)
+            self._read[name] = read_included(self._document, name, location, self._contexts)
         return self._read[name]
+
+    def _below(self, name: str) -> str:
+        """The file as it is called outside of the image, if a folder that was copied has it."""
+        for target, source in self.folders.items():
+            if name.startswith(target):
+                return posixpath.normpath(posixpath.join(source, name[len(target) :]))
+        return name
 
 
 def read(document: Document) -> Environment:
@@ -347,6 +361,9 @@ def _copy(instruction: _Instruction, stages: list[_Stage], files: _Files) -> Non
     if origin is None:
         for path in paths[:-1]:
             files.copied[os.path.basename(path.rstrip("/"))] = path
+            target = paths[-1].rstrip("/") + "/"
+            if os.path.isabs(target) and target != "/" and not os.path.isabs(path):
+                files.folders[target] = path
         return
     for number, other in enumerate(stages[:-1]):
         if other.name.lower() == origin.lower() and any(_ENVIRONMENT_PATH.search(path) for path in paths[:-1]):

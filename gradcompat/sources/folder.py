@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,11 @@ from gradcompat.errors import NotFound
 from gradcompat.formats import walking
 from gradcompat.formats.document import read_bytes
 from gradcompat.model.environment import Location, Skipped
-from gradcompat.root import Root, is_link_outside
+from gradcompat.root import Root, is_link_outside, root_of_file
+from gradcompat.sources.workspace import lock_above
+
+# What declares the requirements of a project, and not an environment of its own.
+_OF_PROJECTS = frozenset({"pyproject.toml", "setup.cfg", "setup.py"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +60,37 @@ def find(folder: Path, shown: str, root: Root) -> Found:
             elif worth_reading(here / name, expected):
                 formats[name] = expected
         # The lockfile is what will be installed, and not the ranges beside it.
-        lock = next((name for name, expected in formats.items() if expected.lock), None)
+        beside = next((name for name, expected in formats.items() if expected.lock), None)
+        above = None
+        if beside is None and any(expected.kind in _OF_PROJECTS for expected in formats.values()):
+            above = lock_above(here, root)
+            if above is None and here == folder:
+                # A member that is the target by itself: the lock is as far away as a file of it could refer to.
+                above = lock_above(here, root_of_file(here / "pyproject.toml", root.named))
+                if above is not None:
+                    files.append((above, _shown(above, folder, shown)))
         for name, expected in formats.items():
             label = walking.label(here / name, folder, shown)
-            if lock is not None and is_resolved_by_lock(expected, name):
-                reason = f"declares ranges, which {lock} beside it resolves"
+            if beside is not None and is_resolved_by_lock(expected, name):
+                lock, reason = here / beside, f"declares ranges, which {beside} beside it resolves"
+            elif above is not None and expected.kind in _OF_PROJECTS:
+                lock, reason = above, f"declares ranges, which {above.name} of the workspace resolves"
+            else:
+                lock = None
+            if lock is not None:
                 skipped.append(Skipped(what=label, reason=reason, gap=False, location=Location(path=label)))
-                locked = walking.label(here / lock, folder, shown)
+                locked = _shown(lock, folder, shown)
                 resolved[locked] = (*resolved.get(locked, ()), (here / name, label))
             else:
                 files.append((here / name, label))
     return Found(tuple(files), tuple(skipped), resolved)
+
+
+def _shown(lock: Path, folder: Path, shown: str) -> str:
+    """The lockfile as the user would call it; one above the folder from there."""
+    if lock.is_relative_to(folder):
+        return walking.label(lock, folder, shown)
+    return os.path.normpath(os.path.join(shown, os.path.relpath(lock, folder))).replace(os.sep, "/")
 
 
 def worth_reading(path: Path, expected: Format) -> bool:

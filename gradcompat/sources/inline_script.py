@@ -14,6 +14,7 @@ from gradcompat.formats.toml_places import TomlPlaces
 from gradcompat.formats.toml_text import parse
 from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.sources.declared import Declared
+from gradcompat.sources.joint_ranges import jointly
 from gradcompat.sources.uv_tables import from_uv_sources, overridden, uv_additions, uv_overrides
 
 _START = "# /// script"
@@ -43,9 +44,8 @@ def read(document: Document) -> Environment:
             packages.append(_in_file(result, first))
         else:
             skipped.append(_in_file(result, first))
-    return Environment(
-        source=document.path, kind="script", packages=tuple(packages), closed=False, skipped=tuple(skipped)
-    )
+    joint, notes = jointly(packages)
+    return Environment(source=document.path, kind="script", packages=joint, closed=False, skipped=(*skipped, *notes))
 
 
 def _block(document: Document) -> tuple[int, str]:

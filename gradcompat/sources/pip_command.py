@@ -7,8 +7,9 @@ Read as text, never run, and therefore a best effort: a command in a condition c
 from __future__ import annotations
 
 import os
+import posixpath
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
@@ -93,8 +94,17 @@ class Script:
     braces: bool = False
 
 
-def read_included(document: Document, name: str, location: Location) -> tuple[tuple[Package, ...], tuple[Skipped, ...]]:
-    """The requirements that ``-r`` names, if they lie in the document's own folder or below it."""
+def read_included(
+    document: Document, name: str, location: Location, folders: Sequence[str] = (os.curdir,)
+) -> tuple[tuple[Package, ...], tuple[Skipped, ...]]:
+    """The requirements that ``-r`` names, from the first folder that has them.
+
+    Args:
+        document: the file that names them.
+        name: the path, which does not lead out of those folders.
+        location: where it is named.
+        folders: where to look, as paths from the document's own folder.
+    """
     if PurePath(name).suffix in (".toml", ".cfg", ".py"):
         return (), (Skipped(what=reference(name), reason="is a file by itself", gap=False, location=location),)
     try:
@@ -102,15 +112,33 @@ def read_included(document: Document, name: str, location: Location) -> tuple[tu
             raise OutsideRoot(objection, path=document.path)
         if os.path.isabs(name) or ".." in PurePath(name).parts:
             raise SourceError("lies outside this folder")
-        found = requirements.read(read_beside(document, name))
+        found = requirements.read(_first_found(document, name, folders))
     except SourceError as error:
         reason = f"its requirements are installed and were not read: it {error.message}"
         if isinstance(error, OutsideRoot):
             reason = error.message
         elif isinstance(error, NotFound):
             reason = "its requirements are installed, and there is no such file beside this one"
+            if len(folders) > 1:
+                nowhere = "neither this folder nor one above it in the project has such a file"
+                reason = f"its requirements are installed, and {nowhere}"
         return (), (Skipped(what=reference(name), reason=reason, location=location),)
     return found.packages, found.skipped
+
+
+def _first_found(document: Document, name: str, folders: Sequence[str]) -> Document:
+    """The file from the first folder that has it.
+
+    Raises:
+        SourceError: as :func:`read_beside`; :class:`NotFound` if none has it.
+    """
+    missing: NotFound | None = None
+    for folder in folders:
+        try:
+            return read_beside(document, name if folder == os.curdir else posixpath.join(folder, name))
+        except NotFound as error:
+            missing = missing or error
+    raise missing or NotFound("there is no such file or folder", path=name)
 
 
 def read_script(script: Script, variables: Variables, asked: AuditRequest, *, nested: int = 0) -> None:

@@ -1,7 +1,9 @@
 """``pip list`` and ``uv pip list``: columns, ``--format=json``, ``--format=freeze``, and pastes of them.
 
-A list with its header (or as JSON) is a whole environment: what is not in it is not installed (``closed``). A paste
-that begins in the middle may lack its other half, and ``pip list --outdated`` shows a choice only: neither is closed.
+The blocks of ``pip show`` are read as well, and names joined to their versions by a dash (``transformers-4.46.0``), as
+pip says what it has installed. A list with its header (or as JSON) is a whole environment: what is not in it is not
+installed (``closed``). A paste that begins in the middle may lack its other half, and ``pip list --outdated`` shows a
+choice only: neither is closed.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from gradcompat.formats.json_text import Places, parse
 from gradcompat.formats.pasted_text import PastedLine, pasted_lines
 from gradcompat.model.environment import Environment, Package, Skipped, SourceKind
 from gradcompat.names import normalise
+from gradcompat.quotation import quoted
 from gradcompat.versions import parse_version
 
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
@@ -23,10 +26,13 @@ _RULE = re.compile(r"\s*-+\s+-+[\s-]*")
 _ROW = re.compile(rf"\s*({_NAME})\s+(\S+)(?:\s+(\S.*))?")
 _PIN = re.compile(rf"\s*({_NAME})===?(\S+)")
 _LEGACY = re.compile(rf"\s*({_NAME}) \(([^\s,()]+)(?:, ([^()]+))?\)")  # before pip 10
+_DASHED = re.compile(rf"\s*(?:[-*]\s+)?({_NAME}?)-(\d+(?:\.\d+)+[\w.+!]*)")
+_SHOWN_KEY = re.compile(r"\s*([A-Z][a-z]+(?:[- ][A-Za-z]+)*): ?(.*)")
 _PLACE = re.compile(r"(?:[/~]|[A-Za-z]:[\\/]|file:).*")
 _SITE = re.compile(r"(?:site|dist)-packages(?:\s|$)")
 _INSTALLER = re.compile(r"pip|uv|conda|poetry|pdm|pixi|hatch")
 _CONDA_BUILD = re.compile(r"\S*_\d+(?:\s+\S+)?")
+_BARE = (_PIN, _LEGACY, _DASHED, _ROW)
 _NOISE = re.compile(r"\s*(?:WARNING:|DEPRECATION:|\[notice\]|\$ |%|!|#|\(\S+\) |\S*>|\.{3,}|…).*")
 _SHOWN = 100
 
@@ -42,6 +48,7 @@ def read(document: Document) -> Environment:
     lines, skipped = pasted_lines(document)
     packages: list[Package] = []
     used = read_tables(document.path, lines, packages, skipped)
+    used |= read_blocks(document.path, lines, packages, skipped)
     if used:
         outside = sum(1 for index, line in enumerate(lines) if line.text.strip() and index not in used)
         if outside:
@@ -97,6 +104,49 @@ def read_tables(path: str, lines: list[PastedLine], packages: list[Package], ski
     return used
 
 
+def read_blocks(path: str, lines: list[PastedLine], packages: list[Package], skipped: list[Skipped]) -> set[int]:
+    """Read the blocks of ``pip show``, each from its ``Name:`` to a rule or a line of another form.
+
+    Returns:
+        The indices of the lines that belong to a block.
+    """
+    used: set[int] = set()
+    index = 0
+    while index < len(lines):
+        name = _SHOWN_KEY.fullmatch(lines[index].text)
+        if name is None or name[1] != "Name" or not re.fullmatch(_NAME, name[2].strip()):
+            index += 1
+            continue
+        begin = index
+        version: tuple[re.Match[str], PastedLine] | None = None
+        editable = False
+        while index < len(lines) and (pair := _SHOWN_KEY.fullmatch(lines[index].text)):
+            if pair[1] == "Name" and index > begin:
+                break
+            if pair[1] == "Version" and _is_version(pair[2].strip()):
+                version = (pair, lines[index])
+            editable = editable or pair[1] == "Editable project location"
+            index += 1
+        if index < len(lines) and lines[index].text.strip() == "---":
+            index += 1
+        used.update(range(begin, index))
+        shown = name[2].strip()
+        if version is None:
+            at = lines[begin].at(path, name.start(2))
+            skipped.append(Skipped(what=quoted(shown, "a package"), reason="has no version", location=at))
+            continue
+        pair, line = version
+        packages.append(
+            Package(
+                name=normalise(shown),
+                version=pair[2].strip(),
+                source="editable" if editable else "registry",
+                location=line.at(path, pair.start(2)),
+            )
+        )
+    return used
+
+
 def _is_header(lines: list[PastedLine], index: int) -> bool:
     if not _HEADER.fullmatch(lines[index].text):
         return False
@@ -113,7 +163,7 @@ def _read_bare(path: str, lines: list[PastedLine], packages: list[Package], skip
     for line in lines:
         if not line.text.strip():
             continue
-        match = _PIN.fullmatch(line.text) or _LEGACY.fullmatch(line.text) or _ROW.fullmatch(line.text)
+        match = next((found for form in _BARE if (found := form.fullmatch(line.text))), None)
         if match and (match.re is not _ROW or _is_bare_row(match)):
             packages.append(_package(match, line, path))
         elif not _NOISE.fullmatch(line.text):
@@ -133,7 +183,7 @@ def _is_version(text: str) -> bool:
 
 
 def _package(match: re.Match[str], line: PastedLine, path: str) -> Package:
-    source = _source(None if match.re is _PIN else match[3])
+    source = _source(None if match.re in (_PIN, _DASHED) else match[3])
     return Package(
         name=match[1].lower() if source == "conda" else normalise(match[1]),
         version=match[2],

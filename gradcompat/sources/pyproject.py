@@ -6,7 +6,7 @@ Read are ``[project]``, ``[dependency-groups]`` and the tables of Poetry, PDM, u
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from gradcompat.names import normalise
 from gradcompat.quotation import quoted, reference
 from gradcompat.sources.conda_spec import parse_spec
 from gradcompat.sources.declared import Declared, Result
+from gradcompat.sources.joint_ranges import jointly
 from gradcompat.sources.lock_entries import texts
 from gradcompat.sources.poetry_tables import read_poetry
 from gradcompat.sources.requirement import name_of
@@ -173,10 +174,11 @@ def _without_self(declared: Declared, results: Iterator[Result]) -> tuple[tuple[
         again = f"{times} times" if times > 1 else "once"
         reason = f"is the project itself, which its own extras name {again}"
         skipped.append(Skipped(what=own, reason=reason, gap=False, location=first))
-    return _alternatives(packages), tuple(skipped)
+    joint, notes = jointly(packages)
+    return _alternatives(joint), (*skipped, *notes)
 
 
-def _alternatives(packages: list[Package]) -> tuple[Package, ...]:
+def _alternatives(packages: Sequence[Package]) -> tuple[Package, ...]:
     """The entries, those of extras that pin one package to different versions as forks: no two can be installed."""
     pins: dict[str, dict[str, set[str]]] = {}
     for package in packages:

@@ -7,6 +7,7 @@ import re
 from gradcompat.dependency_formats import FORMATS
 
 _HEAD = 256 * 1024  # characters that are looked at
+_SECTION = re.compile(r"\[[A-Za-z][\w .:-]*\]")
 
 
 def recognise(text: str) -> str | None:
@@ -24,6 +25,9 @@ def recognise(text: str) -> str | None:
     entries = [line for line in entries if not line.startswith("#")]
     if not entries:
         return "requirements" if head else None
+    # `known_third_party` of isort is a list of names, too, but no list of packages has a `[section]`.
+    if any(map(_SECTION.fullmatch, entries)):
+        return None
     for entry in FORMATS:
         if entry.line is None:
             continue

@@ -11,6 +11,7 @@ CUDA is the one that torch was built for, because training runs with that one; n
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from gradcompat.errors import Malformed
@@ -20,8 +21,9 @@ from gradcompat.gpu_names import Gpu, gpus_in
 from gradcompat.model.environment import Environment, Location, Package, Setting, Skipped, SourceKind
 from gradcompat.names import normalise
 from gradcompat.quotation import quoted
-from gradcompat.sources.pip_list import read_tables
+from gradcompat.sources.pip_list import read_blocks, read_tables
 from gradcompat.sources.requirement import parse_requirement
+from gradcompat.spoken_names import package_called
 from gradcompat.versions import parse_version
 
 _MAX_LINE = 2000
@@ -50,21 +52,18 @@ _PIN = re.compile(r"`?([A-Za-z0-9][\w.-]*(?:\[[^\[\]]*\])?\s*===?\s*\d[\w.+!-]*)
 _SECTION = re.compile(r"[*-]\s+(CUDA|Lightning|Packages|System):")
 _ENTRY = re.compile(r"([A-Za-z0-9][\w.-]*):\s+(\S+)")
 
+# Typed by people: `PyTorch: 2.4.0`, `| torch | 2.4.0 |`, `4.55.4 transformers pytorch 2.6.0`, `transformers-4.46.0`.
+_LABELLED = re.compile(r"[`*\"']*([A-Za-z][\w .-]{0,40}?)[`*\"']*\s{0,20}:\s{0,20}(.*)")
+_CELLS = re.compile(r"\|\s*[`*]*([A-Za-z][\w .-]{0,40}?)[`*]*\s*\|\s*([^|]*?)\s*(?:\|.*)?")
+_DASHED = re.compile(r"([A-Za-z][\w.-]*)-(\d+(?:\.\d+)+[\w.+!]*)")
+_RELEASE = re.compile(r"v?\d+\.\d+\.\d+(?:(?:\.?(?:a|b|rc|post|dev)|\+)[\w.+]*)?")
+
 _ABSENT = re.compile(r"not\b|n/?a\b|none\b|no\b|could not|unknown\b|undefined\b|null\b|[<?]|-*$", re.IGNORECASE)
 _VERSION = re.compile(r"v?(\d[\w.+!-]*)")
 _NUMBERS = re.compile(r"(?:glibc[- ])?(\d+(?:\.\d+)+)")
 _PYTHON = re.compile(r"(\d+\.\d+(?:\.\d+)?)")
 _GLIBC = re.compile(r"glibc-?(\d+\.\d+)")
 
-_PACKAGES = {
-    "flash attention": "flash-attn",
-    "flash attn": "flash-attn",
-    "hf hub": "huggingface-hub",
-    "liger kernel": "liger-kernel",
-    "llm blender": "llm-blender",
-    "pytorch": "torch",
-    "pytorch lightning": "pytorch-lightning",
-}
 _FACTS = {
     "libc": "__glibc",
     "nccl": "__nccl",
@@ -97,6 +96,7 @@ def read(document: Document) -> Environment:
     report = _Report(path=document.path, skipped=skipped)
     listed: list[Package] = []
     used = read_tables(document.path, lines, listed, report.skipped)  # a `pip list` often follows
+    used |= read_blocks(document.path, lines, listed, report.skipped)
     for index, line in enumerate(lines):
         if index not in used and len(line.text) <= _MAX_LINE:
             _read_line(line, report)
@@ -186,6 +186,8 @@ def _read_line(line: PastedLine, report: _Report) -> None:
         _read_pin(pin[1], _moved(at, pin.start(1)), report)
     elif bullet and report.section and (entry := _ENTRY.fullmatch(text)):
         _read_entry(entry, at, report)
+    else:
+        _read_typed(text, at, report)
 
 
 def _read_tagged(tagged: re.Match[str], at: Location, report: _Report) -> None:
@@ -224,9 +226,48 @@ def _read_statement(statement: re.Match[str], at: Location, report: _Report) -> 
         report.fact("python", _PYTHON, value, at)
     elif label in _FACTS:
         report.fact(_FACTS[label], _NUMBERS, value, at)
-    elif label in _PACKAGES or (" " not in label and label[:1].isalnum() and not _NO_PACKAGE.fullmatch(label)):
+    elif (called := package_called(label)) or _may_be_package(label):
         at = _moved(at, len(statement[0]) - len(value))
-        _read_version(_PACKAGES.get(label, normalise(label)), value, at, report)
+        _read_version(called or normalise(label), value, at, report)
+
+
+def _may_be_package(label: str) -> bool:
+    return " " not in label and label[:1].isalnum() and not _NO_PACKAGE.fullmatch(label)
+
+
+def _read_typed(text: str, at: Location, report: _Report) -> None:
+    """A version beside a name, in one of the forms that people type."""
+    if labelled := _LABELLED.fullmatch(text) or _CELLS.fullmatch(text):
+        value = labelled[2].lstrip("`*\"'")
+        at = _moved(at, labelled.end(2) - len(value))
+        if called := package_called(labelled[1]):
+            _read_version(called, value, at, report)
+        elif labelled[1].lower() == "python":
+            report.fact("python", _PYTHON, value, at)
+        elif _may_be_package(labelled[1].lower()) and _RELEASE.fullmatch(value.strip()):
+            _read_version(normalise(labelled[1]), value, at, report)
+    elif (dashed := _DASHED.fullmatch(text)) and (called := package_called(dashed[1])):
+        _read_version(called, dashed[2], _moved(at, dashed.start(2)), report)
+    else:
+        for name, version in _pairs(text):
+            report.add(Package(name=name, version=version[0].removeprefix("v"), location=_moved(at, version.start())))
+
+
+def _pairs(text: str) -> Iterator[tuple[str, re.Match[str]]]:
+    """Names with the versions before or behind them; none of a line that says anything else."""
+    words = [word for word in re.finditer(r"[^\s,;]+", text) if word[0] not in ("and", "with", "+", "&")]
+    names = [package_called(word[0]) for word in words]
+    versions = [re.compile(r"v?(\d+\.\d[\w.+!-]*)").fullmatch(word[0]) for word in words]
+    if not words or len(words) % 2 or not all(name or version for name, version in zip(names, versions, strict=True)):
+        return
+    found: list[tuple[str, re.Match[str]]] = []
+    for first in range(0, len(words), 2):
+        name = names[first] or names[first + 1]
+        at = first if versions[first] else first + 1
+        if name is None or versions[at] is None or parse_version(words[at][0]) is None:
+            return
+        found.append((name, words[at]))
+    yield from found
 
 
 def _read_version(name: str, value: str, at: Location, report: _Report) -> None:

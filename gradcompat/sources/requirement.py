@@ -28,6 +28,8 @@ _MAX_MARKER = 100_000  # uv writes long ones for projects with many forks
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _EXTRAS = r"(?:\s*\[[^\[\]]*\])?"
 _IS_NAME = re.compile(_NAME)
+# No package is called so, and an index that is asked for one answers nothing.
+_WITH_VERSION = re.compile(r"([A-Za-z][\w.-]{0,80})-(\d+(?:\.\d+)+(?:(?:a|b|rc|\.?post|\.?dev)\d+)?)")
 # What needs no parser: releases made of numbers, with the operators that take any of them.
 _PLAIN_CLAUSE = r"\s*(?:==|!=|<=|>=|<|>)\s*\d{1,9}(?:\.\d{1,9}){0,5}\s*"
 _PLAIN = re.compile(rf"({_NAME})(?:{_PLAIN_CLAUSE}(?:,{_PLAIN_CLAUSE})*)?")
@@ -43,6 +45,8 @@ _PLAIN_VARIABLES = frozenset(
     {"sys_platform", "platform_system", "platform_machine", "os_name", "python_version", "python_full_version"}
 )
 _VARIABLE = re.compile(r"\$\{[^{}]*\}|\$[A-Za-z_]\w*|\{\{[^{}]*\}\}")
+# Where conda-build unpacks what it builds: a path that nobody has, which `pip freeze` prints nevertheless.
+_BUILT_BY_CONDA = re.compile(r"/(?:feedstock_root|croot|conda-bld)/|/(?:[^/]+_)?\d{10,13}/work(?:/|$)")
 _SUFFIX = re.compile(r"\.(?:whl|tar\.gz|tgz|tar\.bz2|tar\.xz|zip)$", re.IGNORECASE)
 # GitHub and GitLab serve a checkout as an archive, named after the tag or the commit.
 _FORGE_ARCHIVE = re.compile(r"/([^/]+)/(?:-/)?archive/(?:refs/tags/|refs/heads/)?([^/]+)$")
@@ -117,6 +121,9 @@ def _specified(text: str, location: Location) -> Package | Skipped:
         if head and _VARIABLE.search(wanted, head.end()):
             # pip puts in the variables of whoever installs: the package is known, its version is not.
             return Package(name=normalise(str(name_of(text))), version=None, marker=marker, location=location)
+        if joined := _WITH_VERSION.fullmatch(wanted.strip()):
+            reason = f"ends in a version behind a dash: write `{joined[1]}=={joined[2]}`"
+            return Skipped(what="a requirement", reason=reason, location=location)
         plain = _PLAIN.fullmatch(wanted.strip())
         if plain is not None:
             return _pinned(plain[1], wanted, marker, location)
@@ -218,17 +225,18 @@ def _read_link(link: str, editable: bool) -> _Link:
         return _Link("url", name or _package_of(archive[1]), version, version is None)
     file_name = address.rpartition("/")[2]
     suffix = _SUFFIX.search(file_name)
+    by_conda = local and not editable and _BUILT_BY_CONDA.search(address) is not None
     if suffix is None:
         if not local:
             return _Link("url", name, None)
-        return _Link("editable" if editable else "directory", name, None)
+        return _Link("conda" if by_conda else "editable" if editable else "directory", name, None)
     stem = file_name[: suffix.start()]
     if suffix[0].lower() == ".whl":
         parts = stem.split("-")
         file_name, version = (parts[0], parts[1]) if len(parts) in (5, 6) else ("", "")
     else:
         file_name, _, version = stem.rpartition("-")
-    source: SourceKind = "path" if local else "url"
+    source: SourceKind = "conda" if by_conda else "path" if local else "url"
     if not _IS_NAME.fullmatch(file_name) or parse_version(version) is None:
         return _Link(source, name, None)
     return _Link(source, name or file_name, version)

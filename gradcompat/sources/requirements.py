@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -26,9 +26,11 @@ from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.names import normalise
 from gradcompat.quotation import reference
 from gradcompat.sources.constraints import narrowed
+from gradcompat.sources.joint_ranges import jointly
 from gradcompat.sources.requirement import parse_requirement
 from gradcompat.sources.torch_index import built_for_variant, variant_of
 
+_OF_PYTORCH = frozenset({"torch", "torchaudio", "torchvision"})
 _MAX_FILES = 100
 _MAX_DEPTH = 20
 _MAX_BAD = 5_000
@@ -77,11 +79,10 @@ def read(document: Document) -> Environment:
         reason = _NOTHING if not reading.good and not reading.packages else _SOMETHING_ELSE
         raise Malformed(reason, path=document.path, line=reading.bad[0].line)
     header = _header(document.text)
-    packages = tuple(
-        built_for_variant(package, reading.variant) for package in narrowed(reading.packages, reading.constraints)
-    )
+    asked = (built_for_variant(package, reading.variant) for package in narrowed(reading.packages, reading.constraints))
+    packages, notes = jointly(tuple(_of_conda(tuple(asked))))
     unused = reading.constraints.keys() - {package.name for package in packages}
-    skipped = list(reading.skipped)
+    skipped = [*reading.skipped, *notes]
     if unused:
         reason = f"{len(unused)} of the constraints are about packages that are not required here"
         skipped.append(Skipped(what="constraints", reason=reason, gap=False))
@@ -94,6 +95,19 @@ def read(document: Document) -> Environment:
         python=_python(header),
         platform=_platform(header),
     )
+
+
+def _of_conda(packages: Sequence[Package]) -> Iterator[Package]:
+    """The packages; in a freeze of a conda environment, pins of torch and its kin as what they are there.
+
+    The builds of PyTorch's channel leave no link behind, so that ``pip freeze`` prints them like wheels. What has a
+    local label is a wheel.
+    """
+    in_conda = any(package.source == "conda" for package in packages)
+    for package in packages:
+        pinned = package.source == "registry" and package.version is not None and "+" not in package.version
+        pinned = pinned and package.build is None
+        yield replace(package, source="conda") if in_conda and pinned and package.name in _OF_PYTORCH else package
 
 
 @dataclass(slots=True)

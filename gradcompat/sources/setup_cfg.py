@@ -1,6 +1,8 @@
 """``setup.cfg`` of setuptools: ``install_requires``, ``tests_require`` and ``[options.extras_require]``.
 
-configparser knows no lines, so each line carries its number through it, behind a sign that no configuration has.
+Other tools keep their options in the same file (``[flake8]``, ``[isort]``, ``[tool:pytest]``), and a list of names
+there asks for no package. configparser knows no lines, so each line carries its number through it, behind a sign that
+no configuration has.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
 from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.quotation import quoted, reference
+from gradcompat.sources.joint_ranges import jointly
 from gradcompat.sources.requirement import parse_requirement
 
 _SIGN = "\x1f"
@@ -26,12 +29,12 @@ def read(document: Document) -> Environment:
     """Read the requirements of a project.
 
     Raises:
-        Malformed: if it is no configuration, or says nothing to setuptools.
+        Malformed: if it is no configuration.
     """
     lines = document.text.split("\n")
     parser = _parse(lines, document.path)
-    if not parser.has_section("metadata") and not parser.has_section("options"):
-        raise Malformed("has neither `[metadata]` nor `[options]`", path=document.path)
+    if not parser.sections():
+        raise Malformed("has no `[section]`", path=document.path)
     packages: list[Package] = []
     skipped: list[Skipped] = []
     for result in _requirements(parser, lines, document.path):
@@ -39,12 +42,14 @@ def read(document: Document) -> Environment:
             packages.append(result)
         else:
             skipped.append(result)
+    joint, notes = jointly(packages)
+    skipped += notes
     if not packages and not skipped:
         reason = "names no requirements: they stand in setup.py or pyproject.toml"
+        if not parser.has_section("metadata") and not parser.has_section("options"):
+            reason = "names no requirements: it has options of other tools, and no `[options]`"
         skipped.append(Skipped(what=document.path, reason=reason, gap=False, location=Location(path=document.path)))
-    return Environment(
-        source=document.path, kind="setup.cfg", packages=tuple(packages), closed=False, skipped=tuple(skipped)
-    )
+    return Environment(source=document.path, kind="setup.cfg", packages=joint, closed=False, skipped=tuple(skipped))
 
 
 def _parse(lines: list[str], path: str) -> configparser.RawConfigParser:

@@ -1,7 +1,7 @@
-"""Under which conditions uv installs the alternatives of a package: the markers of the edges that lead to them.
+"""Under which conditions uv installs an entry: the markers of the edges that lead to it, and what leads to these.
 
 The fork markers of an entry do not say which extra chooses it where extras conflict (``cpu`` against ``cuda``): that
-stands only at the dependencies on it, with uv's encoded extras in their markers.
+stands only at the dependencies on it, with uv's encoded extras in their markers, or at what they are dependencies of.
 """
 
 from __future__ import annotations
@@ -11,44 +11,87 @@ from collections.abc import Iterator
 from typing import Any
 
 from gradcompat.sources.lock_entries import text_or_none
+from gradcompat.sources.uv_choices import Choices, Edge, Node, Section, edge_of, followed
 
 _Key = tuple[str, str | None]
+_Item = tuple[str, str, str]  # the package, "extra", "group" or "project", and the name of the first two
 
 
-def reached(entries: list[Any], declared: Any) -> dict[_Key, tuple[str, ...]]:
-    """For each name and version of a package that stands several times, the conditions of which one has to hold.
+def reached(entries: list[Any], declared: Any, members: Any = None) -> dict[_Key, tuple[str, ...]]:
+    """For each name and version with alternatives, and for each that only some choices lead to, when it is installed.
 
     Args:
         entries: the ``package`` tables.
-        declared: the lockfile's ``conflicts``: only extras and groups that stand there exclude one another.
+        declared: the lockfile's ``conflicts``: only extras, groups and projects that stand there exclude one another.
+        members: the names of the workspace's projects, where the lockfile has several.
 
     Returns:
-        Markers by name and version; none for an entry that some package depends on without a condition.
+        Markers by name and version, of which one has to hold; none for an entry that is there without a condition.
     """
     tables = [entry for entry in entries if isinstance(entry, dict)]
     counts = Counter(entry["name"] for entry in tables if isinstance(entry.get("name"), str))
     forked = {name for name, count in counts.items() if count > 1}
-    if not forked:
+    choices = Choices(conflicts(declared))
+    if not forked and not choices.countable:
         return {}
     conflicting = set(_conflicting(declared))
+    chosen = _chosen(tables, conflicting, members, choices) if choices.countable else {}
     markers: dict[_Key, dict[str, None]] = {}
     free: set[_Key] = set()
-    for entry in tables:
-        for edge, chosen_by in _edges(entry, conflicting):
+    for index, entry in enumerate(tables):
+        for edge, section in _edges(entry):
             name, version = edge.get("name"), edge.get("version")
             if not isinstance(name, str) or name not in forked:
                 continue
             key = (name, version if isinstance(version, str) else None)
-            condition = _both(text_or_none(edge.get("marker")), chosen_by)
+            condition = _both(text_or_none(edge.get("marker")), choices.marker(chosen.get((index, section), 0)))
             if condition is None:
                 free.add(key)
             else:
                 markers.setdefault(key, {})[condition] = None
     # An edge without a version may lead to any entry of the name.
     unsettled = {name for name, version in (*free, *markers) if version is None}
-    return {
+    found = {
         key: tuple(conditions) for key, conditions in markers.items() if key not in free and key[0] not in unsettled
     }
+    for index, entry in enumerate(tables):
+        key = (str(entry.get("name")), text_or_none(entry.get("version")))
+        marker = choices.marker(chosen.get((index, None), 0))
+        if marker is not None and key not in found and counts[key[0]] == 1:
+            found[key] = (marker,)
+    return found
+
+
+def _chosen(tables: list[dict[str, Any]], conflicting: set[_Item], members: Any, choices: Choices) -> dict[Node, int]:
+    """The choices that lead to each entry, and to each of its extras and groups."""
+    targets: dict[_Key, tuple[int, ...]] = {}
+    for index, entry in enumerate(tables):
+        name, version = str(entry.get("name")), text_or_none(entry.get("version"))
+        targets[name, None] = (*targets.get((name, None), ()), index)
+        if version is not None:
+            targets[name, version] = (*targets.get((name, version), ()), index)
+    edges: dict[Node, list[Edge]] = {}
+    for index, entry in enumerate(tables):
+        for table, section in _edges(entry):
+            edges.setdefault((index, section), []).append(edge_of(table, targets))
+    led_to = {target for many in edges.values() for edge in many for target in edge.targets}
+    projects = {name for name in members if isinstance(name, str)} if isinstance(members, list) else set()
+    projects |= {package for package, _, _ in conflicting}
+    roots: dict[Node, int] = {}
+    for index, entry in enumerate(tables):
+        name = str(entry.get("name"))
+        if index in led_to and name not in projects and not _is_here(entry.get("source")):
+            continue
+        here = choices.having(_encoded(name, "project", ""))
+        roots[index, None] = here
+        for section in {section for _, section in _edges(entry) if section is not None}:
+            roots[index, section] = here & choices.having(_encoded(name, *section))
+    return followed(roots, edges, choices)
+
+
+def _is_here(source: Any) -> bool:
+    """Is it the project that the lockfile lies in?"""
+    return isinstance(source, dict) and "." in (source.get("virtual"), source.get("editable"), source.get("directory"))
 
 
 def conflicts(declared: Any) -> tuple[frozenset[str], ...]:
@@ -58,30 +101,28 @@ def conflicts(declared: Any) -> tuple[frozenset[str], ...]:
 
 
 def _encoded(package: str, kind: str, name: str) -> str:
-    return f"{kind}-{len(package)}-{package}-{name}"
+    return f"{kind}-{len(package)}-{package}-{name}" if name else f"{kind}-{len(package)}-{package}"
 
 
-def _edges(
-    entry: dict[str, Any], conflicting: set[tuple[str, str, str]]
-) -> Iterator[tuple[dict[str, Any], str | None]]:
-    """Every dependency of an entry, with the extra or group that asks for it if that is one of those that conflict."""
+def _edges(entry: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Section | None]]:
+    """Every dependency of an entry, with the extra or group that asks for it."""
     for edge in _tables(entry.get("dependencies")):
         yield edge, None
-    name = entry.get("name")
     for kind, key in (("extra", "optional-dependencies"), ("group", "dev-dependencies")):
         sections = entry.get(key)
         for section, edges in sections.items() if isinstance(sections, dict) else ():
-            encoded = f"extra == '{_encoded(str(name), kind, section)}'"
             for edge in _tables(edges):
-                yield edge, encoded if (str(name), kind, section) in conflicting else None
+                yield edge, (kind, section)
 
 
-def _conflicting(declared: Any) -> Iterator[tuple[str, str, str]]:
+def _conflicting(declared: Any) -> Iterator[_Item]:
     for group in declared if isinstance(declared, list) else ():
         for item in _tables(group):
-            for kind in ("extra", "group"):
-                if isinstance(item.get(kind), str):
-                    yield str(item.get("package")), kind, item[kind]
+            kind = next((kind for kind in ("extra", "group") if isinstance(item.get(kind), str)), None)
+            if kind is not None:
+                yield str(item.get("package")), kind, item[kind]
+            elif isinstance(item.get("package"), str):
+                yield item["package"], "project", ""
 
 
 def _tables(value: Any) -> list[dict[str, Any]]:
@@ -89,4 +130,5 @@ def _tables(value: Any) -> list[dict[str, Any]]:
 
 
 def _both(one: str | None, other: str | None) -> str | None:
+    other = f"({other})" if other is not None and one is not None and " or " in other else other
     return f"({one}) and {other}" if one is not None and other is not None else one or other

@@ -41,7 +41,9 @@ def read(document: Document) -> Environment:
         )
     key = "package" if "package" in content else "distribution"  # before uv 0.4
     entries = content.get(key)
-    conditions = reached(entries, content.get("conflicts")) if isinstance(entries, list) else {}
+    manifest = content.get("manifest")
+    members = manifest.get("members") if isinstance(manifest, dict) else None
+    conditions = reached(entries, content.get("conflicts"), members) if isinstance(entries, list) else {}
     packages, skipped = read_entries(content, key, document, partial(_package, conditions=conditions))
     return Environment(
         source=document.path,

@@ -121,7 +121,6 @@ def test_poetry_beside_the_standard_table_only_says_where_from() -> None:
     )
     assert rows(environment) == [
         ("torch", ">=2.5", "registry", (), 3, 23),
-        ("trl", "*", "registry", (), 3, 32),
         ("peft", "*", "registry", (), 6, 1),
         ("trl", "0.12.0", "registry", (), 7, 8),
     ]

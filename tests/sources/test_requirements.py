@@ -18,6 +18,7 @@ FIXTURES = Path(__file__).parents[1] / "fixtures" / "requirements"
 Row = tuple[int | None, int | None, str, str | None, str | None, str, str | None]
 FROZEN = [f"package{number:02}==1.{number}" for number in range(41)]
 GONE = "there is no such file or folder"
+EXCLUSIVE = "is asked for in versions that exclude one another"
 FOLDER = "a project in a folder: neither its name nor its version stand here"
 
 
@@ -52,7 +53,7 @@ def test_everything_that_a_person_writes() -> None:
     environment = fixture("handwritten.txt")
     assert rows(environment) == [
         (6, 8, "torch", "2.5.1+cu124", None, "registry", None),
-        (7, 16, "torchvision", "0.20.1", None, "registry", None),
+        (7, 16, "torchvision", "0.20.1", None, "conda", None),
         (
             8,
             34,
@@ -78,8 +79,8 @@ def test_everything_that_a_person_writes() -> None:
         (23, 4, "team-trainer", None, None, "git", None),
         (24, 63, "liger-kernel", "0.5.2", None, "git", None),
         (25, 1, "apex", None, None, "git", "platform_machine == 'x86_64'"),
-        (28, 1, "mjlab", None, None, "directory", None),
-        (29, 13, "torchaudio", "2.5.1", None, "registry", None),
+        (28, 1, "mjlab", None, None, "conda", None),
+        (29, 13, "torchaudio", "2.5.1", None, "conda", None),
         (32, 7, "triton", "3.1.0", None, "registry", None),
         (33, 11, "xgrammar", "0.1.8", None, "registry", None),
     ]
@@ -101,6 +102,7 @@ def test_everything_that_a_person_writes() -> None:
             "its marker is invalid: expected marker operator, one of <=, <, !=, ==, >=, >, ~=, ===, in, not in",
             True,
         ),
+        (19, "pip", f"{EXCLUSIVE} (line 18 and line 19): no installer finds one", False),
     ]
     assert (environment.kind, environment.closed, environment.python, environment.platform) == (
         "requirements",
@@ -360,3 +362,36 @@ def test_any_text_gives_an_environment_or_an_error(text: str) -> None:
     except SourceError:
         return
     assert all(package.location.line for package in environment.packages)
+
+
+FREEZE = """\
+certifi @ file:///home/conda/feedstock_root/build_artifacts/certifi_1725278078093/work/certifi
+numpy @ file:///croot/numpy_and_numpy_base_1682520569166/work/dist/numpy-1.24.3-cp310-cp310-linux_x86_64.whl#sha256=00
+idna @ file:///tmp/build/80754af9/idna_1637925883363/work
+requests @ file:///C:/b/abs_00000/croot/requests_1690400255172/work
+team-data @ file:///home/user/team-data
+torch==2.4.1
+torchaudio==2.4.1+cu121
+torchvision==0.20.0
+transformers==4.49.0
+"""
+
+
+def test_what_a_freeze_says_was_built_by_conda_comes_from_conda() -> None:
+    environment = read(Document("freeze.txt", FREEZE))
+    assert [(one.name, one.version, one.source) for one in environment.packages] == [
+        ("certifi", None, "conda"),
+        ("numpy", "1.24.3", "conda"),
+        ("idna", None, "conda"),
+        ("requests", None, "conda"),
+        ("team-data", None, "directory"),
+        ("torch", "2.4.1", "conda"),
+        ("torchaudio", "2.4.1+cu121", "registry"),
+        ("torchvision", "0.20.0", "conda"),
+        ("transformers", "4.49.0", "registry"),
+    ]
+
+
+def test_torch_of_a_freeze_without_builds_of_conda_comes_from_an_index() -> None:
+    environment = read(Document("freeze.txt", "torch==2.4.1\ntorchvision==0.20.0\n"))
+    assert {one.source for one in environment.packages} == {"registry"}

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
 from gradcompat.model.environment import Environment, Location, Package
+from gradcompat.root import root_of_folder
+from gradcompat.sources.folder import find
+from gradcompat.sources.reading import read as read_any
 from gradcompat.sources.setup_cfg import read
 from tests.sources.locked import fixture, notes
 
@@ -60,11 +65,51 @@ def test_no_requirements() -> None:
     ]
 
 
+ISORT = """\
+[isort]
+known_third_party =
+    torch
+    transformers
+    accelerate
+    numpy
+
+[tool:pytest]
+addopts = -q
+
+[flake8]
+ignore = E203, E501
+"""
+
+
+def test_options_of_other_tools_are_no_requirements() -> None:
+    environment = read_any(Document("setup.cfg", ISORT, Path("setup.cfg")))
+    assert (environment.kind, environment.packages) == ("setup.cfg", ())
+    assert notes(environment) == [
+        ("setup.cfg", "names no requirements: it has options of other tools, and no `[options]`", False, None)
+    ]
+
+
+def test_a_list_of_another_tool_beside_requirements() -> None:
+    environment = read_any(Document("setup.cfg", f"{ISORT}\n[options]\ninstall_requires = torch==2.5.1\n"))
+    assert [(one.name, one.version) for one in environment.packages] == [("torch", "2.5.1")]
+
+
+def test_sections_that_cannot_be_parsed_are_no_list_of_packages() -> None:
+    with pytest.raises(Malformed, match="is neither `key = value`"):
+        read_any(Document("setup.cfg", "[isort]\ntorch\ntransformers\naccelerate\nnumpy\n", Path("setup.cfg")))
+
+
+def test_a_folder_passes_over_a_setup_cfg_of_other_tools(tmp_path: Path) -> None:
+    (tmp_path / "setup.cfg").write_text(ISORT, encoding="utf-8")
+    (tmp_path / "requirements.txt").write_text("torch==2.5.1\n", encoding="utf-8")
+    found = find(tmp_path, ".", root_of_folder(tmp_path, "."))
+    assert [shown for _, shown in found.files] == ["requirements.txt"]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "`setup.cfg`: has neither `[metadata]` nor `[options]`"),
-        ("[flake8]\nmax-line-length = 120\n", "`setup.cfg`: has neither `[metadata]` nor `[options]`"),
+        ("", "`setup.cfg`: has no `[section]`"),
         ("\ntorch==2.5.1\n", "`setup.cfg:2`: begins without a `[section]`"),
         ("[options]\nname = a\nword\n", "`setup.cfg:3`: is neither `key = value` nor the continuation of one"),
     ],

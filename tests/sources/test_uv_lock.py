@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from gradcompat.errors import Malformed, SourceError, UnsupportedFormatVersion
+from gradcompat.forks import Forks
 from gradcompat.formats.document import Document
-from gradcompat.model.environment import Location, Package
+from gradcompat.model.environment import Environment, Location, Package
 from gradcompat.sources.uv_lock import read
+from tests.sources.locked import fixture
 
 FORKED = """version = 1
 revision = 3
@@ -196,5 +198,127 @@ def test_the_edges_that_lead_to_an_alternative() -> None:
         ("torch", "2.7.1", (), ("sys_platform == 'darwin'", "extra == 'extra-3-app-cpu'")),
         ("torch", "2.9.0+cu128", ("cuda",), ("(sys_platform == 'linux') and extra == 'extra-3-app-cuda'",)),
         ("numpy", "1.26.4", (), ()),  # torch depends on it without a condition
-        ("numpy", "2.3.0", (), ()),
+        ("numpy", "2.3.0", ("cuda",), ("extra == 'extra-3-app-cuda'",)),  # only torch of that extra does
     ]
+
+
+def entries(environment: Environment) -> dict[tuple[str, str | None], Package]:
+    return {(one.name, one.version): one for one in environment.packages}
+
+
+def test_what_groups_that_conflict_lead_to_is_never_installed_together() -> None:
+    environment = read(fixture("uv/groups-that-conflict.lock"))  # written by uv; its index is renamed
+    found = entries(environment)
+    together = Forks(environment.conflicts).together
+    cuda, rocm = ("2.10.0", "0.25.0", "3.6.0"), ("2.9.1", "0.24.1", "3.5.1")
+    for mine, others in ((cuda, rocm), (rocm, cuda)):
+        torch = found["torch", mine[0]]
+        assert together(torch, found["torchvision", mine[1]])
+        assert together(torch, found["triton", mine[2]])
+        assert not together(torch, found["torchvision", others[1]])
+        assert not together(torch, found["triton", others[2]])
+        assert all(together(torch, one) for one in environment.packages if one.name == "filelock")
+
+
+CHAIN = """\
+version = 1
+conflicts = [[{ package = "demo", extra = "cuda" }, { package = "demo", group = "rocm" }]]
+
+[[package]]
+name = "demo"
+source = { virtual = "." }
+dependencies = [{ name = "numpy" }]
+optional-dependencies = { cuda = [{ name = "vllm" }], docs = [{ name = "sphinx" }] }
+dev-dependencies = { rocm = [{ name = "torch", version = "2.9.1" }, { name = "aiter" }] }
+
+[[package]]
+name = "vllm"
+version = "0.15.0"
+dependencies = [{ name = "torch", version = "2.10.0" }, { name = "numpy" }]
+
+[[package]]
+name = "aiter"
+version = "0.1.0"
+
+[[package]]
+name = "torch"
+version = "2.9.1"
+
+[[package]]
+name = "torch"
+version = "2.10.0"
+
+[[package]]
+name = "numpy"
+version = "2.1.0"
+
+[[package]]
+name = "sphinx"
+version = "8.0.0"
+"""
+
+
+def test_a_choice_is_followed_along_the_edges() -> None:
+    environment = read(Document("uv.lock", CHAIN))
+    assert {key: one.reached for key, one in entries(environment).items() if one.reached} == {
+        ("vllm", "0.15.0"): ("extra == 'extra-4-demo-cuda'",),
+        ("aiter", "0.1.0"): ("extra == 'group-4-demo-rocm'",),
+        ("torch", "2.9.1"): ("extra == 'group-4-demo-rocm'",),
+        ("torch", "2.10.0"): ("extra == 'extra-4-demo-cuda'",),
+    }
+    found = entries(environment)
+    together = Forks(environment.conflicts).together
+    assert not together(found["vllm", "0.15.0"], found["torch", "2.9.1"])
+    assert not together(found["vllm", "0.15.0"], found["aiter", "0.1.0"])
+    assert together(found["vllm", "0.15.0"], found["numpy", "2.1.0"])
+
+
+def test_what_anybody_asks_for_by_its_extra_is_there_without_a_choice() -> None:
+    numpy, itself = '[{ name = "numpy" }]\noptional', '[{ name = "demo", extra = ["cuda"] }]\noptional'
+    text = CHAIN.replace(numpy, itself)
+    found = entries(read(Document("uv.lock", text)))
+    assert found["vllm", "0.15.0"].reached == ()
+    assert found["torch", "2.10.0"].reached == ()
+
+
+def test_projects_that_conflict() -> None:
+    text = """\
+version = 1
+conflicts = [[{ package = "a" }, { package = "b" }]]
+
+[manifest]
+members = ["a", "b", "c"]
+
+[[package]]
+name = "a"
+source = { editable = "a" }
+dependencies = [{ name = "torch", version = "2.9.1" }]
+
+[[package]]
+name = "b"
+source = { editable = "b" }
+dependencies = [{ name = "torch", version = "2.10.0" }, { name = "c" }]
+
+[[package]]
+name = "c"
+source = { editable = "c" }
+dependencies = [{ name = "numpy" }]
+
+[[package]]
+name = "torch"
+version = "2.9.1"
+
+[[package]]
+name = "torch"
+version = "2.10.0"
+
+[[package]]
+name = "numpy"
+version = "2.1.0"
+"""
+    found = entries(read(Document("uv.lock", text)))
+    assert {key: one.reached for key, one in found.items() if key[0] in ("torch", "numpy")} == {
+        ("torch", "2.9.1"): ("extra == 'project-1-a'",),
+        ("torch", "2.10.0"): ("extra == 'project-1-b'",),
+        ("numpy", "2.1.0"): (),
+    }

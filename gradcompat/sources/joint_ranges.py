@@ -1,0 +1,121 @@
+"""What several lines of one list leave of a package: an installer has to satisfy all of them at once.
+
+``transformers>=4.46`` and ``transformers<4.49`` are one range, and ``lightning[app]`` beside ``lightning==2.1.2`` is
+pinned. A line under a marker or in an extra is narrowed by those that hold wherever it does, and narrows none of them.
+Lines that exclude one another are kept as they are, and named.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import combinations, product
+
+from packaging.version import Version
+
+from gradcompat.model.environment import Package, Skipped
+from gradcompat.versions import VersionSet, parse_version
+
+_MOST_LINES = 50  # of one name; more are left as they are
+_MOST_ALTERNATIVES = 16  # of a range with ``||``
+
+
+def jointly(packages: Sequence[Package]) -> tuple[tuple[Package, ...], tuple[Skipped, ...]]:
+    """The packages, each as the other lines of its name leave it, and a note for each name whose lines disagree.
+
+    >>> from gradcompat.model.environment import Location
+    >>> here = Location(path="requirements.txt", line=1)
+    >>> lower = Package(name="torch", version=None, specifier=">=2.1", location=here)
+    >>> upper = Package(name="torch", version=None, specifier="<2.5", location=here)
+    >>> [one.specifier for one in jointly([lower, upper])[0]]
+    ['>=2.1,<2.5']
+    """
+    counts = Counter((package.name, package.source) for package in packages)
+    repeated = {key for key, count in counts.items() if 1 < count <= _MOST_LINES}
+    if not repeated:
+        return tuple(packages), ()
+    groups: dict[tuple[str, str], list[int]] = {}
+    for index, package in enumerate(packages):
+        if (key := (package.name, package.source)) in repeated and package.source in ("registry", "conda"):
+            groups.setdefault(key, []).append(index)
+    left: list[Package | None] = list(packages)
+    notes: list[Skipped] = []
+    for indices in groups.values():
+        lines = [packages[index] for index in indices]
+        if (note := _disagreement(lines)) is not None:
+            notes.append(note)
+            continue
+        for index, narrowed in zip(indices, _narrowed(lines), strict=True):
+            left[index] = narrowed
+    return tuple(package for package in left if package is not None), tuple(notes)
+
+
+def _narrowed(lines: Sequence[Package]) -> list[Package | None]:
+    """Each line with the ranges of those that hold wherever it does; None for a line that says nothing beside them."""
+    left: list[Package | None] = []
+    kept: set[object] = set()
+    first = {_scope(line): line for line in reversed(lines) if line.specifier != "*"}
+    for line in lines:
+        if line.version is not None or line.specifier is None:
+            left.append(line)
+            continue
+        others = [other for other in lines if other is not line and _holds_wherever(other, line)]
+        ranges = tuple(other.specifier for other in others if other.specifier is not None)
+        specifier = _intersection((line.specifier, *ranges))
+        scope = _scope(line)
+        if any(other.version is not None for other in others) or scope in kept or specifier is None:
+            left.append(None if specifier is not None else line)
+            continue
+        if first.get(scope, line) is not line:  # a line that says more is the one to point at
+            left.append(None)
+            continue
+        kept.add(scope)
+        left.append(replace(line, specifier=specifier))
+    return left
+
+
+def _scope(line: Package) -> tuple[object, ...]:
+    return line.marker, line.extras, line.forks
+
+
+def _holds_wherever(other: Package, line: Package) -> bool:
+    return all(wide in (None, (), narrow) for wide, narrow in zip(_scope(other), _scope(line), strict=True))
+
+
+def _intersection(specifiers: Iterable[str]) -> str | None:
+    """All of the ranges as one, in the order in which they are written; None if it would have too many alternatives."""
+    ranges = [specifier.split("||") for specifier in dict.fromkeys(specifiers) if specifier != "*"]
+    alternatives = 1
+    for one in ranges:
+        alternatives *= len(one)
+    if alternatives > _MOST_ALTERNATIVES:
+        return None
+    return " || ".join(",".join(part.strip() for part in chosen) for chosen in product(*ranges)) or "*"
+
+
+def _disagreement(lines: Sequence[Package]) -> Skipped | None:
+    """The note on two lines of one scope that no version satisfies, if there are such."""
+    for one, other in combinations(lines, 2):
+        if not (_holds_wherever(one, other) or _holds_wherever(other, one)):
+            continue
+        first, second = _versions(one), _versions(other)
+        if first is None or second is None or first & second:
+            continue
+        where = " and ".join(
+            f"line {line.location.line}" if line.location.path == one.location.path else str(line.location)
+            for line in (one, other)
+        )
+        reason = f"is asked for in versions that exclude one another ({where}): no installer finds one"
+        return Skipped(what=one.name, reason=reason, gap=False, location=other.location)
+    return None
+
+
+def _versions(line: Package) -> VersionSet | None:
+    version = None if line.version is None else parse_version(line.version)
+    try:
+        if version is not None:
+            return VersionSet.parse(f"=={Version(version.public)}")
+        return None if line.specifier is None else VersionSet.parse(line.specifier)
+    except ValueError:
+        return None

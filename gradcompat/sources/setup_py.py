@@ -1,0 +1,228 @@
+"""``setup.py``, as far as it is literal: ``install_requires``, ``tests_require`` and ``extras_require`` of ``setup()``.
+
+It is parsed and never run. A list counts where it is written out, or under a name that the module binds once; so does
+a read of a requirements file beside it (``open("requirements.txt").read().splitlines()``), which is read as such.
+Whatever else makes a list is a gap.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import PurePath
+
+from gradcompat.errors import Malformed, SourceError
+from gradcompat.formats.document import Document, read_beside
+from gradcompat.model.environment import Environment, Location, Package, Skipped
+from gradcompat.quotation import quoted, reference
+from gradcompat.sources import requirements
+from gradcompat.sources.joint_ranges import jointly
+from gradcompat.sources.requirement import parse_requirement
+
+_LONGEST = 1_000_000  # characters; Python's own parser takes a hundred times as much memory
+_KEYWORDS = {"install_requires": None, "tests_require": "tests", "extras_require": None}
+_LINES_OF = frozenset({"splitlines", "readlines", "split"})
+_READS_OF = frozenset({"read", "strip", "rstrip", "read_text", "decode"})
+_PATHS = frozenset({"join", "Path", "open", "resolve", "absolute"})
+
+Result = Package | Skipped
+
+
+def read(document: Document) -> Environment:
+    """Read the requirements that the call of ``setup`` states.
+
+    Raises:
+        Malformed: if it is not Python, or calls no ``setup``.
+    """
+    module = _parsed(document)
+    call = next((one for one in ast.walk(module) if isinstance(one, ast.Call) and _is_setup(one.func)), None)
+    if call is None:
+        raise Malformed("calls no `setup()` as a setup.py does", path=document.path)
+    reading = _Reading(document, module)
+    packages: list[Package] = []
+    skipped: list[Skipped] = []
+    for result in reading.requirements(call):
+        if isinstance(result, Package):
+            packages.append(result)
+        else:
+            skipped.append(result)
+    joint, notes = jointly(packages)
+    skipped += notes
+    if not packages and not skipped:
+        reason = "names no requirements: they stand in pyproject.toml or setup.cfg"
+        skipped.append(Skipped(what=document.path, reason=reason, gap=False, location=Location(path=document.path)))
+    return Environment(source=document.path, kind="setup.py", packages=joint, closed=False, skipped=tuple(skipped))
+
+
+def _parsed(document: Document) -> ast.Module:
+    if len(document.text) > _LONGEST:
+        raise Malformed("is too long for a setup.py", path=document.path)
+    try:
+        return ast.parse(document.text.removeprefix("\ufeff"))
+    except SyntaxError as error:
+        raise Malformed("is not Python that can be parsed", path=document.path, line=error.lineno) from None
+    except (ValueError, RecursionError, MemoryError):
+        raise Malformed("is not Python that can be parsed", path=document.path) from None
+
+
+def _is_setup(function: ast.expr) -> bool:
+    return (isinstance(function, ast.Name) and function.id == "setup") or (
+        isinstance(function, ast.Attribute) and function.attr == "setup"
+    )
+
+
+class _Reading:
+    """The module, and what its names are bound to once."""
+
+    def __init__(self, document: Document, module: ast.Module) -> None:
+        self._document = document
+        self._bound = _bound_once(module)
+
+    def requirements(self, call: ast.Call) -> Iterator[Result]:
+        """What the keywords of the call ask for."""
+        for keyword in call.keywords:
+            if keyword.arg is None:
+                reason = "passes keywords that are computed: requirements among them are not seen"
+                yield Skipped(what="setup()", reason=reason, location=self._at(keyword.value))
+            elif keyword.arg == "extras_require":
+                yield from self._extras(keyword.value)
+            elif keyword.arg in _KEYWORDS:
+                yield from self._listed(keyword.value, keyword.arg, _KEYWORDS[keyword.arg])
+
+    def _extras(self, value: ast.expr) -> Iterator[Result]:
+        value = self._value(value)
+        if not isinstance(value, ast.Dict):
+            yield self._computed("extras_require", value)
+            return
+        for key, listed in zip(value.keys, value.values, strict=True):
+            if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                extra = key.value.partition(":")[0]  # an old spelling has a marker behind the colon
+                yield from self._listed(listed, f"extras_require.{key.value}", extra or None)
+            else:
+                yield self._computed("extras_require", listed)
+
+    def _listed(self, value: ast.expr, keyword: str, extra: str | None) -> Iterator[Result]:
+        value = self._value(value)
+        if (name := self._file_read(value)) is not None:
+            results = self._included(name, value)
+        elif isinstance(value, (ast.List, ast.Tuple, ast.Set)):
+            results = (result for element in value.elts for result in self._element(element, keyword))
+        elif isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
+            yield from self._listed(value.left, keyword, extra)
+            yield from self._listed(value.right, keyword, extra)
+            return
+        elif isinstance(value, ast.Constant) and isinstance(value.value, str):
+            results = self._lines(value)
+        elif isinstance(value, ast.Constant) and value.value is None:
+            return
+        else:
+            yield self._computed(keyword, value)
+            return
+        for result in results:
+            yield replace(result, extras=(extra,)) if isinstance(result, Package) and extra else result
+
+    def _element(self, element: ast.expr, keyword: str) -> Iterator[Result]:
+        if isinstance(element, ast.Starred):
+            yield from self._listed(element.value, keyword, None)
+            return
+        element = self._value(element)
+        if isinstance(element, ast.Constant) and isinstance(element.value, str):
+            yield from self._lines(element)
+        else:
+            yield self._computed(keyword, element)
+
+    def _lines(self, text: ast.Constant) -> Iterator[Result]:
+        """The requirements of a text; one in a line of its own has its column."""
+        start = self._at(text)
+        lines = [line for line in str(text.value).splitlines() if line.strip() and not line.lstrip().startswith("#")]
+        for line in lines:
+            inside = len(lines) == 1 and text.end_lineno == text.lineno
+            location = replace(start, column=(start.column or 0) + 1 if inside else None)
+            yield parse_requirement(line, location)
+
+    def _included(self, name: str, node: ast.expr) -> Iterator[Result]:
+        try:
+            found = requirements.read(read_beside(self._document, name))
+        except SourceError as error:
+            reason = f"its requirements are those of the project and were not read: {error.message}"
+            yield Skipped(what=reference(name), reason=reason, location=self._at(node))
+            return
+        yield from found.packages
+        yield from found.skipped
+
+    def _file_read(self, node: ast.expr) -> str | None:
+        """The file whose lines an expression is: ``open("a.txt").read().splitlines()``, or a comprehension over it."""
+        if isinstance(node, (ast.ListComp, ast.GeneratorExp)) and len(node.generators) == 1:
+            return self._file_read(self._value(node.generators[0].iter)) or self._file(node.generators[0].iter)
+        if not isinstance(node, ast.Call):
+            return None
+        if isinstance(node.func, ast.Name) and node.func.id == "list" and len(node.args) == 1:
+            return self._file_read(node.args[0]) or self._file(node.args[0])
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _LINES_OF:
+            return self._file(node.func.value)
+        return None
+
+    def _file(self, node: ast.expr) -> str | None:
+        """The path of a text file that an expression opens or reads, from the project's folder."""
+        node = self._value(node)
+        if not isinstance(node, ast.Call):
+            return None
+        function = node.func
+        if isinstance(function, ast.Name) and function.id == "open" and node.args:
+            return self._path(node.args[0])
+        if isinstance(function, ast.Attribute) and function.attr in _READS_OF:
+            return self._file(function.value) or self._path(function.value)
+        return self._path(function.value) if isinstance(function, ast.Attribute) and function.attr == "open" else None
+
+    def _path(self, node: ast.expr) -> str | None:
+        """The last literal part of a path; what stands before it is the folder of the project, as far as is known."""
+        node = self._value(node)
+        parts = [one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+        texts = [part for part in parts if PurePath(part).suffix in (".txt", ".in", ".pip")]
+        return texts[0] if len(texts) == 1 else None
+
+    def _value(self, node: ast.expr) -> ast.expr:
+        """What a name is bound to, if the module binds it once."""
+        seen: set[str] = set()
+        while isinstance(node, ast.Name) and node.id in self._bound and node.id not in seen:
+            seen.add(node.id)
+            node = self._bound[node.id]
+        return node
+
+    def _computed(self, keyword: str, node: ast.expr) -> Skipped:
+        reason = "is computed when the project is built, which gradcompat never does"
+        return Skipped(what=quoted(keyword, "extras_require"), reason=reason, location=self._at(node))
+
+    def _at(self, node: ast.expr) -> Location:
+        return Location(path=self._document.path, line=node.lineno, column=node.col_offset + 1)
+
+
+def _bound_once(module: ast.Module) -> dict[str, ast.expr]:
+    """The names that the module's own level binds, and that are bound or changed nowhere else in it."""
+    values: dict[str, ast.expr] = {}
+    times: dict[str, int] = {}
+    for node in ast.walk(module):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            times[node.id] = times.get(node.id, 0) + 1
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            changed = node.func.value
+            if isinstance(changed, ast.Name) and node.func.attr in ("append", "extend", "insert", "remove", "update"):
+                times[changed.id] = times.get(changed.id, 0) + 2
+        elif (
+            isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load) and isinstance(node.value, ast.Name)
+        ):
+            times[node.value.id] = times.get(node.value.id, 0) + 2
+    for node in module.body:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            values[node.targets[0].id] = node.value
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
+            values[node.target.id] = node.value
+        elif isinstance(node, ast.With):
+            for inner in node.body:
+                if isinstance(inner, ast.Assign) and len(inner.targets) == 1 and isinstance(inner.targets[0], ast.Name):
+                    values[inner.targets[0].id] = inner.value
+            for item in node.items:
+                if isinstance(item.optional_vars, ast.Name):
+                    values[item.optional_vars.id] = item.context_expr
+    return {name: value for name, value in values.items() if times.get(name) == 1}
