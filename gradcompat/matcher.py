@@ -19,8 +19,9 @@ from math import prod
 from gradcompat.comparison import named, satisfies
 from gradcompat.forks import Forks
 from gradcompat.messages import condition, entry_text, joined, value_text, versions_text
+from gradcompat.model.assumption import Assumption
 from gradcompat.model.environment import Environment, Location, Package, Setting, SettingValue
-from gradcompat.model.finding import Assumption, Finding, Reason, Status, Unknown
+from gradcompat.model.finding import Finding, Reason, Status, Unknown
 from gradcompat.model.issue import (
     Combination,
     Issue,

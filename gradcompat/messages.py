@@ -25,6 +25,7 @@ from gradcompat.model.issue import (
 from gradcompat.versions import ALL, VersionSet
 
 if TYPE_CHECKING:
+    from gradcompat.model.assumption import Assumption
     from gradcompat.model.plan import Change, SettingChange
 
 _LONGEST_RANGE = 200  # that a sentence quotes in full
@@ -91,6 +92,12 @@ def moves_text(changes: Iterable[Change]) -> list[str]:
     if curing and len(others) > _MOST_BESIDE:
         return [*curing, f"and {len(others)} packages that go with it"]
     return [*curing, *others]
+
+
+def assumptions_text(assumed: Iterable[Assumption]) -> str:
+    """What is presumed, and where it comes from; behind "taking it that"."""
+    texts = [one.sentence if one.location is None else f"{one.sentence} ({one.location})" for one in assumed]
+    return joined(tuple(dict.fromkeys(texts)), "and")
 
 
 def joined(words: tuple[str, ...], last: str = "or") -> str:

@@ -19,7 +19,7 @@ from gradcompat.model.probe import Measurement, ProbeResult, ProbeSpec
 from gradcompat.model.report import Remark, Suppression
 from gradcompat.renderers import probe_json
 from tests.conftest import ROOT, Run
-from tests.renderers.reports import advised, audit, everything, record, rendered, report
+from tests.renderers.reports import advised, audit, everything, parted, record, rendered, report
 
 jsonschema = pytest.importorskip("jsonschema", reason="needs jsonschema, of the extra `dev`")
 
@@ -134,6 +134,7 @@ _SETTING = replace(
 MADE = {
     "check": (
         rendered(everything(), "json"),
+        rendered(parted(), "json"),
         rendered(report(audit(_SETTING)), "json"),
         rendered(
             replace(report(replace(audit(), suppressed=(_WAIVED,))), sources=(_INSTALLED,), remarks=(_REMARK,)), "json"
@@ -144,12 +145,12 @@ MADE = {
 
 # Keys that none of these outputs has anything for; each is of the type of another key of its object.
 UNSEEN = {
-    "check": {"package.forks"},
+    "check": {"advice.beside", "assumption.line", "package.forks"},
     "diagnose": {
         *(".ruled_out", "ruled_out.issue", "ruled_out.sentence", "ruled_out.title", "skipped.line"),
     },
     "inspect": {"package.forks"},
-    "plan": {"change.because", "plan.introduced", "plan.tolerated", "verified.notes"},
+    "plan": {"assumption.line", "assumption.path", "change.because", "plan.introduced", "verified.notes"},
 }
 
 

@@ -14,6 +14,7 @@ from gradcompat.budget import Budget
 from gradcompat.dependency_formats import BY_KIND
 from gradcompat.errors import SourceError
 from gradcompat.knowledge.load import KnowledgeBase
+from gradcompat.model.assumption import Assumption
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Location, Skipped
 from gradcompat.model.finding import Finding
@@ -90,7 +91,7 @@ def plan_all(
     done = [
         one
         if isinstance(one, PlanningResult)
-        else _result(one, next(made) if _has_to_change(one.found, options) else None, base)
+        else _result(one, next(made) if _has_to_change(one.found, options) else None, base, options)
         for one in read
     ]
     beside = [*asked.skipped, *(asked.contexts.unread if asked.contexts is not None else ())]
@@ -167,7 +168,7 @@ def within(budget: Budget, tasks: Sequence[_Task], make: Callable[[_Task, Budget
     return plans
 
 
-def _result(task: _Task, made: Plan | None, base: KnowledgeBase) -> PlanningResult:
+def _result(task: _Task, made: Plan | None, base: KnowledgeBase, options: AuditOptions) -> PlanningResult:
     source, environment, project = task.source, task.environment, task.project
     named = _named(made, base)
     planned = Planned(
@@ -176,6 +177,8 @@ def _result(task: _Task, made: Plan | None, base: KnowledgeBase) -> PlanningResu
         summaries={issue.id: issue.summary for issue in named},
         references={issue.id: issue.references[0].url for issue in named},
         plan=made,
+        assumed=_assumed(made, task.found),
+        possible=_possible(task.found, options),
         command=_command(environment, source, project, made),
         asked_in=project.files[0].shown if project.files and project.lockfile else None,
         skipped=tuple(skipped for skipped in environment.skipped if skipped.gap),
@@ -185,18 +188,37 @@ def _result(task: _Task, made: Plan | None, base: KnowledgeBase) -> PlanningResu
 
 def _wanted(found: Matched, options: AuditOptions) -> list[Finding]:
     """What a plan is asked to cure, and what is below the level."""
-    return [finding for finding in found.findings if finding.status == "affected" or options.strict]
+    statuses = ("affected", "conditional") if options.strict else ("affected",)
+    return [finding for finding in found.findings if finding.status in statuses]
 
 
 def _has_to_change(found: Matched, options: AuditOptions) -> bool:
     """Is there a finding that has to go?"""
     least = LEVELS.index(options.fail_on or "note")
     return any(
-        finding.status != "not_affected"
-        and not finding.issue.informational
-        and LEVELS.index(finding.issue.level) >= least
+        not finding.issue.informational and LEVELS.index(finding.issue.level) >= least
         for finding in _wanted(found, options)
     )
+
+
+def _assumed(made: Plan | None, found: Matched) -> dict[str, tuple[Assumption, ...]]:
+    """What the findings that a plan cures rest on beside facts."""
+    cured = () if made is None else made.fixed
+    return {
+        finding.issue.id: finding.assumed
+        for finding in found.findings
+        if finding.assumed and finding.status == "affected" and finding.issue.id in cured
+    }
+
+
+def _possible(found: Matched, options: AuditOptions) -> tuple[str, ...]:
+    """The findings that a plan leaves alone because they are not sure, and that would count if they were."""
+    if options.strict:
+        return ()
+    least = LEVELS.index(options.fail_on or "note")
+    issues = [finding.issue for finding in found.findings if finding.status == "conditional"]
+    counting = [one.id for one in issues if not one.informational and LEVELS.index(one.level) >= least]
+    return tuple(dict.fromkeys(counting))
 
 
 def plan_of(

@@ -124,6 +124,11 @@ def condition_text(finding: Finding) -> str:
     return " and ".join(dict.fromkeys(unknown.plain or unknown.sentence for unknown in likeliest(finding)))
 
 
+def likelihood(finding: Finding) -> float | None:
+    """The share of usual values that satisfy the likeliest alternative, from 0 to 1; None if nothing is open."""
+    return round(_likelihood(likeliest(finding)), 4) if finding.unknown else None
+
+
 def questions_of(findings: Iterable[Finding]) -> tuple[Question, ...]:
     """The facts that decide open findings; a finding that hangs on several counts for the one that decides most."""
     hanging = [(finding.issue.id, _asked(likeliest(finding))) for finding in findings]

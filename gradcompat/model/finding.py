@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from gradcompat.model.assumption import Assumption
 from gradcompat.model.environment import Location, Package
 from gradcompat.model.issue import Issue, Remedy, Term
 
@@ -34,21 +35,6 @@ class Unknown:
     plain: str = ""
     asks: str = ""
     likelihood: float = 0.5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Assumption:
-    """A term that is presumed to hold.
-
-    Attributes:
-        key: the fact that it is about, as in :class:`Unknown`; a fact takes its place.
-        sentence: behind "taking it that".
-        location: where it is taken from; None if it is only usual.
-    """
-
-    key: str
-    sentence: str
-    location: Location | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from gradcompat.model.assumption import Assumption
 from gradcompat.model.environment import Location, SettingValue, Skipped
 from gradcompat.model.issue import Level
 
@@ -159,6 +160,8 @@ class Planned:
         summaries: id of an issue that the plan names → its summary.
         references: id of an issue that the plan names → where it is shown.
         plan: None where nothing has to change, or where nothing could be read.
+        assumed: id of an issue that the plan cures → what was presumed to hold for it; none that rests on facts alone.
+        possible: ids of the findings at or above the level that could apply, and that no plan was asked for.
         asked_in: the file that says what the project itself asks for, if one was found.
         command: what makes the tool of the lockfile write it anew with the plan, if that is needed.
         skipped: what could not be read.
@@ -169,6 +172,8 @@ class Planned:
     summaries: Mapping[str, str]
     references: Mapping[str, str]
     plan: Plan | None
+    assumed: Mapping[str, tuple[Assumption, ...]] = field(default_factory=dict)
+    possible: tuple[str, ...] = ()
     asked_in: str | None = None
     command: tuple[str, ...] = ()
     skipped: tuple[Skipped, ...] = ()

@@ -1,8 +1,9 @@
 """Workflow commands of GitHub Actions: each finding becomes an annotation of its line.
 
-Only what is affected is one, and what was not checked: GitHub shows ten of a kind for a step, and what is merely
-possible would take their place. The summary of the step has everything. What is suppressed is none; a waiver that does
-nothing any more is one, in the file where it stands.
+What is affected is one, what was not checked, and as a notice what could apply and is shown by itself; the questions
+that would decide more are one notice. GitHub shows ten of a kind for a step, so that no notice takes the place of an
+error. What is dormant is none. What is suppressed is none; a waiver that does nothing any more is one, in the file
+where it stands.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.model.environment import Location, Package
 from gradcompat.model.issue import LEVELS
 from gradcompat.model.report import Report
-from gradcompat.renderers.results import gap_text, gaps, message, plain, remarks, results
+from gradcompat.renderers.results import Result, asides, gap_text, gaps, message, plain, remarks, results
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
@@ -21,13 +22,17 @@ _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 def render(report: Report, out: TextIO) -> None:
     """Write one line for each, the worst first."""
     places = RepositoryPaths()
-    found = [result for result in results(report, places) if result.counts]
-    found.sort(key=lambda one: -LEVELS.index(one.advised.finding.issue.level))
+    found = [one for one in results(report, places) if one.counts or (one.shown and one.state == "conditional")]
+    found.sort(key=_order)
     for result in found:
         issue = result.advised.finding.issue
         command = _COMMANDS[issue.level] if result.state == "affected" else "notice"
         where = _where(result.location, result.pin, places)
         out.write(_line(command, where, f"{issue.id} {plain(issue.summary)}", message(result)))
+    for audit in report.audits:
+        if questions := asides(report, audit).questions:
+            where = _where(Location(path=audit.source), None, places)
+            out.write(_line("notice", where, "to know more, state with --set", "\n".join(questions)))
     for remark, location in remarks(report, places):
         command = _COMMANDS[remark.level]
         where, title = _where(location, None, places), plain(remark.kind.replace("-", " "))
@@ -35,6 +40,12 @@ def render(report: Report, out: TextIO) -> None:
     for audit, skipped in gaps(report):
         where = _where(skipped.location or Location(path=audit.source), None, places)
         out.write(_line("warning", where, "not checked", gap_text(skipped)))
+
+
+def _order(result: Result) -> tuple[bool, int]:
+    """What is affected by its level, then what could apply as the report has it."""
+    affected = result.state == "affected"
+    return not affected, -LEVELS.index(result.advised.finding.issue.level) if affected else 0
 
 
 def _where(location: Location, package: Package | None, places: RepositoryPaths) -> dict[str, str | int | None]:

@@ -1,7 +1,7 @@
-"""A code quality report of GitLab: what is affected, each on its line.
+"""A code quality report of GitLab: what is affected, and as ``info`` what could apply and is shown by itself.
 
-GitLab needs a line; of a finding about a whole file it is the first. What is suppressed is not in it, and a waiver that
-does nothing any more is.
+What is dormant is not in it, nor are the questions that would decide more. GitLab needs a line; of a finding about a
+whole file it is the first. What is suppressed is not in it, and a waiver that does nothing any more is.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def render(report: Report, out: TextIO) -> None:
             },
         }
         for result in results(report, places)
-        if result.counts
+        if result.counts or (result.shown and result.state == "conditional")
     ]
     data += [
         {

@@ -20,7 +20,9 @@ from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.model.issue import LEVELS
 from gradcompat.model.report import Audit, Report
 from gradcompat.renderers.results import (
+    Asides,
     Result,
+    asides,
     by_audit,
     entries,
     fix,
@@ -30,18 +32,19 @@ from gradcompat.renderers.results import (
     plain,
     reason,
     remarks,
-    summary,
     suppression,
 )
-from gradcompat.renderers.suppressed_text import remark_text
+from gradcompat.renderers.summary_text import summary
+from gradcompat.renderers.suppressed_text import counts_text, remark_text
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _SUPPRESSED = "suppressed"
 _STATES = {
     "affected": "affected",
-    "conditional": "conditional",
-    "refuted": "measured, and not there",
     "informational": "worth knowing",
+    "conditional": "could apply",
+    "dormant": "feature not used",
+    "refuted": "refuted here",
     "not_affected": "does not apply",
     _SUPPRESSED: "suppressed",
 }
@@ -58,7 +61,10 @@ def render(report: Report, out: TextIO) -> None:
         keep_trailing_newline=True,
     )
     paths = RepositoryPaths()
-    audits = by_audit(report, paths, suppressed=report.show_suppressed is not False)
+    audits = [
+        (audit, [result for result in found if result.shown])
+        for audit, found in by_audit(report, paths, suppressed=report.show_suppressed is not False)
+    ]
     style, script = ((_TEMPLATES / name).read_text("utf-8") for name in ("report.css", "report.js"))
     page = templates.get_template("report.html.jinja").stream(
         policy=(
@@ -69,9 +75,10 @@ def render(report: Report, out: TextIO) -> None:
         style=Markup(style),  # noqa: S704
         script=Markup(script),  # noqa: S704
         summary=summary(report),
+        counts=counts_text(report.suppressed),
         remarks=[plain(remark_text(replace(remark, location=place))) for remark, place in remarks(report, paths)],
         boxes=_boxes([result for _, found in audits for result in found]),
-        sections=(_section(audit, found, paths) for audit, found in audits),
+        sections=(_section(audit, found, asides(report, audit), paths) for audit, found in audits),
         version=__version__,
     )
     out.writelines(page)
@@ -79,7 +86,7 @@ def render(report: Report, out: TextIO) -> None:
 
 def _boxes(found: Sequence[Result]) -> list[tuple[str, str, bool]]:
     """What can be filtered: its name, its label, and whether it is shown at first."""
-    levels = {result.advised.finding.issue.level for result in found}
+    levels = {level for result in found if (level := _level(result)) is not None}
     states = {_state(result) for result in found}
     boxes: list[tuple[str, str]] = [(level, level) for level in reversed(LEVELS) if level in levels]
     boxes += [(state, word) for state, word in _STATES.items() if state in states]
@@ -90,13 +97,25 @@ def _state(result: Result) -> str:
     return result.state if result.advised.suppressed is None else _SUPPRESSED
 
 
-def _section(audit: Audit, found: Sequence[Result], paths: RepositoryPaths) -> dict[str, Any]:
+def _level(result: Result) -> str | None:
+    """How much depends on what is affected; nothing else is headed by a level."""
+    return result.advised.finding.issue.level if result.state == "affected" else None
+
+
+def _is_rest(result: Result) -> bool:
+    """Does it stand behind the questions? What is neither affected nor open does."""
+    return _state(result) not in ("affected", "informational", "conditional")
+
+
+def _section(audit: Audit, found: Sequence[Result], said: Asides, paths: RepositoryPaths) -> dict[str, Any]:
     gaps = [gap_text(skipped) for skipped in audit.skipped if skipped.gap]
     other = "other " if audit.suppressed else ""
     return {
         "source": plain(paths.shown(audit.source)),
         "gaps": gaps,
-        "articles": [_article(result, paths) for result in found],
+        "said": said,
+        "articles": [_article(result, paths) for result in found if not _is_rest(result)],
+        "rest": [_article(result, paths) for result in found if _is_rest(result)],
         "clean": "" if audit.findings or gaps else f"No {other}known defect found.",
     }
 
@@ -104,7 +123,7 @@ def _section(audit: Audit, found: Sequence[Result], paths: RepositoryPaths) -> d
 def _article(result: Result, paths: RepositoryPaths) -> dict[str, Any]:
     issue = result.advised.finding.issue
     line = "" if result.location.line is None else f":{result.location.line}"
-    aside = "" if result.advised.suppressed is None else "suppressed, "
+    aside = "" if result.advised.suppressed is None else "suppressed"
     silent = ", silent" if issue.silent else ""
     sentences = [
         suppression(result, paths),
@@ -112,11 +131,13 @@ def _article(result: Result, paths: RepositoryPaths) -> dict[str, Any]:
         fix(result),
         "" if result.state == "refuted" else measured(result),
     ]
+    level = _level(result)
+    words = ", ".join(([] if level is None else [level]) + ([aside] if aside else []) + [_STATES[result.state]])
     return {
-        "level": issue.level,
+        "level": level or "",
         "state": _state(result),
         "summary": plain(issue.summary),
-        "tag": f"{issue.level}, {aside}{_STATES[result.state]}{silent}: {plain(issue.id)}",
+        "tag": f"{words}{silent}: {plain(issue.id)}",
         "where": plain(f"{paths.shown(result.location.path)}{line} {entries(result)}"),
         "sentences": [f"{text[:1].upper()}{text[1:]}" for text in sentences if text],
         "details": paragraphs(issue.details),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any, TextIO
 
+from gradcompat.audit.fingerprints import fingerprints
+from gradcompat.audit.report_parts import likelihood, parts_of
 from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.messages import moves_text
 from gradcompat.model.finding import Advice
@@ -12,12 +14,11 @@ from gradcompat.model.issue import CodeRemedy, InstallRemedy, Remedy, SettingRem
 from gradcompat.model.report import SCHEMA_VERSION, Audit, Report, ReportedFinding, Suppression
 from gradcompat.renderers.json_output import json_output
 from gradcompat.renderers.probe_json import result_data
-from gradcompat.renderers.results import results
 
 
 def render(report: Report, out: TextIO) -> None:
     """Write the report as one JSON object."""
-    found = results(report, RepositoryPaths(), suppressed=True)
+    marks = fingerprints(report.audits, RepositoryPaths())
     data = {
         "schema_version": SCHEMA_VERSION,
         "knowledge": {
@@ -28,7 +29,11 @@ def render(report: Report, out: TextIO) -> None:
         },
         "environments": [_environment(audit) for audit in report.audits],
         "contexts": list(report.contexts),
-        "findings": [_finding(result.advised, result.fingerprint) for result in found],
+        "findings": [
+            _finding(advised, marks[id(advised)])
+            for audit in report.audits
+            for advised in (*audit.findings, *audit.suppressed)
+        ],
         "remarks": [
             {
                 "kind": remark.kind,
@@ -55,10 +60,14 @@ def _environment(audit: Audit) -> dict[str, Any]:
                 "what": skipped.what,
                 "reason": skipped.reason,
                 "gap": skipped.gap,
+                "range": skipped.range,
                 "path": None if skipped.location is None else skipped.location.path,
                 "line": None if skipped.location is None else skipped.location.line,
             }
             for skipped in audit.skipped
+        ],
+        "questions": [
+            {"key": question.key, "ids": list(question.ids)} for question in parts_of(audit.findings).questions
         ],
         "newer": [
             {
@@ -110,6 +119,18 @@ def _finding(advised: ReportedFinding, fingerprint: str) -> dict[str, Any]:
         "contexts": list(finding.contexts),
         "unknown": list(dict.fromkeys(unknown.key for group in finding.unknown for unknown in group)),
         "conditions": [[unknown.sentence for unknown in group] for group in finding.unknown],
+        "plain": [[unknown.plain or unknown.sentence for unknown in group] for group in finding.unknown],
+        "likelihood": likelihood(finding),
+        "assumed": [
+            {
+                "key": assumption.key,
+                "sentence": assumption.sentence,
+                "path": None if assumption.location is None else assumption.location.path,
+                "line": None if assumption.location is None else assumption.location.line,
+            }
+            for assumption in finding.assumed
+        ],
+        "dormant": [feature for feature in finding.dormant if feature],
         "probe": _probe(advised),
         "suppressed": None if advised.suppressed is None else _suppressed(advised.suppressed),
         "fingerprint": fingerprint,

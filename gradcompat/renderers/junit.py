@@ -1,8 +1,10 @@
 """JUnit XML: an environment is a suite, a finding a case that fails, is skipped or passes with a remark.
 
-What makes the exit status 1 fails. What is conditional or was not checked is skipped, and a file that could not be read
-is an error. An environment without any of these is one case that passes. What is suppressed is skipped. A waiver that
-does nothing any more is a case of its own, which fails where the project says so.
+What makes the exit status 1 fails. What could apply or was not checked is skipped, and a file that could not be read is
+an error. An environment without any of these is one case that passes. The questions that would decide more, and what is
+said of ranges, are the output of the suite; what is dormant is a case that passes under ``--all``, and left out
+otherwise. What is suppressed is skipped. A waiver that does nothing any more is a case of its own, which fails where
+the project says so.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.model.environment import Location
 from gradcompat.model.report import Audit, Remark, Report
 from gradcompat.renderers.results import (
+    Asides,
     Result,
+    asides,
     by_audit,
     entries,
     gap_text,
@@ -31,20 +35,21 @@ def render(report: Report, out: TextIO) -> None:
     places = RepositoryPaths()
     suites = Element("testsuites", name="gradcompat")
     for audit, found in by_audit(report, places, suppressed=report.show_suppressed is not False):
-        suites.append(_suite(audit, found, places))
+        suites.append(_suite(audit, [one for one in found if one.shown or one.fails], asides(report, audit), places))
     suites.extend(_remark(remark, location) for remark, location in remarks(report, places))
     indent(suites)
     out.write(f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(suites, "unicode")}\n')
 
 
-def _suite(audit: Audit, found: list[Result], places: RepositoryPaths) -> Element:
+def _suite(audit: Audit, found: list[Result], said: Asides, places: RepositoryPaths) -> Element:
     cases = [_finding(result, places) for result in found]
     cases += [
         ("skipped" if audit.kind is not None else "error", gap_text(one), gap_text(one), "")
         for one in audit.skipped
         if one.gap
     ]
-    cases = cases or [("", "no known defect found", "", "")]
+    open_ones = any(one.finding.status == "conditional" and not one.refuted for one in audit.findings)
+    cases = cases or [("", f"no known defect {'is sure to apply' if open_ones else 'found'}", "", "")]
     counts = {kind: sum(1 for case in cases if case[0] == kind) for kind in ("failure", "error", "skipped")}
     name = plain(places.shown(audit.source))
     suite = _suite_of(name, len(cases), counts["failure"], counts["error"], counts["skipped"])
@@ -54,6 +59,8 @@ def _suite(audit: Audit, found: list[Result], places: RepositoryPaths) -> Elemen
             SubElement(case, kind, message=plain(short)).text = text if kind != "skipped" else None
         elif text:
             SubElement(case, "system-out").text = text
+    if lines := [*said.questions, *said.ranges]:
+        SubElement(suite, "system-out").text = "\n".join(lines)
     return suite
 
 

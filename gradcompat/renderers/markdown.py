@@ -10,7 +10,10 @@ from typing import TextIO
 from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.model.report import Audit, Report
 from gradcompat.renderers.results import (
+    Asides,
     Result,
+    State,
+    asides,
     by_audit,
     entries,
     fix,
@@ -19,42 +22,46 @@ from gradcompat.renderers.results import (
     plain,
     reason,
     remarks,
-    summary,
     suppression,
 )
-from gradcompat.renderers.suppressed_text import remark_text
+from gradcompat.renderers.summary_text import summary
+from gradcompat.renderers.suppressed_text import counts_text, remark_text
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~&@:-])")
 # A forge links @name, #1, GH-1 and www.… even behind a backslash.
 _MENTION = re.compile(r"(?<=[@#])(?=\w)|(?<=\bGH)(?=-\d)|(?<=\bwww)(?=\.)", re.IGNORECASE)
 _ITEM = re.compile(r"^(\d+)\.")
 _URL = re.compile(r"https?://(?:(?![()<>|\\])[!-~])+")
-_TITLES = {
-    "conditional": "Depends on what was not seen",
-    "refuted": "Measured, and not there",
-    "informational": "Worth knowing",
-    "not_affected": "Does not apply",
-}
+# In the order of every report: the part, its title, whether it is folded.
+_PARTS: tuple[tuple[State, str, bool], ...] = (
+    ("informational", "Worth knowing", True),
+    ("conditional", "Could apply", False),
+    ("dormant", "Not for you unless you use the feature", True),
+    ("refuted", "Refuted here", True),
+    ("not_affected", "Does not apply", True),
+)
 
 
 def render(report: Report, out: TextIO) -> None:
-    """Write a table of what is affected, and below it folded lists of the rest, for each environment."""
+    """Write a table of what is affected, and below it lists of the rest, for each environment."""
     places = RepositoryPaths()
     out.write(f"**gradcompat**: {escaped(summary(report))}\n\n")
+    if counts := counts_text(report.suppressed):
+        out.write(f"{escaped(counts)}\n\n")
     clean: list[str] = []
     for remark, location in remarks(report, places):
         out.write(f"- {escaped(remark_text(replace(remark, location=location)))}\n")
     out.write("\n" if report.remarks else "")
     for audit, found in by_audit(report, places, suppressed=report.show_suppressed is True):
         if found or not audit.complete:
-            _audit(audit, found, places, out)
+            _audit(audit, [result for result in found if result.shown], asides(report, audit), places, out)
         elif not audit.suppressed:
             clean.append(escaped(places.shown(audit.source)))
     if clean:
         _folded("Nothing found in", clean, out)
 
 
-def _audit(audit: Audit, found: Sequence[Result], places: RepositoryPaths, out: TextIO) -> None:
+def _audit(audit: Audit, found: Sequence[Result], said: Asides, places: RepositoryPaths, out: TextIO) -> None:
     out.write(f"### {escaped(places.shown(audit.source))}\n\n")
     aside = [result for result in found if result.advised.suppressed is not None]
     found = [result for result in found if result.advised.suppressed is None]
@@ -72,26 +79,41 @@ def _audit(audit: Audit, found: Sequence[Result], places: RepositoryPaths, out: 
             )
             out.write(f"| {' | '.join(cells)} |\n")
         out.write("\n")
-    gaps = [escaped(gap_text(skipped)) for skipped in audit.skipped if skipped.gap]
-    if gaps:
-        out.write("".join(f"- {gap}\n" for gap in gaps) + "\n")
-    for state, title in _TITLES.items():
-        lines = [
-            f"{result.advised.finding.issue.level} {_linked(result)} {escaped(result.advised.finding.issue.summary)} "
-            f"({escaped(_where(result, places))}): {escaped(reason(result))}".removesuffix(": ")
-            for result in found
-            if result.state == state
-        ]
-        if lines:
+    for state, title, folded in _PARTS:
+        lines = [_line(result, places) for result in found if result.state == state]
+        if lines and folded:
             _folded(f"{title}: {len(lines)}", lines, out)
+        elif lines:
+            _listed(f"{title}:", lines, out)
+        if state == "conditional" and said.questions:
+            _listed("To know more, add what you know with `--set KEY=VALUE`:", map(escaped, said.questions), out)
+        if state == "dormant" and said.dormant:
+            out.write(f"{escaped(said.dormant)}; `--all` lists the records\n\n")
     if aside:
         _folded(f"Suppressed: {len(aside)}", [_suppressed(result, places) for result in aside], out)
+    if said.ranges:
+        _folded(f"Judged by the newest release of a range: {len(said.ranges)}", map(escaped, said.ranges), out)
+    if gaps := [escaped(gap_text(skipped)) for skipped in audit.skipped if skipped.gap]:
+        out.write("".join(f"- {gap}\n" for gap in gaps) + "\n")
+
+
+def _line(result: Result, places: RepositoryPaths) -> str:
+    """What is told of a finding that is not sure, or no defect: no level stands before it."""
+    issue = result.advised.finding.issue
+    text = f"{_linked(result)} {escaped(issue.summary)} ({escaped(_where(result, places))}): {escaped(reason(result))}"
+    showed = "" if result.state == "refuted" else measured(result)
+    return f"{text.removesuffix(': ')}{'; measured here: ' if showed else ''}{escaped(showed)}"
 
 
 def _suppressed(result: Result, places: RepositoryPaths) -> str:
     issue = result.advised.finding.issue
     where, why = escaped(_where(result, places)), escaped(suppression(result, places))
-    return f"{issue.level} {_linked(result)} {escaped(issue.summary)} ({where}): {why}"
+    level = issue.level if result.advised.finding.status == "affected" else "perhaps:"
+    return f"{level} {_linked(result)} {escaped(issue.summary)} ({where}): {why}"
+
+
+def _listed(title: str, lines: Iterable[str], out: TextIO) -> None:
+    out.write(f"{title}\n\n" + "".join(f"- {line}\n" for line in lines) + "\n")
 
 
 def _folded(title: str, lines: Iterable[str], out: TextIO) -> None:

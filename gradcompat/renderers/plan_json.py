@@ -27,6 +27,12 @@ def _planned(planned: Planned) -> dict[str, Any]:
         "kind": planned.kind,
         "asked_in": planned.asked_in,
         "command": list(planned.command),
+        "assumed": [
+            {"id": identifier, "key": one.key, "sentence": one.sentence, **_place(one.location)}
+            for identifier, assumed in planned.assumed.items()
+            for one in assumed
+        ],
+        "possible": list(planned.possible),
         **(_plan(plan) if plan is not None else _NOTHING),
         "skipped": [
             {"what": skipped.what, "reason": skipped.reason, "gap": skipped.gap, **_place(skipped.location)}

@@ -7,7 +7,7 @@ from typing import TextIO
 from gradcompat.messages import change_text, setting_text
 from gradcompat.model.plan import Alternative, Plan, Planned, PlanReport
 from gradcompat.renderers.markdown import escaped, linked
-from gradcompat.renderers.plan_text import cures_first, summary
+from gradcompat.renderers.plan_text import assumed_lines, cures_first, nothing_text, summary
 
 
 def render(report: PlanReport, out: TextIO) -> None:
@@ -15,8 +15,9 @@ def render(report: PlanReport, out: TextIO) -> None:
     for planned in report.planned:
         out.write(f"## {escaped(planned.source)}\n\n")
         if planned.plan is None:
-            reason = "Could not be read." if planned.kind is None else f"Nothing at level {report.level} has to change."
-            out.write(f"{reason}\n\n")
+            said = nothing_text(planned, report.level)
+            reason = "Could not be read" if planned.kind is None else f"{said[:1].upper()}{said[1:]}"
+            out.write(f"{escaped(reason)}.\n\n")
         else:
             _plan(planned, planned.plan, out)
         for skipped in planned.skipped:
@@ -35,12 +36,16 @@ def _plan(planned: Planned, plan: Plan, out: TextIO) -> None:
             linked = ", ".join(_linked(identifier, planned) for identifier in cures)
             out.write(f"| {escaped(text)} | {linked} | {escaped(because)} |\n")
         out.write("\n")
+    for line in assumed_lines(planned):
+        out.write(f"Taking it that {escaped(line)}\n\n")
     if plan.core:
         out.write("Nothing clears everything, because:\n\n")
         out.write("".join(f"- {escaped(sentence)}\n" for sentence in plan.core) + "\n")
     for label, ids in (("Leaves", plan.remaining), ("Brings", plan.introduced)):
         if ids:
             out.write(f"{label}: {', '.join(_linked(identifier, planned) for identifier in ids)}\n\n")
+    if planned.possible:
+        out.write(f"Could apply, and not planned for: {escaped(', '.join(planned.possible))}\n\n")
     if plan.verified.unverified:
         out.write("Not verified:\n\n")
         out.write("".join(f"- {escaped(sentence)}\n" for sentence in plan.verified.unverified) + "\n")

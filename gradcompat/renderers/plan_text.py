@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable
 from typing import TextIO
 
-from gradcompat.messages import change_text, counted, moves_text, setting_text
+from gradcompat.messages import assumptions_text, change_text, counted, moves_text, setting_text
 from gradcompat.model.plan import Alternative, Change, CodeChange, Plan, Planned, PlanReport, SettingChange
 from gradcompat.renderers.terminal import safe, skipped_text, width, wrapped
 
@@ -34,13 +34,31 @@ def _planned(planned: Planned, report: PlanReport, columns: int, out: TextIO) ->
 def _head(planned: Planned, report: PlanReport) -> str:
     plan = planned.plan
     if plan is None:
-        seen = " of what could be read" if planned.skipped else ""
-        return f"nothing{seen} at level {report.level} or above has to change"
+        return nothing_text(planned, report.level)
     changes = summary(plan)
     if plan.complete:
         return changes
     left = f"; {changes} leaves {counted(len(plan.remaining), 'finding')}" if changes else ""
     return f"no known change clears everything{left}"
+
+
+def nothing_text(planned: Planned, level: str) -> str:
+    """Why there is no plan: nothing has to change, or nothing is sure to."""
+    seen = " of what could be read" if planned.skipped else ""
+    if planned.possible:
+        return (
+            f"no known defect{seen} at level {level} or above is sure to apply, {len(planned.possible)} could apply; "
+            "--strict plans for those, too"
+        )
+    return f"nothing{seen} at level {level} or above has to change"
+
+
+def assumed_lines(planned: Planned) -> list[str]:
+    """What the plan takes to hold, with the ids of what rests on it: ``the run uses no FSDP: GC-0001, GC-0002``."""
+    resting: dict[str, list[str]] = {}
+    for identifier, assumed in planned.assumed.items():
+        resting.setdefault(assumptions_text(assumed), []).append(identifier)
+    return [f"{text}: {', '.join(ids)}" for text, ids in resting.items()]
 
 
 def summary(plan: Plan | Alternative) -> str:
@@ -63,6 +81,10 @@ def _plan(planned: Planned, plan: Plan, columns: int, out: TextIO) -> None:
         _setting(setting, planned, columns, out)
     for code in plan.code:
         _code(code, planned, columns, out)
+    for line in assumed_lines(planned):
+        out.write(_line("taking it", f"that {line}", columns))
+    if planned.assumed:
+        out.write("\n")
     if plan.core:
         out.write("  Why nothing clears everything:\n")
         for sentence in plan.core:
@@ -72,6 +94,8 @@ def _plan(planned: Planned, plan: Plan, columns: int, out: TextIO) -> None:
         for identifier in ids:
             text = f"{identifier} {planned.summaries.get(identifier, '')}".rstrip()
             out.write(_line(label, text, columns))
+    if planned.possible:
+        out.write(_line("besides", f"could apply, and not planned for: {', '.join(planned.possible)}", columns))
     if plan.tolerated:
         out.write(_line("below", f"the level, and accepted: {', '.join(plan.tolerated)}", columns))
     out.write(_line("cost", plan.cost, columns) if plan.cost else "")

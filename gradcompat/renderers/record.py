@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gradcompat.messages import condition, remedy_text
-from gradcompat.model.issue import Issue
+from gradcompat.model.issue import Issue, PackageAbsentTerm, PackageTerm
+from gradcompat.presumptions.engines import named_engines
+from gradcompat.presumptions.presumer import Presumed, Presumer
 from gradcompat.renderers.text import BASIS
+from gradcompat.truth import Certainty
 
 REFERENCES = "References"  # what was measured stands before them
 
@@ -31,12 +34,40 @@ def known(issue: Issue) -> str:
     return "; ".join((BASIS[issue.range_basis], *bounds))
 
 
+def presumptions(issue: Issue) -> tuple[str, ...]:
+    """How each term of a record stands where no file states its fact, a sentence each.
+
+    The engines that its own packages name are taken to be used; an environment that names more presumes less.
+    """
+    lines: dict[str, None] = {}
+    for combination in issue.affected:
+        packages = frozenset(term.name for term in combination.terms if isinstance(term, PackageTerm))
+        presumer = Presumer(named_engines(packages, {}, run=False), packages, {})
+        for term in combination.terms:
+            if isinstance(term, PackageTerm):
+                continue
+            presumed = presumer.of_absence(term) if isinstance(term, PackageAbsentTerm) else presumer.of_term(term)
+            lines[f"{condition(term, full=True)}: {_presumed(presumed)}"] = None
+    return tuple(lines)
+
+
+def _presumed(presumed: Presumed) -> str:
+    match presumed.certainty:
+        case Certainty.PRESUMED_YES:
+            return f"presumed to hold, taking it that {presumed.taking}"
+        case Certainty.PRESUMED_NO:
+            return f"presumed not to hold unless you use {presumed.feature}"
+        case _:
+            return f"nothing is presumed; it could apply if {presumed.condition}"
+
+
 def parts(issue: Issue) -> tuple[Part, ...]:
     """Everything but its summary, its details and what was measured; a part that has nothing to say is left out."""
     combinations = [" and ".join(condition(term, full=True) for term in one.terms) for one in issue.affected]
     bases = [issue.range_basis, *(f"{one.package} {one.versions}: {one.basis}" for one in issue.bounds)]
     found = (
         Part("Affected when", (combinations[0], *(f"or {one}" for one in combinations[1:]))),
+        Part("Where no file says", presumptions(issue)),
         Part("Shows as", issue.symptoms),
         Part("What to do, in order", tuple(map(remedy_text, issue.remedies))),
         Part(f"Evidence (ranges: {'; '.join(bases)})", issue.evidence),

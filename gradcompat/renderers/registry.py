@@ -41,7 +41,7 @@ RENDERERS = {
     "gitlab": Renderer("gitlab", "a code quality report"),
     "junit": Renderer(
         "junit",
-        "test reports: what makes the exit status 1 fails, what is conditional or was not checked is skipped",
+        "test reports: what makes the exit status 1 fails, what could apply or was not checked is skipped",
     ),
     "cyclonedx-vex": Renderer("cyclonedx_vex", _VEX),
     "openvex": Renderer("openvex", _VEX),

@@ -6,24 +6,32 @@ What comes from files is made harmless here once (:func:`plain`); each format ad
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from gradcompat.audit.fingerprints import fingerprints
+from gradcompat.audit.report_parts import Parts, condition_text, parts_of
 from gradcompat.audit.repository_paths import RepositoryPaths
-from gradcompat.messages import counted, entry_text, joined
+from gradcompat.messages import entry_text, joined
 from gradcompat.model.environment import Location, Package, Skipped
-from gradcompat.model.issue import LEVELS, VersionRemedy
+from gradcompat.model.finding import Finding
+from gradcompat.model.issue import VersionRemedy
 from gradcompat.model.report import Audit, Remark, Report, ReportedFinding
 from gradcompat.renderers.probe_text import ran
-from gradcompat.renderers.sources_text import sources_text
 from gradcompat.renderers.suppressed_text import suppression_text
 from gradcompat.renderers.terminal import safe
-from gradcompat.renderers.text import advice_text
+from gradcompat.renderers.text import (
+    advice_text,
+    assumed_text,
+    dormant_text,
+    feature_text,
+    question_lines,
+    range_lines,
+)
 
 State = Literal["affected", "informational", "conditional", "dormant", "refuted", "not_affected"]
+_STATES: tuple[State, ...] = get_args(State)  # in the order of the parts
 
 _COMMAND = re.compile(r"#(?=#)")
 _MOST = 5  # entries and alternatives that a sentence names
@@ -36,6 +44,7 @@ class Result:
     Attributes:
         state: its status; ``informational`` for what applies and is no defect, ``refuted`` for what may have been there
             and was measured not to be.
+        shown: it is told by itself, and not only by a question or among the features that are not used.
         counts: it is found, and no mere possibility.
         fails: it makes the exit status 1.
         pin: the entry that is shown, which is the one that has to move if one has; None if none takes part.
@@ -46,6 +55,7 @@ class Result:
     audit: Audit
     advised: ReportedFinding
     state: State
+    shown: bool
     counts: bool
     fails: bool
     pin: Package | None
@@ -53,22 +63,58 @@ class Result:
     fingerprint: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asides:
+    """What is told of one environment beside its findings, a sentence each.
+
+    Attributes:
+        questions: the facts that would decide other findings.
+        dormant: the features that are presumed not to be used; empty if there are none, or if each record is listed.
+        ranges: the packages of which only a range is known.
+    """
+
+    questions: tuple[str, ...]
+    dormant: str
+    ranges: tuple[str, ...]
+
+
 def results(report: Report, places: RepositoryPaths, *, suppressed: bool = False) -> Iterator[Result]:
-    """Every finding, in the order of the report; what does not count comes behind the others of its audit, if asked."""
+    """Every finding, in the order of the parts; what does not count comes behind the others of its audit, if asked."""
     marks = fingerprints(report.audits, places)
     for audit in report.audits:
-        for advised in (*audit.findings, *(audit.suppressed if suppressed else ())):
+        parts = report_parts(report, audit)
+        told = (*parts.affected, *parts.informational, *parts.possible, *parts.refuted, *parts.not_affected)
+        place = {id(advised): number for number, advised in enumerate(told)}
+        # What is not told by itself stands behind the rest of its part.
+        findings = sorted(audit.findings, key=lambda one: (_STATES.index(_state(one)), place.get(id(one), len(told))))
+        for advised in (*findings, *(audit.suppressed if suppressed else ())):
             pin = _pin(advised)
             yield Result(
                 audit=audit,
                 advised=advised,
                 state=_state(advised),
+                shown=report.show_all or id(advised) in place or advised.suppressed is not None,
                 counts=report.counts(advised),
                 fails=report.fails(advised),
                 pin=pin,
                 location=_location(audit, pin),
                 fingerprint=marks[id(advised)],
             )
+
+
+def report_parts(report: Report, audit: Audit) -> Parts:
+    """The parts of one environment as the report tells them."""
+    return parts_of(audit.findings, everything=report.show_all)
+
+
+def asides(report: Report, audit: Audit) -> Asides:
+    """What is told of one environment beside its findings."""
+    parts = report_parts(report, audit)
+    return Asides(
+        questions=tuple(map(plain, question_lines(parts))),
+        dormant="" if report.show_all else plain(dormant_text(parts)),
+        ranges=tuple(map(plain, range_lines(audit))),
+    )
 
 
 def by_audit(report: Report, places: RepositoryPaths, *, suppressed: bool = False) -> list[tuple[Audit, list[Result]]]:
@@ -137,17 +183,21 @@ def reason(result: Result) -> str:
     if result.state == "refuted":
         return plain(f"measured here: {measured(result)}")
     if result.state == "conditional":
-        ways = [" and ".join(unknown.sentence for unknown in one) for one in finding.unknown]
-        more = [f"in {len(ways) - _MOST} other cases"] if len(ways) > _MOST else []
-        return plain(f"affected if {'; or '.join([*ways[:_MOST], *more])}")
+        return plain(f"could apply if {condition_text(finding)}{_taking(finding)}")
+    if result.state == "dormant":
+        return plain(f"not for you unless you use {feature_text(finding)}")
     if result.state == "not_affected" or not finding.because:
-        return ""
+        return plain(_taking(finding).removeprefix(", "))
     pins = [package.location for package in finding.packages]
     parts = [
         one.sentence if one.location is None or one.location in pins else f"{one.sentence} ({one.location})"
         for one in finding.because
     ]
-    return plain(f"because {joined(tuple(parts), 'and')}")
+    return plain(f"because {joined(tuple(parts), 'and')}{_taking(finding)}")
+
+
+def _taking(finding: Finding) -> str:
+    return f", taking it that {assumed_text(finding)}" if finding.assumed else ""
 
 
 def measured(result: Result) -> str:
@@ -163,21 +213,6 @@ def measured(result: Result) -> str:
 def fix(result: Result) -> str:
     """The change that clears it, in the words of a plan; empty if none is known."""
     return "" if result.advised.advice is None else plain(f"fix: {advice_text(result.advised.advice)}")
-
-
-def summary(report: Report) -> str:
-    """``1 error, 18 conditional, 2 not checked (184 records of 2026-11-20)``."""
-    found = [advised for audit in report.audits for advised in audit.findings]
-    levels = Counter(one.finding.issue.level for one in found if _state(one) == "affected")
-    parts = [counted(levels[level], level) for level in reversed(LEVELS) if levels[level]]
-    conditional = sum(1 for one in found if _state(one) == "conditional")
-    unchecked = sum(1 for _ in gaps(report))
-    none = "no other known defect found" if report.suppressed else "no known defect found"
-    parts = parts or [none if any(audit.packages for audit in report.audits) else "nothing checked"]
-    parts += [f"{conditional} conditional"] if conditional else []
-    parts += [f"{unchecked} not checked"] if unchecked else []
-    parts += [f"{len(report.suppressed):,} suppressed"] if report.suppressed else []
-    return f"{', '.join(parts)} ({sources_text(report.records, report.date, report.sources)})"
 
 
 def paragraphs(text: str) -> str:

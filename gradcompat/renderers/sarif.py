@@ -1,8 +1,9 @@
 """SARIF 2.1.0, for code scanning and for editors.
 
 GitHub makes an alert of every result, whatever its ``kind``. So only what is affected is a result. What is merely
-possible, worth knowing or not checked is a notification of the run; under ``--strict`` what is possible is a result of
-the kind ``review``, too. Columns count characters.
+possible, worth knowing or not checked is a notification of the run, and so is each question that would decide more;
+under ``--strict`` what is possible is a result of the kind ``review``, too. What is dormant is a notification of the
+level ``none`` under ``--all``, and left out otherwise. Columns count characters.
 
 What is suppressed is a result with a ``suppressions``; GitHub does not look at that, and needs a file without.
 """
@@ -16,9 +17,20 @@ from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.messages import remedy_text
 from gradcompat.model.environment import Location, Package
 from gradcompat.model.issue import Issue
-from gradcompat.model.report import LineEdit, Report
+from gradcompat.model.report import Audit, LineEdit, Report
 from gradcompat.renderers.json_output import json_output
-from gradcompat.renderers.results import Result, fix, gap_text, gaps, message, paragraphs, plain, results, suppression
+from gradcompat.renderers.results import (
+    Result,
+    asides,
+    fix,
+    gap_text,
+    gaps,
+    message,
+    paragraphs,
+    plain,
+    results,
+    suppression,
+)
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _SEVERITY = {"error": "error", "warning": "warning", "note": "recommendation"}
@@ -26,8 +38,11 @@ _DESCRIPTION = 1000  # characters; GitHub takes 1,024
 _RELATED = 20  # places beside the first
 _NOTIFICATIONS = {
     "not-checked": "Something was not checked that could hide a defect",
-    "conditional": "A known defect is there or not, depending on what was not seen",
+    "conditional": "A known defect could apply, depending on a fact that no file shows",
     "informational": "A behaviour that surprises and is no defect",
+    "question": "A fact that would decide more findings",
+    "range": "A package of which only a range is known",
+    "dormant": "A known defect of a feature that is presumed not to be used",
 }
 
 
@@ -35,7 +50,7 @@ def render(report: Report, out: TextIO) -> None:
     """Write one run."""
     places = RepositoryPaths()
     every = results(report, places, suppressed=report.show_suppressed is not False)
-    found = [result for result in every if result.state not in ("not_affected", "refuted")]
+    found = [result for result in every if _is_told(result, report)]
     issues = {result.advised.finding.issue.id: result.advised.finding.issue for result in found}
     index = {identifier: number for number, identifier in enumerate(issues)}
     notifications = [
@@ -43,6 +58,10 @@ def render(report: Report, out: TextIO) -> None:
         for audit, skipped in gaps(report)
     ]
     notifications += [_note(result, index, places) for result in found if not _is_result(result, report)]
+    for audit in report.audits:
+        said = asides(report, audit)
+        notifications += [_aside("question", text, audit, places) for text in said.questions]
+        notifications += [_aside("range", text, audit, places) for text in said.ranges]
     run = {
         "tool": {
             "driver": {
@@ -113,6 +132,13 @@ def _result(result: Result, index: dict[str, int], places: RepositoryPaths) -> d
     if result.advised.edits:
         data["fixes"] = [_fix(result, places)]
     return data
+
+
+def _is_told(result: Result, report: Report) -> bool:
+    """Is there a result or a notification of it?"""
+    if result.state in ("not_affected", "refuted"):
+        return False
+    return result.shown or _is_result(result, report)
 
 
 def _is_result(result: Result, report: Report) -> bool:
@@ -203,9 +229,18 @@ def _note(result: Result, index: dict[str, int], places: RepositoryPaths) -> dic
     return {
         "descriptor": {"id": result.state},
         "associatedRule": {"id": issue.id, "index": index[issue.id]},
-        "level": "note",
+        "level": "none" if result.state == "dormant" else "note",
         "message": {"text": _text(" ".join(filter(None, (message(result), suppression(result, places)))))},
         "locations": [_place(result.location, result.pin, places)],
+    }
+
+
+def _aside(kind: str, text: str, audit: Audit, places: RepositoryPaths) -> dict[str, Any]:
+    return {
+        "descriptor": {"id": kind},
+        "level": "note",
+        "message": {"text": _text(text)},
+        "locations": [_place(Location(path=audit.source), None, places)],
     }
 
 

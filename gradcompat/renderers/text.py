@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TextIO
 
 from gradcompat.audit.report_parts import (
@@ -13,13 +12,13 @@ from gradcompat.audit.report_parts import (
     places_text,
     ranges,
 )
-from gradcompat.messages import counted, entry_text, joined, move_text, moves_text, remedy_text
+from gradcompat.messages import assumptions_text, counted, entry_text, joined, move_text, moves_text, remedy_text
 from gradcompat.model.environment import Location, Package, Skipped
 from gradcompat.model.finding import Advice, Finding
-from gradcompat.model.issue import LEVELS, CodeRemedy, InstallRemedy, VersionRemedy
+from gradcompat.model.issue import CodeRemedy, InstallRemedy, VersionRemedy
 from gradcompat.model.report import Audit, Newer, Report, ReportedFinding
 from gradcompat.renderers.probe_text import ran
-from gradcompat.renderers.sources_text import sources_text
+from gradcompat.renderers.summary_text import MANY, summary
 from gradcompat.renderers.suppressed_text import counts_text, remark_text, suppression_text
 from gradcompat.renderers.terminal import safe, skipped_text, width, wrapped
 
@@ -29,7 +28,6 @@ _QUESTIONS = 5  # facts that are asked for
 _RANGES, _RANGES_OF_SEVERAL = 8, 2  # packages with a range that are told in a line each
 _FEATURES = 14  # features of dormant records that are named
 _NEWER = 3  # packages that are newer than the knowledge, and named
-_MANY = 16  # environments, from which on each is told in fewer words
 _FEW = 3  # names of many that are shown
 BASIS = {
     "measured": "measured by running releases",
@@ -44,7 +42,7 @@ def render(report: Report, out: TextIO) -> None:
     """Write the whole report."""
     columns = width()
     listing = report.show_suppressed is True
-    several, many = len(report.audits) > 1, len(report.audits) >= _MANY
+    several, many = len(report.audits) > 1, len(report.audits) >= MANY
     quiet = [audit for audit in report.audits if several and _nothing_to_say(audit, listing=listing, notes=not many)]
     told = set(map(id, quiet))
     for audit in report.audits:
@@ -71,7 +69,7 @@ def render(report: Report, out: TextIO) -> None:
     if assumed := [newer for audit in report.audits for newer in audit.newer if newer.assumed]:
         out.write(wrapped(_assumption(assumed), columns, "", "") + "\n\n")
     _beside(report, columns, out)
-    out.write(_summary(report) + "\n")
+    out.write(summary(report) + "\n")
 
 
 def _quiet(quiet: list[Audit], columns: int, out: TextIO, *, many: bool) -> None:
@@ -216,12 +214,17 @@ def _possible(parts: Parts, columns: int, out: TextIO) -> None:
         out.write("\n")
     if parts.questions:
         out.write("To know more, add what you know with --set KEY=VALUE:\n\n")
-        for question in parts.questions[:_QUESTIONS]:
-            out.write(wrapped(question_text(question), columns, "  ", "    ") + "\n")
-        rest = sum(len(question.ids) for question in parts.questions[_QUESTIONS:])
-        if rest:
-            out.write(f"  {counted(len(parts.questions) - _QUESTIONS, 'other fact')} {rest} more\n")
+        for line in question_lines(parts):
+            out.write(wrapped(line, columns, "  ", "    ") + "\n")
         out.write("\n")
+
+
+def question_lines(parts: Parts) -> list[str]:
+    """A line for each of the facts that decide most, and one for the others."""
+    lines = [question_text(question) for question in parts.questions[:_QUESTIONS]]
+    if rest := sum(len(question.ids) for question in parts.questions[_QUESTIONS:]):
+        lines.append(f"{counted(len(parts.questions) - _QUESTIONS, 'other fact')} {rest} more")
+    return lines
 
 
 def question_text(question: Question) -> str:
@@ -233,12 +236,17 @@ def question_text(question: Question) -> str:
 
 def _dormant(parts: Parts, columns: int, out: TextIO) -> None:
     """One paragraph of what is presumed not to be used."""
+    if parts.dormant:
+        out.write(wrapped(f"{dormant_text(parts)}; --all lists the records", columns, "", "  ") + "\n\n")
+
+
+def dormant_text(parts: Parts) -> str:
+    """``Not for you unless you use: DeepSpeed (4), FSDP (2)``; empty if nothing is dormant."""
     if not parts.dormant:
-        return
+        return ""
     named = [f"{feature} ({len(ids)})" for feature, ids in parts.dormant]
     more = f", {len(named) - _FEATURES} other features" if len(named) > _FEATURES else ""
-    text = f"Not for you unless you use: {', '.join(named[:_FEATURES])}{more}"
-    out.write(wrapped(f"{text}; --all lists the records", columns, "", "  ") + "\n\n")
+    return f"Not for you unless you use: {', '.join(named[:_FEATURES])}{more}"
 
 
 def _every_dormant(findings: tuple[ReportedFinding, ...], columns: int, out: TextIO) -> None:
@@ -247,10 +255,15 @@ def _every_dormant(findings: tuple[ReportedFinding, ...], columns: int, out: Tex
     if dormant:
         out.write("Not for you unless you use what stands before the colon:\n\n")
     for finding in dormant:
-        feature = " and ".join(one for one in finding.dormant if one) or "an older release"
-        out.write(wrapped(finding.issue.summary, columns, f"  {finding.issue.id} {feature}: ", "    ") + "\n")
+        opening = f"  {finding.issue.id} {feature_text(finding)}: "
+        out.write(wrapped(finding.issue.summary, columns, opening, "    ") + "\n")
     if dormant:
         out.write("\n")
+
+
+def feature_text(finding: Finding) -> str:
+    """What a dormant record hangs on."""
+    return " and ".join(one for one in finding.dormant if one) or "an older release"
 
 
 def _refuted(refuted: tuple[ReportedFinding, ...], columns: int, out: TextIO) -> None:
@@ -279,24 +292,29 @@ def _not_affected(findings: tuple[ReportedFinding, ...], columns: int, out: Text
 
 def _ranges(audit: Audit, columns: int, out: TextIO, *, most: int) -> bool:
     """Each package of which only a range is known, and what its newest release would bring."""
-    judged = ranges(audit)
-    # Those that bring something, then the first of the others.
-    judged.sort(key=lambda one: not one[1])
-    shown = [one for one in judged if one[1]] or judged[:1]
-    for skipped, ids in shown[:most]:
+    lines = range_lines(audit, most=most)
+    for line in lines:
+        out.write(wrapped(line, columns, "  range: ", "    ") + "\n")
+    return bool(lines)
+
+
+def range_lines(audit: Audit, *, most: int = _RANGES) -> list[str]:
+    """A line for each range whose newest release brings something, and one for the others."""
+    judged = sorted(ranges(audit), key=lambda one: not one[1])
+    shown = ([one for one in judged if one[1]] or judged[:1])[:most]
+    lines = []
+    for skipped, ids in shown:
         brings = f"; with that {', '.join(ids)} could apply" if ids else ""
-        text = f"{_subject(skipped, audit.source)}: {skipped.reason}{brings}"
-        out.write(wrapped(text, columns, "  range: ", "    ") + "\n")
-    if len(judged) > len(shown[:most]):
-        rest = _names([skipped.what for skipped, _ in judged[len(shown[:most]) :]], most)
-        out.write(wrapped(f"judged by their newest releases too: {rest}", columns, "  range: ", "    ") + "\n")
-    return bool(judged)
+        lines.append(f"{_subject(skipped, audit.source)}: {skipped.reason}{brings}")
+    if len(judged) > len(shown):
+        rest = _names([skipped.what for skipped, _ in judged[len(shown) :]], most)
+        lines.append(f"judged by their newest releases too: {rest}")
+    return lines
 
 
 def assumed_text(finding: Finding) -> str:
     """What is presumed, and where it comes from."""
-    texts = [one.sentence if one.location is None else f"{one.sentence} ({one.location})" for one in finding.assumed]
-    return joined(tuple(dict.fromkeys(texts)), "and")
+    return assumptions_text(finding.assumed)
 
 
 def _suppressed(suppressed: tuple[ReportedFinding, ...], columns: int, out: TextIO) -> None:
@@ -421,27 +439,3 @@ def _assumption(newer: list[Newer]) -> str:
         rest = [f"{len(named) - _NEWER} more"] if len(named) > _NEWER else []
         said = f"{joined((*named[:_NEWER], *rest), 'and')} are newer than this knowledge"
     return f"{said}: known unfixed defects are assumed to remain"
-
-
-def _summary(report: Report) -> str:
-    if all(audit.kind is None for audit in report.audits):
-        return "nothing could be read"
-    if not any(audit.packages for audit in report.audits):
-        return "nothing was checked"
-    found = [advised.finding for audit in report.audits for advised in audit.findings]
-    levels = Counter(finding.issue.level for finding in found if finding.status == "affected")
-    unseen = sum(1 for finding in found if finding.status == "conditional")
-    dormant = sum(1 for finding in found if finding.status == "dormant")
-    gaps = sum(1 for audit in report.audits for skipped in audit.skipped if skipped.gap)
-    parts = [counted(levels[level], level) for level in reversed(LEVELS) if levels[level]]
-    none = "no other known defect" if report.suppressed else "no known defect"
-    parts = parts or [f"{none} is sure to apply" if unseen else f"{none} found"]
-    if unseen:
-        parts.append(f"{unseen} could apply")
-    if dormant:
-        parts.append(f"{dormant} for features that are not used")
-    if gaps:
-        parts.append(f"{gaps} not checked")
-    if len(report.audits) >= _MANY:
-        parts[-1] += f", in {counted(len(report.audits), 'environment')}"
-    return f"{', '.join(parts)} ({sources_text(report.records, report.date, report.sources)})"

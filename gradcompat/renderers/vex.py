@@ -14,7 +14,11 @@ from gradcompat.renderers.results import Result, State, fix, plain, reason, supp
 
 Status = Literal["affected", "not_affected", "under_investigation"]
 
-# What is worth knowing is no defect, so VEX has no word for it.
+# What is worth knowing is no defect, so VEX has no word for it. What is dormant is left out: it rests on a presumption,
+# and tools that read VEX hide what is ``not_affected``. CycloneDX has the justification ``requires_configuration``, but
+# OpenVEX has none that fits, and neither can say that no file states the configuration. Once a file or ``--set`` does,
+# the finding is ``affected`` or ``not_affected``. All that could apply is under investigation, also what a
+# report does not show by itself.
 STATUSES: dict[State, Status] = {
     "affected": "affected",
     "conditional": "under_investigation",

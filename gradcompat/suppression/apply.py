@@ -1,7 +1,7 @@
 """Findings that do not count: waived, in a baseline, or there before a change. They leave ``findings`` and stay told.
 
 What moves them is one or several judgements over all audits of a run; the first one that applies to a finding counts.
-What does not apply, or was measured not to be there, does not count anyway and is not set aside.
+What does not apply, is dormant or was measured not to be there does not count anyway and is not set aside.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _divided(audit: Audit, judges: Sequence[Judge]) -> Audit:
     kept: list[ReportedFinding] = []
     aside: list[ReportedFinding] = []
     for reported in audit.findings:
-        counts = reported.finding.status != "not_affected" and not reported.refuted
+        counts = reported.finding.status not in ("dormant", "not_affected") and not reported.refuted
         suppression = _first(audit, reported, judges) if counts else None
         if suppression is None:
             kept.append(reported)

@@ -1,7 +1,8 @@
 """``check --baseline FILE``: what an earlier report has does not count again.
 
 The file is what ``check --format json`` wrote, and findings are compared by their fingerprints. What was waived when it
-was written is not in it: a waiver that ends has to show what it hid. What could not be checked is never in it.
+was written is not in it: a waiver that ends has to show what it hid. Nor is what was dormant: a feature that comes into
+use has to show what hangs on it. What could not be checked is never in it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from gradcompat.suppression.apply import RuleBuilder, SuppressionRules
 from gradcompat.suppression.prior_finding import PriorFinding, is_known, weight, weight_of
 
 _HINT = "write one with `gradcompat check … --output json=FILE`"
-_STATUSES: tuple[Status, ...] = ("affected", "conditional", "not_affected")
+_STATUSES: tuple[Status, ...] = ("affected", "conditional", "dormant", "not_affected")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ def _judgement(
 
 
 def _entries(content: Any, file: str) -> dict[str, _Entry]:
-    """Fingerprint → the finding; without what was waived and what did not apply."""
+    """Fingerprint → the finding; without what was waived, was dormant or did not apply."""
     if isinstance(content, dict) and ("$schema" in content or "runs" in content) and "findings" not in content:
         raise UsageError("is SARIF: a baseline is a report in gradcompat's own JSON", path=file, hint=_HINT)
     if not isinstance(content, dict) or not {"schema_version", "environments", "findings"} <= content.keys():

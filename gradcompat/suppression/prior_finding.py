@@ -26,8 +26,8 @@ class PriorFinding:
 
 
 def weight(status: Status, *, refuted: bool, informational: bool) -> int:
-    """A number that is larger for a finding that says more: refuted, possible or merely worth knowing, affected."""
-    if status == "not_affected":
+    """A number that is larger for a finding that says more: nothing, refuted, possible or worth knowing, affected."""
+    if status in ("dormant", "not_affected"):
         return 0
     if refuted:
         return 1

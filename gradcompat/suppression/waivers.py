@@ -101,7 +101,7 @@ class _Outcome:
     Attributes:
         suppressed: ``id()`` of a finding → why it does not count.
         objections: what keeps it from findings that it would be about.
-        met: a finding that it is about, and that a probe has refuted anyhow.
+        met: a finding that it is about, and that does not count anyhow: refuted by a probe, or dormant.
     """
 
     suppressed: dict[int, Suppression]
@@ -121,7 +121,7 @@ def _outcome(one: _Ready, audits: Sequence[Audit], base: KnowledgeBase, today: d
                 or not _covers(one, audit, advised)
             ):
                 continue
-            if advised.refuted:
+            if advised.refuted or advised.finding.status == "dormant":
                 met = True
                 continue
             said = _objection(one, audit, advised, base, today)

@@ -39,7 +39,11 @@ def again(run: Run, *arguments: str, cwd: Path | None = None, file: str = "basel
 
 def new(outcome: Outcome) -> set[tuple[str, str]]:
     """Record and status of what counts, as far as it is found."""
-    return {(one["id"], one["status"]) for one in json.loads(outcome.out)["findings"] if one["suppressed"] is None}
+    return {
+        (one["id"], one["status"])
+        for one in json.loads(outcome.out)["findings"]
+        if one["suppressed"] is None and one["status"] != "dormant"
+    }
 
 
 def remarks(outcome: Outcome) -> list[str]:
@@ -94,6 +98,26 @@ def test_a_condition_that_turned_out_to_hold(run: Run, folder: Path) -> None:
     assert (ACCUMULATION, "affected") in new(outcome)
 
 
+def test_what_was_dormant_is_new_once_it_applies(run: Run, folder: Path) -> None:
+    """A feature that comes into use shows what hangs on it, whatever the baseline has of the record."""
+    (folder / "a" / "train.yaml").unlink()
+    baseline(run)
+    written = json.loads((folder / "baseline.json").read_text())["findings"]
+    statuses = {one["status"] for one in written if (one["id"], one["source"]) == (ACCUMULATION, "a/uv.lock")}
+    assert statuses == {"dormant"}
+    assert (again(run).status, remarks(again(run))) == (0, [])
+    (folder / "a" / "train.yaml").write_text(CONFIG.format(steps=8))
+    outcome = again(run)
+    assert (outcome.status, (ACCUMULATION, "affected") in new(outcome)) == (1, True)
+
+
+def test_what_was_dormant_is_new_once_it_could_apply(run: Run, folder: Path) -> None:
+    (folder / "a" / "train.yaml").unlink()
+    baseline(run)
+    (folder / "a" / "train.yaml").write_text(CONFIG.format(steps="${STEPS}"))
+    assert (ACCUMULATION, "conditional") in new(again(run))
+
+
 def test_what_is_less_sure_now_is_known(run: Run, folder: Path) -> None:
     baseline(run)
     (folder / "a" / "train.yaml").write_text(CONFIG.format(steps="${STEPS}"))
@@ -134,9 +158,10 @@ def test_from_the_root_and_from_elsewhere(run: Run, folder: Path) -> None:
 
 
 def test_what_is_gone_is_told(run: Run, folder: Path) -> None:
+    (folder / "b" / "uv.lock").write_text(LOCK)
     baseline(run)
     report = json.loads((folder / "baseline.json").read_text())
-    had = [one for one in report["findings"] if one["source"] == "b/uv.lock"]
+    had = [one for one in report["findings"] if one["source"] == "b/uv.lock" and one["status"] != "dormant"]
     (folder / "b" / "uv.lock").write_text(lock(numpy="2.0.0"))
     assert len(had) > 1
     (text,) = remarks(again(run))
@@ -155,7 +180,7 @@ def test_what_does_not_apply_any_more_is_gone(run: Run, folder: Path) -> None:
 
 
 def test_a_gap_is_never_hidden(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "requirements.txt").write_text("torch\ntransformers==4.49.0\n")
+    (tmp_path / "requirements.txt").write_text("-r gone.txt\ntransformers==4.49.0\n")
     baseline(run)
     assert again(run).status == 3
     (tmp_path / "uv.lock").write_text("broken")

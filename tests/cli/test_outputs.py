@@ -29,7 +29,7 @@ def test_several_at_once(run: Run, tmp_path: Path) -> None:
 
 
 def test_text_is_still_printed_beside_a_file(run: Run) -> None:
-    assert "error GC-0004: " in check(run, "--output", "json=a.json")[1]
+    assert "error GC-0004, silent: " in check(run, "--output", "json=a.json")[1]
     assert json.loads(check(run, "--output", "html=a.html", "--format", "json")[1])["exit_status"] == 1
 
 

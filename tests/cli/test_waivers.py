@@ -165,7 +165,7 @@ def test_a_path_counts_from_the_waiver_s_own_file(
     (here / "a" / "uv.lock").write_text(LOCK, "utf-8")
     monkeypatch.chdir(here / "a")
     given, judging = build_waiver_rule(
-        waivers_at("../gradcompat.toml"), base, AuditOptions(only=frozenset({ID})), TODAY
+        waivers_at("../gradcompat.toml"), base, AuditOptions(only=frozenset({ID}), presume=False), TODAY
     )
     audits = [audit(File(Path(name), name), (), base, given) for name in ("uv.lock", "../uv.lock")]
     judge = judging(audits).judge
@@ -224,9 +224,12 @@ def test_a_path_that_was_not_checked_is_unused_only_if_the_whole_project_was(bas
 
 def test_a_possible_finding_is_waived_and_what_does_not_apply_never(base: KnowledgeBase, here: Path) -> None:
     project(here, waiver())
-    ((one,), remarks) = judged(base, options=AuditOptions(only=frozenset({ID}), advise=False))
+    ((one,), remarks) = judged(base, options=AuditOptions(only=frozenset({ID}), advise=False, presume=False))
     assert [found.finding.status for found in one.suppressed] == ["conditional"]
     assert remarks == ()
+    # What is dormant needs no waiver, and the waiver is there for the day on which it does.
+    ((one,), remarks) = judged(base, options=AuditOptions(only=frozenset({ID}), advise=False))
+    assert ([found.finding.status for found in one.findings], one.suppressed, remarks) == (["dormant"], (), ())
     stated = AuditOptions(
         settings=(("training.gradient_accumulation_steps", 1),), only=frozenset({ID}), show_all=True, advise=False
     )
@@ -248,7 +251,7 @@ def test_a_level_of_error_makes_the_exit_status_1(run: Run, here: Path, level: s
 def test_a_remark_hides_neither_what_could_not_be_read_nor_what_was_not_checked(run: Run, here: Path) -> None:
     project(here, waiver(until="2020-01-01"), levels='expired-waivers = "error"\n')
     assert run("check", "none.lock").status == 2
-    (here / "requirements.txt").write_text("torch>=2\n", "utf-8")
+    (here / "requirements.txt").write_text("torch>=2\n-r gone.txt\n", "utf-8")
     assert run("check", "requirements.txt").status == 1
     project(here, waiver(until="2020-01-01"))
     assert run("check", "requirements.txt").status == 3
@@ -265,7 +268,7 @@ def test_it_can_be_listed(run: Run, here: Path) -> None:
     data = json.loads(run("check", "uv.lock", *FACTS, "--format", "json").out)
     (found,) = [one for one in data["findings"] if one["suppressed"]]
     assert (found["id"], found["status"], data["exit_status"]) == (ID, "affected", 0)
-    hidden = json.loads(run("check", "uv.lock", *FACTS, "--format", "sarif", "--hide-suppressed").out)
+    hidden = json.loads(run("check", "uv.lock", *FACTS, "--only", ID, "--format", "sarif", "--hide-suppressed").out)
     assert hidden["runs"][0]["results"] == []
 
 
@@ -295,7 +298,9 @@ def test_a_function_takes_a_file_of_waivers(here: Path) -> None:
 
 def test_the_stage_asks_the_judges_in_order_and_leaves_the_rest(base: KnowledgeBase, here: Path) -> None:
     project(here, waiver())
-    given, judging = build_waiver_rule(waivers_at("gradcompat.toml"), base, AuditOptions(only=frozenset({ID})), TODAY)
+    given, judging = build_waiver_rule(
+        waivers_at("gradcompat.toml"), base, AuditOptions(only=frozenset({ID}), presume=False), TODAY
+    )
     asked: list[str] = []
 
     def other(audits: Any) -> Any:

@@ -6,6 +6,7 @@ import io
 from dataclasses import replace
 from importlib import import_module
 
+from gradcompat.model.assumption import Assumption
 from gradcompat.model.environment import Location, Package, Skipped
 from gradcompat.model.finding import Advice, Finding, Reason, Status, Unknown
 from gradcompat.model.issue import Issue, Level, VersionRemedy
@@ -111,6 +112,72 @@ def everything() -> Report:
         audit(advised(record("GC-0001"), entry(path="b/uv.lock")), source="b/uv.lock"),
         audit(source="clean.lock"),
         UNREAD,
+    )
+
+
+ASSUMED = (
+    Assumption(key="distributed.strategy", sentence="the run uses no DeepSpeed, FSDP or other sharding"),
+    Assumption(
+        key="training.max_grad_norm",
+        sentence="training.max_grad_norm is 1.0",
+        location=Location(path="default of transformers 4.49.0"),
+    ),
+)
+RANGE = Skipped(
+    what="trl",
+    reason="only a range is given, no version; 1.16.0 is the newest release that is allowed",
+    gap=False,
+    range=True,
+    location=Location(path="uv.lock", line=8),
+)
+
+
+def presuming(one: ReportedFinding, *, dormant: tuple[str, ...] = ()) -> ReportedFinding:
+    """The finding with presumptions, or one that hangs on features that are presumed not to be used."""
+    assumed = () if dormant else ASSUMED
+    return replace(one, finding=replace(one.finding, assumed=assumed, dormant=dormant))
+
+
+def hanging_on(one: ReportedFinding, *facts: str, likelihood: float = 0.5) -> ReportedFinding:
+    """The open finding with other conditions: all of these facts."""
+    unknown = tuple(
+        Unknown(key=key, sentence=f"{key} is true", plain=f"you set {key}", likelihood=likelihood) for key in facts
+    )
+    return replace(one, finding=replace(one.finding, unknown=(unknown,)))
+
+
+_ASKED: tuple[tuple[int, Level, tuple[str, ...]], ...] = (
+    (1, "error", ("training.optim", "training.bf16")),
+    (2, "note", ("training.optim",)),
+    (3, "warning", ("trl",)),
+)
+
+
+def parted() -> Report:
+    """Each part of a report: affected, what could apply (one more than is shown), questions, dormant and a range."""
+    possible = [
+        hanging_on(advised(record(f"GC-002{number}"), status="conditional"), "training.packing", likelihood=number / 10)
+        for number in range(1, 7)
+    ]
+    possible[-1] = presuming(possible[-1])
+    asked = [
+        hanging_on(advised(record(f"GC-003{number}", level), status="conditional"), *facts)
+        for number, level, facts in _ASKED
+    ]
+    dormant = [
+        presuming(advised(record(f"GC-004{number}"), status="dormant"), dormant=(feature,))
+        for number, feature in enumerate(("DeepSpeed", "FSDP", "DeepSpeed", ""), start=1)
+    ]
+    return report(
+        audit(
+            presuming(advised(record("GC-0011"))),
+            advised(record("GC-0012", "note", informational=True)),
+            *possible,
+            *asked,
+            *dormant,
+            advised(record("GC-0050"), status="conditional", probed="not_reproduced"),
+            skipped=(GAP, RANGE),
+        )
     )
 
 

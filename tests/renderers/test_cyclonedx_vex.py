@@ -55,7 +55,7 @@ def test_each_state() -> None:
     assert analyses["GC-0001"]["response"] == ["update"]
     assert analyses["GC-0003"]["justification"] == "code_not_present"
     assert analyses["GC-0003"]["detail"].startswith("measured here: not reproduced: both losses")
-    assert analyses["GC-0004"] == {"state": "in_triage", "detail": "affected if training.packing is true"}
+    assert analyses["GC-0004"] == {"state": "in_triage", "detail": "could apply if training.packing is true"}
 
 
 def test_every_reference_leads_to_a_component() -> None:

@@ -6,12 +6,13 @@ from gradcompat.model.environment import Location, Skipped
 from tests.renderers.reports import advised, audit, entry, everything, record, rendered, report, strictly
 
 
-def test_annotations_are_what_is_affected_and_what_was_not_checked() -> None:
+def test_annotations_are_what_is_affected_what_could_apply_and_what_was_not_checked() -> None:
     lines = rendered(everything(), "github").splitlines()
     assert [line.split(",title=")[0] for line in lines] == [
         "::error file=uv.lock,line=3,col=11",
         "::error file=b/uv.lock,line=3,col=11",
         "::warning file=uv.lock,line=3,col=11",
+        "::notice file=uv.lock,line=3,col=11",
         "::warning file=uv.lock,line=9",
         "::warning file=new.lock",
     ]
@@ -19,7 +20,7 @@ def test_annotations_are_what_is_affected_and_what_was_not_checked() -> None:
         ",title=GC-0001 The loss is wrong::The loss is wrong (transformers 4.49.0). "
         "Because training.seed is 1 (train.yaml:7). Fix: upgrade transformers 4.49.0 to 4.52.1."
     )
-    assert lines[4].endswith(",title=not checked::not checked: new.lock: lockfile version 3 is not supported")
+    assert lines[5].endswith(",title=not checked::not checked: new.lock: lockfile version 3 is not supported")
 
 
 def test_strict_makes_a_notice_of_what_is_conditional() -> None:

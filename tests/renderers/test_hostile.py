@@ -96,7 +96,7 @@ def _html(text: str) -> None:
 
 def _github(text: str) -> None:
     lines = text.splitlines()
-    assert len(lines) == 3
+    assert len(lines) == 4
     for line in lines:
         head, data = line[2:].split("::", 1)
         assert [part.split("=")[0] for part in head.partition(" ")[2].split(",")] in (

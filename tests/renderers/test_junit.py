@@ -20,9 +20,9 @@ def test_a_suite_for_each_environment_and_a_case_for_each_finding() -> None:
     assert outcomes(first) == [
         ("GC-0001 tra", "failure"),
         ("GC-0002 tra", "system-out"),  # a warning, and the level is error
-        ("GC-0003 tra", "system-out"),
-        ("GC-0004 tra", "skipped"),
         ("GC-0005 tra", "system-out"),
+        ("GC-0004 tra", "skipped"),
+        ("GC-0003 tra", "system-out"),
         ("GC-0006 tra", "system-out"),
         ("not checked", "skipped"),
     ]

@@ -10,7 +10,7 @@ def test_what_is_affected_is_a_table_and_the_rest_is_folded() -> None:
     lines = rendered(everything(), "markdown").splitlines()
     assert (
         lines[0]
-        == "**gradcompat**: 2 errors, 1 warning, 1 conditional, 2 not checked \\(4 records of 2026\\-01\\-02\\)"
+        == "**gradcompat**: 2 errors, 1 warning, 1 note, 1 could apply, 2 not checked \\(4 records of 2026\\-01\\-02\\)"
     )
     assert [line for line in lines if line.startswith("###")] == ["### uv.lock", "### b/uv.lock", "### new.lock"]
     assert (
@@ -18,9 +18,8 @@ def test_what_is_affected_is_a_table_and_the_rest_is_folded() -> None:
         "training.seed is 1 \\(train.yaml\\:7\\) | upgrade transformers 4.49.0 to 4.52.1 |" in lines
     )
     assert [line for line in lines if "<summary>" in line] == [
-        "<details><summary>Depends on what was not seen: 1</summary>",
-        "<details><summary>Measured, and not there: 1</summary>",
         "<details><summary>Worth knowing: 1</summary>",
+        "<details><summary>Refuted here: 1</summary>",
         "<details><summary>Does not apply: 1</summary>",
         "<details><summary>Nothing found in</summary>",
     ]

@@ -9,7 +9,7 @@ import pytest
 from gradcompat.renderers.registry import RENDERERS
 from tests.conftest import ROOT, Run
 
-GOLDEN = ("stated", "unseen", "suppressed")
+GOLDEN = ("stated", "unseen", "suppressed", "parts", "parts-all")
 
 
 @pytest.mark.parametrize("form", RENDERERS)

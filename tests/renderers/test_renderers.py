@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +23,10 @@ from gradcompat.knowledge.records import read
 from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.model.report import Audit, Newer, Report
 from gradcompat.renderers.registry import RENDERERS
+from gradcompat.renderers.summary_text import summary
 from gradcompat.renderers.terminal import safe, wrapped
+from tests.renderers.reports import audit, parted, rendered
+from tests.renderers.reports import report as invented
 
 RECORDS = Path(__file__).parents[1] / "data" / "records.yaml"
 
@@ -63,7 +68,7 @@ def report(base: KnowledgeBase, options: AuditOptions) -> Report:
         lockfile(),
         Environment(source="clean.lock", kind="uv.lock", packages=(pin("numpy", "2.0.0", 1),), closed=True),
         Environment(
-            source="other.lock", kind="uv.lock", packages=(pin("torch", None, 3, specifier=">=2.4"),), closed=False
+            source="other.lock", kind="uv.lock", packages=(pin("torch", None, 3, specifier=">=2.4,<2.7"),), closed=False
         ),
         Unreadable(
             "new.lock",
@@ -110,6 +115,65 @@ def test_report(
     out = io.StringIO()
     import_module(f"gradcompat.renderers.{RENDERERS[form].module}").render(report(base, options), out)
     golden(f"{name}.{'txt' if form == 'text' else form}", out.getvalue())
+
+
+@pytest.mark.parametrize("form", sorted(RENDERERS))
+@pytest.mark.parametrize(("name", "everything"), [("parts", False), ("parts-all", True)])
+def test_every_format_tells_the_parts_in_one_order(
+    golden: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch, form: str, name: str, *, everything: bool
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    some = replace(parted(), show_all=everything)
+    golden(f"{name}.{'txt' if form == 'text' else form}", rendered(some, form))
+
+
+@pytest.mark.parametrize("form", sorted(RENDERERS.keys() - {"json", "cyclonedx-vex", "openvex"}))
+def test_only_what_is_shown_by_itself_is_named_without_all(form: str) -> None:
+    told = rendered(parted(), form).replace("\\", "")
+    for identifier in ("GC-0011", "GC-0022", "GC-0023", "GC-0024", "GC-0025", "GC-0026"):
+        assert identifier in told
+    for identifier in ("GC-0041", "GC-0042", "GC-0043", "GC-0044"):
+        assert identifier not in told
+    # What could apply and is not shown is part of a question, where the format has one.
+    alone = [line for line in told.splitlines() if "GC-0021" in line]
+    assert all("decides" in line for line in alone)
+
+
+@pytest.mark.parametrize("form", sorted(RENDERERS))
+@pytest.mark.parametrize("everything", [False, True])
+def test_an_open_finding_is_never_headed_by_error(form: str, *, everything: bool) -> None:
+    sure = {"GC-0011", "GC-0012"}
+    findings = tuple(one for one in parted().findings if one.finding.issue.id not in sure)
+    told = rendered(replace(invented(audit(*findings)), show_all=everything), form)
+    if form == "json":
+        statuses = {one["status"] for one in json.loads(told)["findings"]}
+        assert statuses == {"conditional", "dormant"}
+        return
+    heads = {
+        "sarif": [one["level"] for run in json.loads(told)["runs"] for one in _notifications(run)]
+        if form == "sarif"
+        else [],
+        "gitlab": [one["severity"] for one in json.loads(told)] if form == "gitlab" else [],
+        "github": [line.split(" ")[0].strip(":") for line in told.splitlines()],
+    }.get(form, [])
+    assert {"error", "critical", "major", "warning"}.isdisjoint(heads)
+    if form in ("text", "markdown", "html"):
+        assert "error GC" not in told
+        assert "error, " not in told
+    if form in ("cyclonedx-vex", "openvex"):
+        assert "exploitable" not in told
+        assert '"affected"' not in told
+
+
+def _notifications(run: dict[str, Any]) -> list[dict[str, Any]]:
+    return [*run["results"], *(one for call in run["invocations"] for one in call["toolExecutionNotifications"])]
+
+
+@pytest.mark.parametrize("form", sorted(RENDERERS.keys() & {"text", "markdown", "html"}))
+def test_the_summary_is_the_same_everywhere(form: str) -> None:
+    said = summary(parted())
+    assert said.startswith("1 error, 1 note, 9 could apply, 4 for features that are not used, 1 not checked")
+    assert said.split(" (")[0] in rendered(parted(), form).replace("\\", "")
 
 
 NEWER = Newer(name="transformers", version="5.24.0", horizon="5.23.0", date="2026-11-20", assumed=("GC-0002",))

@@ -61,8 +61,8 @@ def test_only_what_is_affected_is_an_alert() -> None:
     ] == [
         ("not-checked", "warning", None),
         ("not-checked", "error", None),
-        ("conditional", "note", "GC-0004"),
         ("informational", "note", "GC-0005"),
+        ("conditional", "note", "GC-0004"),
     ]
     assert invocation["executionSuccessful"] is True
     assert run_of(report(exit_status=2))["invocations"][0]["executionSuccessful"] is False
@@ -71,7 +71,7 @@ def test_only_what_is_affected_is_an_alert() -> None:
 def test_every_rule_that_is_named_is_declared() -> None:
     run = run_of(everything())
     rules = run["tool"]["driver"]["rules"]
-    assert [rule["id"] for rule in rules] == ["GC-0001", "GC-0002", "GC-0004", "GC-0005"]
+    assert [rule["id"] for rule in rules] == ["GC-0001", "GC-0002", "GC-0005", "GC-0004"]
     for result in run["results"]:
         assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
     for note in run["invocations"][0]["toolExecutionNotifications"]:

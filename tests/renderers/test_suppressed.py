@@ -199,11 +199,13 @@ def test_a_suppressed_case_is_skipped() -> None:
 
 def test_nothing_is_called_clean_that_is_merely_suppressed() -> None:
     text = rendered(partly_suppressed(), "text")
-    assert "nothing found in clean.lock\n" in text
+    assert "no defect is sure in clean.lock\n" in text
     assert "only suppressed findings in b/uv.lock\n" in text
     alone = report(replace(audit(), suppressed=(suppressed(advised(record())),)), exit_status=0)
     assert rendered(alone, "text").splitlines()[-1].startswith("no other known defect found (")
-    assert rendered(alone, "markdown").startswith("**gradcompat**: no other known defect found, 1 suppressed ")
+    shown = rendered(alone, "markdown")
+    assert shown.startswith("**gradcompat**: no other known defect found ")
+    assert "\n\n1 suppressed, by a waiver\n\n" in shown
     assert '<p class="clean">No other known defect found.</p>' in rendered(alone, "html")
 
 

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from gradcompat.audit.plan_edits import ProjectEdits, project_edits
-from gradcompat.audit.planning import PlanOptions, exit_status, plan_all
+from gradcompat.audit.planning import PlanningResult, PlanOptions, exit_status, plan_all
 from gradcompat.audit.targets import resolve_targets
 from gradcompat.cli.audit_options import options_of
 from gradcompat.cli.console import known_records, package_index, print_unread
@@ -24,6 +24,7 @@ from gradcompat.edit.locking import Indexes, locked
 from gradcompat.edit.writing import diff, write
 from gradcompat.errors import EditError
 from gradcompat.index.catalog import Lookup
+from gradcompat.renderers.plan_text import assumed_lines, nothing_text
 from gradcompat.renderers.terminal import safe
 
 _LOCK_SECONDS = 1200.0
@@ -71,7 +72,7 @@ def command(
     else:
         with _undisturbed():
             write(writing.changed)
-    _tell(writing, dry_run=dry_run, everything=not any(work.incomplete for work in done))
+    _tell(writing, done, options.fail_on or "note", dry_run=dry_run)
     if lock and not dry_run:
         _lock(writing, resolution.lookup)
     return exit_status(done, left=bool(writing.by_hand) or any(work.left for work in done))
@@ -122,7 +123,7 @@ def _show(text: str) -> None:
     sys.stdout.write(text)
 
 
-def _tell(writing: ProjectEdits, *, dry_run: bool, everything: bool) -> None:
+def _tell(writing: ProjectEdits, done: Sequence[PlanningResult], level: str, *, dry_run: bool) -> None:
     """What was done goes to standard error, so that a diff can be piped; that nothing is to be done, if it is sure."""
     out, changed = sys.stderr, writing.changed
     if changed:
@@ -136,5 +137,12 @@ def _tell(writing: ProjectEdits, *, dry_run: bool, everything: bool) -> None:
         out.write(f"by hand: {safe(sentence)}\n")
     for sentence in dict.fromkeys(writing.notes):
         out.write(f"note: {safe(sentence)}\n")
-    if everything and not (changed or writing.commands or writing.by_hand):
+    for line in dict.fromkeys(line for work in done for line in assumed_lines(work.planned)):
+        out.write(f"taking it that {safe(line)}\n")
+    if any(work.incomplete for work in done) or changed or writing.commands or writing.by_hand:
+        return
+    possible = [work.planned for work in done if work.planned.possible]
+    for planned in possible:
+        out.write(f"{safe(planned.source)}: {nothing_text(planned, level)}\n")
+    if not possible:
         out.write("nothing has to change\n")

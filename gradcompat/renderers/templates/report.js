@@ -12,7 +12,7 @@ function filter() {
     count += !one.hidden;
   });
   for (const part of document.querySelectorAll("section"))
-    part.hidden = count < usual && !part.querySelector(":scope > ul, article:not([hidden])");
+    part.hidden = count < usual && !part.querySelector(":scope > ul.gaps, article:not([hidden])");
   shown.textContent = `${count} of ${all.length} shown`;
 }
 form.addEventListener("input", filter);

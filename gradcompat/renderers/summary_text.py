@@ -1,0 +1,36 @@
+"""The summary of a report, the same in every format: what is sure, what could apply, what is dormant."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from gradcompat.messages import counted
+from gradcompat.model.issue import LEVELS
+from gradcompat.model.report import Report
+from gradcompat.renderers.sources_text import sources_text
+
+MANY = 16  # environments, from which on each is told in fewer words
+
+
+def summary(report: Report) -> str:
+    """``1 error, 3 could apply, 2 not checked (184 records of 2026-11-20)``."""
+    if all(audit.kind is None for audit in report.audits):
+        return "nothing could be read"
+    if not any(audit.packages for audit in report.audits):
+        return "nothing was checked"
+    levels = Counter(one.finding.issue.level for one in report.findings if one.finding.status == "affected")
+    possible = sum(1 for one in report.findings if one.finding.status == "conditional" and not one.refuted)
+    dormant = sum(1 for one in report.findings if one.finding.status == "dormant")
+    gaps = sum(1 for audit in report.audits for skipped in audit.skipped if skipped.gap)
+    parts = [counted(levels[level], level) for level in reversed(LEVELS) if levels[level]]
+    none = "no other known defect" if report.suppressed else "no known defect"
+    parts = parts or [f"{none} is sure to apply" if possible else f"{none} found"]
+    if possible:
+        parts.append(f"{possible} could apply")
+    if dormant:
+        parts.append(f"{dormant} for features that are not used")
+    if gaps:
+        parts.append(f"{gaps} not checked")
+    if len(report.audits) >= MANY:
+        parts[-1] += f", in {counted(len(report.audits), 'environment')}"
+    return f"{', '.join(parts)} ({sources_text(report.records, report.date, report.sources)})"
