@@ -10,10 +10,12 @@ import io
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 import pytest
 
 from gradcompat.audit import planning
+from gradcompat.budget import Budget
 from gradcompat.index.snapshot import shipped_snapshot
 from gradcompat.matcher import Names
 from gradcompat.model.environment import Environment
@@ -24,7 +26,7 @@ from gradcompat.model.release import Catalogue
 from gradcompat.planner.plan import plan
 from gradcompat.planner.request import Request
 
-_made: dict[bytes, Plan] = {}
+_made: dict[bytes, tuple[Plan, int | None]] = {}  # with the steps that it left
 _records: list[object] = []  # kept, so that no other object gets the identity of one that a key speaks of
 
 
@@ -38,22 +40,24 @@ def _shared_plan(
     *,
     runs: Sequence[Environment] = (),
     with_alternatives: bool = True,
+    budget: Budget | None = None,
 ) -> Plan:
     """:func:`gradcompat.planner.plan.plan`, or what it answered to the same arguments before."""
     findings = tuple(findings)
+    made = partial(plan, environment, findings, issues, names, catalogue, request, runs=runs)
     if catalogue is not shipped_snapshot():
-        return plan(
-            environment, findings, issues, names, catalogue, request, runs=runs, with_alternatives=with_alternatives
-        )
+        return made(with_alternatives=with_alternatives, budget=budget)
     said = [(finding.issue.id, finding.status) for finding in findings]
     identities = [id(names), *map(id, issues)]
-    key = _bytes_of((environment, said, identities, request, tuple(runs), with_alternatives))
+    left = None if budget is None else budget.left
+    key = _bytes_of((environment, said, identities, request, tuple(runs), with_alternatives, left))
     if key not in _made:
         _records.extend((names, *issues))
-        _made[key] = plan(
-            environment, findings, issues, names, catalogue, request, runs=runs, with_alternatives=with_alternatives
-        )
-    return _made[key]
+        _made[key] = made(with_alternatives=with_alternatives, budget=budget), None if budget is None else budget.left
+    answer, remaining = _made[key]
+    if budget is not None and remaining is not None:
+        budget.left = remaining
+    return answer
 
 
 def _bytes_of(value: object) -> bytes:

@@ -60,7 +60,7 @@ def test_entry(entry: Package, expected: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [(True, "true"), (False, "false"), (1, "1"), (0.5, "0.5"), ("bf16", "bf16"), (("a", "b"), "a, b"), ((), "")],
+    [(True, "true"), (False, "false"), (1, "1"), (0.5, "0.5"), ("bf16", "bf16"), (("a", "b"), "a, b"), ((), "none")],
 )
 def test_value(value: SettingValue, expected: str) -> None:
     assert value_text(value) == expected

@@ -320,7 +320,7 @@ USUAL: dict[str, Usual] = {
         engine="peft",
         values=((True, 0.3), (False, 0.7)),
         feature="PEFT",
-        condition="checkpointing is enabled {} get_peft_model",
+        condition="checkpointing is enabled before get_peft_model: {}",
         reason="both are in use",
     ),
     "training.average_tokens_across_devices": Usual(
@@ -446,6 +446,12 @@ USUAL: dict[str, Usual] = {
         taking="the model adds no router loss",
         feature="the auxiliary loss of MoE models",
         reason=_RARE,
+    ),
+    "model.cross_attention_mask": Usual(
+        values=((True, 1.0),),
+        taking="batches bring the mask of cross-attention, as processors make it",
+        feature="cross-attention without a mask",
+        reason="the processors of such models return it",
     ),
     "peft.method": Usual(
         engine="peft",

@@ -194,8 +194,7 @@ def _unseen(document: Document, names: Names, followed: Followed, facts: Finding
         for name, line, shown, reason in followed.unread[:MOST_MODULES]
     ]
     if len(followed.unread) > MOST_MODULES:
-        rest = f"{len(followed.unread) - MOST_MODULES:,} more modules"
-        skipped.append(replace(skipped[-1], what=rest))
+        skipped[-1] = replace(skipped[-1], what=f"{len(followed.unread) - MOST_MODULES + 1:,} more modules")
     if names.modules is None:
         reason = "is part of this project: what it uses is not seen here"
         skipped += _noted(document, names.relative.items(), reason)
