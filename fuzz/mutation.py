@@ -74,7 +74,7 @@ def _tree(data: bytes, random: Random) -> bytes | None:
             program = ast.parse(data)
             _program_node(program, random)
             return ast.unparse(program).encode("utf-8", "replace")
-        except (SyntaxError, ValueError, RecursionError, AttributeError, TypeError):
+        except (SyntaxError, ValueError, RecursionError, MemoryError, AttributeError, TypeError):
             return None
     return None
 

@@ -56,3 +56,12 @@ def parser_reason(message: str) -> str:
 def _sign_or_nothing(match: re.Match[str]) -> str:
     piece = next(group for group in match.groups() if group is not None)
     return match[0] if _SIGN.fullmatch(piece) or keyword.iskeyword(piece) or piece in _OLD_KEYWORDS else "…"
+
+
+# In conda's build strings, torch's local labels and the names of its indexes: `py3.10_cuda12.1_cudnn8.9.2_0`, `cu124`.
+_BUILT_FOR = re.compile(r"(?:(?<=_)|^)(?:cuda_?\d{1,3}(?:\.\d)?|(?:cu\d{2,3}|rocm\d+(?:\.\d+)*|cpu|xpu)(?![A-Za-z]))")
+
+
+def built_for(build: str) -> str | None:
+    """What of a build string says for which device it was built; None if nothing does."""
+    return "_".join(_BUILT_FOR.findall(build)) or None

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from gradcompat.quotation import built_for
 from gradcompat.redaction import redact
 
 # Where a package comes from, in the words of the lockfiles.
@@ -63,6 +64,10 @@ class Package:
     releases: tuple[str, ...] = ()
     build: str | None = None
     location: Location
+
+    def __post_init__(self) -> None:
+        if self.build is not None:
+            object.__setattr__(self, "build", built_for(self.build))
 
 
 # A setting is a literal; a list of them stands where a tool takes several.
