@@ -284,7 +284,7 @@ def _not_affected(findings: tuple[ReportedFinding, ...], columns: int, out: Text
     """Records of the packages that are there, which do not apply."""
     if findings:
         out.write("Does not apply:\n\n")
-    for issue in dict.fromkeys(advised.finding.issue for advised in findings):
+    for issue in {advised.finding.issue.id: advised.finding.issue for advised in findings}.values():
         out.write(wrapped(issue.summary, columns, f"  {issue.id}: ", "    ") + "\n")
     if findings:
         out.write("\n")

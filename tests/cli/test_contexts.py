@@ -128,9 +128,8 @@ def test_inspect_shows_the_settings_of_a_config(run: Run, tmp_path: Path) -> Non
     assert outcome.status == 0
     assert "  training.gradient_accumulation_steps = 8  line 7\n" in outcome.out
     shown = json.loads(run("inspect", "train.yaml", "--format", "json").out)
-    assert {"key": "training.gradient_accumulation_steps", "value": 8, "path": "train.yaml", "line": 7} in (
-        shown["settings"]
-    )
+    stated = {"key": "training.gradient_accumulation_steps", "value": 8, "path": "train.yaml", "line": 7}
+    assert {**stated, "presumed": False} in shown["settings"]
 
 
 def test_what_is_as_large_as_data_is_scanned_where_it_is_named(run: Run, tmp_path: Path) -> None:
@@ -150,9 +149,9 @@ def test_a_config_that_nothing_names_counts_where_it_is_named(run: Run, tmp_path
         '{"train_batch_size": 1, "zero_optimization": {"stage": 2, "overlap_comm": true}}\n'
     )
     report = json.loads(run("check", ".", "--only", "GC-0011", "--format", "json").out)
-    assert [(one["status"], one["contexts"]) for one in report["findings"]] == [("conditional", ["train.yaml"])]
-    unused = {"what": "ds.json", "reason": "read, and no training run", "gap": False, "path": "ds.json", "line": None}
-    assert unused in report["environments"][0]["skipped"]
+    assert [(one["status"], one["contexts"]) for one in report["findings"]] == [("dormant", ["train.yaml"])]
+    unused = {"what": "ds.json", "reason": "read, and no training run", "gap": False, "range": False}
+    assert {**unused, "path": "ds.json", "line": None} in report["environments"][0]["skipped"]
     report = json.loads(run("check", ".", "--context", "ds.json", "--only", "GC-0011", "--format", "json").out)
     assert [(one["status"], one["contexts"]) for one in report["findings"]] == [("affected", ["ds.json"])]
 
@@ -162,7 +161,7 @@ def test_a_script_that_starts_what_is_not_there_is_no_run(run: Run, tmp_path: Pa
     (tmp_path / "run.sh").write_text(
         "torchrun train.py --model_name_or_path llava-hf/llava-1.5-7b-hf --gradient_accumulation_steps 8\n"
     )
-    assert found(run, ".")[1]["status"] == "conditional"
+    assert found(run, ".")[1]["status"] == "dormant"
     assert found(run, ".", "--context", "run.sh")[1]["status"] == "affected"
     (tmp_path / "train.py").write_text("from transformers import Trainer\nTrainer().train()\n")
     assert found(run, ".")[1]["contexts"] == ["run.sh + train.py"]

@@ -71,6 +71,7 @@ SETTINGS: dict[str, list[Line]] = {
     ],
     f"{AXOLOTL}archived__dbrx__fft-ds-zero3.yaml": [
         (1, "model.name", "LnL-AI/dbrx-base-converted-v2"),
+        (1, "model.architecture", ("DbrxForCausalLM",)),
         (14, "data.sequence_length", 512),
         (15, "training.packing", False),
         (18, "training.frozen_embeddings", None),
