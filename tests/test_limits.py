@@ -212,6 +212,7 @@ def test_configs_that_are_composed_too_often_are_a_gap(tmp_path: Path, monkeypat
     (tmp_path / "conf" / "model").mkdir(parents=True)
     (tmp_path / "conf" / "config.yaml").write_text("defaults:\n- model: a\n- _self_\ngradient_accumulation_steps: 1\n")
     (tmp_path / "conf" / "model" / "a.yaml").write_text("label_smoothing_factor: 0.1\n")
+    (tmp_path / "train.py").write_text("from transformers import Trainer\nTrainer().train()\n")
     for number in range(5):
         (tmp_path / f"run{number}.sh").write_text(
             f"torchrun train.py --config-path conf --config-name config gradient_accumulation_steps={number}\n" * 2
