@@ -12,7 +12,26 @@ from gradcompat.truth import Truth
 def named(patterns: tuple[str, ...], value: SettingValue) -> Truth:
     """Is any of the names among those that are wanted?"""
     given = value if isinstance(value, tuple) else (str(value),)
-    return Truth.of(any(fnmatchcase(name, pattern) for name in given for pattern in patterns))
+    return Truth.of(any(matches(name, pattern) for name in given for pattern in patterns))
+
+
+def matches(name: str, pattern: str) -> bool:
+    """:func:`fnmatch.fnmatchcase`, without a regular expression for stars alone: most patterns are asked once a run."""
+    if "[" in pattern or "?" in pattern:
+        return fnmatchcase(name, pattern)
+    first, *others = pattern.split("*")
+    if not others:
+        return name == pattern
+    *between, last = others
+    if not name.startswith(first) or len(name) < len(first) + len(last) or not name.endswith(last):
+        return False
+    position, end = len(first), len(name) - len(last)
+    for part in between:
+        position = name.find(part, position, end)
+        if position < 0:
+            return False
+        position += len(part)
+    return True
 
 
 def satisfies(term: SettingTerm, value: SettingValue) -> Truth:
@@ -27,7 +46,7 @@ def _equal(wanted: bool | int | float | str, given: bool | int | float | str) ->
     if isinstance(wanted, bool) or isinstance(given, bool):
         return wanted is given
     if isinstance(wanted, str) and isinstance(given, str):
-        return fnmatchcase(given.lower(), wanted.lower())
+        return matches(given.lower(), wanted.lower())
     return wanted == given
 
 

@@ -11,12 +11,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import product
 from math import prod
 
-from gradcompat.comparison import named, satisfies
+from gradcompat.comparison import matches, named, satisfies
 from gradcompat.forks import Forks
 from gradcompat.messages import condition, entry_text, joined, value_text, versions_text
 from gradcompat.model.assumption import Assumption
@@ -564,7 +563,7 @@ def _symbols(term: Term, symbols: tuple[str, ...], view: _View) -> _Verdict:
     for setting in stated:
         if setting.value is not None and named(symbols, setting.value):
             used = setting.value if isinstance(setting.value, tuple) else (str(setting.value),)
-            shown = tuple(name for name in used if any(fnmatchcase(name, pattern) for pattern in symbols))
+            shown = tuple(name for name in used if any(matches(name, pattern) for pattern in symbols))
             return _Verdict(Certainty.YES, f"the code uses {joined(shown, 'and')}", SYMBOLS_KEY, setting.location)
     if not stated or any(setting.value is None for setting in stated):
         return _Verdict(Certainty.OPEN, condition(term), SYMBOLS_KEY)
