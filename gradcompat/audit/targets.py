@@ -21,6 +21,8 @@ from gradcompat.sources.reading import read
 if TYPE_CHECKING:
     from gradcompat.audit.runs import Contexts
 
+# What brings tensors: an environment with none of them trains nothing.
+_TRAINING = frozenset({"torch", "pytorch", "jax", "tensorflow", "mlx"})
 _CONTEXT_SUFFIXES = frozenset({".yaml", ".yml", ".json", ".sh", ".bash", ".slurm", ".sbatch", ".sb", ".py", ".ipynb"})
 
 
@@ -133,7 +135,9 @@ def resolve_targets(
                 sources.append(File(path, target, root=root))
     if not sources and active_without_target:
         if named or together or not targets:
-            sources.append(_guarded("the active environment", _active))
+            active = _guarded("the active environment", _active)
+            configs = tuple(context.source for context in (*together, *named))
+            sources.append(_beside_configs(active, configs))
         else:
             sources += [Unreadable(target, _without_environment(target)) for target in dict.fromkeys(targets)]
     sources += [Unreadable(shown, error) for shown, error in failed]
@@ -143,9 +147,18 @@ def resolve_targets(
     )
 
 
+def _beside_configs(active: Source, configs: tuple[str, ...]) -> Source:
+    """The active environment, if it can be the one that training configs are used with: something in it trains."""
+    if not configs or not isinstance(active, Environment):
+        return active
+    if _TRAINING.isdisjoint(package.name for package in active.packages):
+        return Unreadable(configs[0], _without_environment(configs[0]))
+    return active
+
+
 def _without_environment(folder: str) -> SourceError:
     return NotFound(
-        "contains training configs but no environment: nothing was checked",
+        "there are training configs, but no environment to check them with",
         path=folder,
         hint="name a lockfile, an environment's folder, or an interpreter with `--python`",
     )

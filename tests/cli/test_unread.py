@@ -171,7 +171,7 @@ def test_training_configs_alone_are_not_checked(run: Run, tmp_path: Path) -> Non
         assert run(command, ".").status == 2
     outcome = run("check", ".")
     assert outcome.out.startswith(
-        ".: contains training configs but no environment: nothing was checked\n"
+        ".: there are training configs, but no environment to check them with\n"
         "  name a lockfile, an environment's folder, or an interpreter with `--python`\n"
     )
     assert run("inspect", ".").status == 0
