@@ -43,8 +43,8 @@ def status(found: Environment, *terms: Term) -> str:
     return " ".join(finding.status for finding in match(facts(found), [asked], NAMES))
 
 
-def of(names: Sequence[str], version: str | None = "4.49.0", **settings: SettingValue) -> Environment:
-    return environment(package("transformers", version), settings={CLASS: tuple(names), **settings})
+def of(names: Sequence[str], version: str = "4.49.0") -> Environment:
+    return environment(package("transformers", version), settings={CLASS: tuple(names)})
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,8 @@ def test_it_is_certain_and_stands_where_the_class_does() -> None:
 
 
 def test_what_is_stated_counts_more_than_the_class() -> None:
-    assert status(of(["LlamaForCausalLM"], **{USES: False})) == "affected"
+    stated: dict[str, SettingValue] = {CLASS: ("LlamaForCausalLM",), USES: False}
+    assert status(environment(package("transformers", "4.49.0"), settings=stated)) == "affected"
     unread = environment(package("transformers", "4.49.0"), settings={CLASS: ("LlamaForCausalLM",)})
     unread = replace(unread, settings=(*unread.settings, Setting(key=USES, value=None, location=HERE)))
     assert status(unread) == "conditional"
