@@ -15,10 +15,12 @@ from functools import lru_cache
 from itertools import product
 from math import prod
 
+from gradcompat.class_facts import MODEL_KEY, classes_of
 from gradcompat.comparison import matches, named, satisfies
 from gradcompat.forks import Forks
 from gradcompat.messages import condition, entry_text, joined, value_text, versions_text
 from gradcompat.model.assumption import Assumption
+from gradcompat.model.class_fact import ClassFact
 from gradcompat.model.environment import Environment, Location, Package, Setting, SettingValue
 from gradcompat.model.finding import Finding, Reason, Status, Unknown
 from gradcompat.model.issue import (
@@ -35,9 +37,9 @@ from gradcompat.model.issue import (
     VirtualTerm,
 )
 from gradcompat.names import normalise
-from gradcompat.presumptions.presumer import MODEL_KEY, SYMBOLS_KEY, Presumed, Presumer
+from gradcompat.presumptions.presumer import SYMBOLS_KEY, Presumed, Presumer
 from gradcompat.truth import Certainty, Truth
-from gradcompat.versions import ALL, VersionSet, locate
+from gradcompat.versions import ALL, VersionSet, all_of, locate
 
 # A lockfile with more choices of entries for one combination than this is not taken apart: no two entries of it are
 # asked whether they go together, and nothing about it is better than UNKNOWN.
@@ -125,10 +127,26 @@ def match(
     Returns:
         Findings in the order of the issues; ``not_affected`` ones are among them where a package of the issue is
         listed. An issue none of whose packages is listed has no finding. An issue has one finding for each status
-        other than ``not_affected`` that some fork of the environment gives it.
+        other than ``not_affected`` that some fork of the environment gives it. Where a special record of a defect is
+        affected, the general one has none.
     """
     view = _View(environment, names, Forks(environment.conflicts) if forks is None else forks)
-    return tuple(finding for issue in issues for finding in _findings(issue, view))
+    return _without_general([finding for issue in issues for finding in _findings(issue, view)])
+
+
+def _without_general(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    special: dict[str, set[int]] = {}
+    for finding in findings:
+        if finding.status == "affected":
+            for general in finding.issue.instead_of:
+                special.setdefault(general, set()).update(map(id, finding.packages))
+    if not special:
+        return tuple(findings)
+    return tuple(
+        finding
+        for finding in findings
+        if finding.issue.id not in special or not special[finding.issue.id].issuperset(map(id, finding.packages))
+    )
 
 
 def alike(runs: Sequence[Environment], issues: Iterable[Issue]) -> list[list[int]]:
@@ -140,7 +158,8 @@ def alike(runs: Sequence[Environment], issues: Iterable[Issue]) -> list[list[int
     for index, run in enumerate(runs):
         stated = tuple((one.key, type(one.value), one.value, one.presumed) for one in run.settings if one.key in keys)
         facts = (run.python, run.platform, tuple(sorted(run.virtual.items())), run.excluded, run.engines)
-        groups.setdefault((stated, facts), []).append(index)
+        of_class = tuple(fact for fact in run.class_facts if fact.key in keys)
+        groups.setdefault((stated, facts, of_class), []).append(index)
     return list(groups.values())
 
 
@@ -261,7 +280,7 @@ def _matches(combination: Combination, view: _View) -> Iterator[_Match]:
         beside = prod(len(view.packages.get(term.name, ())) or 1 for term in absent_terms)
         for chosen, verdicts in _chosen(possible, beside, view.forks):
             absent = [_absence(term, chosen, view) for term in absent_terms]
-            beside_these = _without_deepspeed(combination, others, chosen, view)
+            beside_these = _by_class(combination, _without_deepspeed(combination, others, chosen, view), chosen, view)
             if all(verdict.certainty for verdict in (*absent, *beside_these)):
                 matched = True
                 apart = _pairs_of_conda(chosen, view.names)
@@ -454,6 +473,60 @@ def _without_deepspeed(
         return others
     decided = _Verdict(Certainty.of(known), "deepspeed is not installed", STRATEGY_KEY)
     return [decided if one.key == STRATEGY_KEY and one.certainty is not Certainty.YES else one for one in others]
+
+
+def _by_class(
+    combination: Combination, others: list[_Verdict], chosen: tuple[Package, ...], view: _View
+) -> list[_Verdict]:
+    """The verdicts, where what nobody states is decided by the class of the model, in the release that is chosen."""
+    facts = view.environment.class_facts
+    if not facts or not {fact.key for fact in facts} & {verdict.key for verdict in others}:
+        return others
+    terms = [term for term in combination.terms if not isinstance(term, (PackageTerm, PackageAbsentTerm))]
+    return [
+        _of_class(term, combination, chosen, view) or verdict
+        if isinstance(term, SettingTerm) and not view.stated(term.key)
+        else verdict
+        for term, verdict in zip(terms, others, strict=True)
+    ]
+
+
+def _of_class(term: SettingTerm, combination: Combination, chosen: tuple[Package, ...], view: _View) -> _Verdict | None:
+    """The verdict on a term by the class of the model; None if the class decides nothing for all that is meant."""
+    for fact in view.environment.class_facts:
+        if fact.key != term.key or not _only_in(fact, combination, chosen, view):
+            continue
+        truth = satisfies(term, fact.value)
+        named = view.settings.get(MODEL_KEY, [])
+        sentence = f"{term.key} is {value_text(fact.value)} for {joined(classes_of(named), 'and')}"
+        stated = next((setting.location for setting in named if not setting.presumed), None)
+        if stated is not None:
+            return _Verdict(Certainty.of(truth), sentence, term.key, stated)
+        presumed = Presumed(certainty=Certainty.presumed(truth), taking=sentence, feature=sentence)
+        return _Verdict(presumed.certainty, condition(term), term.key, presumed=presumed)
+    return None
+
+
+def _only_in(fact: ClassFact, combination: Combination, chosen: tuple[Package, ...], view: _View) -> bool:
+    """Does the fact hold in every release that the combination and the chosen entries leave?"""
+    versions = [
+        term.versions for term in combination.terms if isinstance(term, PackageTerm) and term.name == fact.package
+    ]
+    if not versions:
+        return False
+    listed = {id(entry) for group in view.packages.get(fact.package, ()) for entry in group}
+    entries = [entry for entry in chosen if id(entry) in listed]
+    wanted = all_of(versions)
+    return all(_holds_in(fact.versions, entry, wanted) for entry in entries) if entries else wanted <= fact.versions
+
+
+def _holds_in(versions: VersionSet, entry: Package, wanted: VersionSet) -> bool:
+    """Is the entry one of these versions, if it is one of those that are wanted?"""
+    if entry.version is None:
+        allowed = _allowed(entry.specifier)
+        return (wanted if allowed is None else allowed & wanted) <= versions
+    window = locate(entry.version, unreleased=entry.unreleased)
+    return wanted <= versions if window is None else versions.truth(window) is Truth.YES
 
 
 def _of_any_but_deepspeed(term: Term) -> Truth:

@@ -63,7 +63,7 @@ KEYS: dict[str, Key] = {
     "model.use_cache": Key("bool", "the forward pass keeps keys and values"),
     "model.torch_dtype": Key("str", "dtype that the weights are loaded in"),
     "model.uses_num_items_in_batch": Key("bool", "forward divides the loss by the num_items_in_batch it is given"),
-    "model.forward_takes_kwargs": Key("bool", "forward has a **kwargs parameter"),
+    "model.forward_takes_kwargs": Key("bool", "forward has **kwargs, and the class no accepts_loss_kwargs = False"),
     "model.tied_embeddings": Key("bool", "input and output embeddings are one tensor"),
     "model.vocab_size": Key("int", "tokens of the vocabulary; a model that knows nothing has ln of it as its loss"),
     "model.cross_attention_mask": Key("bool", "batches bring the mask of a vision model's cross-attention"),

@@ -47,6 +47,7 @@ LAYERS = (
         "vocabulary",
         "recipes",
         "defaults",
+        "class_facts",
         "comparison",
         "package_facts",
     ),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.published import allowed
 from gradcompat.budget import Budget
+from gradcompat.class_facts import MODEL_KEY, with_class_facts
 from gradcompat.defaults import defaults_of
 from gradcompat.forks import Forks
 from gradcompat.knowledge.load import KnowledgeBase
@@ -19,7 +20,6 @@ from gradcompat.model.finding import Finding, Status
 from gradcompat.model.issue import LEVELS, Issue, PlatformTerm, SettingTerm, VirtualTerm
 from gradcompat.presumptions.engines import named_engines
 from gradcompat.presumptions.left_out import left_out
-from gradcompat.presumptions.presumer import MODEL_KEY
 from gradcompat.versions import parse_version
 from gradcompat.vocabulary import VIRTUAL_PACKAGES
 
@@ -93,6 +93,7 @@ def match_runs(
         views = {run: with_host(view) for run, view in views.items()}
     # What a config says of the device counts more than what the machine has, and --set more than both.
     runs = {run: with_facts(view, options.settings) for run, view in views.items()}
+    runs = {run: with_class_facts(view, base.class_facts) for run, view in runs.items()}
     if options.presume:
         runs = {run: _presumed_upon(view, base, run=bool(contexts)) for run, view in runs.items()}
     forks = Forks(environment.conflicts)

@@ -12,6 +12,7 @@ from gradcompat.knowledge.load import digest_of
 from gradcompat.knowledge.records import Authored
 from gradcompat.knowledge.schema import (
     COMPARISON,
+    ClassFact,
     CodeRemedy,
     Combination,
     InstallRemedy,
@@ -27,6 +28,7 @@ FORMAT = 1
 def compile_records(authored: Authored) -> dict[str, Any]:
     """The whole knowledge base as JSON-ready data."""
     issues = [compile_record(record) for record in authored.records]
+    models = [_class_fact(one) for one in authored.models]
     families = {other: name for name, facts in authored.packages.items() for other in facts.also}
     by_package: dict[str, list[int]] = {}
     for position, record in enumerate(authored.records):
@@ -36,13 +38,14 @@ def compile_records(authored: Authored) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "date": authored.date,
-        "digest": digest_of(issues),
+        "digest": digest_of(issues, models),
         "families": families,
         "conda": {other: name for name, facts in authored.packages.items() for other in facts.conda},
         "built_for": {name: facts.built_for for name, facts in authored.packages.items() if facts.built_for},
         "yanked": {name: facts.yanked for name, facts in authored.packages.items() if facts.yanked},
         "horizon": {name: [one.version, one.date] for name, one in sorted(authored.horizon.items())},
         "by_package": dict(sorted(by_package.items())),
+        "models": models,
         "issues": issues,
     }
 
@@ -72,8 +75,14 @@ def compile_record(record: Record) -> dict[str, Any]:
         "bounds": [[one.package, one.bound, one.basis] for one in record.bounds],
         "evidence": record.evidence,
         "withdrawn": record.withdrawn,
+        "instead_of": record.instead_of,
         "probes": [[probe.name, probe.parameters, probe.quantities] for probe in record.probes],
     }
+
+
+def _class_fact(fact: ClassFact) -> list[Any]:
+    ((package, versions),) = fact.packages.items()
+    return [fact.fact, fact.value, package, versions, fact.classes]
 
 
 def _terms(combination: Combination) -> list[list[Any]]:

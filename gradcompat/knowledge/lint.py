@@ -7,11 +7,13 @@ contradicts or, where they say that they were measured, does not prove.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from packaging.version import Version
 
+from gradcompat.class_facts import with_class_facts
+from gradcompat.knowledge.class_readings import disagreements
 from gradcompat.knowledge.compile import compile_record, compile_records
 from gradcompat.knowledge.evidence import contradictions, explained, unproved
 from gradcompat.knowledge.examples import environment_from
@@ -59,6 +61,8 @@ def lint(authored: Authored, rows: Iterable[Row] = (), shipped: KnowledgeBase | 
         issues = {**{issue.id: issue for issue in shipped.in_force()}, **issues}
     problems += _horizons(authored, base.names, own=shipped is not None)
     measured = _by_package(rows, base.names)
+    if authored.models and shipped is None:
+        problems += [Problem(authored.path, None, None, message) for message in _models(authored, base, measured)]
     ranges = explained(issues[record.id] for record in authored.records if record.withdrawn is None)
     for record in authored.records:
         issue = issues[record.id]
@@ -66,7 +70,8 @@ def lint(authored: Authored, rows: Iterable[Row] = (), shipped: KnowledgeBase | 
             continue
         messages = [
             *_names(record, base.names),
-            *_examples(record, issue, base.names),
+            *_examples(record, issue, base),
+            *_special(record, issues),
             *_bounds(record, issue, base.names),
             *_remedies(record, issue, issues, base),
             *contradictions(issue, measured, ranges),
@@ -125,6 +130,17 @@ def _horizons(authored: Authored, names: Names, *, own: bool) -> Iterator[Proble
             yield Problem(authored.path, None, None, message)
 
 
+def _models(authored: Authored, base: KnowledgeBase, rows: Mapping[str, Sequence[Row]]) -> Iterator[str]:
+    """Facts of classes that contradict one another, or what was measured."""
+    for name in sorted({name for one in authored.models for name in one.classes}):
+        facts = base.class_facts(name)
+        for index, fact in enumerate(facts):
+            for other in facts[:index]:
+                if (fact.key, fact.package) == (other.key, other.package) and (both := fact.versions & other.versions):
+                    yield f"models: {name}: {fact.key} stands twice for {fact.package} {both}"
+    yield from (f"models: {message}" for message in disagreements(base.class_facts, rows.get("transformers", ())))
+
+
 def _in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     return tuple(sorted(problems, key=lambda problem: (problem.line or 0, problem.message)))
 
@@ -137,8 +153,8 @@ def _by_package(rows: Iterable[Row], names: Names) -> dict[str, list[Row]]:
     return found
 
 
-def _status(issue: Issue, environment: Environment, names: Names) -> str:
-    findings = match(environment, [issue], names)
+def _status(issue: Issue, environment: Environment, base: KnowledgeBase) -> str:
+    findings = match(with_class_facts(environment, base.class_facts), [issue], base.names)
     return findings[0].status if findings else "not_affected"
 
 
@@ -149,10 +165,16 @@ def _names(record: Record, names: Names) -> Iterator[str]:
         yield f"`{name}` is another name of `{names.families[name]}`: write that one, it stands for both"
 
 
-def _examples(record: Record, issue: Issue, names: Names) -> Iterator[str]:
+def _special(record: Record, issues: Mapping[str, Issue]) -> Iterator[str]:
+    for general in record.instead_of:
+        if general not in issues or general == record.id:
+            yield f"instead_of: {general} is no other record"
+
+
+def _examples(record: Record, issue: Issue, base: KnowledgeBase) -> Iterator[str]:
     for expected in ("affected", "conditional", "not_affected"):
         for position, example in enumerate(getattr(record.examples, expected)):
-            status = _status(issue, environment_from(example), names)
+            status = _status(issue, environment_from(example), base)
             if status != expected:
                 yield f"examples.{expected}.{position} ({_shown(example)}): should be {expected} and is {status}"
 
@@ -204,13 +226,13 @@ def _remedies(record: Record, issue: Issue, issues: dict[str, Issue], base: Know
             if after is None or not _direction(before, remedy, target, base.names):
                 continue
             tried += 1
-            if _status(issue, after, base.names) != "not_affected":
+            if _status(issue, after, base) != "not_affected":
                 yield f"{where} leaves examples.affected.{number} ({_shown(example)}) affected"
             for other in base.about([after]):
                 if other.id == record.id or other.informational or other.id in remedy.accepts:
                     continue
-                was = _status(other, before, base.names)
-                if was == "not_affected" and _status(other, after, base.names) == "affected":
+                was = _status(other, before, base)
+                if was == "not_affected" and _status(other, after, base) == "affected":
                     yield f"{where} lands in the affected range of {other.id} (examples.affected.{number})"
         if not tried:
             yield f"{where}: no affected example can move there"

@@ -11,6 +11,7 @@ from typing import Any
 
 from gradcompat.errors import KnowledgeError
 from gradcompat.matcher import Names
+from gradcompat.model.class_fact import ClassFact
 from gradcompat.model.environment import Environment
 from gradcompat.model.issue import (
     Bound,
@@ -40,7 +41,7 @@ from gradcompat.versions import VersionSet
 FORMAT = 1
 COMPILED = Path(__file__).parent / "compiled.json"
 SHIPPED_NAME = "gradcompat"
-_NEEDED = frozenset({"date", "digest", "families", "conda", "yanked", "horizon", "by_package", "issues"})
+_NEEDED = frozenset({"date", "digest", "families", "conda", "yanked", "horizon", "by_package", "models", "issues"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +50,7 @@ class KnowledgeBase:
 
     ``horizon`` is the newest release of each package that was looked at, and the day of it; ``own_horizons`` has, by
     the id of a record of somebody's own, the same of the file that it stands in. ``sources`` are the files that records
-    come from, the one that ``date`` is of first.
+    come from, the one that ``date`` is of first. ``models`` are the facts that classes decide, as the JSON has them.
     """
 
     date: str
@@ -59,6 +60,7 @@ class KnowledgeBase:
     horizon: Mapping[str, Sequence[str]]
     by_package: Mapping[str, Sequence[int]]
     records: Sequence[Mapping[str, Any]]
+    models: Sequence[Sequence[Any]] = ()
     own_horizons: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     sources: tuple[KnowledgeSource, ...] = ()
     _built: dict[int, Issue] = field(default_factory=dict, repr=False, compare=False)
@@ -67,6 +69,14 @@ class KnowledgeBase:
     def plain(self) -> bool:
         """Is it what ships with the package, and nothing else?"""
         return len(self.sources) == 1 and self.sources[0].kind == "shipped"
+
+    def class_facts(self, name: str) -> tuple[ClassFact, ...]:
+        """What the model class of that name decides; nothing if the class is not known."""
+        return tuple(
+            ClassFact(key=key, value=value, package=package, versions=VersionSet.parse(versions))
+            for key, value, package, versions, classes in self.models
+            if name in classes
+        )
 
     def about(self, environments: Iterable[Environment]) -> tuple[Issue, ...]:
         """The issues that speak of a package of these environments, in the order of their ids."""
@@ -139,14 +149,15 @@ def knowledge_from(data: Mapping[str, Any], path: str) -> KnowledgeBase:
         horizon=data["horizon"],
         by_package=data["by_package"],
         records=data["issues"],
+        models=data["models"],
     )
 
 
-def digest_of(issues: Sequence[Mapping[str, Any]]) -> str:
-    """What compiled records are told by, whatever the order of their keys."""
+def digest_of(issues: Sequence[Mapping[str, Any]], models: Sequence[Sequence[Any]]) -> str:
+    """What compiled records and facts of classes are told by, whatever the order of their keys."""
     import hashlib  # loads OpenSSL, which a check of what ships does not need
 
-    return "sha256:" + hashlib.sha256(json.dumps(issues, sort_keys=True).encode()).hexdigest()[:16]
+    return "sha256:" + hashlib.sha256(json.dumps([issues, models], sort_keys=True).encode()).hexdigest()[:16]
 
 
 def load_checked(path: Path) -> KnowledgeBase:
@@ -157,14 +168,27 @@ def load_checked(path: Path) -> KnowledgeBase:
     """
     try:
         base = load(path)
-        if digest_of(base.records) != base.digest:
+        if digest_of(base.records, base.models) != base.digest:
             raise KnowledgeError("is broken: its digest is not that of its records", path=str(path))
         base.in_force()
+        _check_models(base.models)
         if not _is_indexed(base):
             raise ValueError(path)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError):
         raise KnowledgeError("is not what `gradcompat knowledge compile` writes", path=str(path)) from None
     return base
+
+
+def _check_models(models: Sequence[Sequence[Any]]) -> None:
+    """Does every fact of a class have the form that ``compile`` writes?
+
+    Raises:
+        TypeError, ValueError: if not.
+    """
+    for key, value, package, versions, classes in models:
+        VersionSet.parse(versions)
+        if type(value) is not bool or not all(isinstance(text, str) for text in (key, package, *classes)):
+            raise TypeError(key)
 
 
 def _is_indexed(base: KnowledgeBase) -> bool:
@@ -213,10 +237,17 @@ def joined(base: KnowledgeBase, own: KnowledgeBase, source: KnowledgeSource) -> 
         yanked=yanked,
         by_package=by_package,
         records=[*base.records, *own.records],
+        models=[*base.models, *_of_other_classes(own.models, base.models)],
         own_horizons={**base.own_horizons, **{record["id"]: own.horizon for record in own.records}},
         sources=(*base.sources, source),
         _built={},
     )
+
+
+def _of_other_classes(models: Sequence[Sequence[Any]], base: Sequence[Sequence[Any]]) -> list[Sequence[Any]]:
+    """The facts of the classes of which nothing is known yet."""
+    known = {name for *_, classes in base for name in classes}
+    return [[*fact, others] for *fact, classes in models if (others := [name for name in classes if name not in known])]
 
 
 def issue_from(record: Mapping[str, Any]) -> Issue:
@@ -240,6 +271,7 @@ def issue_from(record: Mapping[str, Any]) -> Issue:
         ),
         evidence=tuple(record["evidence"]),
         withdrawn=record["withdrawn"],
+        instead_of=tuple(record["instead_of"]),
         probes=tuple(
             IssueProbe(spec=ProbeSpec(name=name, parameters=parameters), quantities=tuple(quantities))
             for name, parameters, quantities in record["probes"]

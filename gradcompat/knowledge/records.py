@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from gradcompat.errors import KnowledgeError, Malformed
 from gradcompat.formats.yaml_nodes import Mapping, Node, Scalar, Sequence, parse
-from gradcompat.knowledge.schema import Horizon, Knowledge, PackageFacts, Record
+from gradcompat.knowledge.schema import ClassFact, Horizon, Knowledge, PackageFacts, Record
 from gradcompat.quotation import parser_reason, quoted
 from gradcompat.regular_files import read_regular
 from gradcompat.vocabulary import KEYS, VIRTUAL_PACKAGES
@@ -51,6 +51,7 @@ class Authored:
     records: tuple[Record, ...]
     lines: dict[str, int]
     problems: tuple[Problem, ...]
+    models: tuple[ClassFact, ...] = ()
 
     def problem(self, record: str, message: str) -> Problem:
         return Problem(self.path, self.lines.get(record), record, message)
@@ -120,7 +121,16 @@ def read_text(text: str, shown: str) -> Authored:
             continue
         lines[record.id] = node.line
         records.append(record)
-    return Authored(shown, whole.date, whole.packages, whole.horizon, tuple(records), lines, tuple(problems))
+    return Authored(
+        path=shown,
+        date=whole.date,
+        packages=whole.packages,
+        horizon=whole.horizon,
+        records=tuple(records),
+        lines=lines,
+        problems=tuple(problems),
+        models=tuple(whole.models),
+    )
 
 
 def plain(node: Node) -> Plain:

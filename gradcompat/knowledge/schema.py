@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from gradcompat.errors import ProbeUnavailable
+from gradcompat.model.class_fact import CLASS_FACTS
 from gradcompat.model.issue import Basis, Level
 from gradcompat.model.probe import ProbeSpec
 from gradcompat.names import normalise
@@ -318,6 +319,9 @@ class Record(_Strict):
     examples: Examples
     probes: list[ProbeReference] = []
     withdrawn: Text | None = None
+    instead_of: list[Annotated[str, StringConstraints(pattern=rf"^{ID}$")]] = Field(
+        default=[], description="more general records of the same defect: not told where this one is affected"
+    )
 
     @field_validator("symptoms")
     @classmethod
@@ -403,10 +407,44 @@ class Horizon(_Strict):
         return version
 
 
+class ClassFact(_Strict):
+    """A fact that a class decides, in some releases of its package."""
+
+    fact: str
+    value: bool
+    packages: dict[str, str] = Field(min_length=1, max_length=1)
+    classes: list[Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]] = Field(min_length=1)
+    evidence: list[Text] = Field(min_length=1)
+
+    @field_validator("fact")
+    @classmethod
+    def _check_fact(cls, fact: str) -> str:
+        if fact not in CLASS_FACTS:
+            raise ValueError(f"`{fact}` is not what a class decides: {', '.join(CLASS_FACTS)}")
+        return fact
+
+    @field_validator("packages")
+    @classmethod
+    def _check_packages(cls, packages: dict[str, str]) -> dict[str, str]:
+        for name, versions in packages.items():
+            if name != normalise(name):
+                raise ValueError(f"`{name}` is not normalised: write `{normalise(name)}`")
+            _versions(versions)
+        return packages
+
+    @field_validator("classes")
+    @classmethod
+    def _check_classes(cls, classes: list[str]) -> list[str]:
+        if classes != sorted(set(classes), key=lambda name: (name.lower(), name)):
+            raise ValueError("classes are in order, each once")
+        return classes
+
+
 class Knowledge(_Strict):
     """The whole file."""
 
     date: Day
     packages: dict[str, PackageFacts] = {}
     horizon: dict[str, Horizon] = {}
+    models: list[ClassFact] = []
     issues: list[Record]

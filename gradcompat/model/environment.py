@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from gradcompat.model.class_fact import ClassFact
 from gradcompat.quotation import built_for
 from gradcompat.redaction import redact
 
@@ -136,6 +137,8 @@ class Environment:
         conflicts: sets of extras, as the markers name them, of which no two are ever chosen together.
         engines: what the environment and its run name of :mod:`gradcompat.presumptions.engines`; what they leave
             unsaid may then be presumed. None where facts alone count.
+        class_facts: what follows from the class of the model that the settings name; a setting of the same key counts
+            more.
     """
 
     source: str
@@ -151,3 +154,4 @@ class Environment:
     engines: frozenset[str] | None = None
     excluded: frozenset[str] = frozenset()
     origins: Mapping[str, Location] = field(default_factory=dict)
+    class_facts: tuple[ClassFact, ...] = ()

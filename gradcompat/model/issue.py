@@ -165,7 +165,10 @@ class IssueProbe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Issue:
-    """One curated record."""
+    """One curated record.
+
+    ``instead_of`` names more general records of the same defect: where this one is affected, they are not told.
+    """
 
     id: str
     summary: str
@@ -181,5 +184,6 @@ class Issue:
     range_basis: Basis
     evidence: tuple[str, ...]
     withdrawn: str | None
+    instead_of: tuple[str, ...] = ()
     probes: tuple[IssueProbe, ...] = ()
     bounds: tuple[Bound, ...] = ()

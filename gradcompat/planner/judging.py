@@ -13,7 +13,8 @@ from math import prod
 
 from packaging.version import Version
 
-from gradcompat.matcher import MAX_CHOICES, alike, match, packages_seen, questions
+from gradcompat.matcher import MAX_CHOICES, alike, key_of, match, packages_seen, questions
+from gradcompat.model.class_fact import ClassFact
 from gradcompat.model.environment import Environment, Location, Package, SourceKind
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import Issue, PackageTerm
@@ -89,10 +90,12 @@ class Judge:
         for issue in self.issues:
             for name in self.mentions[issue.id]:
                 self._about.setdefault(name, []).append(issue)
-        self._bounds = {name: _version_sets(name, about) for name, about in self._about.items()}
+        # A class of a model may decide otherwise in another release of its package.
+        facts = tuple(dict.fromkeys(fact for run in runs for fact in run.class_facts))
+        self._bounds = {name: _version_sets(name, about, facts) for name, about in self._about.items()}
         # Where in the bounds of a package those of one issue are.
         self._own = {
-            (issue.id, name): tuple(self._bounds[name].index(one) for one in _version_sets(name, [issue]))
+            (issue.id, name): tuple(self._bounds[name].index(one) for one in _version_sets(name, [issue], facts))
             for name, about in self._about.items()
             for issue in about
         }
@@ -289,12 +292,9 @@ def matched(runs: tuple[Environment, ...], issues: tuple[Issue, ...], universe: 
     ]
 
 
-def _version_sets(name: str, issues: list[Issue]) -> tuple[VersionSet, ...]:
-    found = {
-        term.versions: None
-        for issue in issues
-        for combination in issue.affected
-        for term in combination.terms
-        if isinstance(term, PackageTerm) and term.name == name
-    }
+def _version_sets(name: str, issues: list[Issue], facts: Sequence[ClassFact]) -> tuple[VersionSet, ...]:
+    terms = [term for issue in issues for combination in issue.affected for term in combination.terms]
+    found = {term.versions: None for term in terms if isinstance(term, PackageTerm) and term.name == name}
+    asked = {key_of(term) for term in terms} if facts else set()
+    found |= {fact.versions: None for fact in facts if fact.package == name and fact.key in asked}
     return tuple(found)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from gradcompat.class_facts import MODEL_KEY
 from gradcompat.comparison import named, satisfies
 from gradcompat.messages import entry_text, joined, value_text, versions_text
 from gradcompat.model.environment import Location, Package, Setting, SettingValue
@@ -26,7 +27,7 @@ from gradcompat.truth import Certainty, Truth
 from gradcompat.versions import VersionSet, locate
 from gradcompat.vocabulary import VIRTUAL_PACKAGES
 
-MODEL_KEY, SYMBOLS_KEY = "model.architecture", "code.symbols"
+SYMBOLS_KEY = "code.symbols"
 _KEYS_OF_VIRTUAL = {virtual: key for key, virtual in VIRTUAL_PACKAGES.items()}
 _TODAY = 0.7  # how often a range is installed in its newest release
 _UNREAD = 0.3  # how often a version that cannot be placed is one of those that a term asks for

@@ -109,15 +109,27 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
     if len(node.bases) == 1 and any(_is_lightning_module(name) for name in bases):
         _lightning_module(found, step, node)
     if any(name.startswith("transformers.") and name.endswith("PreTrainedModel") for name in bases):
+        refusing = any(_refuses_count(statement) for statement in node.body)
         for method in node.body:
             if isinstance(method, ast.FunctionDef) and method.name == "forward" and _HEAD.search(node.name):
-                _forward(found, step, method)
+                _forward(found, step, method, refusing=refusing)
 
 
-def _forward(found: Findings, step: Step, method: ast.FunctionDef) -> None:
+def _refuses_count(statement: ast.stmt) -> bool:
+    """Is it `accepts_loss_kwargs = False`?"""
+    match statement:
+        case ast.Assign(targets=[ast.Name("accepts_loss_kwargs")], value=ast.Constant(False)):
+            return True
+        case ast.AnnAssign(target=ast.Name("accepts_loss_kwargs"), value=ast.Constant(False)):
+            return True
+        case _:
+            return False
+
+
+def _forward(found: Findings, step: Step, method: ast.FunctionDef, *, refusing: bool) -> None:
     """What the Trainer asks of a model's own `forward`: is there a **kwargs, and is the count of tokens looked at?"""
     rest = method.args.kwarg
-    found.state(step, "model.forward_takes_kwargs", rest is not None, at=method)
+    found.state(step, "model.forward_takes_kwargs", rest is not None and not refusing, at=method)
     named = {one.arg for one in (*method.args.args, *method.args.kwonlyargs)}
     used = {inner.id for inner in ast.walk(method) if isinstance(inner, ast.Name)}
     if "num_items_in_batch" not in named and (rest is None or rest.arg not in used):

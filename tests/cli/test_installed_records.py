@@ -105,7 +105,7 @@ def test_what_is_not_understood_is_said_in_one_line(
 def test_a_term_to_come_is_not_understood(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from gradcompat.knowledge.load import digest_of
 
-    content = public(NEWER, issues=UNKNOWN_TERM, digest=digest_of(UNKNOWN_TERM), by_package={})
+    content = public(NEWER, issues=UNKNOWN_TERM, models=[], digest=digest_of(UNKNOWN_TERM, []), by_package={})
     install(site, *PUBLIC, {"compiled.json": content})
     assert public_records(print_note).sources[0].kind == "shipped"
     assert "is not a term of format 1" in capsys.readouterr().err

@@ -35,5 +35,5 @@ def public(day: str, **changes: Any) -> str:
     data = json.loads(COMPILED.read_bytes())
     data["issues"] = copy.deepcopy(data["issues"])
     data["issues"][0]["summary"] = "A summary of a later day"
-    data |= {"date": day, "digest": digest_of(data["issues"]), **changes}
+    data |= {"date": day, "digest": digest_of(data["issues"], data["models"]), **changes}
     return dumps(data)

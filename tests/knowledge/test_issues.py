@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gradcompat.class_facts import with_class_facts
 from gradcompat.knowledge.compile import compile_record, compile_records, dumps
 from gradcompat.knowledge.examples import environment_from
 from gradcompat.knowledge.lint import lint
@@ -39,7 +40,9 @@ def test_there_is_nothing_to_complain_about(authored: Authored) -> None:
 @pytest.mark.parametrize(("record", "expected", "example"), list(examples()))
 def test_examples(record: Record, expected: str, example: dict[str, Any]) -> None:
     # An example may be about other packages than the record: then there is not a finding, and nothing is affected.
-    found = match(environment_from(example), [issue_from(compile_record(record))], load().names)
+    base = load()
+    environment = with_class_facts(environment_from(example), base.class_facts)
+    found = match(environment, [issue_from(compile_record(record))], base.names)
     assert ([finding.status for finding in found] or ["not_affected"]) == [expected]
 
 

@@ -136,7 +136,7 @@ def test_the_digest_is_of_what_matters(tmp_path: Path) -> None:
         ('{"format": 99}', "format 99 is not supported"),
         (
             '{"format": 1, "date": "2026-11-20", "digest": ""}',
-            "lacks by_package, conda, families, horizon, issues, yanked",
+            "lacks by_package, conda, families, horizon, issues, models, yanked",
         ),
     ],
 )

@@ -311,6 +311,11 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
             [("model.forward_takes_kwargs", True)],
         ),
         (
+            "from transformers import PreTrainedModel\nclass MyForCausalLM(PreTrainedModel):\n"
+            "    accepts_loss_kwargs = False\n    def forward(self, x, **kwargs):\n        return f(x, **kwargs)",
+            [("model.forward_takes_kwargs", False)],
+        ),
+        (
             "from transformers import AutoModelForSequenceClassification as M\nM.from_pretrained('Qwen/Qwen2-7B')",
             [("model.name", "Qwen/Qwen2-7B"), ("model.architecture", ("Qwen2ForSequenceClassification",))],
         ),

@@ -14,6 +14,7 @@ from gradcompat.audit.matching import with_facts
 from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.planning import PlanOptions, exit_status, plan_all
 from gradcompat.audit.targets import resolve_targets
+from gradcompat.class_facts import with_class_facts
 from gradcompat.cli.audit_options import options_of
 from gradcompat.cli.console import known_records, package_index, print_unread
 from gradcompat.cli.parameters import AuditParameters, ResolutionParameters, repeatable
@@ -156,6 +157,7 @@ def _known_good(wanted: Sequence[str], base: KnowledgeBase, options: AuditOption
             hint = "names only, joined by commas; gradcompat chooses the versions"
             raise UsageError(f"`{name}` is not a package name", hint=hint)
     empty = with_facts(Environment(source="--for", kind="wish", packages=(), closed=False), options.settings)
+    empty = with_class_facts(empty, base.class_facts)
     request = Request(
         target=target_of(empty),
         level=options.fail_on or "note",

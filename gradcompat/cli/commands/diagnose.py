@@ -13,6 +13,7 @@ import typer
 from gradcompat.audit.matching import with_facts
 from gradcompat.audit.run_artifacts import by_kind, failure, joined, known_of
 from gradcompat.audit.run_evidence import RunEvidence, agreed_settings, read_file
+from gradcompat.class_facts import with_class_facts
 from gradcompat.cli.console import known_records
 from gradcompat.cli.ending import print_error
 from gradcompat.cli.parameters import ContextFiles, Format, OwnRecords, Python, Set
@@ -98,7 +99,7 @@ def command(
         from gradcompat.host import completed
 
         environment = completed(environment, None)
-    environment = with_facts(environment, stated)
+    environment = with_class_facts(with_facts(environment, stated), base.class_facts)
     about = {issue.id: issue for issue in (*searched, *base.about([environment])) if issue.withdrawn is None}
     issues = [about[identifier] for identifier in sorted(about)]
     diagnoses, ruled_out, unexplained = diagnose(reading.evidence, environment, issues, base.names)

@@ -1,0 +1,66 @@
+"""Facts of a run that follow from the class of its model, in the release that has the class.
+
+The table of classes is knowledge (`models:` in ``knowledge/issues.yaml``). Which release counts is decided where a
+record is matched, since a plan or a lockfile may hold several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import reduce
+
+from gradcompat.model.class_fact import ClassFact
+from gradcompat.model.environment import Environment, Setting
+from gradcompat.versions import VersionSet, any_of
+
+MODEL_KEY = "model.architecture"
+
+
+def with_class_facts(environment: Environment, known: Callable[[str], Sequence[ClassFact]]) -> Environment:
+    """The environment with the facts of the classes that its run names; those that all of the classes agree on.
+
+    Args:
+        environment: with the settings of a run.
+        known: class → what it decides.
+    """
+    facts = _agreed([known(name) for name in classes_of(environment.settings)])
+    return environment if facts == environment.class_facts else replace(environment, class_facts=facts)
+
+
+def classes_of(settings: Iterable[Setting]) -> tuple[str, ...]:
+    """The classes that are stated, or else presumed; none where a value cannot be read."""
+    named = [setting for setting in settings if setting.key == MODEL_KEY]
+    counting = [setting for setting in named if not setting.presumed] or named
+    names: dict[str, None] = {}
+    for setting in counting:
+        if setting.value is None:
+            return ()
+        names.update(dict.fromkeys(setting.value if isinstance(setting.value, tuple) else (str(setting.value),)))
+    return tuple(names)
+
+
+def _agreed(classes: Sequence[Sequence[ClassFact]]) -> tuple[ClassFact, ...]:
+    """What is true of each of the classes, in the releases in which it is."""
+    if not classes:
+        return ()
+    said = [_versions(facts) for facts in classes]
+    agreed = (
+        ((key, value, package), reduce(VersionSet.__and__, [one.get((key, value, package), _NEVER) for one in said]))
+        for key, value, package in said[0]
+    )
+    return tuple(
+        ClassFact(key=key, value=value, package=package, versions=versions)
+        for (key, value, package), versions in agreed
+        if versions
+    )
+
+
+_NEVER = VersionSet(())
+
+
+def _versions(facts: Iterable[ClassFact]) -> dict[tuple[str, bool, str], VersionSet]:
+    found: dict[tuple[str, bool, str], list[VersionSet]] = {}
+    for fact in facts:
+        found.setdefault((fact.key, fact.value, fact.package), []).append(fact.versions)
+    return {what: any_of(versions) for what, versions in found.items()}

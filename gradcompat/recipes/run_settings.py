@@ -1,0 +1,539 @@
+"""The run that a recipe stands for, in the vocabulary of settings: what ``check`` is told of such a run.
+
+So every cell of the measured matrix can be held against the matcher: the packages of its row, with these settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from gradcompat.model.environment import SettingValue
+from gradcompat.model.probe import ParameterValue, ProbeSpec
+from gradcompat.recipes.table import recipe_of
+
+Settings = Mapping[str, SettingValue]
+_Parameters = Mapping[str, ParameterValue]
+
+# The model of a recipe → the class that it is made of.
+CLASSES = {
+    "llama": "LlamaForCausalLM",
+    "llama_lora": "LlamaForCausalLM",
+    "gpt2": "GPT2LMHeadModel",
+    "t5": "T5ForConditionalGeneration",
+    "mt5": "MT5ForConditionalGeneration",
+    "bart": "BartForConditionalGeneration",
+    "whisper": "WhisperForConditionalGeneration",
+    "llama_sequence_classification": "LlamaForSequenceClassification",
+    "llama_token_classification": "LlamaForTokenClassification",
+    "bert_sequence_classification": "BertForSequenceClassification",
+    "qwen2_sequence_classification": "Qwen2ForSequenceClassification",
+    "llava": "LlavaForConditionalGeneration",
+    "vip_llava": "VipLlavaForConditionalGeneration",
+    "doge": "DogeForCausalLM",
+    "bert": "BertLMHeadModel",
+    "roformer": "RoFormerForCausalLM",
+    "big_bird": "BigBirdForCausalLM",
+    "rembert": "RemBertForCausalLM",
+    "megatron_bert": "MegatronBertForCausalLM",
+    "gemma2": "Gemma2ForCausalLM",
+    "gemma3n": "Gemma3nForCausalLM",
+    "gemma4": "Gemma4ForCausalLM",
+    "vaultgemma": "VaultGemmaForCausalLM",
+    "mllama": "MllamaForConditionalGeneration",
+    "glm4v_vision": "Glm4vForConditionalGeneration",
+    "qwen2_vl_vision": "Qwen2VLForConditionalGeneration",
+    "mixtral": "MixtralForCausalLM",
+    "qwen2_moe": "Qwen2MoeForCausalLM",
+    "qwen3_moe": "Qwen3MoeForCausalLM",
+    "olmoe": "OlmoeForCausalLM",
+    "deepseek_v3": "DeepseekV3ForCausalLM",
+    "glm4_moe": "Glm4MoeForCausalLM",
+    "minimax": "MiniMaxForCausalLM",
+}
+
+# Modules of the recipes' own: what their forward does with the count that the Trainer hands over.
+_TOYS: dict[str, Settings] = {
+    "toy_plain": {"model.uses_num_items_in_batch": False, "model.forward_takes_kwargs": False},
+    "toy_kwargs": {"model.uses_num_items_in_batch": False, "model.forward_takes_kwargs": True},
+    # It takes **kwargs and says that the Trainer must not count on it, which is the same.
+    "toy_refusing": {"model.uses_num_items_in_batch": False, "model.forward_takes_kwargs": False},
+}
+_ONE_PROCESS: Settings = {"distributed.strategy": "none", "distributed.processes": 1, "host.device": "cpu"}
+_TRAINER: Settings = {"training.framework": "transformers.Trainer"}
+_PRECISION = {"float32": "no", "bfloat16": "bf16", "float16": "fp16"}
+_WIDTH = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
+
+
+class Unmapped(Exception):
+    """The vocabulary has no words for what a recipe does; the message says for what."""
+
+
+def run_settings(spec: ProbeSpec) -> Settings:
+    """The settings of the run that a probe stands for.
+
+    Args:
+        spec: a recipe with its parameters.
+
+    Raises:
+        Unmapped: if the vocabulary cannot say it.
+        ProbeUnavailable: if there is no such recipe.
+    """
+    recipe = recipe_of(spec)
+    function = _RUNS.get(spec.name)
+    if function is None:
+        raise Unmapped("nobody has said which run the recipe stands for")
+    defaults = {name: values[0] for name, values in recipe.parameters.items()}
+    if spec.parameters.get("plant", defaults.get("plant")) != defaults.get("plant"):
+        raise Unmapped("a defect is planted")
+    return function({**defaults, **spec.parameters})
+
+
+def _accumulation(parameters: _Parameters) -> Settings:
+    if parameters["compute_loss"] == "own":
+        raise Unmapped("no setting says that compute_loss is the user's own")
+    if parameters["tail"]:
+        raise Unmapped("no setting says that the last step of an epoch has fewer micro-batches")
+    return {
+        **_model(parameters),
+        **_ONE_PROCESS,
+        **_TRAINER,
+        "training.gradient_accumulation_steps": 4,
+        "training.label_smoothing_factor": 0.1 if parameters["label_smoothing"] else 0.0,
+        "training.max_grad_norm": 0.0,
+        "data.unequal_labels": parameters["labels"] == "unequal",
+        "optimizer.name": "sgd",
+        "precision.mode": "no",
+        **({"peft.method": "lora"} if parameters["model"] == "llama_lora" else {}),
+    }
+
+
+def _deepspeed_accumulation(parameters: _Parameters) -> Settings:
+    return {
+        **_model(parameters),
+        **_TRAINER,
+        "distributed.strategy": "deepspeed",
+        "deepspeed.zero_stage": 0,
+        "training.gradient_accumulation_steps": 4,
+        "data.unequal_labels": parameters["labels"] == "unequal",
+        "precision.mode": "no",
+    }
+
+
+def _accelerate_accumulation(parameters: _Parameters) -> Settings:
+    if parameters["tail"]:
+        raise Unmapped("no setting says that the last step of an epoch has fewer micro-batches")
+    return {
+        "training.framework": "accelerate",
+        "training.gradient_accumulation_steps": 4,
+        "distributed.sync_each_batch": bool(parameters["sync_each_batch"]),
+    }
+
+
+def _gradient_flow(parameters: _Parameters) -> Settings:
+    setup = str(parameters["setup"])
+    lora = setup.startswith("lora")
+    return {
+        **_ONE_PROCESS,
+        "model.architecture": ("LlamaForCausalLM",),
+        "training.framework": "transformers.Trainer" if parameters["through"] == "trainer" else "torch",
+        "training.gradient_checkpointing": True,
+        "training.frozen_embeddings": setup != "full",
+        **_reentrant(parameters),
+        # Where checkpointing is on before, get_peft_model sees to the embeddings.
+        "training.enable_input_require_grads": bool(parameters["hook"]) or setup == "lora_after_checkpointing",
+        **({"peft.method": "lora", "peft.prepare_model_for_kbit_training": False} if lora else {}),
+        **({"training.checkpointing_before_peft": setup == "lora_after_checkpointing"} if lora else {}),
+    }
+
+
+def _low_precision_flow(parameters: _Parameters) -> Settings:
+    quantised = parameters["weights"] == "nf4"
+    return {
+        **_ONE_PROCESS,
+        "model.architecture": ("LlamaForCausalLM",),
+        "training.framework": "torch",
+        "training.gradient_checkpointing": True,
+        "training.frozen_embeddings": True,
+        "training.checkpointing_before_peft": False,
+        **_reentrant(parameters),
+        "training.enable_input_require_grads": bool(parameters["hook"]),
+        "peft.method": "lora",
+        "peft.prepare_model_for_kbit_training": bool(parameters["prepared"]),
+        "quantization.method": "bitsandbytes" if quantised else "none",
+        **({"quantization.bits": 4} if quantised else {}),
+    }
+
+
+def _reentrant(parameters: _Parameters) -> Settings:
+    """Left to the release, it is reentrant before transformers 5.0.0; the records that ask for it end there."""
+    return {"training.use_reentrant": parameters["reentrant"] != "false"}
+
+
+def _checkpointed(parameters: _Parameters) -> Settings:
+    what = parameters["what"]
+    if what == "checkpointing" and parameters["reentrant"] == "default":
+        raise Unmapped("no setting says that the kind of checkpointing is left to the release")
+    return {
+        **_ONE_PROCESS,
+        "training.framework": "torch",
+        "model.architecture": (CLASSES[str(parameters["model"])],),
+        "model.use_cache": what != "cache",
+        "training.gradient_checkpointing": what == "checkpointing",
+        **({"training.use_reentrant": parameters["reentrant"] == "true"} if what == "checkpointing" else {}),
+    }
+
+
+def _attention(parameters: _Parameters) -> Settings:
+    packed = parameters["what"] == "packing"
+    flattened = packed and parameters["mask"] == "positions"
+    attention = parameters["attention"]
+    return {
+        "code.symbols": ("transformers.DataCollatorWithFlattening",) if flattened else (),
+        "model.architecture": (CLASSES[str(parameters["model"])],),
+        "training.framework": "transformers.Trainer" if parameters["cache"] == "trainer" else "torch",
+        "training.padding_free": flattened,
+        "training.packing": packed and parameters["mask"] == "ones",
+        "model.use_cache": parameters["cache"] != "off",
+        "training.gradient_checkpointing": False,
+        "model.attn_implementation": "sdpa" if attention == "default" else str(attention),
+    }
+
+
+def _router_loss(parameters: _Parameters) -> Settings:
+    settings: Settings = {
+        "model.architecture": (CLASSES[str(parameters["model"])],),
+        "model.output_router_logits": True,
+    }
+    if parameters["through"] == "sft":
+        return {**settings, "training.framework": "trl", "training.method": "sft"}
+    return settings
+
+
+def _expert_adapters(parameters: _Parameters) -> Settings:
+    return {
+        "model.architecture": (CLASSES[str(parameters["model"])],),
+        "peft.method": "lora",
+        "peft.target_parameters": False,
+    }
+
+
+def _preferences(parameters: _Parameters) -> Settings:
+    return {
+        "training.framework": "trl",
+        "training.method": str(parameters["method"]),
+        "training.gradient_accumulation_steps": 2 if parameters["method"] == "kto" else 4,
+        "model.architecture": ("LlamaForCausalLM",),
+        **_ONE_PROCESS,
+    }
+
+
+def _lightning(parameters: _Parameters) -> Settings:
+    what = parameters["what"]
+    settings: dict[str, SettingValue] = {
+        "training.framework": "lightning",
+        "training.manual_optimization": False,
+        "training.gradient_accumulation_steps": 1,
+    }
+    match what:
+        case "validation":
+            settings |= {"training.gradient_accumulation_steps": 2, "training.validation_inside_epoch": True}
+        case "batch_index":
+            settings |= {"training.gradient_accumulation_steps": 2, "training.validation_inside_epoch": False}
+        case "fsdp_weights":
+            settings |= {"distributed.strategy": "fsdp", "precision.mode": "bf16"}
+        case "worker_seeds":
+            settings |= {
+                "training.dataloader_num_workers": 2,
+                "code.symbols": ("pytorch_lightning.seed_everything", "lightning.seed_everything"),
+            }
+        case "order" | "stream":
+            settings |= {"training.resume_from_checkpoint": True, "data.streaming": what == "stream"}
+        case "async_checkpoint":
+            settings |= {"code.symbols": ("lightning.pytorch.plugins.io.AsyncCheckpointIO",)}
+    return settings
+
+
+def _closure(parameters: _Parameters) -> Settings:
+    name = "Adafactor" if parameters["optimizer"] == "adafactor" else "AdamW"
+    return {
+        "training.framework": "lightning",
+        "training.manual_optimization": False,
+        "optimizer.library": "transformers",
+        "code.symbols": (f"transformers.{name}",),
+    }
+
+
+def _streams(parameters: _Parameters) -> Settings:
+    what = parameters["what"]
+    settings: dict[str, SettingValue] = {"data.streaming": True, "data.shuffle": what in ("shuffle", "workers")}
+    if what == "workers":
+        return {**settings, "training.dataloader_num_workers": 2, "training.resume_from_checkpoint": False}
+    return {
+        **settings,
+        "training.resume_from_checkpoint": True,
+        "code.symbols": ("datasets.IterableDataset.load_state_dict",),
+    }
+
+
+def _deepspeed_step(parameters: _Parameters) -> Settings:
+    inside = parameters["loss"] == "inside" or parameters["divided_by"] == "loop"
+    if inside:
+        raise Unmapped("no setting says which loss is handed to the engine")
+    return {
+        "distributed.strategy": "deepspeed",
+        "distributed.processes": 1,
+        "training.framework": "torch",
+        "optimizer.library": "deepspeed" if parameters["optimizer"] == "fused" else "torch",
+        **_zero(parameters),
+    }
+
+
+def _data_parallel(parameters: _Parameters) -> Settings:
+    settings: Settings = {"distributed.processes": int(parameters["processes"]), "training.framework": "torch"}
+    if parameters["engine"] == "pipeline":
+        return {
+            **settings,
+            "deepspeed.pipeline_stages": 2,
+            "training.gradient_accumulation_steps": int(parameters["accumulation"]),
+        }
+    return {
+        **settings,
+        "distributed.strategy": "deepspeed",
+        "optimizer.library": "torch",
+        "deepspeed.immediate_grad_update": False,
+        **_zero(parameters),
+    }
+
+
+def _zero(parameters: _Parameters) -> Settings:
+    """The keys of a DeepSpeed config that a recipe sets."""
+    settings: dict[str, SettingValue] = {
+        "deepspeed.zero_stage": int(parameters["stage"]),
+        "precision.mode": _PRECISION[str(parameters["dtype"])],
+        "training.gradient_accumulation_steps": int(parameters["accumulation"]),
+        "deepspeed.offload_optimizer": "cpu" if parameters["offload"] else "none",
+        "deepspeed.gradient_clipping": 0.0,
+    }
+    for key in ("communication_data_type", "grad_accum_dtype"):
+        if parameters[key] != "default":
+            settings[f"deepspeed.{key}"] = _WIDTH[str(parameters[key])]
+    return settings
+
+
+def _infinite_gradient(parameters: _Parameters) -> Settings:
+    return {
+        "distributed.strategy": "deepspeed",
+        "deepspeed.zero_stage": int(parameters["stage"]),
+        "precision.mode": _PRECISION[str(parameters["dtype"])],
+        "deepspeed.gradient_clipping": 1.0,
+    }
+
+
+def _model_kernels(parameters: _Parameters) -> Settings:
+    attention = parameters["attention"]
+    return {
+        "model.architecture": (CLASSES[str(parameters["model"])],),
+        "model.attn_implementation": "sdpa" if attention == "default" else str(attention),
+        **({"model.cross_attention_mask": False} if parameters["model"] == "mllama" else {}),
+    }
+
+
+def _resume(_: _Parameters) -> Settings:
+    return {**_TRAINER, **_ONE_PROCESS, "training.resume_from_checkpoint": True, "training.num_train_epochs": 2}
+
+
+def _loss_masking(parameters: _Parameters) -> Settings:
+    if parameters["what"] != "end":
+        raise Unmapped("no record is about what the recipe looks at")
+    return {"training.framework": "trl", "training.method": "sft", "data.pad_is_eos": True}
+
+
+def _prepared_loader(parameters: _Parameters) -> Settings:
+    if parameters["what"] == "skip":
+        return {
+            "training.framework": "accelerate",
+            "distributed.processes": 1,
+            "training.resume_from_checkpoint": True,
+            "training.num_train_epochs": 2,
+            "code.symbols": ("accelerate.skip_first_batches",),
+        }
+    return {"training.framework": "accelerate", "distributed.processes": 2, "training.resume_from_checkpoint": False}
+
+
+def _adapters(parameters: _Parameters) -> Settings:
+    match parameters["what"]:
+        case "layers":  # of a model with its experts in a list
+            return {
+                "peft.method": "lora",
+                "peft.layers_to_transform": True,
+                "model.architecture": ("MixtralForCausalLM",),
+            }
+        case "tokens":  # of a model that scales its embeddings
+            return {
+                "peft.method": "lora",
+                "peft.trainable_tokens": True,
+                "model.architecture": ("Gemma3ForCausalLM",),
+            }
+        case "second":
+            return {"peft.method": "lora", "code.symbols": ("peft.PeftModel.load_adapter",)}
+        case "frozen":
+            return {
+                "training.framework": "trl",
+                "peft.method": "lora",
+                "quantization.method": "bitsandbytes",
+                "quantization.bits": 4,
+                "code.symbols": ("peft.get_peft_model",),
+            }
+    raise Unmapped("no record is about what the recipe looks at")
+
+
+def _round_trip(parameters: _Parameters) -> Settings:
+    used = {
+        "buffers": "torch.nn.Module.register_buffer",
+        "initialiser": "transformers.PreTrainedModel",
+        "dtype": "transformers.AutoModelForCausalLM.from_pretrained",
+        "from_config": "transformers.AutoModelForCausalLM.from_config",
+    }
+    what = str(parameters["what"])
+    if what == "tokenizer":
+        return {"code.symbols": ("transformers.AutoTokenizer.from_pretrained",)}
+    if what not in used:
+        raise Unmapped("no setting says that from_pretrained is given a dtype")
+    return {"code.symbols": (used[what],)}
+
+
+def _deepspeed_clipping(parameters: _Parameters) -> Settings:
+    if parameters["limit"] != "none":
+        raise Unmapped("no record is about what the recipe looks at")
+    return {"distributed.strategy": "deepspeed", "code.symbols": ("deepspeed.initialize",)}
+
+
+def _schedules(parameters: _Parameters) -> Settings:
+    return {
+        "distributed.strategy": "deepspeed",
+        "code.symbols": (f"deepspeed.runtime.lr_schedules.{parameters['schedule']}",),
+    }
+
+
+def _optax(parameters: _Parameters) -> Settings:
+    name = "scale_by_distance_over_gradients" if parameters["what"] == "distance" else "sigmoid_focal_loss"
+    return {"code.symbols": (f"optax.{name}",)}
+
+
+def _keras(parameters: _Parameters) -> Settings:
+    if parameters["what"] == "mask":
+        return {"code.symbols": ("keras.layers.BatchNormalization",)}
+    return {
+        "training.manual_optimization": parameters["what"] == "apply",
+        "code.symbols": ("keras.optimizers.LossScaleOptimizer",),
+    }
+
+
+def _liger(parameters: _Parameters) -> Settings:
+    if parameters["autocast"]:
+        return {"training.use_liger_kernel": True, "precision.mode": "bf16", "model.torch_dtype": "fp32"}
+    fused = parameters["kernel"] == "fused_linear_cross_entropy"
+    name = "LigerFusedLinearCrossEntropyLoss" if fused else "LigerCrossEntropyLoss"
+    return {
+        "training.loss_reduction": str(parameters["reduction"]),
+        "code.symbols": (f"liger_kernel.transformers.{name}",),
+    }
+
+
+def _optimizer_step(parameters: _Parameters) -> Settings:
+    if parameters["optimizer"] != "stable_adamw":
+        raise Unmapped("no record is about what the recipe looks at")
+    return {"code.symbols": ("pytorch_optimizer.StableAdamW",)}
+
+
+def _clipping(parameters: _Parameters) -> Settings:
+    names = {"rloo": "trl.RLOOTrainer", "ppo": "trl.PPOTrainer"}
+    name = names.get(str(parameters["through"]))
+    if name is None:
+        raise Unmapped("no record is about what the recipe looks at")
+    return {"training.framework": "trl", "training.max_grad_norm": 1.0, "code.symbols": (name,)}
+
+
+def _part_imports(parameters: _Parameters) -> Settings:
+    return {"training.use_liger_kernel": True} if str(parameters["module"]).startswith("liger") else {}
+
+
+def _low_bit(parameters: _Parameters) -> Settings:
+    if parameters["what"] == "frozen":
+        return {"distributed.strategy": "fsdp", "code.symbols": ("torchao.float8.Float8LinearConfig",)}
+    if parameters["what"] == "rates":
+        return {"code.symbols": ("torchao.optim.AdamW8bit",)}
+    bits = "8bit" if parameters["optimizer"] == "adamw8bit" else "4bit"
+    return {"optimizer.name": f"adamw_torch_{bits}", "code.symbols": ("torch.set_default_dtype",)}
+
+
+def _compiled(parameters: _Parameters) -> Settings:
+    if parameters["through"] != "accelerate":
+        raise Unmapped("no record is about what the recipe looks at")
+    return {
+        "training.framework": "accelerate",
+        "precision.mode": "bf16",
+        "training.torch_compile": True,
+        "training.regional_compilation": True,
+    }
+
+
+def _unmapped(reason: str) -> Callable[[_Parameters], Settings]:
+    def refuse(_: _Parameters) -> Settings:
+        raise Unmapped(reason)
+
+    return refuse
+
+
+def _nothing(_: _Parameters) -> Settings:
+    """The versions alone decide."""
+    return {}
+
+
+def _model(parameters: _Parameters) -> Settings:
+    name = str(parameters["model"])
+    return _TOYS.get(name) or {"model.architecture": (CLASSES[name],)}
+
+
+_RUNS: Mapping[str, Callable[[_Parameters], Settings]] = {
+    "accumulation_equivalence": _accumulation,
+    "deepspeed_accumulation": _deepspeed_accumulation,
+    "accumulation_beyond_trainer": _accelerate_accumulation,
+    "gradient_flow": _gradient_flow,
+    "low_precision_flow": _low_precision_flow,
+    "checkpointed_model": _checkpointed,
+    "attention_masks": _attention,
+    "router_loss": _router_loss,
+    "expert_adapters": _expert_adapters,
+    "preference_accumulation": _preferences,
+    "lightning_trainer": _lightning,
+    "optimizer_closure": _closure,
+    "streams": _streams,
+    "deepspeed_step": _deepspeed_step,
+    "data_parallel_equivalence": _data_parallel,
+    "infinite_gradient": _infinite_gradient,
+    "model_kernels": _model_kernels,
+    "resume": _resume,
+    "loss_masking": _loss_masking,
+    "prepared_loader": _prepared_loader,
+    "switch_router": lambda _: {"model.architecture": ("SwitchTransformersForConditionalGeneration",)},
+    "trainer_starts": _nothing,
+    "imports": _nothing,
+    "loading_without": _nothing,
+    "part_imports": _part_imports,
+    "adapters": _adapters,
+    "no_op_training": lambda _: {"peft.method": "lora", "code.symbols": ("peft.PeftModel.load_adapter",)},
+    "round_trip": _round_trip,
+    "deepspeed_clipping": _deepspeed_clipping,
+    "deepspeed_schedules": _schedules,
+    "optax_updates": _optax,
+    "keras_training": _keras,
+    "liger_kernels": _liger,
+    "distillation_loss": lambda _: {"code.symbols": ("liger_kernel.chunked_loss.LigerFusedLinearJSDLoss",)},
+    "optimizer_step": _optimizer_step,
+    "clipping": _clipping,
+    "low_bit_training": _low_bit,
+    "compiled": _compiled,
+    "nan_in_the_log": _unmapped("the recipe puts in the NaN that a run in half precision comes to"),
+    "mixed_precision": _unmapped("no setting says that an earlier run of the same process had another precision"),
+}

@@ -1,0 +1,197 @@
+"""Every cell of the measured matrix against the matcher: what ran wrong is found, and what ran right is not.
+
+The environment of a cell is what its row ran with, and the run is what its recipe does, in the words of the settings.
+Nothing else is said, and presumptions count as in any check.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from gradcompat.audit.matching import match_runs
+from gradcompat.audit.options import AuditOptions
+from gradcompat.knowledge.load import KnowledgeBase, load
+from gradcompat.knowledge.measured import read_rows
+from gradcompat.model.context import Context
+from gradcompat.model.environment import Environment, Location, Package, Setting
+from gradcompat.model.finding import Status
+from gradcompat.model.issue import IssueProbe
+from gradcompat.model.probe import Outcome, ProbeSpec, Row
+from gradcompat.names import normalise
+from gradcompat.recipes.judging import judge
+from gradcompat.recipes.run_settings import Unmapped, run_settings
+from gradcompat.recipes.table import BY_NAME, RECIPES
+from gradcompat.vocabulary import KEYS
+
+MEASURED = Path(__file__).parents[2] / "knowledge" / "measured"
+HERE = Location(path="row")
+
+# Cells whose run the vocabulary cannot say, with the reason that the mapping gives.
+UNMAPPED = {
+    ("accumulation_equivalence", "no setting says that the last step of an epoch has fewer micro-batches"): 387,
+    ("accumulation_equivalence", "no setting says that compute_loss is the user's own"): 129,
+    ("accumulation_beyond_trainer", "no setting says that the last step of an epoch has fewer micro-batches"): 5,
+    ("checkpointed_model", "no setting says that the kind of checkpointing is left to the release"): 13,
+    ("deepspeed_step", "no setting says which loss is handed to the engine"): 13,
+    ("mixed_precision", "no setting says that an earlier run of the same process had another precision"): 5,
+    ("nan_in_the_log", "the recipe puts in the NaN that a run in half precision comes to"): 7,
+    ("round_trip", "no setting says that from_pretrained is given a dtype"): 47,
+}
+
+# Cells that ran right and whose record is affected all the same: its conditions cannot say what makes the difference.
+FALSE = {
+    ("GC-0019", "streams(what=map)"): (3, "one list of symbols does not tell filter from map"),
+    ("GC-0083", "checkpointed_model(model=gemma3n, reentrant=false)"): (5, "what it is compared with has it too"),
+    ("GC-0102", "expert_adapters(model=mixtral)"): (2, "no setting says that LoRA is asked for all linear layers"),
+    ("GC-0102", "expert_adapters(model=qwen2_moe)"): (2, "no setting says that LoRA is asked for all linear layers"),
+    ("GC-0102", "expert_adapters(model=qwen3_moe)"): (2, "no setting says that LoRA is asked for all linear layers"),
+    ("GC-0188", "model_kernels(model=gemma2)"): (1, "4.47.1 alone made eager attention the default of Gemma 2"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A row that came to a verdict, and how the records of its recipe stand in its environment with its run."""
+
+    row: Row
+    outcome: Outcome
+    statuses: Mapping[str, Status]
+
+    @property
+    def spec(self) -> ProbeSpec:
+        return self.row.measurement.spec
+
+    def __str__(self) -> str:
+        return f"{self.spec} in {self.row.package} {self.row.version} is {self.outcome}: {dict(self.statuses)}"
+
+
+@pytest.fixture(scope="module")
+def base() -> KnowledgeBase:
+    return load()
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[tuple[Row, Outcome]]:
+    judged = [(row, judge(BY_NAME[row.measurement.spec.name], row.measurement)[0]) for row in read_rows(MEASURED)]
+    return [(row, outcome) for row, outcome in judged if outcome in ("reproduced", "not_reproduced")]
+
+
+@pytest.fixture(scope="module")
+def probes(base: KnowledgeBase) -> dict[str, list[tuple[str, IssueProbe]]]:
+    """Recipe → the records that name it, with what they say of it."""
+    found: dict[str, list[tuple[str, IssueProbe]]] = {}
+    for issue in base.in_force():
+        for probe in issue.probes:
+            found.setdefault(probe.spec.name, []).append((issue.id, probe))
+    return found
+
+
+@pytest.fixture(scope="module")
+def cells(
+    base: KnowledgeBase, rows: list[tuple[Row, Outcome]], probes: dict[str, list[tuple[str, IssueProbe]]]
+) -> list[Cell]:
+    known: dict[object, Mapping[str, Status]] = {}
+    found = []
+    for row, outcome in rows:
+        spec = row.measurement.spec
+        try:
+            run_settings(spec)
+        except Unmapped:
+            continue
+        key = (str(spec), packages(row), row.measurement.python)
+        if key not in known:
+            only = frozenset(identifier for identifier, _ in probes.get(spec.name, ()))
+            known[key] = statuses(row, base, only) if only else {}
+        found.append(Cell(row, outcome, known[key]))
+    return found
+
+
+def packages(row: Row) -> tuple[tuple[str, str], ...]:
+    """What the row ran with; what was asked for and could not be imported was there as well."""
+    imported = {normalise(name): version for name, version in row.measurement.packages.items()}
+    return tuple(sorted({**imported, **row.beside, row.package: row.version}.items()))
+
+
+def statuses(row: Row, base: KnowledgeBase, only: frozenset[str]) -> Mapping[str, Status]:
+    environment = Environment(
+        source="row",
+        kind="row",
+        packages=tuple(Package(name=name, version=version, location=HERE) for name, version in packages(row)),
+        closed=True,
+        python=row.measurement.python or None,
+        platform="linux",
+    )
+    stated = run_settings(row.measurement.spec).items()
+    settings = tuple(Setting(key=key, value=value, location=HERE) for key, value in stated)
+    run = Context(source="run", kind="recipe", settings=settings, run=True)
+    matched = match_runs(environment, (run,), base, AuditOptions(only=only))
+    return {finding.issue.id: finding.status for finding in matched.findings}
+
+
+def named(cell: Cell, probes: dict[str, list[tuple[str, IssueProbe]]]) -> dict[str, Outcome]:
+    """The records whose probes name the cell, and what each of them is measured to be there."""
+    recipe = BY_NAME[cell.spec.name]
+    return {
+        identifier: judge(recipe, cell.row.measurement, probe.quantities)[0]
+        for identifier, probe in probes.get(cell.spec.name, ())
+        if str(probe.spec) == str(cell.spec)
+    }
+
+
+def about(cell: Cell, probes: dict[str, list[tuple[str, IssueProbe]]]) -> Iterator[str]:
+    """The records of the recipe whose quantities the cell measures."""
+    every = tuple(one.value for one in BY_NAME[cell.spec.name].expectations)
+    for identifier, probe in probes.get(cell.spec.name, ()):
+        if all(value in cell.row.measurement.values for value in probe.quantities or every):
+            yield identifier
+
+
+def test_what_ran_wrong_is_affected(cells: list[Cell], probes: dict[str, list[tuple[str, IssueProbe]]]) -> None:
+    missed = []
+    for cell in cells:
+        outcomes = named(cell, probes)
+        wrong = {identifier for identifier, outcome in outcomes.items() if outcome == "reproduced"}
+        if not outcomes and cell.outcome == "reproduced":
+            wrong = set(about(cell, probes))
+        if wrong and not any(cell.statuses.get(identifier) == "affected" for identifier in wrong):
+            missed.append(str(cell))
+    assert "\n".join(missed) == ""
+
+
+def test_what_ran_right_is_not_affected(cells: list[Cell], probes: dict[str, list[tuple[str, IssueProbe]]]) -> None:
+    found: Counter[tuple[str, str]] = Counter()
+    for cell in cells:
+        outcomes = named(cell, probes)
+        right = {identifier for identifier, outcome in outcomes.items() if outcome == "not_reproduced"}
+        if cell.outcome == "not_reproduced":
+            right |= set(about(cell, probes)) - outcomes.keys()
+        for identifier in right:
+            if cell.statuses.get(identifier) in ("affected", "conditional"):
+                found[identifier, str(cell.spec)] += 1
+    assert dict(found) == {place: count for place, (count, _) in FALSE.items()}
+
+
+def test_what_cannot_be_said_is_counted(rows: list[tuple[Row, Outcome]], cells: list[Cell]) -> None:
+    found: Counter[tuple[str, str]] = Counter()
+    for row, _ in rows:
+        try:
+            run_settings(row.measurement.spec)
+        except Unmapped as reason:
+            found[row.measurement.spec.name, str(reason)] += 1
+    assert dict(found) == UNMAPPED
+    assert len(cells) == len(rows) - sum(UNMAPPED.values())
+
+
+@pytest.mark.parametrize("recipe", [recipe.name for recipe in RECIPES if recipe.variants])
+def test_every_picture_of_a_recipe_is_a_run_or_says_why_not(recipe: str) -> None:
+    for parameters in BY_NAME[recipe].variants:
+        try:
+            settings = run_settings(ProbeSpec(name=recipe, parameters=parameters))
+        except Unmapped:
+            continue
+        assert settings.keys() <= KEYS.keys()
