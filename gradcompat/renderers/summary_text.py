@@ -19,8 +19,13 @@ def summary(report: Report) -> str:
     if not any(audit.packages for audit in report.audits):
         return "nothing was checked"
     levels = Counter(one.finding.issue.level for one in report.findings if one.finding.status == "affected")
-    possible = sum(1 for one in report.findings if one.finding.status == "conditional" and not one.refuted)
-    dormant = sum(1 for one in report.findings if one.finding.status == "dormant")
+    # Records, and not findings: in every environment of a folder it is the same question.
+    open_ones = {
+        one.finding.issue.id for one in report.findings if one.finding.status == "conditional" and not one.refuted
+    }
+    sure = {one.finding.issue.id for one in report.findings if one.finding.status == "affected"}
+    unused = {one.finding.issue.id for one in report.findings if one.finding.status == "dormant"}
+    possible, dormant = len(open_ones - sure), len(unused - open_ones - sure)
     gaps = sum(1 for audit in report.audits for skipped in audit.skipped if skipped.gap)
     parts = [counted(levels[level], level) for level in reversed(LEVELS) if levels[level]]
     none = "no other known defect" if report.suppressed else "no known defect"

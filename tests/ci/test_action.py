@@ -102,10 +102,10 @@ def results(job: Job) -> list[str]:
 def test_a_push_answers_for_everything(tmp_path: Path, api: Forge) -> None:
     project = Project(tmp_path, api, affected=True)
     job = project.pushed()
-    assert (job.status, job.outputs["exit-status"], job.outputs["findings"]) == (1, "1", "1"), job.log
+    assert (job.status, job.outputs["exit-status"], job.outputs["findings"]) == (1, "1", "2"), job.log
     assert re.search(r"^::error file=uv.lock,line=791,.*title=GC-0004 ", job.log, re.MULTILINE)
     assert "[GC\\-0004]" in project.summary
-    assert results(job) == ["GC-0004"]
+    assert results(job) == ["GC-0004", "GC-0005"]
     assert job.used["Upload to code scanning"] == {"sarif_file": job.outputs["sarif"], "category": "gradcompat"}
     assert "[GC\\-0004]" in Path(job.outputs["report"]).read_text("utf-8")
     assert json.loads(Path(job.outputs["json"]).read_text("utf-8"))["exit_status"] == 1
@@ -123,7 +123,7 @@ def test_one_comment_follows_a_pull_request(tmp_path: Path, api: Forge) -> None:
     project = Project(tmp_path, api, affected=False)
 
     job = project.requested(affected=True)
-    assert (job.status, job.outputs["findings"], job.outputs["base"]) == (1, "1", project.remote.base), job.log
+    assert (job.status, job.outputs["findings"], job.outputs["base"]) == (1, "2", project.remote.base), job.log
     assert "[GC\\-0004]" in project.summary
     assert api.asked == ["add"]
     comment = api.comments[-1].body
@@ -150,7 +150,7 @@ def test_one_comment_follows_a_pull_request(tmp_path: Path, api: Forge) -> None:
 def test_a_pull_request_answers_for_what_it_brings(tmp_path: Path, api: Forge) -> None:
     job = Project(tmp_path, api, affected=True).requested(affected=True)
     assert (job.status, job.outputs["findings"]) == (0, "0"), job.log
-    assert results(job) == ["GC-0004"]  # code scanning compares on its own
+    assert results(job) == ["GC-0004", "GC-0005"]  # code scanning compares on its own
     assert (api.asked, api.comments) == ([], [])
     assert not re.search(r"^::(error|warning)", job.log, re.MULTILINE)
 
@@ -160,8 +160,8 @@ def test_a_pull_request_does_not_choose_its_options(tmp_path: Path, api: Forge, 
     project = Project(tmp_path, api, affected=False)
     options = {"gradcompat.toml": 'ignore = ["GC-0004"]\nfail-on = "never"\n[settings]\ntraining.seed = 1\n'}
     job = project.requested(affected=True, files=options, diff=diff)
-    assert (job.status, job.outputs["findings"]) == (1, "1"), job.log
-    assert results(job) == ["GC-0004"]
+    assert (job.status, job.outputs["findings"]) == (1, "2"), job.log
+    assert results(job) == ["GC-0004", "GC-0005"]
     told = "take effect after the merge: `fail-on`, `ignore` and `settings`"
     assert told.replace("`", "") in project.summary.replace("\\", "").replace("`", "")
     assert "take effect after the merge" in job.log
@@ -181,7 +181,7 @@ def test_a_change_of_the_options_alone_is_told_in_the_comment(tmp_path: Path, ap
 
 def test_without_a_base_a_pull_request_answers_for_everything(tmp_path: Path, api: Forge) -> None:
     job = Project(tmp_path, api, affected=True).requested(affected=True, diff="none")
-    assert (job.status, job.outputs["findings"], job.outputs["base"], api.asked) == (1, "1", "", [])
+    assert (job.status, job.outputs["findings"], job.outputs["base"], api.asked) == (1, "2", "", [])
 
 
 def test_a_base_that_was_not_fetched_is_an_error(tmp_path: Path, api: Forge) -> None:
@@ -225,7 +225,7 @@ def test_an_event_that_names_no_commit_is_an_error(tmp_path: Path, api: Forge, s
 def test_a_token_that_may_not_write_changes_nothing_else(tmp_path: Path, api: Forge) -> None:
     api.read_only = True
     job = Project(tmp_path, api, affected=False).requested(affected=True)
-    assert (job.status, job.outputs["findings"]) == (1, "1")
+    assert (job.status, job.outputs["findings"]) == (1, "2")
     assert re.search(r"^::warning title=gradcompat::No comment was written: .* from a fork", job.log, re.MULTILINE)
 
 
@@ -328,7 +328,7 @@ def test_it_installs_itself_apart_from_the_project(tmp_path: Path) -> None:
         (here / name).write_text("raise SystemExit('a module of the project was run')\n")
     job = run_action(here, temporary, inputs={"cache": "false"}, environment={}, others={"python": {}})
     assert job.status == 1, job.log
-    assert job.outputs["findings"] == "1"
+    assert job.outputs["findings"] == "2"
     assert list(here.rglob("*.pyc")) == []
 
 

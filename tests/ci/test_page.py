@@ -128,4 +128,4 @@ def test_the_one_line_runs(tmp_path: Path, tool: str) -> None:
         ["sh", "-ec", text], cwd=tmp_path / "here", env=env, capture_output=True, text=True, check=False
     )
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "error GC-0004: " in done.stdout
+    assert "error GC-0004, silent: " in done.stdout

@@ -86,7 +86,7 @@ def test_it_stops_a_commit_that_brings_a_defect(tmp_path: Path) -> None:
 
     status, out = tried("uv.lock")
     assert status == 1, out
-    assert "error GC-0004: " in out
+    assert "error GC-0004, silent: " in out
     assert "train.yaml:12" in out
     status, out = tried("README.md")
     assert (status, "Skipped" in out) == (0, True), out
