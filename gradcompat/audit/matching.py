@@ -76,8 +76,11 @@ def match_runs(
     issues = base.about([environment])
     if options.presume:
         environment = _with_releases(environment, base)
+    # A record that is ignored still stands in the place of more general ones.
     wanted = [
-        issue for issue in issues if (not options.only or issue.id in options.only) and issue.id not in options.ignore
+        issue
+        for issue in issues
+        if (not options.only or issue.id in options.only) and (issue.instead_of or issue.id not in options.ignore)
     ]
     views = {
         context.source: replace(
@@ -92,13 +95,14 @@ def match_runs(
 
         views = {run: with_host(view) for run, view in views.items()}
     # What a config says of the device counts more than what the machine has, and --set more than both.
-    runs = {run: with_facts(view, options.settings) for run, view in views.items()}
+    runs = {run: with_facts(view, options.settings, options.kept_at) for run, view in views.items()}
     runs = {run: with_class_facts(view, base.class_facts) for run, view in runs.items()}
     if options.presume:
         runs = {run: _presumed_upon(view, base, run=bool(contexts)) for run, view in runs.items()}
     forks = Forks(environment.conflicts)
     budget = Budget(most_steps)
-    findings = merge_findings(_findings(runs, wanted, base, forks, budget))
+    merged = merge_findings(_findings(runs, wanted, base, forks, budget))
+    findings = [finding for finding in merged if finding.issue.id not in options.ignore]
     findings.sort(
         key=lambda finding: (_STATUSES.index(finding.status), -LEVELS.index(finding.issue.level), finding.issue.id)
     )
@@ -243,17 +247,28 @@ def _guesses(finding: Finding) -> tuple[int, int]:
     return min((len(unknown) for unknown in finding.unknown), default=0), len(finding.assumed)
 
 
-def with_facts(environment: Environment, stated: Sequence[tuple[str, SettingValue]]) -> Environment:
-    """The environment with what the user knows of it; that counts more than what a file says."""
+def with_facts(
+    environment: Environment,
+    stated: Sequence[tuple[str, SettingValue]],
+    kept_at: Sequence[tuple[str, Location]] = (),
+) -> Environment:
+    """The environment with what the user knows of it; that counts more than what a file of the environment says.
+
+    Args:
+        environment: as its files describe it.
+        stated: keys of the vocabulary with their values.
+        kept_at: where the project's own file has those of them that it keeps; the others are of the command line.
+    """
     if not stated:
         return environment
-    origin = Location(path="--set")
+    places = dict(kept_at)
     keys = {key for key, _ in stated}
     settings = [setting for setting in environment.settings if setting.key not in keys]
     virtual = dict(environment.virtual)
     python, platform = environment.python, environment.platform
     excluded, origins = set(environment.excluded), dict(environment.origins)
     for key, value in stated:
+        origin = places.get(key, Location(path="--set"))
         if key in VIRTUAL_PACKAGES:
             virtual[VIRTUAL_PACKAGES[key]] = str(value)
             excluded.discard(VIRTUAL_PACKAGES[key])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.load import KnowledgeBase
-from gradcompat.model.environment import SettingValue
+from gradcompat.model.environment import Location, SettingValue
 from gradcompat.model.issue import Level
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ class AuditOptions:
     """What the user said beside the targets."""
 
     settings: tuple[tuple[str, SettingValue], ...] = ()
+    kept_at: tuple[tuple[str, Location], ...] = ()  # where the project's file has those settings that it keeps
     only: frozenset[str] = frozenset()
     ignore: frozenset[str] = frozenset()
     fail_on: Level | None = "error"

@@ -234,7 +234,7 @@ def plan_of(
     budget: Budget | None = None,
 ) -> Plan | None:
     """The plan of one environment within a budget of steps; None where nothing has to change."""
-    stated = with_facts(environment, options.settings)
+    stated = with_facts(environment, options.settings, options.kept_at)
     request = Request(
         target=target_of(stated),
         level=options.fail_on or "note",

@@ -34,10 +34,11 @@ def options_of(
     assumed: str = audit.assume or kept.get("assume", "usual")
     if assumed not in ("usual", "none"):
         raise UsageError(f"`--assume {assumed}` is not known", hint="known: usual, none")
-    stated = dict(kept.get("settings", ()))
-    stated.update(map(parse_setting, audit.facts))
+    given = dict(map(parse_setting, audit.facts))
+    stated = {**dict(kept.get("settings", ())), **given}
     return AuditOptions(
         settings=tuple(stated.items()),
+        kept_at=tuple((key, place) for key, place in kept.get("settings-at", ()) if key not in given),
         only=ids_of(audit.only or kept.get("only", []), base),
         ignore=ids_of([*audit.ignore, *kept.get("ignore", [])], base),
         fail_on=_LEVELS[level],

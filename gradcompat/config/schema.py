@@ -48,8 +48,9 @@ def configuration(start: Path) -> dict[str, Any]:
 
     Returns:
         ``fail-on`` (str), ``ignore`` and ``only`` (lists of str), ``strict`` (bool), ``assume`` (str),
-        ``settings`` (pairs), ``knowledge`` (name → :class:`NamedRecords`), ``waivers``
-        (:class:`gradcompat.model.waiver.Waiver`) and the level of what is to be said of them, each only if it is there.
+        ``settings`` (pairs), ``settings-at`` (pairs of their keys and where the file has them), ``knowledge``
+        (name → :class:`NamedRecords`), ``waivers`` (:class:`gradcompat.model.waiver.Waiver`) and the level of what is
+        to be said of them, each only if it is there.
 
     Raises:
         UsageError: if the file holds what it cannot hold.
@@ -84,7 +85,12 @@ def options_in(file: ProjectFile) -> dict[str, Any]:
 
         table["waivers"] = waivers_of(file)
     if "settings" in table:
-        table["settings"] = tuple(_setting(key, value, file) for key, value in _flat(table["settings"]))
+        from gradcompat.formats.toml_places import TomlPlaces
+
+        places = TomlPlaces(file.text, file.shown)
+        flat = _flat(table["settings"])
+        table["settings"] = tuple(_setting(".".join(path), value, file, path) for path, value in flat)
+        table["settings-at"] = tuple((".".join(path), places.key(*file.keys, "settings", *path)) for path, _ in flat)
     return table
 
 
@@ -105,19 +111,19 @@ def _knowledge(file: ProjectFile) -> dict[str, NamedRecords]:
     return found
 
 
-def _flat(settings: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    """``"training.seed" = 1`` and ``training = {seed = 1}`` are the same."""
-    pairs: list[tuple[str, Any]] = []
+def _flat(settings: dict[str, Any], above: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Any]]:
+    """``"training.seed" = 1`` and ``training = {seed = 1}`` are the same, and stand under different keys."""
+    pairs: list[tuple[tuple[str, ...], Any]] = []
     for key, value in settings.items():
-        pairs += _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else [(prefix + key, value)]
+        pairs += _flat(value, (*above, key)) if isinstance(value, dict) else [((*above, key), value)]
     return pairs
 
 
-def _setting(key: str, value: Any, file: ProjectFile) -> tuple[str, SettingValue]:
+def _setting(key: str, value: Any, file: ProjectFile, path: tuple[str, ...]) -> tuple[str, SettingValue]:
     try:
         return setting_of(key, value)
     except UsageError as error:
-        raise file.error(error.message, "settings", *key.split("."), hint=error.hint) from None
+        raise file.error(error.message, "settings", *path, hint=error.hint) from None
 
 
 def waivers_in(kept: Mapping[str, Any]) -> Waivers | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gradcompat.model.environment import Location, Setting, Skipped
+from gradcompat.model.environment import Location, Setting, SettingValue, Skipped
 from gradcompat.root import Root
 
 
@@ -56,18 +56,88 @@ class Unset:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OptionDefault:
-    """A setting of a program that an option of its command line gives.
+class LaunchOption:
+    """An option that a command line gives to its program.
 
     Attributes:
-        option: the option's name, with underscores and without dashes.
-        stated: the setting as the program makes it, without a value.
-        default: the setting where the option is not given; without a value if its default is not known.
+        name: with underscores and without dashes at its front.
+        value: its text; True for a bare switch, None if it is not known.
+        location: where the value stands.
+        spelling: the option with ``{}`` in the place of the value; None for a bare switch.
     """
 
-    option: str
-    stated: Setting
-    default: Setting
+    name: str
+    value: str | bool | None
+    location: Location
+    spelling: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionDefault:
+    """An argument of a program's call that an option of its command line gives.
+
+    Attributes:
+        flags: the names of the option, with underscores and without dashes: ``("g", "grad_accum")``.
+        tool: what the argument is given to, by its full name: ``transformers.TrainingArguments``; empty for a method.
+        argument: the argument: ``gradient_accumulation_steps``.
+        stated: the settings as the program makes them, without a value.
+        default: the settings where the option is not given; without a value if its default is not known.
+        switched: what the bare option means; None where it takes a value.
+    """
+
+    flags: tuple[str, ...]
+    tool: str
+    argument: str
+    stated: tuple[Setting, ...]
+    default: tuple[Setting, ...]
+    switched: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionFile:
+    """A config that a program reads unless an option of its command line names another one.
+
+    Attributes:
+        flags: the names of the option, with underscores and without dashes.
+        path: the option's default.
+    """
+
+    flags: tuple[str, ...]
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigLookup:
+    """What a program takes from a config that it loads, and gives to a tool.
+
+    Attributes:
+        path: the keys that lead to it: ``("train", "steps")``.
+        tool: what it is given to, by its full name: ``transformers.TrainingArguments``.
+        argument: the argument; empty for a block of them (``**config["train"]``).
+        stated: the settings as the program makes them, without a value.
+    """
+
+    path: tuple[str, ...]
+    tool: str
+    argument: str = ""
+    stated: tuple[Setting, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigValue:
+    """A value of a config of a project's own.
+
+    Attributes:
+        path: the keys that lead to it; a key with dots is several.
+        value: a scalar, or the words of a list.
+        location: where it stands.
+        spelling: its line with ``{}`` in the place of the value.
+    """
+
+    path: tuple[str, ...]
+    value: SettingValue | None
+    location: Location
+    spelling: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +158,9 @@ class Context:
         targets: the programs that a launch script starts, as it names them; none where one of them is not known.
         options: the options that each of its launches gives; None where a part of a command line is not known.
         defaults: what it sets by options of its own command line.
+        option_files: the configs that it reads unless its command line names others.
+        lookups: what it takes from configs of its own.
+        values: what a config of a project's own holds.
         modules: the modules of the project that it imports, which do nothing by themselves; its settings have theirs.
     """
 
@@ -101,6 +174,9 @@ class Context:
     composed: Composed | None = None
     overrides: tuple[tuple[Override, ...], ...] = ()
     targets: tuple[str, ...] = ()
-    options: tuple[frozenset[str] | None, ...] = ()
+    options: tuple[tuple[LaunchOption, ...] | None, ...] = ()
     defaults: tuple[OptionDefault, ...] = ()
+    option_files: tuple[OptionFile, ...] = ()
+    lookups: tuple[ConfigLookup, ...] = ()
+    values: tuple[ConfigValue, ...] = ()
     modules: tuple[str, ...] = ()

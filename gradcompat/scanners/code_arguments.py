@@ -122,7 +122,7 @@ def said(
         if value is UNKNOWN or branch or (isinstance(value, str) and len(value) > _LONGEST):
             if value is UNKNOWN and any(known(kind) for kind in names.type_of(single.given, scope)):
                 continue  # an object that speaks for itself: `strategy=DDPStrategy()`
-            for key in _keys(one, single.name):
+            for key in keys_of(one, single.name):
                 named.append((single.name, Setting(key=key, value=None, location=location, spelling=single.spelling)))
             continue
         # What is inside of a mapping comes as arguments of its own.
@@ -133,8 +133,8 @@ def said(
     return settled(named), skipped
 
 
-def _keys(one: Known, name: str) -> list[str]:
-    """What an argument whose value is not known would say something about."""
+def keys_of(one: Known, name: str) -> list[str]:
+    """The settings that an argument whose value is not known would say something about."""
     keys: list[str] = []
     for fed_name, feed in one.feeds.items():
         if fed_name == name or fed_name.startswith(f"{name}."):

@@ -10,9 +10,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gradcompat.defaults import TRAIN
 from gradcompat.formats.document import Document
+from gradcompat.model.context import ConfigLookup, OptionFile
 from gradcompat.model.environment import Setting
 from gradcompat.scanners import code_calls
 from gradcompat.scanners.code_arguments import Argument, Place, arguments
@@ -30,7 +32,8 @@ from gradcompat.scanners.code_findings import Called, Findings
 from gradcompat.scanners.code_models import is_model, loaded, makes_model, named
 from gradcompat.scanners.code_names import UNKNOWN, Imported, Names, Scope
 from gradcompat.scanners.code_walk import Step, text, walk
-from gradcompat.scanners.option_defaults import fields, option_of
+from gradcompat.scanners.config_lookups import is_config, loaded_file, lookup
+from gradcompat.scanners.option_defaults import Option, fields, option_of
 from gradcompat.scanners.program_inference import HOOKS, conclude, order
 
 # Methods of Python's own types, which say nothing.
@@ -106,33 +109,53 @@ def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) 
 
 def _options(found: Findings, steps: Sequence[Step]) -> None:
     """The options of the program's own command line; of two with one name the defaults have to agree."""
+    changed = {step.node.attr for step in steps if isinstance(step.node, ast.Attribute) and _is_stored(step.node)}
     for step in steps:
         match step.node:
             case ast.Call(func=ast.Attribute(attr="add_argument")) as call:
                 option = option_of(call, found.names, step.scope)
-                if option is not None:
-                    name, value, at = option
-                    before = found.options.get(name)
-                    differs = before is not None and before[0] != value
-                    found.options[name] = (UNKNOWN if differs else value, at)
+                if option is not None and option.name not in changed:
+                    if isinstance(option.default, str) and is_config(option.default):
+                        found.option_files.append(OptionFile(flags=option.flags, path=option.default))
+                    before = found.options.get(option.name)
+                    differs = before is not None and before.default != option.default
+                    found.options[option.name] = replace(option, default=UNKNOWN) if differs else option
+
+
+def _is_stored(node: ast.Attribute) -> bool:
+    return isinstance(node.ctx, ast.Store)
 
 
 def _parsed_classes(found: Findings, step: Step, call: ast.Call) -> None:
     """``HfArgumentParser((ModelArguments, MyArguments))``: the fields of what derives from TrainingArguments."""
-    given = call.args[0] if call.args else None
+    words = (word.value for word in call.keywords if word.arg == "dataclass_types")
+    given = call.args[0] if call.args else next(words, None)
     for node in given.elts if isinstance(given, (ast.Tuple, ast.List)) else [given] if given is not None else []:
         defined = found.names.definition(node, step.scope)
-        one = next((one for base in found.names.bases(node, step.scope) if (one := known(base)) is not None), None)
+        tool = next((base for base in found.names.bases(node, step.scope) if known(base) is not None), "")
+        one = known(tool)
         if defined is None or one is None or not isinstance(defined[1], ast.ClassDef):
             continue
-        if defined[0] is not found.names:
-            continue  # its lines are those of another file
+        place = _place_of(found, defined[0])
+        if place is None:
+            continue
         if one.framework is not None:
-            found.drivers.setdefault(one.framework, found.place(defined[1]))
-        for name, value in fields(defined[1]):
-            literal = found.names.literal(value, defined[2])
-            argument = Argument(name, literal, value, None, value)
-            found.optional(step, one, argument, name, argument)
+            found.drivers.setdefault(one.framework, place(defined[1]))
+        for part in fields(defined[1], defined[0], defined[2]):
+            literal = part.names.literal(part.default, part.scope)
+            argument = Argument(part.name, literal, part.default, None, part.default)
+            switched = True if isinstance(literal, bool) else None
+            option = Option(part.name, (part.name,), literal, part.default, switched)
+            at = _place_of(found, part.names)
+            if at is not None:
+                found.optional(part.scope, one, argument, option, argument, tool, names=part.names, place=at)
+
+
+def _place_of(found: Findings, names: Names) -> Place | None:
+    """Where the nodes of a module stand; None if the module is not read."""
+    if names is found.names:
+        return found.place
+    return None if names.modules is None else names.modules.place()
 
 
 def _end_of_training(steps: list[Step], names: Names) -> Step | None:
@@ -227,6 +250,9 @@ def _call(found: Findings, step: Step, call: ast.Call) -> None:
     for keyword in call.keywords:
         if keyword.arg in BATCH:
             found.state(step, BATCH[keyword.arg], True, at=keyword.value)
+    config = loaded_file(call, found.names, step.scope)
+    if config is not None:
+        found.refers_to.append(config)
     if names:
         _function(found, step, call, names[0])
     if isinstance(call.func, ast.Attribute):
@@ -273,7 +299,11 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
             found.state(step, "precision.mode", None)
     if given.get("gradient_clip_algorithm", "norm") != "norm":
         arguments = [argument for argument in arguments if argument.name != "gradient_clip_val"]
-    found.feed(step, one, arguments)
+    found.feed(step, one, arguments, name)
+    for keyword in call.keywords:
+        path = lookup(keyword.value, found.names, step.scope) if keyword.arg is None and not step.branch else None
+        if path is not None:
+            found.lookups.append(ConfigLookup(path=path, tool=name))
     for key, stated in one.states.items():
         found.state(step, key, stated)
     if one.framework is not None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from gradcompat.formats.document import Document
-from gradcompat.model.context import OptionDefault
+from gradcompat.model.context import ConfigLookup, OptionDefault, OptionFile
 from gradcompat.model.environment import Location, Setting, SettingValue, Skipped
-from gradcompat.scanners.code_arguments import Argument, Place, arguments, said, unread_options
+from gradcompat.scanners.code_arguments import Argument, Place, arguments, keys_of, said, unread_options
 from gradcompat.scanners.code_calls import Known
-from gradcompat.scanners.code_names import Names
+from gradcompat.scanners.code_names import UNKNOWN, Names, Scope
 from gradcompat.scanners.code_walk import Step
-from gradcompat.scanners.option_defaults import is_option
+from gradcompat.scanners.config_lookups import lookup
+from gradcompat.scanners.option_defaults import Option, is_option
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,10 @@ class Findings:
         mentioned: attributes and methods that occur.
         hidden: a model is given to code of somebody else.
         called: every call whose name is known, and every one of a method ``train``.
-        options: options of the command line, with their defaults and where these stand.
-        defaults: settings that options of the command line give.
+        options: options of the command line, by the attribute that has their value.
+        defaults: arguments that options of the command line give.
+        option_files: configs that are read unless an option of the command line names others.
+        lookups: what is taken from configs and given to a tool.
         decided: functions in calls that give the argument which counts instead of the default.
         dynamic: the first import by a name that is computed.
         parts: what was found in the modules of the project that it imports.
@@ -68,8 +70,10 @@ class Findings:
     mentioned: set[str] = field(default_factory=set)
     hidden: bool = False
     called: list[Called] = field(default_factory=list)
-    options: dict[str, tuple[Any, ast.expr]] = field(default_factory=dict)
+    options: dict[str, Option] = field(default_factory=dict)
     defaults: list[OptionDefault] = field(default_factory=list)
+    option_files: list[OptionFile] = field(default_factory=list)
+    lookups: list[ConfigLookup] = field(default_factory=list)
     decided: set[ast.AST] = field(default_factory=set)
     dynamic: Location | None = None
     parts: list[Findings] = field(default_factory=list)
@@ -83,6 +87,8 @@ class Findings:
             self.drivers.setdefault(name, location)
         self.refers_to += part.refers_to
         self.defaults += part.defaults
+        self.option_files += part.option_files
+        self.lookups += part.lookups
         self.skipped += part.skipped
         self.trainer = self.trainer or part.trainer
         self.mentioned |= part.mentioned
@@ -111,28 +117,81 @@ class Findings:
         """A setting that is true or false, and unknown for every other value."""
         self.state(step, key, literal if isinstance(literal, bool) else None, at=at, spelling=spelling)
 
-    def feed(self, step: Step, known: Known, given: list[Argument]) -> None:
-        """What arguments say; what an option of the command line gives is not known here, only its default."""
+    def feed(self, step: Step, known: Known, given: list[Argument], tool: str = "") -> None:
+        """What arguments say; what an option of the command line gives is not known here, only its default.
+
+        Args:
+            step: the call.
+            known: what its arguments mean.
+            given: the arguments.
+            tool: what they are given to, by its full name; empty for a method.
+        """
         read = [(one, None if step.branch else is_option(one.given, self.names, step.scope)) for one in given]
-        for argument, option in read:
-            if option in self.options:
-                value, at = self.options[option]
-                default = replace(argument, value=value, node=at, spelling=None)
-                self.optional(step, known, default, option, argument)
-        given = [argument for argument, option in read if option not in self.options]
+        for argument, name in read:
+            if name in self.options:
+                option = self.options[name]
+                default = replace(argument, value=option.default, node=option.node, spelling=None)
+                self.optional(step.scope, known, default, option, argument, tool)
+        given = [argument for argument, name in read if name not in self.options]
+        if tool and not step.branch:
+            given = [argument for argument in given if not self._looked_up(step.scope, known, argument, tool)]
         settings, skipped = said(known, given, self.names, step.scope, self.place, branch=step.branch)
         self.settings += settings
         self.skipped += skipped
 
-    def optional(self, step: Step, known: Known, argument: Argument, option: str, written: Argument) -> None:
-        """An argument that an option of the command line gives, with its default and as the program passes it on."""
-        settings, skipped = said(known, [argument], self.names, step.scope, self.place, branch=False)
+    def _looked_up(self, scope: Scope, known: Known, argument: Argument, tool: str) -> bool:
+        """Note an argument that comes from a config, if it does."""
+        path = lookup(argument.given, self.names, scope) if argument.value is UNKNOWN else None
+        keys = keys_of(known, argument.name)
+        if not path or not keys:
+            return False
+        at = self.place(argument.node)
+        stated = tuple(Setting(key=key, value=None, location=at, spelling=argument.spelling) for key in keys)
+        self.settings += stated
+        self.lookups.append(ConfigLookup(path=path, tool=tool, argument=argument.name, stated=stated))
+        return True
+
+    def optional(
+        self,
+        scope: Scope,
+        known: Known,
+        default: Argument,
+        option: Option,
+        written: Argument,
+        tool: str,
+        *,
+        names: Names | None = None,
+        place: Place | None = None,
+    ) -> None:
+        """An argument that an option of the command line gives.
+
+        Args:
+            scope: where it is written.
+            known: what the arguments of the call mean.
+            default: the argument with the option's default.
+            option: the option.
+            written: the argument as the program passes it on.
+            tool: what it is given to, by its full name.
+            names: those of the module that has the default, if it is another one.
+            place: where the nodes of that module stand.
+        """
+        place = place or self.place
+        settings, skipped = said(known, [default], names or self.names, scope, place, branch=False)
         self.skipped += skipped
-        for setting in settings:
-            place = self.place(written.node)
-            stated = Setting(key=setting.key, value=None, location=place, spelling=written.spelling)
-            self.settings.append(stated)
-            self.defaults.append(OptionDefault(option=option, stated=stated, default=setting))
+        keys = dict.fromkeys((*keys_of(known, written.name), *(setting.key for setting in settings)))
+        at = place(written.node)
+        stated = tuple(Setting(key=key, value=None, location=at, spelling=written.spelling) for key in keys)
+        self.settings += stated
+        self.defaults.append(
+            OptionDefault(
+                flags=option.flags,
+                tool=tool,
+                argument=written.name,
+                stated=stated,
+                default=tuple(settings),
+                switched=option.switched,
+            )
+        )
 
     def arguments(self, step: Step, call: ast.Call, positional: tuple[str, ...] = ()) -> list[Argument]:
         """The arguments of a call; of those that cannot be read it is noted that they are there."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
+from gradcompat.model.environment import Location
 from gradcompat.scanners.code_syntax import LEAVES
 from gradcompat.scanners.code_syntax import children as children_of
 
@@ -65,6 +66,9 @@ class Modules(Protocol):
 
     def find(self, name: str) -> tuple[Names, str] | None:
         """The names of the module that a full name leads into, and the rest of the name; None if it is elsewhere's."""
+
+    def place(self) -> Callable[[ast.AST], Location] | None:
+        """Where the nodes of this file stand; None if it is no module that was read."""
 
 
 class Names:

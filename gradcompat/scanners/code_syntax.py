@@ -10,8 +10,11 @@ import ast
 import re
 import sys
 import warnings
+from collections.abc import Callable
 
 from gradcompat.errors import Malformed
+from gradcompat.formats.document import Document
+from gradcompat.model.environment import Location
 from gradcompat.quotation import parser_reason
 
 MAX_CHARACTERS = 512 * 1024
@@ -108,3 +111,18 @@ def _too_deep(text: str) -> int | None:
 
 def _braces(string: str) -> list[str]:
     return [piece for piece in re.split(r"[{}]", string)[1::2] if len(piece) > _LONGEST_CHAIN]
+
+
+def places_in(document: Document) -> Callable[[ast.AST], Location]:
+    """Where the nodes of a file's tree stand."""
+    lines = re.split(r"\r\n|\r|\n", document.text)
+
+    def place(node: ast.AST) -> Location:
+        line = getattr(node, "lineno", None)
+        if line is None:
+            return Location(path=document.path)
+        # The tree counts bytes.
+        before = lines[line - 1].encode()[: node.col_offset] if line <= len(lines) else b""  # type: ignore[attr-defined]
+        return Location(path=document.path, line=line, column=len(before.decode(errors="ignore")) + 1)
+
+    return place

@@ -17,7 +17,7 @@ from gradcompat.budget import Budget
 from gradcompat.errors import SourceError, TooComplex, Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.formats.shell import HOLE, MOST_STEPS, Command, Heredoc, Trace, Word, commands
-from gradcompat.model.context import Context, Override
+from gradcompat.model.context import Context, LaunchOption, Override
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.quotation import quoted, reference
 from gradcompat.scanners import command_line, reading
@@ -152,15 +152,24 @@ def scan(document: Document) -> Context:
         skipped=tuple(dict.fromkeys(script.skipped)),
         overrides=_overrides(script),
         targets=_targets(script),
-        options=tuple(_option_names(launch) for launch in script.launches),
+        options=tuple(_given_options(script, launch) for launch in script.launches),
     )
 
 
-def _option_names(launch: Launch) -> frozenset[str] | None:
+def _given_options(script: _Script, launch: Launch) -> tuple[LaunchOption, ...] | None:
     """The options that a launch gives to its program; None if `$@` or the like may hold others."""
     if any(HOLE in word.text for word in launch.files):
         return None
-    return frozenset(argument.name for argument in launch.arguments)
+    found: dict[str, LaunchOption] = {}
+    for argument in launch.arguments:
+        value = None if isinstance(argument.value, tuple) else argument.value
+        if (isinstance(value, str) and HOLE in value) or script.cut(launch, argument.option_place):
+            value = None
+        place = script.location(argument.place)
+        found[argument.name] = LaunchOption(
+            name=argument.name, value=value, location=place, spelling=script.spelling(argument)
+        )
+    return tuple(found.values())
 
 
 def _targets(script: _Script) -> tuple[str, ...]:

@@ -12,16 +12,17 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from gradcompat.errors import SourceError
 from gradcompat.formats.document import Document, read_document
+from gradcompat.model.environment import Location
 from gradcompat.root import Root, root_of_file
 from gradcompat.scanners.code_findings import Findings
 from gradcompat.scanners.code_names import Names
-from gradcompat.scanners.code_syntax import parse
+from gradcompat.scanners.code_syntax import parse, places_in
 from gradcompat.scanners.registry import LIBRARIES
 
 MAX_MODULES = 100  # of one program
@@ -174,6 +175,11 @@ class Project:
                 self._modules[file] = error
         return self._modules[file]
 
+    def known(self, file: str) -> Module | None:
+        """A module that was read already."""
+        module = self._modules.get(file)
+        return module if isinstance(module, Module) else None
+
     def packages(self, file: str) -> Iterator[str]:
         """The packages around a module, which Python runs first."""
         folder = os.path.dirname(file)
@@ -199,6 +205,11 @@ class Links:
             return None
         module = self.project.module(found[0])
         return None if isinstance(module, SourceError) else (module.names, found[1])
+
+    def place(self) -> Callable[[ast.AST], Location] | None:
+        """Where the nodes of the file stand; None if it is no module that was read."""
+        module = self.project.known(self.importer)
+        return None if module is None else places_in(module.document)
 
 
 def project_of(document: Document) -> tuple[Project, str] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from gradcompat.scanners.code_names import UNKNOWN, Names, Scope
@@ -15,22 +16,49 @@ from gradcompat.scanners.code_names import UNKNOWN, Names, Scope
 # What the result of `parse_args` is called where it is passed on.
 _NAMESPACES = frozenset({"args", "opt", "opts", "options", "flags", "arguments"})
 _PARSED = frozenset({"parse_args", "parse_known_args"})
+_DEEPEST = 8  # of dataclasses that derive from one another
+_SWITCHES = {"store_true": True, "store_false": False}
 
 
-def option_of(call: ast.Call, names: Names, scope: Scope) -> tuple[str, Any, ast.expr] | None:
-    """The option that ``add_argument`` adds: its name, its default or UNKNOWN, and where that stands."""
-    flags = [one.value for one in call.args if isinstance(one, ast.Constant) and isinstance(one.value, str)]
-    long = next((flag for flag in flags if flag.startswith("--")), None)
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option of a program's own command line.
+
+    Attributes:
+        name: the attribute of the parsed options that has its value.
+        flags: its names on the command line, with underscores and without dashes.
+        default: its default, or UNKNOWN.
+        node: where the default stands.
+        switched: what the bare option means; None where it takes a value.
+    """
+
+    name: str
+    flags: tuple[str, ...]
+    default: Any
+    node: ast.expr
+    switched: bool | None = None
+
+
+def option_of(call: ast.Call, names: Names, scope: Scope) -> Option | None:
+    """The option that ``add_argument`` adds; None for a positional argument."""
+    written = [one.value for one in call.args if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    long = next((flag for flag in written if flag.startswith("--")), None)
     words = {word.arg: word.value for word in call.keywords}
     if long is None:
         return None
+    flags = tuple(flag.lstrip("-").replace("-", "_") for flag in written)
     dest = names.literal(words["dest"], scope) if "dest" in words else None
     name = dest if isinstance(dest, str) else long.lstrip("-").replace("-", "_")
-    default = words.get("default")
-    if default is not None:
-        return name, names.literal(default, scope), default
     action = names.literal(words["action"], scope) if "action" in words else None
-    return name, {"store_true": False, "store_false": True}.get(str(action), UNKNOWN), call
+    switched = _SWITCHES.get(str(action))
+    if isinstance(words.get("action"), ast.Attribute):  # argparse.BooleanOptionalAction
+        switched = True
+    given = words.get("default")
+    if given is not None:
+        return Option(name, flags, names.literal(given, scope), given, switched)
+    plain = "action" not in words and "required" not in words
+    default = (not switched) if str(action) in _SWITCHES else None if plain else UNKNOWN
+    return Option(name, flags, default, call, switched)
 
 
 def is_option(node: ast.expr, names: Names, scope: Scope) -> str | None:
@@ -52,8 +80,45 @@ def _is_parsed(binding: object) -> bool:
     return False
 
 
-def fields(definition: ast.ClassDef) -> Iterator[tuple[str, ast.expr]]:
-    """The fields of a dataclass with their defaults."""
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a dataclass.
+
+    Attributes:
+        name: the field.
+        default: what it is where no option gives it.
+        names: the names of the module that defines it.
+        scope: the scope in which its class stands.
+    """
+
+    name: str
+    default: ast.expr
+    names: Names
+    scope: Scope
+
+
+def fields(definition: ast.ClassDef, names: Names, scope: Scope) -> list[Field]:
+    """The fields of a dataclass with their defaults, and those of the project's own classes that it derives from.
+
+    Args:
+        definition: the class.
+        names: the names of its module.
+        scope: the scope in which it stands.
+    """
+    found: dict[str, Field] = {}
+    waiting = [(definition, names, scope, 0)]
+    while waiting:
+        one, owner, within, depth = waiting.pop(0)
+        for name, default in _own_fields(one):
+            found.setdefault(name, Field(name, default, owner, within))
+        for base in one.bases if depth < _DEEPEST else ():
+            defined = owner.definition(base, within)
+            if defined is not None and isinstance(defined[1], ast.ClassDef):
+                waiting.append((defined[1], defined[0], defined[2], depth + 1))
+    return list(found.values())
+
+
+def _own_fields(definition: ast.ClassDef) -> Iterator[tuple[str, ast.expr]]:
     for statement in definition.body:
         match statement:
             case ast.AnnAssign(target=ast.Name(id=name), value=ast.Call(keywords=words)):

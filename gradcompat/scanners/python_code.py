@@ -9,7 +9,6 @@ each that was not is named.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -24,7 +23,7 @@ from gradcompat.scanners.code_arguments import Place
 from gradcompat.scanners.code_facts import read, read_statement
 from gradcompat.scanners.code_findings import Findings
 from gradcompat.scanners.code_names import Names
-from gradcompat.scanners.code_syntax import parse
+from gradcompat.scanners.code_syntax import parse, places_in
 from gradcompat.scanners.code_unset import unset
 from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.scanners.local_modules import Followed, Links, Module, Project, follow, project_of
@@ -71,21 +70,6 @@ def scan(document: Document) -> Context:
     return context(document, "python", parse(document.text, document.path), places_in(document))
 
 
-def places_in(document: Document) -> Place:
-    """Where the nodes of a file's tree stand."""
-    lines = re.split(r"\r\n|\r|\n", document.text)
-
-    def place(node: ast.AST) -> Location:
-        line = getattr(node, "lineno", None)
-        if line is None:
-            return Location(path=document.path)
-        # The tree counts bytes.
-        before = lines[line - 1].encode()[: node.col_offset] if line <= len(lines) else b""  # type: ignore[attr-defined]
-        return Location(path=document.path, line=line, column=len(before.decode(errors="ignore")) + 1)
-
-    return place
-
-
 def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Context:
     """The facts of a syntax tree, with the modules of the project that it imports.
 
@@ -113,7 +97,7 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
         left = unset(facts, "\n".join((document.text, *(module.document.text for module in followed.modules))))
     except RecursionError:
         raise Malformed("nested too deeply", path=document.path) from None
-    settings = [setting for found in (facts, *facts.parts) for setting in _once(found.settings)]
+    settings = [setting for found in (facts, *facts.parts) for setting in _once(found)]
     if facts.symbols:
         first = next(iter(facts.symbols.values()))
         settings.append(Setting(key="code.symbols", value=tuple(sorted(facts.symbols)), location=first))
@@ -130,6 +114,8 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
         skipped=(*facts.skipped, *unseen),
         unset=left if not unseen else (),
         defaults=tuple(facts.defaults),
+        option_files=tuple(facts.option_files),
+        lookups=tuple(facts.lookups),
         modules=tuple(
             module.document.path for module in followed.modules if not any(map(is_main_guard, module.tree.body))
         ),
@@ -179,11 +165,16 @@ def _is_test(document: Document, tree: ast.Module, names: Names) -> bool:
     )
 
 
-def _once(settings: list[Setting]) -> list[Setting]:
-    """Each statement once, in the order of the file; what a file says twice it says where it says it first."""
+def _once(found: Findings) -> list[Setting]:
+    """Each statement once, in the order of the file; what a file says twice it says where it says it first.
+
+    What an option or a config gives is a statement of its own, which the launch, the default or the config replaces.
+    """
+    replaceable = [one.stated for one in found.defaults] + [one.stated for one in found.lookups]
+    optional = {setting for stated in replaceable for setting in stated}
     once: dict[tuple[str, object], Setting] = {}
-    for setting in settings:
-        once.setdefault((setting.key, repr(setting.value)), setting)
+    for setting in found.settings:
+        once.setdefault((setting.key, setting if setting in optional else repr(setting.value)), setting)
     return sorted(once.values(), key=lambda one: (one.location.line or 0, one.location.column or 0))
 
 

@@ -93,6 +93,16 @@ SCANNERS = (
     Scanner("hf-model", "model_config", ("*config.json",), ("model_type", "architectures")),
     Scanner("hydra", "hydra", _YAML, ("defaults:", "_target_", "# @package"), note="as far as it is literal"),
     Scanner(
+        "hf-arguments",
+        "argument_blocks",
+        _YAML_JSON,
+        (
+            *("per_device_train_batch_size", "gradient_accumulation_steps", "gradient_checkpointing"),
+            *("lr_scheduler_type", "lora_alpha", "save_strategy", "eval_strategy", "num_train_epochs"),
+        ),
+        note="(blocks of a project's own configs)",
+    ),
+    Scanner(
         "launch-script",
         "launch_script",
         ("*.sh", "*.bash", "*.slurm", "*.sbatch", "*.sb"),

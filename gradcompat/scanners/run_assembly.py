@@ -15,8 +15,10 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from gradcompat.budget import Budget
-from gradcompat.model.context import Context, Override
+from gradcompat.model.context import Context, LaunchOption, OptionDefault, Override
 from gradcompat.model.environment import Location, Setting
+from gradcompat.scanners.argument_blocks import settings_of_lookup, with_passed_blocks
+from gradcompat.scanners.launch_options import given_option, settings_of_option
 from gradcompat.scanners.reading import recomposed
 
 # Files that are read again to compose configs as command lines say, for one environment.
@@ -78,6 +80,11 @@ def assemble(contexts: Sequence[Context], *, together: bool = False, budget: Bud
     for index, context in enumerate(contexts):
         called.setdefault(PurePosixPath(context.source).name, []).append(index)
     named = {index: _named(context, contexts, called) for index, context in enumerate(contexts)}
+    for index, context in enumerate(contexts):
+        if context.option_files:
+            launches = [one for number, one in enumerate(contexts) if one.kind == _LAUNCH and index in named[number]]
+            read = replace(context, refers_to=_default_files(context, launches))
+            named[index] += [one for one in _named(read, contexts, called) if one not in (*named[index], index)]
     modules = {module for context in contexts for module in context.modules}
     imported = {index for index, context in enumerate(contexts) if context.source in modules}
     inner = _held(contexts) | _not_chosen(contexts, together=together) | imported
@@ -221,29 +228,78 @@ def _reached(start: int, named: dict[int, list[int]]) -> list[int]:
     return list(reached)
 
 
+def _default_files(program: Context, launches: Sequence[Context]) -> tuple[str, ...]:
+    """The configs that a program reads where its command lines name no others."""
+    given = [options for one in launches for options in one.options]
+    if any(options is None for options in given):
+        return ()
+    names = {option.name for options in given for option in options or ()}
+    return tuple(one.path for one in program.option_files if names.isdisjoint(one.flags))
+
+
+def _with_configs(members: list[Context]) -> list[Context]:
+    """The members of a run, with what its programs take from configs of its own."""
+    configs = [one for one in members if one.values]
+    lookups = [lookup for one in members for lookup in one.lookups]
+    stating = (one for one in members if one.kind not in (*_PROGRAMS, _LAUNCH))
+    configured = {setting.key for one in stating for setting in one.settings}
+    blocks = [one for one in lookups if not one.argument]
+    found: list[Context] = []
+    for one in members:
+        settings = list(one.settings)
+        for lookup in one.lookups:
+            values = [said for config in configs if (said := settings_of_lookup(config, lookup)) is not None]
+            for stated in lookup.stated:
+                if stated in settings and (values or stated.key in configured):
+                    index = settings.index(stated)
+                    settings[index : index + 1] = [told for part in values for told in part if told.key == stated.key]
+        found.append(with_passed_blocks(replace(one, settings=tuple(settings), lookups=()), blocks))
+    return found
+
+
 def _with_options(members: list[Context]) -> list[Context]:
-    """The members of a run, with the options of a program as its command lines give them, or with their defaults."""
+    """The members of a run, with the options of a program as its command lines give them, or with their defaults.
+
+    A default is a fact where the launch is known and leaves the option out. Without a launch it is presumed, and what a
+    config of the run states takes its place.
+    """
     launches = [options for one in members if one.kind == _LAUNCH for options in one.options]
     told = {setting.key for one in members if one.kind == _LAUNCH for setting in one.settings}
+    configs = (one for one in members if one.run and one.kind not in (*_PROGRAMS, _LAUNCH))
+    configured = {setting.key for one in configs for setting in one.settings}
     found: list[Context] = []
     for one in members:
         settings = list(one.settings)
         for option in one.defaults:
-            if option.stated not in settings or any(options is None for options in launches):
+            values = _option_values(option, launches)
+            if values is None or any(stated not in settings for stated in option.stated):
                 continue
-            giving = sum(1 for options in launches if options is not None and option.option in options)
-            index = settings.index(option.stated)
-            if not giving:
-                settings[index] = option.default
-            elif giving == len(launches) and option.stated.key in told:
-                del settings[index]  # the command line says it
+            for stated in option.stated:
+                own = [setting for setting in values if setting.key == stated.key]
+                giving = [options for options in launches if options and given_option(option, options) is not None]
+                # The command line itself says it in words that the scanner knows, or a config of the run does.
+                told_by_all = stated.key in told and len(giving) == len(launches)
+                elsewhere = told_by_all if giving else stated.key in configured
+                index = settings.index(stated)
+                settings[index : index + 1] = [] if elsewhere else own
         found.append(replace(one, settings=tuple(settings), defaults=()))
     return found
 
 
+def _option_values(option: OptionDefault, launches: Sequence[Sequence[LaunchOption] | None]) -> list[Setting] | None:
+    """What an option says over all launches; None if one of them is not known."""
+    values: dict[Setting, None] = {}
+    for options in launches:
+        if options is None:
+            return None
+        given = given_option(option, options)
+        values.update(dict.fromkeys(option.default if given is None else settings_of_option(option, given)))
+    return list(values) if launches else [replace(one, presumed=one.value is not None) for one in option.default]
+
+
 def _joined(members: list[Context]) -> Context:
     """One context from a run (the first) and what belongs to it."""
-    first, *others = members = _with_options(members)
+    first, *others = members = _with_configs(_with_options(members))
     stated = {setting.key for setting in first.settings if setting.value is not None}
     stated |= {setting.key for one in others if one.run for setting in one.settings if setting.value is not None}
     flagged = {

@@ -1,17 +1,18 @@
 """``setup.py``, as far as it is literal: ``install_requires``, ``tests_require`` and ``extras_require`` of ``setup()``.
 
 It is parsed and never run. A list counts where it is written out, or under a name that the module binds once; so does
-a read of a requirements file beside it (``open("requirements.txt").read().splitlines()``), which is read as such.
-Whatever else makes a list is a gap.
+what :mod:`.setup_tables` can look up, and a read of a requirements file beside it
+(``open("requirements.txt").read().splitlines()``), which is read as such. Whatever else makes a list is a gap.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 
+from gradcompat.budget import Budget
 from gradcompat.errors import Malformed, SourceError
 from gradcompat.formats.document import Document, read_beside
 from gradcompat.model.environment import Environment, Location, Package, Skipped
@@ -19,11 +20,14 @@ from gradcompat.quotation import quoted, reference
 from gradcompat.sources import requirements
 from gradcompat.sources.joint_ranges import jointly
 from gradcompat.sources.requirement import parse_requirement
+from gradcompat.sources.setup_tables import Tables
 
 _LONGEST = 1_000_000  # characters; Python's own parser takes a hundred times as much memory
 _KEYWORDS = {"install_requires": None, "tests_require": "tests", "extras_require": None}
 _LINES_OF = frozenset({"splitlines", "readlines", "split"})
 _READS_OF = frozenset({"read", "strip", "rstrip", "read_text", "decode"})
+MOST_STEPS = 20_000  # lists and requirements; a list may name another one twice, and that the next
+_MOST_NAMES = 100  # from a name to what it is bound to
 _PATHS = frozenset({"join", "Path", "open", "resolve", "absolute"})
 
 Result = Package | Skipped
@@ -42,11 +46,14 @@ def read(document: Document) -> Environment:
     reading = _Reading(document, module)
     packages: list[Package] = []
     skipped: list[Skipped] = []
-    for result in reading.requirements(call):
-        if isinstance(result, Package):
-            packages.append(result)
-        else:
-            skipped.append(result)
+    try:
+        for result in reading.requirements(call):
+            if isinstance(result, Package):
+                packages.append(result)
+            else:
+                skipped.append(result)
+    except RecursionError:
+        raise Malformed("nests its lists too deeply", path=document.path) from None
     joint, notes = jointly(packages)
     skipped += notes
     if not packages and not skipped:
@@ -78,6 +85,8 @@ class _Reading:
     def __init__(self, document: Document, module: ast.Module) -> None:
         self._document = document
         self._bound = _bound_once(module)
+        self._tables = Tables(module, self._bound)
+        self._budget = Budget(MOST_STEPS)
 
     def requirements(self, call: ast.Call) -> Iterator[Result]:
         """What the keywords of the call ask for."""
@@ -103,11 +112,12 @@ class _Reading:
                 yield self._computed("extras_require", listed)
 
     def _listed(self, value: ast.expr, keyword: str, extra: str | None) -> Iterator[Result]:
+        self._budget.spend(1, self._document.path)
         value = self._value(value)
         if (name := self._file_read(value)) is not None:
             results = self._included(name, value)
         elif isinstance(value, (ast.List, ast.Tuple, ast.Set)):
-            results = (result for element in value.elts for result in self._element(element, keyword))
+            results = self._elements(value.elts, keyword)
         elif isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
             yield from self._listed(value.left, keyword, extra)
             yield from self._listed(value.right, keyword, extra)
@@ -122,15 +132,20 @@ class _Reading:
         for result in results:
             yield replace(result, extras=(extra,)) if isinstance(result, Package) and extra else result
 
-    def _element(self, element: ast.expr, keyword: str) -> Iterator[Result]:
-        if isinstance(element, ast.Starred):
-            yield from self._listed(element.value, keyword, None)
-            return
-        element = self._value(element)
-        if isinstance(element, ast.Constant) and isinstance(element.value, str):
-            yield from self._lines(element)
-        else:
-            yield self._computed(keyword, element)
+    def _elements(self, elements: Sequence[ast.expr], keyword: str) -> Iterator[Result]:
+        computed: list[ast.expr] = []
+        for element in elements:
+            self._budget.spend(1, self._document.path)
+            if isinstance(element, ast.Starred):
+                yield from self._listed(element.value, keyword, None)
+                continue
+            value = self._value(element)
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                yield from self._lines(value)
+            else:
+                computed.append(element)
+        if computed:
+            yield self._computed(keyword, computed[0], len(computed))
 
     def _lines(self, text: ast.Constant) -> Iterator[Result]:
         """The requirements of a text; one in a line of its own has its column."""
@@ -183,15 +198,19 @@ class _Reading:
         return texts[0] if len(texts) == 1 else None
 
     def _value(self, node: ast.expr) -> ast.expr:
-        """What a name is bound to, if the module binds it once."""
-        seen: set[str] = set()
-        while isinstance(node, ast.Name) and node.id in self._bound and node.id not in seen:
-            seen.add(node.id)
-            node = self._bound[node.id]
+        """What a name is bound to, if the module binds it once, and what it looks up in a table."""
+        for _ in range(_MOST_NAMES):
+            bound = self._bound.get(node.id) if isinstance(node, ast.Name) else None
+            found = bound or self._tables.value(node)
+            if found is None:
+                break
+            node = found
         return node
 
-    def _computed(self, keyword: str, node: ast.expr) -> Skipped:
+    def _computed(self, keyword: str, node: ast.expr, requirements: int = 1) -> Skipped:
         reason = "is computed when the project is built, which gradcompat never does"
+        if requirements > 1:
+            reason = f"{requirements} requirements are computed when the project is built, which gradcompat never does"
         return Skipped(what=quoted(keyword, "extras_require"), reason=reason, location=self._at(node))
 
     def _at(self, node: ast.expr) -> Location:

@@ -124,6 +124,7 @@ def diffing(
             # A path that leads out of the repository leads as far out of this one, and no further than the folder.
             top = folder / compared.repository.top.relative_to(compared.repository.top.anchor)
             top.mkdir(parents=True)
+            (top / ".git").touch()  # a member of a workspace looks for the lockfile no further than its checkout
             earlier = materialize_tree(compared.repository, compared.commit, _wanted(compared), top)
             settings = options.settings if same_options else _settings(compared, earlier, options)
             then = _audits_of(compared, earlier, asked, audits, base, options, settings)

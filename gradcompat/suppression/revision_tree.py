@@ -38,6 +38,14 @@ class Wanted:
     folders: tuple[str, ...]
     beside: bool
 
+    def may_resolve(self, path: str) -> bool:
+        """Is it a lockfile above one of the folders, which may resolve the project there?"""
+        above, _, name = path.rpartition("/")
+        expected = by_name(name)
+        if expected is None or not expected.lock:
+            return False
+        return any(folder and (not above or folder.startswith(f"{above}/")) for folder in self.folders)
+
     def searched(self, path: str) -> bool:
         """Does it lie in one of the folders?"""
         return any(not folder or path == folder or path.startswith(f"{folder}/") for folder in self.folders)
@@ -163,7 +171,7 @@ def _is_harmless(path: str) -> bool:
 
 def _limit(path: str, wanted: Wanted) -> int | None:
     """The size up to which a file is of use; None if it is of none."""
-    if path in wanted.files:
+    if path in wanted.files or wanted.may_resolve(path):
         return MAX_BYTES
     if not wanted.beside and not wanted.folders:
         return None

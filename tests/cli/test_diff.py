@@ -648,3 +648,24 @@ def test_no_more_is_laid_out_than_there_is_room_for(tmp_path: Path, monkeypatch:
     assert len(written) == 30
     assert len(earlier.unread) == 70
     assert set(earlier.unread.values()) == {"the revision has too many files to compare"}
+
+
+MEMBER = '[project]\nname = "train"\nversion = "1"\ndependencies = ["torch", "transformers"]\n'
+EDITABLE = '\n[[package]]\nname = "train"\nversion = "1"\nsource = { editable = "packages/train" }\n'
+
+
+@pytest.mark.parametrize("padding", [0, 1_500_000])
+def test_a_member_of_a_workspace_is_compared_by_the_lock_of_its_root(tmp_path: Path, check: Any, padding: int) -> None:
+    locked = LOCK + EDITABLE + "#" * padding + "\n"
+    files = {"uv.lock": locked, "packages/train/pyproject.toml": MEMBER}
+    member = repository(tmp_path / "repo", {**files, "packages/train/train.yaml": CONFIG.format(steps=8)})
+    plain = check(member, "packages/train")
+    assert ACCUMULATION in found(plain)[0]
+    outcome = check(member, "packages/train", "--diff", "main")
+    assert outcome.status == 0
+    assert found(outcome) == (set(), found(plain)[0])
+    assert json.loads(outcome.out)["remarks"] == []
+    member.commit({"uv.lock": locked.replace("4.49.0", "4.52.4")})
+    member.commit({"uv.lock": locked})
+    brought = check(member.path / "packages" / "train", ".", "--diff", "HEAD~1")
+    assert ACCUMULATION in found(brought)[0]

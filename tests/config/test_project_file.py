@@ -10,9 +10,12 @@ from hypothesis import strategies as st
 
 from gradcompat.config.schema import configuration
 from gradcompat.errors import UsageError
+from gradcompat.model.environment import Location
 from tests.conftest import Run
 from tests.examples import examples
 from tests.suppression.waived import FACTS, LOCK, project, waiver
+
+STATED = {"training.gradient_accumulation_steps": "8", "model.architecture": '"LlavaForConditionalGeneration"'}
 
 
 @pytest.fixture(autouse=True)
@@ -29,6 +32,7 @@ def test_everything_may_stand_in_a_file_of_its_own(here: Path) -> None:
         "fail-on": "warning",
         "unused-waivers": "ignore",
         "settings": (("training.seed", 7),),
+        "settings-at": (("training.seed", Location(path="gradcompat.toml", line=4, column=10)),),
     }
 
 
@@ -162,3 +166,34 @@ def test_any_text_is_read_or_refused(here: Path, text: str) -> None:
     except UsageError as error:
         said = error
     assert said is None or (said.path == "gradcompat.toml" and "\n" not in said.message)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "line"),
+    [
+        ("gradcompat.toml", '[settings]\n"training.seed" = 7\n', 2),
+        ("gradcompat.toml", "settings = { training = { seed = 7 } }\n", 1),
+        ("pyproject.toml", "# ours\n[tool.gradcompat.settings.training]\nseed = 7\n", 3),
+    ],
+)
+def test_a_setting_that_a_project_keeps_is_shown_where_it_stands(
+    run: Run, here: Path, file: str, text: str, line: int
+) -> None:
+    (here / file).write_text(text, "utf-8")
+    assert [place.line for _, place in configuration(here)["settings-at"]] == [line]
+
+
+def test_reports_name_the_file_that_keeps_a_setting(run: Run, here: Path) -> None:
+    (here / "uv.lock").write_text(LOCK, "utf-8")
+    kept = "".join(f"{key} = {value}\n" for key, value in STATED.items())
+    (here / "gradcompat.toml").write_text(f"[settings]\n{kept}", "utf-8")
+    (here / "sub").mkdir()
+    (here / "sub" / "uv.lock").write_text(LOCK, "utf-8")
+    shown = " ".join(run("check", "uv.lock").out.split())
+    assert "training.gradient_accumulation_steps is 8 (gradcompat.toml:2)" in shown
+    assert "(--set)" not in shown
+    below = " ".join(run("check", "uv.lock", cwd=here / "sub").out.split())
+    assert "training.gradient_accumulation_steps is 8 (../gradcompat.toml:2)" in below
+    both = run("check", "uv.lock", "--set", "training.gradient_accumulation_steps=4").out
+    assert "training.gradient_accumulation_steps is 4 (--set)" in " ".join(both.split())
+    assert "(gradcompat.toml:3)" in " ".join(both.split())

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from gradcompat.formats.document import read_document
+from gradcompat.formats.document import Document, read_document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import SettingValue
 from gradcompat.root import root_of_folder
+from gradcompat.scanners import launch_script, trl
 from gradcompat.scanners.python_code import scan
 from gradcompat.scanners.run_assembly import join
 
@@ -178,3 +179,52 @@ def test_tests_are_no_runs(tmp_path: Path) -> None:
     assert not scanned(tmp_path, {"test_it.py": body}, "test_it.py").run
     assert not scanned(tmp_path, {"check.py": f"import pytest\n{body}"}, "check.py").run
     assert scanned(tmp_path, {"test_run.py": body.replace("test_it", "main")}, "test_run.py").run
+
+
+ARGUMENTS = """\
+from dataclasses import dataclass, field
+from transformers import TrainingArguments
+@dataclass
+class Base(TrainingArguments):
+    gradient_accumulation_steps: int = field(default=8)
+    seed: int = 3
+@dataclass
+class MyArguments(Base):
+    seed: int = 5
+"""
+PARSED = """\
+from transformers import HfArgumentParser, Trainer
+from arguments import MyArguments
+(args,) = HfArgumentParser((MyArguments,)).parse_args_into_dataclasses()
+Trainer("m", args).train()
+"""
+
+
+def test_a_dataclass_of_arguments_that_stands_in_another_module(tmp_path: Path) -> None:
+    context = scanned(tmp_path, {"train.py": PARSED, "arguments.py": ARGUMENTS})
+    (run,) = join([context])
+    found = told(run)
+    assert found["training.gradient_accumulation_steps"] == [("arguments.py", 5, 8)]
+    assert found["training.seed"] == [("arguments.py", 9, 5)]
+    script = launch_script.scan(Document("run.sh", "python train.py --gradient_accumulation_steps 4\n"))
+    (run,) = join([context, script])
+    assert told(run)["training.gradient_accumulation_steps"] == [("run.sh", 1, 4)]
+
+
+def test_a_config_that_the_launch_names_takes_the_place_of_a_default(tmp_path: Path) -> None:
+    context = scanned(tmp_path, {"train.py": PARSED, "arguments.py": ARGUMENTS})
+    script = launch_script.scan(Document("run.sh", "python train.py train.yaml\n"))
+    text = "model_name_or_path: a/b\noutput_dir: out\nlearning_rate: 1.0\ngradient_accumulation_steps: 2\n"
+    (run,) = join([context, script, trl.scan(Document("train.yaml", text))])
+    assert told(run)["training.gradient_accumulation_steps"] == [("train.yaml", 4, 2)]
+
+
+@pytest.mark.parametrize("module", ["arguments", "config.arguments"])
+def test_a_parser_of_the_project_and_its_classes_in_a_package(tmp_path: Path, module: str) -> None:
+    parser = "from transformers import HfArgumentParser\nclass Parser(HfArgumentParser):\n    pass\n"
+    program = PARSED.replace("from arguments", f"from {module}").replace("HfArgumentParser", "Parser")
+    program = program.replace("import Parser, Trainer", "import Trainer\nfrom parser_of import Parser")
+    files = {"train.py": program, "parser_of.py": parser, f"{module.replace('.', '/')}.py": ARGUMENTS}
+    (run,) = join([scanned(tmp_path, files)])
+    place = f"{module.replace('.', '/')}.py"
+    assert told(run)["training.gradient_accumulation_steps"] == [(place, 5, 8)]

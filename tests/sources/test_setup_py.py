@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gradcompat.errors import Malformed
+from gradcompat.errors import Malformed, TooComplex
 from gradcompat.formats.document import Document, read_document
 from gradcompat.model.environment import Environment
 from gradcompat.root import root_of_folder
@@ -32,8 +32,12 @@ def test_lists_and_names_that_are_bound_once() -> None:
         ("torch", ">=2.1", 9),
         ("transformers", "4.49.0", 10),
         ("accelerate", "1.4.0", 20),
+        ("ruff", "0.8.0", 12),
+        ("flash-attn", ">=2.5", 12),
+        ("ruff", "0.8.0", 12),
+        ("flash-attn", ">=2.5", 12),
     ]
-    assert notes(environment) == [("tests_require", COMPUTED, True, 21), ("extras_require", COMPUTED, True, 22)]
+    assert notes(environment) == [("tests_require", COMPUTED, True, 21)]
 
 
 def test_extras_that_are_literal() -> None:
@@ -77,6 +81,75 @@ def test_what_is_computed_is_a_gap(value: str) -> None:
     environment = of(f"A = A2\nA2 = A\nNAME = ['x']\nNAME = ['y']\nsetup(install_requires={value})\n")
     assert environment.packages == ()
     assert [one.gap for one in environment.skipped] == [True]
+
+
+TABLE = """\
+_deps = [
+    "torch==2.6.0",
+    "trl[vllm]==0.18.0",
+    "lighteval @ git+https://git.example/lighteval.git",
+    "pytest",
+]
+deps = {b: a for a, b in (re.findall(r"^(([^!=<>~ \\[\\]]+)(?:\\[[^\\]]+\\])?(?:[!=<>~ ].*)?$)", x)[0] for x in _deps)}
+def deps_list(*pkgs):
+    return [deps[pkg] for pkg in pkgs]
+extras = {}
+extras["tests"] = deps_list("pytest")
+extras["dev"] = extras["tests"] + deps_list("trl")
+setup(install_requires=[deps["torch"], deps["trl"]], extras_require=extras)
+"""
+
+
+def test_a_table_of_requirements_by_their_names() -> None:
+    environment = of(TABLE)
+    assert [(one.name, one.version, one.extras, one.location.line) for one in environment.packages] == [
+        ("torch", "2.6.0", (), 2),
+        ("trl", "0.18.0", (), 3),
+        ("pytest", None, ("tests",), 5),
+        ("pytest", None, ("dev",), 5),
+        ("trl", "0.18.0", ("dev",), 3),
+    ]
+    assert environment.skipped == ()
+    literal = 'deps = {"torch": "torch==2.5.1"}\nsetup(install_requires=[deps["torch"]])\n'
+    assert ranges(of(literal)) == [("torch", "2.5.1", ())]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("_deps = [", "_deps = [VERSION, "),
+        ("_deps = [", "_deps = []\n_deps = ["),
+        ("(?:[!=<>~ ].*)?$)", "(?:[!=<>~ ].*)*$)"),
+        ("{b: a for", "{a: b for"),
+        ("deps_list(*pkgs)", "deps_list(*deps)"),
+        ("return [deps[pkg]", "return [other[pkg]"),
+        ("extras = {}", "extras = {}\nextras.update(more)"),
+        ("extras = {}", "extras = {}\nextras['tests'] = []"),
+        ("deps_list(*pkgs):", "deps_list(*pkgs):\n    deps['torch'] = 'torch'"),
+        ("extras = {}", "def deps_list(*pkgs):\n    return []\nextras = {}"),
+    ],
+)
+def test_a_table_that_is_not_certain_is_a_gap(old: str, new: str) -> None:
+    assert old in TABLE
+    assert any(one.gap for one in of(TABLE.replace(old, new)).skipped)
+
+
+def test_requirements_of_one_list_that_are_computed_are_one_gap() -> None:
+    environment = of('setup(install_requires=[a["x"], "torch==2.5.1", f(),\n g()])\n')
+    assert ranges(environment) == [("torch", "2.5.1", ())]
+    reason = "3 requirements are computed when the project is built, which gradcompat never does"
+    assert notes(environment) == [("install_requires", reason, True, 1)]
+
+
+def test_lists_that_double_are_too_complex() -> None:
+    doubled = "".join(f"A{index + 1} = A{index} + A{index}\n" for index in range(60))
+    with pytest.raises(TooComplex):
+        of(f"A0 = ['x']\n{doubled}setup(install_requires=A60)\n")
+
+
+def test_a_sum_of_too_many_lists_is_refused() -> None:
+    with pytest.raises(Malformed, match="nests its lists too deeply"):
+        of(f"setup(install_requires={' + '.join(['[]'] * 2_000)})\n")
 
 
 def test_nothing_is_asked_for_here() -> None:

@@ -15,12 +15,12 @@ from gradcompat.cli.audit_options import options_of
 from gradcompat.cli.console import known_records
 from gradcompat.cli.parameters import AuditParameters, DryRun
 from gradcompat.cli.project_file_writing import write_project_file
-from gradcompat.config.project_file import OWN
+from gradcompat.config.project_file import OWN, as_seen_from_here
 from gradcompat.config.schema import configuration
 from gradcompat.edit.kept_settings import with_settings
 from gradcompat.errors import UsageError
 from gradcompat.messages import counted, value_text
-from gradcompat.model.environment import SettingValue
+from gradcompat.model.environment import Location, SettingValue
 from gradcompat.model.report import Report
 from gradcompat.pipeline import CheckRequest, check_targets
 from gradcompat.renderers.terminal import width, wrapped
@@ -81,7 +81,12 @@ def _at_a_terminal() -> bool:
 
 
 def _with(options: AuditOptions, answers: Mapping[str, SettingValue]) -> AuditOptions:
-    return replace(options, settings=tuple({**dict(options.settings), **answers}.items()))
+    place = Location(path=as_seen_from_here(waiver_file(Path.cwd())[0]))
+    return replace(
+        options,
+        settings=tuple({**dict(options.settings), **answers}.items()),
+        kept_at=(*options.kept_at, *((key, place) for key in answers)),
+    )
 
 
 def _keep(answers: Mapping[str, SettingValue], *, dry_run: bool) -> None:

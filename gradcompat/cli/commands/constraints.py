@@ -156,7 +156,9 @@ def _known_good(wanted: Sequence[str], base: KnowledgeBase, options: AuditOption
         if not is_normalized_name(name):
             hint = "names only, joined by commas; gradcompat chooses the versions"
             raise UsageError(f"`{name}` is not a package name", hint=hint)
-    empty = with_facts(Environment(source="--for", kind="wish", packages=(), closed=False), options.settings)
+    empty = with_facts(
+        Environment(source="--for", kind="wish", packages=(), closed=False), options.settings, options.kept_at
+    )
     empty = with_class_facts(empty, base.class_facts)
     request = Request(
         target=target_of(empty),

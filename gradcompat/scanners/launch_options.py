@@ -1,0 +1,40 @@
+"""What an option of a program means where a launch gives it: ``--grad-accum 4`` for ``TrainingArguments(…)``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from gradcompat.model.context import LaunchOption, OptionDefault
+from gradcompat.model.environment import Setting
+from gradcompat.scanners.code_calls import known
+from gradcompat.scanners.key_mapping import fed
+from gradcompat.scanners.training_arguments import expanded, settled
+
+_NEGATED = "no_"  # `--no-bf16` of argparse.BooleanOptionalAction, `--no_bf16` of HfArgumentParser
+
+
+def given_option(option: OptionDefault, options: Sequence[LaunchOption]) -> LaunchOption | None:
+    """The option as a launch gives it; None if it leaves it out."""
+    by_name = {one.name: one for one in options}
+    negated = tuple(f"{_NEGATED}{flag}" for flag in option.flags) if option.switched is not None else ()
+    return next((by_name[flag] for flag in (*option.flags, *negated) if flag in by_name), None)
+
+
+def settings_of_option(option: OptionDefault, given: LaunchOption) -> list[Setting]:
+    """The settings that an option makes where a launch gives it; without a value where that is not known."""
+    one = known(option.tool) if option.tool else None
+    value: Any = given.value
+    if value is True:
+        value = None if option.switched is None else option.switched != (given.name not in option.flags)
+    if one is None or value is None:
+        return [replace(stated, location=given.location) for stated in option.stated]
+    named: list[tuple[str, Setting]] = []
+    for name, inner in expanded(option.argument, value):
+        spelling = given.spelling if name == option.argument else None
+        settings, unread = fed(one.feeds, name, inner, given.location, spelling)
+        if unread:
+            return [replace(stated, location=given.location) for stated in option.stated]
+        named += [(name, setting) for setting in settings]
+    return settled(named)
