@@ -81,12 +81,17 @@ class Contexts:
         """The files that were found and are part of no run of any environment."""
         owned = dict.fromkeys(self._owned(environments))
         budget = Budget(COMPOSED_FILES)
-        left = [{context.source for context in assemble(key, budget=budget).unused} for key in owned]
+        left: set[str] = set()
+        used: set[str] = set()
+        for key in owned:
+            unused = {context.source for context in assemble(key, budget=budget).unused}
+            left |= unused
+            used |= {context.source for context in key} - unused
+        unnamed = left - used
         return [
             Skipped(what=context.source, reason=NO_RUN, gap=False, location=Location(path=context.source))
             for context in self.found
-            if any(context.source in one for one in left)
-            and not any(context in key and context.source not in one for key, one in zip(owned, left, strict=True))
+            if context.source in unnamed
         ]
 
     def _owned(self, environments: Sequence[str]) -> list[tuple[Context, ...]]:

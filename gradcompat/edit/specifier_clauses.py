@@ -10,11 +10,14 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import Version
 
 from gradcompat.errors import EditError
+from gradcompat.quotation import quoted
 
 Dialect = Literal["pep440", "poetry", "conda"]
 Kind = Literal["any", "exact", "prefix", "compatible", "tilde", "caret", "floor", "ceiling", "not"]
 
 MAX_LENGTH = 1000  # Python converts no number of more than 4,300 digits
+_SIGNS = re.compile(r"[\w<>=!~^,|.*+ \t-]{1,200}")
+_WORDS = re.compile(r"[A-Za-z_][\w.]*")
 _CLAUSE = re.compile(r"(\s*)(===|~=|==|!=|<=|>=|\^|~|=|<|>|)(\s*)((?:\d+!)?[A-Za-z0-9.*+_-]+)(\s*)(,?)")
 _UNION = re.compile(r"\|\|?")
 _PREFIX = re.compile(r"v?((?:\d+!)?\d+(?:\.\d+)*)(?:\.[*xX])+")
@@ -160,7 +163,12 @@ def parsed(specifier: str, dialect: Dialect) -> list[Alternative]:
     Raises:
         EditError: if it means nothing in that dialect.
     """
-    problem = EditError(f"`{_shortened(specifier.strip())}` is not a specifier")
+    # A line may hold more than a specifier; only signs, versions and what has the form of a name are quoted.
+    written = specifier.strip()
+    start = written[:200]
+    known = _SIGNS.fullmatch(start) and all(quoted(word, "") for word in _WORDS.findall(start))
+    shown = f"`{_shortened(written)}`" if known else "what stands there"
+    problem = EditError(f"{shown} is not a specifier")
     if len(specifier) > MAX_LENGTH:
         raise problem
     alternatives = []

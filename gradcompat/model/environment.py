@@ -5,6 +5,7 @@ Every reader returns an :class:`Environment`; the matcher takes nothing else.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -70,6 +71,9 @@ class Package:
         if self.build is not None:
             object.__setattr__(self, "build", built_for(self.build))
 
+
+# What a version of an interpreter looks like; a list may call anything `python`.
+_PYTHON = re.compile(r"\d+(?:\.\d+)*[\w.+-]{0,40}")
 
 # A setting is a literal; a list of them stands where a tool takes several.
 SettingValue = bool | int | float | str | tuple[str, ...]
@@ -155,3 +159,7 @@ class Environment:
     excluded: frozenset[str] = frozenset()
     origins: Mapping[str, Location] = field(default_factory=dict)
     class_facts: tuple[ClassFact, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.python is not None and not _PYTHON.fullmatch(self.python):
+            object.__setattr__(self, "python", None)
