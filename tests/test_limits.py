@@ -27,8 +27,10 @@ from gradcompat.markers import may_hold, parse_marker
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Skipped
 from gradcompat.root import root_of_folder
+from gradcompat.scanners.configs import MOST_DUPLICATES, read_config
 from gradcompat.scanners.python_code import MOST_MODULES
 from gradcompat.scanners.reading import scan, scan_found
+from gradcompat.scanners.training_arguments import FEEDS
 from gradcompat.sources.reading import MOST_ENTRIES, MOST_SKIPPED, read
 from gradcompat.versions import VersionSet
 from website import limits
@@ -225,6 +227,13 @@ def test_configs_that_are_composed_too_often_are_a_gap(tmp_path: Path, monkeypat
     gap = contexts.skipped[-1]
     assert gap.gap
     assert gap.reason.startswith("composing it for every command line reads more than 12 files")
+
+
+def test_keys_that_stand_twice_are_counted_beyond_the_first_ones() -> None:
+    text = "per_device_train_batch_size: 1\n" * 100 + "output_dir: x\nlearning_rate: 1.0e-5\n"
+    skipped = read_config(Document("train.yaml", text), FEEDS).skipped
+    assert len(skipped) == MOST_DUPLICATES
+    assert skipped[-1].what == "80 more keys"
 
 
 def test_modules_beyond_those_that_are_named_are_counted(tmp_path: Path) -> None:

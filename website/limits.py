@@ -53,6 +53,7 @@ LIMITS = (
     Limit(
         "formats.shell:MOST_STEPS", "steps of one shell script: its words, and the blocks around each command", _UNREAD
     ),
+    Limit("scanners.configs:MOST_DUPLICATES", "keys of one config that stand twice", "the others are counted"),
     Limit("scanners.code_syntax:MAX_CHARACTERS", "characters of one program", _UNREAD),
     Limit("scanners.hydra_defaults:MOST_FILES", "files of one Hydra config", _UNREAD),
     Limit("scanners.hydra_defaults:MOST_CHOICES", "choices in the lists of one Hydra config", _UNREAD),
@@ -71,8 +72,13 @@ LIMITS = (
     ),
     Limit(
         "audit.advising:PLAN_QUESTIONS",
-        "steps of the plans of one run, in equal shares",
+        "questions to records that the plans of one run ask, in equal shares",
         "each finding has the nearest change instead; no gap, but a note",
+    ),
+    Limit(
+        "audit.auditor:PLAN_STEPS",
+        "steps of the plans behind the advice of a check, for each MB of environments",
+        "the nearest change of each finding instead",
     ),
     Limit(
         "audit.advising:ADVICE_STEPS",

@@ -26,7 +26,7 @@ _OWN_PROJECT = frozenset({"editable", "virtual", "directory", "path"})
 # With fewer files a process costs more to start than it saves.
 _FILES_FOR_A_PROCESS = 16
 # What the plans behind the advice of one check may do together, for each megabyte of environments.
-_PLAN_STEPS = 700_000
+PLAN_STEPS = 700_000
 _TOO_LARGE = "check it alone, on a machine with more memory"
 _MEGABYTE = 1_000_000
 
@@ -99,7 +99,7 @@ def _beyond(task: Task, audited: int, most: int) -> Audit:
 def _audits(tasks: Sequence[Task], most: int, base: KnowledgeBase, options: AuditOptions) -> Iterable[Audit]:
     """The audits of as many of the first tasks as there are steps for, or of more."""
     plan_questions = PLAN_QUESTIONS // max(len(tasks), 1)
-    share = _PLAN_STEPS * megabytes([source for source, _ in tasks]) // max(len(tasks), 1)
+    share = PLAN_STEPS * megabytes([source for source, _ in tasks]) // max(len(tasks), 1)
     options = replace(options, plan_steps=min(options.plan_steps, share))
     files = sum(isinstance(source, File) for source, _ in tasks)
     processors = min(_processors(), files // _FILES_FOR_A_PROCESS)

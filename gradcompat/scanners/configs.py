@@ -6,7 +6,8 @@ Only what the table names is looked up. So the cost is that of the table, whatev
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from gradcompat.errors import Malformed, Unrecognised
@@ -19,6 +20,7 @@ from gradcompat.scanners.key_mapping import Feeds, fed
 from gradcompat.scanners.model_names import architecture_setting
 from gradcompat.scanners.training_arguments import expanded, settled
 
+MOST_DUPLICATES = 20  # keys that stand twice and are named, of one config
 _LONGEST = 1000  # characters of a value that somebody typed
 
 
@@ -130,8 +132,14 @@ def run_of(
     )
 
 
+@lru_cache(maxsize=1)
+def _mapping(text: str, path: str) -> yaml_nodes.Mapping:
+    """The file as YAML has it; every scanner asks for the same one."""
+    return yaml_nodes.parse_mapping(text, path)
+
+
 def _of_yaml(document: Document, wanted: Mapping[str, list[list[str]]]) -> Config:
-    mapping = yaml_nodes.parse_mapping(document.text, document.path)
+    mapping = _mapping(document.text, document.path)
     entries: list[Entry] = []
     seen: list[yaml_nodes.Mapping] = [mapping]
     for root in wanted.keys() & mapping.entries.keys():
@@ -151,16 +159,18 @@ def _of_yaml(document: Document, wanted: Mapping[str, list[list[str]]]) -> Confi
                 shown = node if isinstance(node, yaml_nodes.Scalar) else holder.keys[keys[-1]]
                 place = Location(path=document.path, line=shown.line, column=shown.column)
                 entries.append(Entry(".".join(keys), _of_node(node), place, f"{keys[-1]}: {{}}"))
-    duplicates = (
+    keys_again = [key for one in seen for key in one.duplicates]
+    duplicates = [
         Skipped(
             what=quoted(key.text, "a key"),
             reason="appears more than once: the last value counts",
             gap=False,
             location=Location(path=document.path, line=key.line, column=key.column),
         )
-        for one in seen
-        for key in one.duplicates
-    )
+        for key in keys_again[:MOST_DUPLICATES]
+    ]
+    if len(keys_again) > MOST_DUPLICATES:
+        duplicates[-1] = replace(duplicates[-1], what=f"{len(keys_again) - MOST_DUPLICATES + 1:,} more keys")
     top = {key: node.value if isinstance(node, yaml_nodes.Scalar) else () for key, node in mapping.entries.items()}
     return Config(document, top, _in_order(entries), tuple(duplicates))
 
