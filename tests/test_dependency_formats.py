@@ -31,6 +31,7 @@ HELPERS = {
     *("__init__", "build_contexts", "conda_prefix", "conda_spec", "constraints", "declared", "describe_interpreter"),
     *("distributions", "folder", "installed", "interpreter", "joint_ranges", "lock_entries", "pip_command"),
     *("poetry_constraint", "poetry_tables", "purl", "reading", "recognise", "requirement", "requires_dist"),
+    "setup_tables",
     *("torch_index", "uv_choices", "uv_edges", "uv_tables", "workspace"),
 }
 

@@ -490,6 +490,11 @@ def _nothing(_: _Parameters) -> Settings:
     return {}
 
 
+def _trainer(_: _Parameters) -> Settings:
+    """A Trainer that is left to its defaults."""
+    return _TRAINER
+
+
 def _model(parameters: _Parameters) -> Settings:
     name = str(parameters["model"])
     return _TOYS.get(name) or {"model.architecture": (CLASSES[name],)}
@@ -517,7 +522,7 @@ _RUNS: Mapping[str, Callable[[_Parameters], Settings]] = {
     "loss_masking": _loss_masking,
     "prepared_loader": _prepared_loader,
     "switch_router": lambda _: {"model.architecture": ("SwitchTransformersForConditionalGeneration",)},
-    "trainer_starts": _nothing,
+    "trainer_starts": _trainer,
     "imports": _nothing,
     "loading_without": _nothing,
     "part_imports": _part_imports,

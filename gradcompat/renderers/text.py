@@ -189,9 +189,9 @@ def _informational(findings: tuple[ReportedFinding, ...], columns: int, out: Tex
         out.write("Worth knowing:\n\n")
         for advised in findings:
             issue = advised.finding.issue
-            out.write(
-                wrapped(f"{issue.summary} ({_places(advised.finding)[0]})", columns, f"  {issue.id}: ", "    ") + "\n"
-            )
+            taking = f"; taking it that {assumed_text(advised.finding)}" if advised.finding.assumed else ""
+            text = f"{issue.summary} ({_places(advised.finding)[0]}){taking}"
+            out.write(wrapped(text, columns, f"  {issue.id}: ", "    ") + "\n")
         out.write("\n")
 
 
