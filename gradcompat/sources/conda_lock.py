@@ -32,7 +32,7 @@ def read(document: Document) -> Environment:
     version = top.entries.get("version")
     if version is not None and not (isinstance(version, Scalar) and version.value == 1):
         raise UnsupportedFormatVersion(
-            f"lockfile version {version.text if isinstance(version, Scalar) else '?'} is not supported",
+            f"lockfile version {quoted(version.text, '…') if isinstance(version, Scalar) else '?'} is not supported",
             path=document.path,
             line=version.line,
             hint="gradcompat reads version 1",

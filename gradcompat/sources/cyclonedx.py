@@ -12,7 +12,7 @@ from gradcompat.errors import Malformed, UnsupportedFormatVersion
 from gradcompat.formats.document import Document
 from gradcompat.formats.json_text import Places, parse
 from gradcompat.model.environment import Environment, Package, Skipped
-from gradcompat.quotation import reference
+from gradcompat.quotation import quoted, reference
 from gradcompat.sources.purl import component, gathered
 
 SUPPORTED = ("1.2", "1.3", "1.4", "1.5", "1.6", "1.7")
@@ -43,7 +43,9 @@ def read(document: Document) -> Environment:
     version = content.get("specVersion")
     if version not in SUPPORTED:
         raise UnsupportedFormatVersion(
-            f"CycloneDX {version} is not supported" if isinstance(version, str) else "does not say its `specVersion`",
+            f"CycloneDX {quoted(version, '…')} is not supported"
+            if isinstance(version, str)
+            else "does not say its `specVersion`",
             path=document.path,
             line=places.of("specVersion").line,
             hint=f"gradcompat reads versions {SUPPORTED[0]} to {SUPPORTED[-1]}",

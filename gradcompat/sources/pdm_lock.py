@@ -13,6 +13,7 @@ from gradcompat.errors import Malformed, UnsupportedFormatVersion
 from gradcompat.formats.document import Document
 from gradcompat.formats.toml_text import parse
 from gradcompat.model.environment import Environment, Location, Package, SourceKind
+from gradcompat.quotation import quoted
 from gradcompat.sources.lock_entries import Pin, is_tag, read_entries, text_or_none, texts
 
 _SUPPORTED = re.compile(r"4(?:\.\d+)*")
@@ -33,7 +34,9 @@ def read(document: Document) -> Environment:
         raise Malformed("has no `[metadata]` with a `lock_version` as pdm.lock does", path=document.path)
     if not _SUPPORTED.fullmatch(version):
         raise UnsupportedFormatVersion(
-            f"lock version {version[:20]} is not supported", path=document.path, hint="gradcompat reads versions 4.x"
+            f"lock version {quoted(version, '…')} is not supported",
+            path=document.path,
+            hint="gradcompat reads versions 4.x",
         )
     packages, skipped = read_entries(content, "package", document, _package)
     return Environment(source=document.path, kind="pdm.lock", packages=packages, closed=True, skipped=skipped)

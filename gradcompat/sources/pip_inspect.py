@@ -13,6 +13,7 @@ from gradcompat.formats.document import Document
 from gradcompat.formats.json_text import Places, parse
 from gradcompat.model.environment import Environment, Package, Skipped, SourceKind
 from gradcompat.names import normalise
+from gradcompat.quotation import quoted
 
 SUPPORTED = ("0", "1")
 
@@ -35,7 +36,7 @@ def read(document: Document) -> Environment:
         if not isinstance(version, str):
             raise Malformed("has no `version` as `pip inspect` writes", path=document.path)
         raise UnsupportedFormatVersion(
-            f"format version {version[:40]} is not supported",
+            f"format version {quoted(version, '…')} is not supported",
             path=document.path,
             hint="gradcompat reads versions 0 and 1",
         )

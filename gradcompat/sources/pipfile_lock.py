@@ -38,7 +38,7 @@ def read(document: Document) -> Environment:
         raise Malformed("`pipfile-spec` is not a number", path=document.path)
     if specification != SUPPORTED:
         raise UnsupportedFormatVersion(
-            f"Pipfile specification {specification} is not supported",
+            f"Pipfile specification {quoted(str(specification), '…')} is not supported",
             path=document.path,
             hint=f"gradcompat reads specification {SUPPORTED}",
         )

@@ -45,7 +45,7 @@ def read(document: Document) -> Environment:
         raise Malformed("has no `version: 6` at its top as pixi.lock has", path=document.path)
     if number not in SUPPORTED:
         raise UnsupportedFormatVersion(
-            f"lockfile version {number} is not supported",
+            f"lockfile version {quoted(str(number), '…')} is not supported",
             path=document.path,
             line=version.line,
             hint="gradcompat reads versions 4 to 7; `pixi lock` writes a current one",

@@ -15,6 +15,7 @@ from gradcompat.formats.document import Document
 from gradcompat.formats.toml_text import parse
 from gradcompat.model.environment import Environment, Location, Package, SourceKind
 from gradcompat.names import normalise
+from gradcompat.quotation import quoted
 from gradcompat.sources.lock_entries import Pin, is_tag, read_entries, text_or_none, texts
 
 _SUPPORTED = re.compile(r"[12](?:\.\d+)*")
@@ -37,7 +38,7 @@ def read(document: Document) -> Environment:
         raise Malformed("`lock-version` is not text", path=document.path)
     if not _SUPPORTED.fullmatch(version):
         raise UnsupportedFormatVersion(
-            f"lock version {version[:20]} is not supported",
+            f"lock version {quoted(version, '…')} is not supported",
             path=document.path,
             hint="gradcompat reads versions 1.0 to 2.1",
         )

@@ -13,6 +13,7 @@ from gradcompat.errors import Malformed, UnsupportedFormatVersion
 from gradcompat.formats.document import Document
 from gradcompat.formats.toml_text import parse
 from gradcompat.model.environment import Environment, Location, Package, SourceKind
+from gradcompat.quotation import quoted
 from gradcompat.sources.lock_entries import Pin, is_tag, read_entries, text_or_none
 
 _SUPPORTED = re.compile(r"1(?:\.\d+)*")
@@ -33,7 +34,9 @@ def read(document: Document) -> Environment:
     # "If a tool doesn't support a major version, it MUST raise an error"; a new minor version it reads all the same.
     if not _SUPPORTED.fullmatch(version):
         raise UnsupportedFormatVersion(
-            f"lock version {version[:20]} is not supported", path=document.path, hint="gradcompat reads versions 1.x"
+            f"lock version {quoted(version, '…')} is not supported",
+            path=document.path,
+            hint="gradcompat reads versions 1.x",
         )
     packages, skipped = read_entries(content, "packages", document, _package)
     return Environment(source=document.path, kind="pylock.toml", packages=packages, closed=True, skipped=skipped)

@@ -14,6 +14,7 @@ from gradcompat.errors import Malformed, UnsupportedFormatVersion
 from gradcompat.formats.document import Document
 from gradcompat.formats.toml_text import parse
 from gradcompat.model.environment import Environment, Location, Package, SourceKind
+from gradcompat.quotation import quoted
 from gradcompat.sources.lock_entries import Pin, read_entries, texts
 from gradcompat.sources.uv_edges import conflicts, reached
 
@@ -37,7 +38,9 @@ def read(document: Document) -> Environment:
         raise Malformed("has no `version = 1` at its top as uv.lock does", path=document.path)
     if version not in SUPPORTED:
         raise UnsupportedFormatVersion(
-            f"lockfile version {version} is not supported", path=document.path, hint="gradcompat reads versions 1 and 2"
+            f"lockfile version {quoted(str(version), '…')} is not supported",
+            path=document.path,
+            hint="gradcompat reads versions 1 and 2",
         )
     key = "package" if "package" in content else "distribution"  # before uv 0.4
     entries = content.get(key)

@@ -256,3 +256,11 @@ def _is_text_of_a_file(node: ast.expr) -> bool:
         case ast.Call(func=ast.Attribute(value=inner, attr="strip" | "partition")):
             return _is_text_of_a_file(inner)
     return False
+
+
+def test_no_version_of_a_format_is_quoted_that_is_none() -> None:
+    secret = "hg+http://__token__:zuq8m3tf6rloginsk1c9"
+    text = json.dumps({"version": secret, "installed": [], "environment": {}, "pip_version": "24.0"})
+    with pytest.raises(GradcompatError) as error:
+        read(Document("pip-inspect.json", text))
+    assert "zuq8m3" not in error.value.message
