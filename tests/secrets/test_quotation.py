@@ -259,8 +259,8 @@ def _is_text_of_a_file(node: ast.expr) -> bool:
 
 
 def test_no_version_of_a_format_is_quoted_that_is_none() -> None:
-    secret = "hg+http://__token__:zuq8m3tf6rloginsk1c9"
-    text = json.dumps({"version": secret, "installed": [], "environment": {}, "pip_version": "24.0"})
+    written = "hg+http://__token__:zuq8m3tf6rloginsk1c9"
+    text = json.dumps({"version": written, "installed": [], "environment": {}, "pip_version": "24.0"})
     with pytest.raises(GradcompatError) as error:
         read(Document("pip-inspect.json", text))
     assert "zuq8m3" not in error.value.message
