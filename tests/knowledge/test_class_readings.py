@@ -107,6 +107,7 @@ def test_a_record_that_stands_for_another_names_one(tmp_path: Path) -> None:
     assert problems(tmp_path, [LLAMA], text=text) == ["instead_of: GC-0002 is no other record"]
 
 
+@pytest.mark.e2e  # goes over every row that ships
 def test_the_rows_that_ship_agree_with_the_table_that_ships() -> None:
     root = Path(__file__).parents[2] / "knowledge"
     found = lint(read(root / "issues.yaml"), read_rows(root / "measured"))

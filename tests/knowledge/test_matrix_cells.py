@@ -28,6 +28,8 @@ from gradcompat.recipes.run_settings import Unmapped, run_settings
 from gradcompat.recipes.table import BY_NAME, RECIPES
 from gradcompat.vocabulary import KEYS
 
+pytestmark = pytest.mark.e2e  # goes over every measured cell that ships
+
 MEASURED = Path(__file__).parents[2] / "knowledge" / "measured"
 HERE = Location(path="row")
 

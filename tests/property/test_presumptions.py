@@ -16,8 +16,9 @@ from gradcompat.model.issue import Issue, ModelTerm, PackageAbsentTerm, PackageT
 from gradcompat.presumptions.engines import ENGINES
 from gradcompat.presumptions.usual import USUAL
 from tests.building import HERE, environment, package
+from tests.examples import examples
 
-OFTEN = settings(deadline=None, max_examples=150)
+OFTEN = settings(deadline=None, max_examples=examples(150))
 STRENGTH = ("affected", "conditional", "dormant", "not_affected")
 
 
