@@ -141,14 +141,14 @@ class VersionSet:
 
     intervals: tuple[Interval, ...]
 
-    @classmethod
-    def parse(cls, text: str) -> VersionSet:
+    @staticmethod
+    def parse(text: str) -> VersionSet:
         """Read ``>=4.46.0,<4.46.3 || ==4.48.0``: a comma is *and*, ``||`` is *or*, ``*`` is every version.
 
         Raises:
             ValueError: if it is not of that form.
         """
-        return any_of(cls._conjunction(alternative) for alternative in text.split("||"))
+        return _parsed(text)
 
     @classmethod
     def _conjunction(cls, text: str) -> VersionSet:
@@ -283,6 +283,11 @@ class VersionSet:
 
 
 ALL = VersionSet(((None, None),))
+
+
+@lru_cache(maxsize=512)  # a range is read where it stands, joined with others, and matched
+def _parsed(text: str) -> VersionSet:
+    return any_of(VersionSet._conjunction(alternative) for alternative in text.split("||"))
 
 
 def any_of(sets: Iterable[VersionSet]) -> VersionSet:

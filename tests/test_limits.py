@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from packaging.version import Version
@@ -31,7 +32,10 @@ from gradcompat.scanners.configs import MOST_DUPLICATES, read_config
 from gradcompat.scanners.python_code import MOST_MODULES
 from gradcompat.scanners.reading import scan, scan_found
 from gradcompat.scanners.training_arguments import FEEDS
-from gradcompat.sources.reading import MOST_ENTRIES, MOST_SKIPPED, read
+from gradcompat.sources import declared, joint_ranges
+from gradcompat.sources.pyproject import MOST_REQUIREMENTS
+from gradcompat.sources.reading import MOST_ENTRIES, MOST_REPEATED, MOST_SKIPPED, read
+from gradcompat.sources.requirement import parse_requirement
 from gradcompat.versions import VersionSet
 from website import limits
 
@@ -54,6 +58,44 @@ def test_entries_of_one_name_beyond_the_limit_are_a_gap() -> None:
     (gap,) = environment.skipped
     assert (gap.what, gap.gap) == ("torch", True)
     assert gap.reason == f"appears 10,000 times: only the first {MOST_ENTRIES} entries are checked"
+
+
+def test_entries_beyond_the_limit_of_all_names_are_gaps() -> None:
+    names = ("torch", "transformers", "accelerate", "peft")
+    text = "".join(f"{name}==2.{number}.0\n" for number in range(150) for name in names)
+    environment = read(Document("requirements.txt", text))
+    assert len(environment.packages) == len(names) * 20 + MOST_REPEATED
+    assert [gap.reason for gap in environment.skipped] == [
+        "appears 150 times: only the first 120 entries are checked" for _ in names
+    ]
+
+
+def test_a_library_with_an_extra_for_each_build_is_read_whole() -> None:
+    text = "".join(f"{name}==2.{number}.0\n" for number in range(150) for name in ("torch", "xformers"))
+    environment = read(Document("requirements.txt", text))
+    assert (len(environment.packages), environment.skipped) == (300, ())
+
+
+def test_lines_with_more_clauses_than_the_limit_are_left_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "".join(f"torch{','.join(f'!=1.{number}.{part}' for part in range(60))}\n" for number in range(40))
+    assert len(read(Document("requirements.txt", text)).packages) == 40
+    monkeypatch.setattr(joint_ranges, "_MOST_CLAUSES", 10_000)
+    assert len(read(Document("requirements.txt", text)).packages) == 1
+
+
+def test_requirements_behind_the_limit_are_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+
+    def parse(text: str, *arguments: Any, **options: Any) -> Any:
+        parsed.append(text)
+        return parse_requirement(text, *arguments, **options)
+
+    monkeypatch.setattr(declared, "parse_requirement", parse)
+    listed = ", ".join(f"'p{number}'" for number in range(MOST_REQUIREMENTS + 1_000))
+    environment = read(Document("pyproject.toml", f"[project]\nname = 'a'\ndependencies = [{listed}]\n"))
+    assert len(environment.packages) == MOST_REQUIREMENTS
+    assert environment.skipped[-1].reason == "are more than 5,000: the rest is not read"
+    assert len(parsed) <= MOST_REQUIREMENTS + 1
 
 
 def test_unreadable_lines_beyond_the_limit_are_one_gap() -> None:

@@ -44,6 +44,11 @@ _UNREAD = "the file is not checked"
 LIMITS = (
     Limit("formats.document:MAX_BYTES", "bytes of one file", _UNREAD, 1),
     Limit("sources.reading:MOST_ENTRIES", "entries of one package in one environment", "the others are not checked"),
+    Limit(
+        "sources.reading:MOST_REPEATED",
+        "entries of packages that an environment lists more than 20 times",
+        "the others are not checked",
+    ),
     Limit("sources.reading:MOST_SKIPPED", "parts of one file that cannot be read", "the others are counted"),
     Limit("sources.pyproject:MOST_REQUIREMENTS", "requirements of one pyproject.toml", "the others are not checked"),
     Limit("budget:MAX_CELLS", "cells of one notebook", _UNREAD),

@@ -182,19 +182,12 @@ def _choices(key: str, findings: Iterable[Finding]) -> tuple[SettingValue, ...]:
 
 def ranges(audit: Audit) -> list[tuple[Skipped, tuple[str, ...]]]:
     """Each package of which only a range is known, with the ids of what its newest release would bring."""
-    return [
-        (
-            skipped,
-            tuple(
-                one.finding.issue.id
-                for one in audit.findings
-                if one.finding.status == "conditional"
-                and any(unknown.key == skipped.what for unknown in likeliest(one.finding))
-            ),
-        )
-        for skipped in audit.skipped
-        if skipped.range
-    ]
+    brought: dict[str, list[str]] = {}
+    for finding in (reported.finding for reported in audit.findings):
+        if finding.status == "conditional":
+            for key in dict.fromkeys(unknown.key for unknown in likeliest(finding)):
+                brought.setdefault(key, []).append(finding.issue.id)
+    return [(skipped, tuple(brought.get(skipped.what, ()))) for skipped in audit.skipped if skipped.range]
 
 
 def places_text(finding: Finding, most: int = 2) -> str:

@@ -15,9 +15,10 @@ from itertools import combinations, product
 from packaging.version import Version
 
 from gradcompat.model.environment import Package, Skipped
-from gradcompat.versions import VersionSet, parse_version
+from gradcompat.versions import VersionSet, all_of, parse_version
 
 _MOST_LINES = 50  # of one name; more are left as they are
+_MOST_CLAUSES = 1_000  # in the lines of one name; more are left as they are
 _MOST_ALTERNATIVES = 16  # of a range with ``||``
 
 
@@ -43,6 +44,8 @@ def jointly(packages: Sequence[Package]) -> tuple[tuple[Package, ...], tuple[Ski
     notes: list[Skipped] = []
     for indices in groups.values():
         lines = [packages[index] for index in indices]
+        if sum(line.specifier.count(",") for line in lines if line.specifier is not None) > _MOST_CLAUSES:
+            continue
         if (note := _disagreement(lines)) is not None:
             notes.append(note)
             continue
@@ -96,18 +99,18 @@ def _intersection(specifiers: Iterable[str]) -> str | None:
 
 def _disagreement(lines: Sequence[Package]) -> Skipped | None:
     """The note on two lines of one scope that no version satisfies, if there are such."""
-    for one, other in combinations(lines, 2):
-        if not (_holds_wherever(one, other) or _holds_wherever(other, one)):
-            continue
-        first, second = _versions(one), _versions(other)
-        if first is None or second is None or first & second:
+    read = [(line, versions) for line in lines if (versions := _versions(line)) is not None]
+    if not read or all_of([versions for _, versions in read]):  # what satisfies all of them satisfies each two
+        return None
+    for (line, first), (other, second) in combinations(read, 2):
+        if first & second or not (_holds_wherever(line, other) or _holds_wherever(other, line)):
             continue
         where = " and ".join(
-            f"line {line.location.line}" if line.location.path == one.location.path else str(line.location)
-            for line in (one, other)
+            f"line {each.location.line}" if each.location.path == line.location.path else str(each.location)
+            for each in (line, other)
         )
         reason = f"is asked for in versions that exclude one another ({where}): no installer finds one"
-        return Skipped(what=one.name, reason=reason, gap=False, location=other.location)
+        return Skipped(what=line.name, reason=reason, gap=False, location=other.location)
     return None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain, islice
 from typing import Any
 
 from gradcompat.errors import Malformed
@@ -25,7 +26,7 @@ from gradcompat.sources.poetry_tables import read_poetry
 from gradcompat.sources.requirement import name_of
 from gradcompat.sources.uv_tables import from_uv_sources, overridden, uv_additions, uv_overrides
 
-MOST_REQUIREMENTS = 10_000
+MOST_REQUIREMENTS = 5_000
 _TABLES = frozenset({"project", "build-system", "tool", "dependency-groups"})
 
 
@@ -53,7 +54,7 @@ def _decided(declared: Declared) -> Iterator[Result]:
 
 
 def _asked_for(declared: Declared) -> Iterator[Result]:
-    standard = [*_standard(declared), *uv_additions(declared)]
+    standard = list(islice(chain(_standard(declared), uv_additions(declared)), MOST_REQUIREMENTS + 1))
     required = frozenset(one.name for one in standard if isinstance(one, Package))
     yield from from_uv_sources(declared, standard)
     yield from declared.no_tables(("tool",), ("tool", "uv"), ("tool", "uv", "sources"))

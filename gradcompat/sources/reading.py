@@ -9,6 +9,7 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import PurePath
 
+from gradcompat.budget import Budget
 from gradcompat.dependency_formats import BY_KIND, Format, by_name
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
@@ -16,8 +17,9 @@ from gradcompat.model.environment import Environment, Location, Package, Skipped
 
 # Looser than PEP 440: conda has `9e`, and a branch of a fork is called after the release that it left.
 _VERSION = re.compile(r"[vr]?\d[\w.+!~*-]{0,199}")
-# A lockfile has an entry of a package for each fork; no project has that many.
-MOST_ENTRIES = 100
+MOST_ENTRIES = 200  # of one name: a library that has an extra for each build of torch lists 150 wheels of xformers
+MOST_REPEATED = 400  # of all names, beside the first ones
+_FIRST = 20  # a lockfile has an entry of a package for each fork
 MOST_SKIPPED = 1_000
 
 
@@ -35,7 +37,7 @@ def read(document: Document) -> Environment:
 def _bounded(environment: Environment) -> Environment:
     """The environment with no more entries of one name, and no more gaps, than can be looked at one by one."""
     counts = Counter(package.name for package in environment.packages)
-    many = {name: count for name, count in counts.items() if count > MOST_ENTRIES}
+    many = {name: count for name, count in counts.items() if count > _FIRST}
     skipped = environment.skipped
     if len(skipped) > MOST_SKIPPED:
         more = len(skipped) - MOST_SKIPPED
@@ -50,17 +52,19 @@ def _bounded(environment: Environment) -> Environment:
         return environment if skipped is environment.skipped else replace(environment, skipped=skipped)
     seen: Counter[str] = Counter()
     packages: list[Package] = []
+    repeated = Budget(MOST_REPEATED)
     for package in environment.packages:
-        seen[package.name] += 1
-        if seen[package.name] <= MOST_ENTRIES:
+        if seen[package.name] < _FIRST or (seen[package.name] < MOST_ENTRIES and repeated.take()):
+            seen[package.name] += 1
             packages.append(package)
     unchecked = tuple(
         Skipped(
             what=name,
-            reason=f"appears {count:,} times: only the first {MOST_ENTRIES} entries are checked",
+            reason=f"appears {count:,} times: only the first {seen[name]} entries are checked",
             location=Location(path=environment.source),
         )
         for name, count in many.items()
+        if seen[name] < count
     )
     return replace(environment, packages=tuple(packages), skipped=(*skipped, *unchecked[:MOST_SKIPPED]))
 

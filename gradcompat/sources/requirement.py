@@ -22,7 +22,7 @@ from gradcompat.redaction import is_token, redact
 from gradcompat.versions import VersionSet, parse_version
 
 # Nothing that is meant to be installed is longer, and Python converts no number of more than 4,300 digits.
-_MAX_LENGTH = 4000
+_MAX_LENGTH = 1_000
 _MAX_MARKER = 100_000  # uv writes long ones for projects with many forks
 
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
