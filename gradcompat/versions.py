@@ -287,7 +287,8 @@ ALL = VersionSet(((None, None),))
 
 @lru_cache(maxsize=512)  # a range is read where it stands, joined with others, and matched
 def _parsed(text: str) -> VersionSet:
-    return any_of(VersionSet._conjunction(alternative) for alternative in text.split("||"))
+    alternatives = [VersionSet._conjunction(alternative) for alternative in text.split("||")]
+    return alternatives[0] if len(alternatives) == 1 else any_of(alternatives)
 
 
 def any_of(sets: Iterable[VersionSet]) -> VersionSet:

@@ -235,7 +235,7 @@ def test_a_command_takes_no_steps_for_the_blocks_around_it() -> None:
     budget = Budget(shell.MOST_STEPS)
     text = "{\n" * 10_000 + "if a\n" * 10_000 + "a\n" * 10_000
     assert len(list(shell.commands(text, {}, budget=budget))) == 20_000
-    assert budget.most - budget.left < 100_000
+    assert budget.most - budget.left < 2_000_000  # and not the depth of each
 
 
 def test_variables_of_launches_beyond_the_steps_are_too_complex() -> None:

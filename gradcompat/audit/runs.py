@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
@@ -74,19 +74,22 @@ class Contexts:
         owned = self._owned(environments)
         self.composing.left = COMPOSED_FILES
         shared = self._shared()
-        runs = {key: assemble(key, budget=self.composing).runs for key in dict.fromkeys(owned)}
-        return [(*shared, *runs[contexts]) for contexts in owned]
+        runs = {
+            key: (*shared, *assemble(contexts, budget=self.composing).runs)
+            for key, contexts in _distinct(owned.values()).items()
+        }
+        return [runs[_identity(owned[PurePosixPath(environment).parent])] for environment in environments]
 
     def unused(self, environments: Sequence[str]) -> list[Skipped]:
         """The files that were found and are part of no run of any environment."""
-        owned = dict.fromkeys(self._owned(environments))
+        owned = _distinct(self._owned(environments).values())
         budget = Budget(COMPOSED_FILES)
         left: set[str] = set()
         used: set[str] = set()
-        for key in owned:
-            unused = {context.source for context in assemble(key, budget=budget).unused}
+        for contexts in owned.values():
+            unused = {context.source for context in assemble(contexts, budget=budget).unused}
             left |= unused
-            used |= {context.source for context in key} - unused
+            used |= {context.source for context in contexts} - unused
         unnamed = left - used
         return [
             Skipped(what=context.source, reason=NO_RUN, gap=False, location=Location(path=context.source))
@@ -94,18 +97,14 @@ class Contexts:
             if context.source in unnamed
         ]
 
-    def _owned(self, environments: Sequence[str]) -> list[tuple[Context, ...]]:
-        """What was found, by the environments that it belongs to."""
-        owned: list[list[Context]] = [[] for _ in environments]
-        folders = [PurePosixPath(environment).parent for environment in environments]
-        within: dict[PurePosixPath | None, list[int]] = {None: list(range(len(folders)))}
-        for index, folder in enumerate(folders):
-            within.setdefault(folder, []).append(index)
+    def _owned(self, environments: Sequence[str]) -> dict[PurePosixPath, tuple[Context, ...]]:
+        """What was found, by the folder of the environments that it belongs to."""
+        owned: dict[PurePosixPath, list[Context]] = {PurePosixPath(one).parent: [] for one in environments}
         for context in self.found:
-            nearest = next((parent for parent in PurePosixPath(context.source).parents if parent in within), None)
-            for index in within[nearest]:
-                owned[index].append(context)
-        return [tuple(contexts) for contexts in owned]
+            nearest = next((parent for parent in PurePosixPath(context.source).parents if parent in owned), None)
+            for contexts in owned.values() if nearest is None else (owned[nearest],):
+                contexts.append(context)
+        return {folder: tuple(contexts) for folder, contexts in owned.items()}
 
     def _shared(self) -> list[Context]:
         """The runs of what was named."""
@@ -115,6 +114,16 @@ class Contexts:
         if self.named:
             return join((*self.together, *self.named), together=True, budget=self.composing)
         return join_all(self.together, budget=self.composing)
+
+
+def _distinct(owned: Iterable[tuple[Context, ...]]) -> dict[tuple[int, ...], tuple[Context, ...]]:
+    """Each of several lists of the same contexts once, in their order."""
+    return {_identity(contexts): contexts for contexts in owned}
+
+
+def _identity(contexts: tuple[Context, ...]) -> tuple[int, ...]:
+    """Tells lists of the same objects apart: to compare what they hold would cost more than to match it."""
+    return tuple(map(id, contexts))
 
 
 def in_folder(path: Path, display_path: str, root: Root) -> tuple[list[Context], list[Skipped]]:

@@ -47,8 +47,9 @@ _HARMLESS = re.compile(
 # Variables that are made of variables could grow without end.
 _MAX_VALUE = 4096
 _MAX_EXPANDED = 1024 * 1024
-# Of one script: its words, and what each launch has in its environment.
+# Of one script: its commands and their words, and what each launch has in its environment.
 MOST_STEPS = 5_000_000
+_COMMAND_COST = 50  # of a command, in words
 _WORD_COST = 32  # of a word of an array, in characters
 
 # Stands for a part of a word that nobody knows; no text that is read has it.
@@ -207,7 +208,7 @@ def commands(
     maybe, end, tests = False, "", False
     for command in _Lexer(text, variables, braces=braces, trace=trace).commands():
         words = command.words
-        budget.spend(1 + len(words), None)
+        budget.spend(_COMMAND_COST + len(words), None)
         maybe = end == "||" or (end == "&&" and (maybe or tests))
         end, tests = command.end, bool(words) and words[0].text in _TESTS
         if words and words[0].text == "function" and len(words) > 1:

@@ -40,6 +40,7 @@ def unset(found: Findings, text: str) -> tuple[Unset, ...]:
         return ()
     left: list[Unset] = []
     called = {name for one in files for call in one.called for name in call.names}
+    modules = list({one.names: one for one in files}.values())
     for default in DEFAULTS:
         if default.drivers and not found.drivers.keys() <= default.drivers:
             continue
@@ -47,7 +48,12 @@ def unset(found: Findings, text: str) -> tuple[Unset, ...]:
         calls = [(one, call) for one in files for call in one.called if not meant.isdisjoint(call.names)]
         if not calls or any(phrase in text for phrase in default.phrases):
             continue
-        if all(_left_out([call for owner, call in calls if owner is one], one, default) for one in files):
+        if default.of != (TRAIN,) and any(_derived(one, default) for one in modules):
+            continue
+        of_each: dict[int, list[Called]] = {}
+        for owner, call in calls:
+            of_each.setdefault(id(owner), []).append(call)
+        if all(_left_out(of_each.get(id(one), []), one, default) for one in files):
             place = calls[0][0].place(calls[0][1].node)
             left.append(Unset(of=default.of[0], key=default.key, location=place))
     return tuple(left)
@@ -67,7 +73,7 @@ def _left_out(calls: list[Called], found: Findings, default: Default) -> bool:
         return not any(call.args or call.keywords for call in trains)
     if default.package == "peft" and any(_other_adapter(name) for call in found.called for name in call.names):
         return False
-    return not _derived(found, default) and all(len(call.names) == 1 and _written_out(call.node) for call in calls)
+    return all(len(call.names) == 1 and _written_out(call.node) for call in calls)
 
 
 def _written_out(call: ast.Call) -> bool:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
+from gradcompat.budget import Budget
 from gradcompat.errors import SourceError
 from gradcompat.formats.document import Document, read_document
 from gradcompat.model.environment import Location
@@ -26,6 +27,11 @@ from gradcompat.scanners.code_syntax import parse, places_in
 from gradcompat.scanners.registry import LIBRARIES
 
 MAX_MODULES = 100  # of one program
+_STAR = 10
+# Steps in which the programs of one root follow the modules that they share.
+FOLLOWED = 50_000
+_CHARACTERS_EACH = 5  # of a module that is read, for one more
+_TOO_OFTEN = "is part of this project, whose programs import one another too often: what it uses is not seen here"
 _MAX_PARTS = 20  # of a dotted name
 _LARGEST_DECLARATION = 256 * 1024  # bytes; a larger file is a lockfile of which the first part will do
 
@@ -47,6 +53,8 @@ class Module:
         names: its names, which lead on into other modules of the project.
         facts: what its statements say, as far as that was asked.
         chains: the names that its statements mention, as far as that was asked.
+        statements: those of its top level that are no imports.
+        place: where its nodes stand.
     """
 
     file: str
@@ -55,6 +63,17 @@ class Module:
     names: Names
     facts: dict[ast.stmt, Findings] = field(default_factory=dict)
     chains: dict[ast.stmt, frozenset[tuple[str, str]]] = field(default_factory=dict)
+    statements: tuple[ast.stmt, ...] = field(init=False)
+    place: Callable[[ast.AST], Location] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.statements = tuple(one for one in self.tree.body if not isinstance(one, (ast.Import, ast.ImportFrom)))
+        self.place = places_in(self.document)
+
+    @property
+    def cost(self) -> int:
+        """The steps that following it takes; a name that ``import *`` may bring is looked for in each such module."""
+        return 1 + len(self.statements) + len(self.names.imports) + _STAR * len(self.names.stars)
 
 
 class Project:
@@ -68,6 +87,7 @@ class Project:
     def __init__(self, root: Root, shown: str) -> None:
         self.root = root
         self.shown = shown
+        self.following = Budget(FOLLOWED)
         self._modules: dict[str, Module | SourceError] = {}
         self._places: dict[tuple[str, str], tuple[str, str] | None] = {}
         self._files: dict[str, bool] = {}
@@ -171,6 +191,7 @@ class Project:
                 tree = parse(document.text, document.path)
                 names = Names(tree, Links(self, file), imported=True)
                 self._modules[file] = Module(file, document, tree, names)
+                self.following.left += len(document.text) // _CHARACTERS_EACH
             except SourceError as error:
                 self._modules[file] = error
         return self._modules[file]
@@ -209,7 +230,7 @@ class Links:
     def place(self) -> Callable[[ast.AST], Location] | None:
         """Where the nodes of the file stand; None if it is no module that was read."""
         module = self.project.known(self.importer)
-        return None if module is None else places_in(module.document)
+        return None if module is None else module.place
 
 
 def project_of(document: Document) -> tuple[Project, str] | None:
@@ -293,6 +314,9 @@ def follow(document: Document, names: Names, project: Project, program: str) -> 
                 if isinstance(module, SourceError):
                     reason = f"is part of this project and cannot be read: {module.message}"
                     followed.unread.append((name, line, shown, reason))
+                elif not project.following.take(module.cost):
+                    followed.unread.append((name, line, shown, _TOO_OFTEN))
+                    return followed
                 else:
                     followed.modules.append(module)
                     waiting.append((module.names, file, module.document.path))

@@ -123,13 +123,12 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
 
 
 def _facts(module: Module, statements: Sequence[ast.stmt]) -> list[Findings]:
-    """What some statements of a module say."""
-    place: Place | None = None
+    """What some statements of a module say, and first what it imports."""
+    place = module.place
     for statement in statements:
         if statement not in module.facts:
-            place = place or places_in(module.document)
             module.facts[statement] = read_statement(statement, module.names, place, module.document)
-    return [module.facts[statement] for statement in statements]
+    return [Findings(module.names, place, module.document), *(module.facts[statement] for statement in statements)]
 
 
 def _does_something(tree: ast.Module) -> bool:

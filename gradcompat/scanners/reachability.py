@@ -35,12 +35,12 @@ def reached(
         loaded = [one for one in _imported(module) if not isinstance(one, _DEFINITIONS) or one.decorator_list]
         walk.visit(module.file, module.names, _imported(module) if module.names.rewritten else loaded)
     walk.run()
-    return [[one for one in module.tree.body if one in walk.kept] for module in by_file.values()]
+    return [[one for one in module.statements if one in walk.kept] for module in by_file.values()]
 
 
 def _imported(module: Module) -> list[ast.stmt]:
-    """The statements of a module but what it does only when it is run itself."""
-    return [one for one in module.tree.body if not is_main_guard(one)]
+    """What a module does when it is imported, beside importing: that is followed by the names that it binds."""
+    return [one for one in module.statements if not is_main_guard(one)]
 
 
 def is_main_guard(statement: ast.stmt) -> bool:

@@ -21,7 +21,7 @@ from gradcompat.sources import requirements
 from gradcompat.sources.conda_spec import parse_archive, parse_spec
 from gradcompat.sources.joint_ranges import jointly
 
-_MAX_LINES = 100_000  # aliases make a short file list as many as it likes
+_MAX_LINES = 15_000  # aliases make a short file list as many as it likes
 _PATCH_RELEASE = re.compile(r"==(\d+\.\d+\.\d+)\.\*")
 
 

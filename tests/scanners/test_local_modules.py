@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,9 @@ from gradcompat.model.context import Context
 from gradcompat.model.environment import SettingValue
 from gradcompat.root import root_of_folder
 from gradcompat.scanners import launch_script, trl
+from gradcompat.scanners.code_names import Names
+from gradcompat.scanners.code_syntax import parse
+from gradcompat.scanners.local_modules import Links, follow, project_of
 from gradcompat.scanners.python_code import scan
 from gradcompat.scanners.run_assembly import join
 
@@ -228,3 +232,34 @@ def test_a_parser_of_the_project_and_its_classes_in_a_package(tmp_path: Path, mo
     (run,) = join([scanned(tmp_path, files)])
     place = f"{module.replace('.', '/')}.py"
     assert told(run)["training.gradient_accumulation_steps"] == [(place, 5, 8)]
+
+
+def _circle(folder: Path, count: int) -> list[Path]:
+    """Programs each of which imports all of them."""
+    files = [folder / f"m{number}.py" for number in range(count)]
+    imports = "".join(f"import {file.stem}\nfrom {file.stem} import *\n" for file in files)
+    for file in files:
+        file.write_text(f"from transformers import Trainer\n{imports}Trainer().train()\n")
+    return files
+
+
+def test_programs_that_import_one_another_are_followed_within_the_steps_of_their_root(tmp_path: Path) -> None:
+    root, shared = root_of_folder(tmp_path, "."), dict[str, object]()
+    files = _circle(tmp_path, 40)
+    found = [scan(replace(read_document(file, file.name, root), shared=shared)) for file in files]
+    unread = [[part.reason for part in context.skipped if "too often" in part.reason] for context in found]
+    assert unread[0] == []
+    assert len(unread[-1]) == 1
+    assert symbols(found[-1])[1]  # there may be others
+
+
+def test_what_a_module_imports_is_no_part_of_its_own(tmp_path: Path) -> None:
+    lines = "".join(f"import json as name{number}\n" for number in range(500))
+    (tmp_path / "helper.py").write_text(f"{lines}from transformers import TrainingArguments\n")
+    (tmp_path / "train.py").write_text(f"import helper\n{TRAIN}Trainer().train()\n")
+    document = read_document(tmp_path / "train.py", "train.py", root_of_folder(tmp_path, "."))
+    placed = project_of(document)
+    assert placed is not None
+    names = Names(parse(document.text, "train.py"), Links(*placed))
+    (module,) = follow(document, names, *placed).modules
+    assert module.statements == ()
