@@ -7,13 +7,13 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[1] / "gradcompat"
-INSIDE = PACKAGE / "probes" / "inside"
+from tests.source_trees import PACKAGE, module_name, source_trees
 
 # From top to bottom. A module may import what stands in a lower line, and its own part; the parts of one line are
 # siblings, which do not import one another.
@@ -121,32 +121,31 @@ class Import:
         return rest.split(".")[0] if rest and rest.split(".")[0] in RANK else "__init__"
 
 
-def imports() -> Iterator[Import]:
-    for path in sorted(PACKAGE.rglob("*.py")):
-        if path.is_relative_to(INSIDE):
-            continue  # a package of its own, in the interpreter that is looked at
-        module = path.relative_to(PACKAGE).with_suffix("").as_posix().replace("/", ".")
-        tree = ast.parse(path.read_text("utf-8"))
-        inside = {
-            child
-            for function in ast.walk(tree)
-            if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
-            for child in ast.walk(function)
-        }
-        for node in ast.walk(tree):
+def import_statements(node: ast.AST, late: bool = False) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
+    """The imports below a node, each with whether it stands in a function."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.Import, ast.ImportFrom)):
+            yield child, late
+        elif isinstance(child, (ast.stmt, ast.ExceptHandler, ast.match_case)):  # no expression holds an import
+            yield from import_statements(child, late or isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)))
+
+
+@cache
+def imports() -> tuple[Import, ...]:
+    """All imports of the package."""
+    found: list[Import] = []
+    for path, tree in source_trees().items():
+        module = module_name(path)
+        for node, late in import_statements(tree):
             if isinstance(node, ast.Import):
-                for name in node.names:
-                    yield Import(module, name.name, node.lineno, node in inside)
-            elif isinstance(node, ast.ImportFrom):
+                targets = [name.name for name in node.names]
+            else:
                 assert node.level == 0, f"{path}:{node.lineno}: a relative import"
+                whole = node.module or ""
                 # `from gradcompat import x` is an import of `gradcompat.x`.
-                for name in node.names if (node.module or "").startswith("gradcompat") else ():
-                    yield Import(module, f"{node.module}.{name.name}", node.lineno, node in inside)
-                if not (node.module or "").startswith("gradcompat"):
-                    yield Import(module, node.module or "", node.lineno, node in inside)
-
-
-IMPORTS = tuple(imports())
+                targets = [f"{whole}.{name.name}" for name in node.names] if whole.startswith("gradcompat") else [whole]
+            found += [Import(module, target, node.lineno, late) for target in targets]
+    return tuple(found)
 
 
 def test_every_part_has_a_layer() -> None:
@@ -157,7 +156,7 @@ def test_every_part_has_a_layer() -> None:
 def test_arrows_point_down() -> None:
     wrong = [
         str(one)
-        for one in IMPORTS
+        for one in imports()
         if one.of_ours is not None and one.of_ours != one.part and RANK[one.of_ours] <= RANK[one.part]
     ]
     # What stands below everything also hands out what stands on top, to those who ask for it.
@@ -182,9 +181,9 @@ def file_of(target: str, modules: set[str]) -> str:
 
 def test_no_circle_of_files() -> None:
     """Late imports and those for types count, too."""
-    modules = {f"gradcompat.{one.module}".removesuffix(".__init__") for one in IMPORTS}
+    modules = {f"gradcompat.{one.module}".removesuffix(".__init__") for one in imports()}
     edges: dict[str, set[str]] = {}
-    for one in IMPORTS:
+    for one in imports():
         source = f"gradcompat.{one.module}".removesuffix(".__init__")
         target = file_of(one.target, modules)
         if target in modules - {"gradcompat"}:
@@ -213,7 +212,7 @@ def test_the_rule_sees_an_import_that_is_wrong() -> None:
 
 
 def test_late_imports_are_on_the_list() -> None:
-    late = [one for one in IMPORTS if one.late and one.part not in PIPELINE]
+    late = [one for one in imports() if one.late and one.part not in PIPELINE]
     assert [str(one) for one in late if not any(one.target.startswith(part) for part in LATE.get(one.module, ()))] == []
 
 
@@ -221,16 +220,16 @@ def test_the_kernel_is_pure() -> None:
     """No clock, no files, no environment variables where findings are decided."""
     effects = {"os", "pathlib", "time", "datetime", "random", "socket", "subprocess", "shutil", "io", "sys", "platform"}
     kernel = {"matcher", "advice", "phrases", "forks", "versions", "truth", "names", "model", "vocabulary", "recipes"}
-    wrong = [str(one) for one in IMPORTS if one.part in kernel and one.target.split(".")[0] in effects]
+    wrong = [str(one) for one in imports() if one.part in kernel and one.target.split(".")[0] in effects]
     assert wrong == []
 
 
 def syntax(*parts: str) -> Iterator[tuple[str, ast.Module]]:
-    """The modules of some parts, and what they say; of all parts where none is named."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        inner = path.relative_to(PACKAGE).with_suffix("")
-        if not path.is_relative_to(INSIDE) and (not parts or inner.parts[0] in parts):
-            yield inner.as_posix().replace("/", "."), ast.parse(path.read_text("utf-8"))
+    """The modules of some parts, and what they say."""
+    for path, tree in source_trees().items():
+        module = module_name(path)
+        if module.split(".")[0] in parts:
+            yield module, tree
 
 
 # What asks and tells somebody, and what runs once a day: the doors, and what they print with.
@@ -296,7 +295,9 @@ def test_printing_and_clocks_are_seen() -> None:
 
 
 def test_the_domain_imports_no_renderer_and_no_command() -> None:
-    doors = [str(one) for one in IMPORTS if one.part in DOMAIN and one.of_ours in {"cli", "renderers", "pytest_plugin"}]
+    doors = [
+        str(one) for one in imports() if one.part in DOMAIN and one.of_ours in {"cli", "renderers", "pytest_plugin"}
+    ]
     assert doors == []
 
 
@@ -383,9 +384,9 @@ OWN_FILES = {
 def test_files_of_a_project_are_asked_after_where_no_name_is_an_error() -> None:
     """`pathlib` raises for names that are too long and folders that may not be entered, and waits for pipes."""
     found = set()
-    for path in sorted(PACKAGE.rglob("*.py")):
-        module = path.relative_to(PACKAGE).with_suffix("").as_posix().replace("/", ".")
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))) if not path.is_relative_to(INSIDE) else ():
+    for path, tree in source_trees().items():
+        module = module_name(path)
+        for node in ast.walk(tree):
             match node:
                 case ast.Call(func=ast.Attribute(attr="exists", value=ast.Attribute(attr="path"))):
                     pass  # os.path's

@@ -21,7 +21,7 @@ from gradcompat.model.environment import Environment
 from gradcompat.names import normalise
 from gradcompat.sources.reading import read, read_as
 from gradcompat.versions import VersionSet
-from tests.examples import examples
+from tests.examples import examples, length
 
 FIXTURES = Path(__file__).parent / "fixtures"
 EXAMPLE = Path(__file__).parents[1] / "examples" / "llava-finetune" / "uv.lock"
@@ -136,7 +136,7 @@ def test_words_of_the_formats(kind: str, words: list[bytes]) -> None:
     survives(kind, b"".join(words))
 
 
-DEEP = 100_000
+DEEP = length(100_000)
 NESTED = {
     "brackets": b"[" * DEEP,
     "closed brackets": b"[" * DEEP + b"]" * DEEP,
@@ -146,13 +146,13 @@ NESTED = {
     "toml value": b"a = " + b"[" * DEEP,
     "packages of brackets": b"version = 1\npackage = " + b"[" * DEEP + b"]" * DEEP,
     "dependencies of brackets": b"dependencies: " + b"[" * DEEP + b"]" * DEEP,
-    "yaml indentation": b"".join(b" " * (n % 3000) + b"a:\n" for n in range(3000)),
+    "yaml indentation": b"".join(b" " * (n % 3000) + b"a:\n" for n in range(length(3000))),
     "markers": b"torch==1 ; " + b"(" * DEEP + b"python_version > '3'" + b")" * DEEP,
     "extras": b"torch[" + b"a," * DEEP + b"]==1",
-    "clauses": b"torch" + b">=1," * 20_000,
-    "one long word": b"a" * 3_000_000,
-    "one long line": b"torch==2.5.1 " * 200_000,
-    "backslashes": b"torch \\\n" * 100_000,
+    "clauses": b"torch" + b">=1," * length(20_000),
+    "one long word": b"a" * length(3_000_000),
+    "one long line": b"torch==2.5.1 " * length(200_000),
+    "backslashes": b"torch \\\n" * DEEP,
     "laughs": b"a: &a [x,x]\n"
     + b"".join(
         b"b%d: &b%d [*%s,*%s]\n" % (n, n, p, p) for n, p in [(0, b"a"), *((n, b"b%d" % (n - 1)) for n in range(1, 60))]

@@ -37,6 +37,7 @@ from gradcompat.sources.pyproject import MOST_REQUIREMENTS
 from gradcompat.sources.reading import MOST_ENTRIES, MOST_REPEATED, MOST_SKIPPED, read
 from gradcompat.sources.requirement import parse_requirement
 from gradcompat.versions import VersionSet
+from tests.examples import length
 from website import limits
 
 TWO = "torch==2.3.0\ntransformers==4.46.0\n"
@@ -178,7 +179,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Task]:
     return [(File(path, path.name), ()) for path in sorted(tmp_path.iterdir())]
 
 
-@pytest.mark.parametrize("processors", [1, 2])
+@pytest.mark.parametrize("processors", [1, pytest.param(2, marks=pytest.mark.e2e)])  # two are processes
 def test_environments_beyond_the_steps_are_gaps(
     folder: list[Task], processors: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -197,7 +198,8 @@ def test_environments_beyond_the_steps_are_gaps(
     assert exit_status(audits, AuditOptions(fail_on=None)) == 3
 
 
-def test_the_steps_grow_with_the_files(folder: list[Task]) -> None:
+def test_the_steps_grow_with_the_files(folder: list[Task], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(auditor, "_processors", lambda: 1)
     for source, _ in folder:
         assert isinstance(source, File)
         source.path.write_text(TWO + "# a comment\n" * 5_000)
@@ -233,9 +235,10 @@ EXPORTED = "".join(f"export A{n}=1\n" for n in range(20_000)) + "torchrun train.
 
 def test_a_command_takes_no_steps_for_the_blocks_around_it() -> None:
     budget = Budget(shell.MOST_STEPS)
-    text = "{\n" * 10_000 + "if a\n" * 10_000 + "a\n" * 10_000
-    assert len(list(shell.commands(text, {}, budget=budget))) == 20_000
-    assert budget.most - budget.left < 2_000_000  # and not the depth of each
+    count = length(10_000)
+    text = "{\n" * count + "if a\n" * count + "a\n" * count
+    assert len(list(shell.commands(text, {}, budget=budget))) == 2 * count
+    assert budget.most - budget.left < 200 * count  # and not the depth of each
 
 
 def test_variables_of_launches_beyond_the_steps_are_too_complex() -> None:

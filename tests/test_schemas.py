@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,6 @@ from gradcompat.model.report import Remark, Suppression
 from gradcompat.renderers import probe_json
 from tests.conftest import ROOT, Run
 from tests.renderers.reports import advised, audit, everything, parted, record, rendered, report
-
-jsonschema = pytest.importorskip("jsonschema", reason="needs jsonschema, of the extra `dev`")
 
 FOLDER = Path(gradcompat.__file__).parent / "schemas"
 SCHEMAS: dict[str, dict[str, Any]] = {
@@ -154,9 +153,15 @@ UNSEEN = {
 }
 
 
+@cache
+def jsonschema() -> Any:
+    """Imported only where these tests run: with its grammars of formats it takes a second and a half."""
+    return pytest.importorskip("jsonschema", reason="needs jsonschema, of the extra `dev`")
+
+
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_a_schema_is_one(name: str) -> None:
-    jsonschema.Draft202012Validator.check_schema(SCHEMAS[name])
+    jsonschema().Draft202012Validator.check_schema(SCHEMAS[name])
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
@@ -165,7 +170,7 @@ def test_what_is_printed_is_of_the_schema_and_the_schema_of_it(run: Run, tmp_pat
         (tmp_path / file).parent.mkdir(exist_ok=True)
         (tmp_path / file).write_text(text, "utf-8")
     schema = SCHEMAS[name]
-    validator = jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker())
+    validator = jsonschema().Draft202012Validator(schema, format_checker=jsonschema().FormatChecker())
     printed = [run(*command.split(), "--format", "json").out for command in RUNS if command.split()[0] == name]
     met: set[str] = set()
     for text in (*printed, *MADE.get(name, ())):
@@ -200,7 +205,7 @@ def branches(schema: dict[str, Any], data: Any, root: dict[str, Any]) -> Iterato
         return
     yield schema
     for one in (*schema.get("oneOf", ()), *schema.get("anyOf", ())):
-        if jsonschema.Draft202012Validator({**one, "$defs": root["$defs"]}).is_valid(data):
+        if jsonschema().Draft202012Validator({**one, "$defs": root["$defs"]}).is_valid(data):
             yield from branches(one, data, root)
 
 

@@ -13,6 +13,7 @@ from gradcompat.scanners.registry import SCANNERS, Scanner
 from gradcompat.scanners.settings_reference import COMMAND, fed_by, note, origins, page
 from gradcompat.vocabulary import KEYS
 from tests.conftest import ROOT
+from tests.source_trees import module_name, source_trees
 
 
 def test_the_page_is_current() -> None:
@@ -58,8 +59,9 @@ def test_nothing_that_a_scanner_states_is_called_unstated() -> None:
     unstated = {key for key in KEYS if (note(key) or "").startswith("No file says it")}
     stated = {
         (node.value, path.name)
-        for path in (ROOT / "gradcompat/scanners").glob("*.py")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for path, tree in source_trees().items()
+        if module_name(path).startswith("scanners.")
+        for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and node.value in unstated
     }
     assert stated == set()

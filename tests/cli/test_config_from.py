@@ -13,6 +13,8 @@ from tests.conftest import Outcome, Run
 from tests.knowledge.own_records import own
 from tests.suppression.waived import FACTS, ID, waiver
 
+pytestmark = pytest.mark.e2e  # git is a process
+
 KIND = "configuration-of-the-base"
 SOURCE = 'source = { registry = "https://index.example/simple" }'
 LOCK = f"""\

@@ -215,6 +215,7 @@ def test_a_block_that_nothing_looks_at_is_found(page: str, said: str) -> None:
         blocks(page, "page.md")
 
 
+@pytest.mark.e2e  # the commands of a page are processes
 def test_what_is_wrong_on_a_page_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = '```text title="requirements.txt"\ntransformers==4.49.0\n```\n\n'
     page += "```sh\ngradcompat inspect requirements.txt\n```\n"

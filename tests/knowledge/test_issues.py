@@ -33,6 +33,7 @@ def examples() -> Iterator[Any]:
                     yield pytest.param(record, expected, example, id=f"{record.id}-{expected}-{number}")
 
 
+@pytest.mark.e2e  # goes over all records and rows, as `gradcompat knowledge lint` does
 def test_there_is_nothing_to_complain_about(authored: Authored) -> None:
     assert "\n".join(map(str, lint(authored))) == ""
 

@@ -72,6 +72,7 @@ def events(text: str, catalogue: Table = RELEASES) -> list[Any]:
     return [one["events"] for one in package["ranges"]]
 
 
+@pytest.mark.e2e  # goes over all records
 def test_every_record_that_ships_is_valid() -> None:
     base, snapshot = load(), Snapshot()
     wrong = {

@@ -145,6 +145,7 @@ def ranks(tmp_path: Path, mode: str, seconds: float = 60.0) -> tuple[Measurement
     return measurement, [path.read_text() for path in sorted(tmp_path.glob("rank-*"))]
 
 
+@pytest.mark.e2e  # ranks are processes, and one that hangs is waited for
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc")
 @pytest.mark.parametrize(
     ("mode", "seconds", "state", "reason"),

@@ -261,6 +261,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         yield one
 
 
+@pytest.mark.e2e  # Chromium is a process
 def test_a_browser_makes_nothing_of_any(browser: Browser) -> None:
     """All on one page each for names, versions and paths: no element, request, dialog or script that is not ours."""
     count = "document.querySelectorAll('*').length"

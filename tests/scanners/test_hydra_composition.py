@@ -116,6 +116,7 @@ def test_whatever_hydra_composes(case: Case) -> None:
     assert plain(composed.merged.top) == case["config"]
 
 
+@pytest.mark.e2e  # Hydra composes all of the fixtures, and takes half a second to import
 @pytest.mark.filterwarnings("ignore:.*Defaults list is missing `_self_`:UserWarning")
 def test_the_expectations_are_hydras_own(tmp_path: Path) -> None:
     real = pytest.importorskip("hydra", reason="hydra-core is not installed")

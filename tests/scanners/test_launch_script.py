@@ -12,7 +12,7 @@ from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting, SettingValue, Skipped
 from gradcompat.scanners import reading
 from gradcompat.scanners.launch_script import scan
-from tests.examples import examples
+from tests.examples import examples, length
 from tests.scanners.scanned import fixture, lines
 
 GA = "training.gradient_accumulation_steps"
@@ -330,25 +330,28 @@ def test_a_written_config_that_cannot_be_read() -> None:
     assert [(what, gap, place) for what, _, gap, place in notes(text)] == [("ds.json", True, "run.sh:2")]
 
 
+LONG = length(20_000)
+
+
 @pytest.mark.parametrize(
     "text",
     [
-        "$(" * 20_000,
-        '"' * 20_001,
-        "`" * 20_001,
-        "${" * 20_000,
-        "((" * 20_000,
-        "A=(" * 20_000,
-        "if " * 20_000,
-        "{ " * 20_000 + "fi " * 20_000,
-        "srun " * 20_000,
-        "srun " + "python -u " * 20_000,
-        "eval " * 20_000,
-        "cat <<A <<B\n" * 10_000,
+        "$(" * LONG,
+        '"' * (LONG + 1),
+        "`" * (LONG + 1),
+        "${" * LONG,
+        "((" * LONG,
+        "A=(" * LONG,
+        "if " * LONG,
+        "{ " * LONG + "fi " * LONG,
+        "srun " * LONG,
+        "srun " + "python -u " * LONG,
+        "eval " * LONG,
+        "cat <<A <<B\n" * (LONG // 2),
         "A=aa\n" + "A=$A$A\n" * 100 + "echo $A",
         "A=(a b)\n" + "A=(${A[@]} ${A[@]})\n" * 50 + "echo ${A[@]}",
-        "\\ \n" * 20_000,
-        "f() {\n" * 20_000,
+        "\\ \n" * LONG,
+        "f() {\n" * LONG,
     ],
     ids=range(16),
 )

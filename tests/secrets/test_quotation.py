@@ -20,8 +20,8 @@ from gradcompat.scanners.reading import scan
 from gradcompat.sources.reading import read, read_as
 from tests.examples import examples
 from tests.secrets.running import CANARY, FORMATS, leaked, run, write
+from tests.source_trees import module_name, source_trees
 
-PACKAGE = Path(__file__).parents[2] / "gradcompat"
 CELL = '{{"cells": [{{"cell_type": "code", "source": {}}}], "metadata": {{}}, "nbformat": 4}}'
 
 
@@ -231,16 +231,16 @@ def test_of_a_parser_nothing_is_said_but_what_went_wrong(said: str) -> None:
 # The words of a message that come from a file are quoted through one module. Every other expression that may stand
 # there is a constant, or holds what is ours: numbers, and names that a reader has normalised.
 TEXTS = {"text", "line", "value", "raw", "content", "body"}
+READERS = {"sources", "scanners", "formats", "diagnosis"}
 
 
 def test_no_reader_puts_text_of_a_file_into_a_message_by_itself() -> None:
     found = []
-    for part in ("sources", "scanners", "formats", "diagnosis"):
-        for path in sorted((PACKAGE / part).rglob("*.py")):
-            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Skipped":
-                    said = [one.value for one in node.keywords if one.arg in ("what", "reason")]
-                    found += [f"{path.name}:{one.lineno}" for one in said if _is_text_of_a_file(one)]
+    for path, tree in source_trees().items():
+        for node in ast.walk(tree) if module_name(path).split(".")[0] in READERS else ():
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Skipped":
+                said = [keyword.value for keyword in node.keywords if keyword.arg in ("what", "reason")]
+                found += [f"{path.name}:{value.lineno}" for value in said if _is_text_of_a_file(value)]
     assert found == []
 
 

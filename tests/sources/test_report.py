@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gradcompat.errors import Malformed, SourceError
+from gradcompat.formats import pasted_text
 from gradcompat.formats.document import Document, read_document
 from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.sources.reading import read as read_any
@@ -181,11 +182,13 @@ def test_the_content_alone_says_what_it_is(name: str) -> None:
     assert read_any(Document("-", (FIXTURES / name).read_text(encoding="utf-8"))).kind == "report"
 
 
-def test_a_very_long_log_is_cut_and_says_so() -> None:
-    environment = of("PyTorch version: 2.5.1\n" + "\n" * 500_000)
+def test_a_very_long_log_is_cut_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert pasted_text.MAX_LINES == 500_000
+    monkeypatch.setattr(pasted_text, "MAX_LINES", 5_000)
+    environment = of("PyTorch version: 2.5.1\n" + "\n" * 5_000)
     assert len(environment.packages) == 1
     assert [(one.reason, one.gap) for one in environment.skipped] == [
-        ("is longer than 500,000 lines: the rest is not read", True)
+        ("is longer than 5,000 lines: the rest is not read", True)
     ]
 
 
