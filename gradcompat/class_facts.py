@@ -18,12 +18,7 @@ MODEL_KEY = "model.architecture"
 
 
 def with_class_facts(environment: Environment, known: Callable[[str], Sequence[ClassFact]]) -> Environment:
-    """The environment with the facts of the classes that its run names; those that all of the classes agree on.
-
-    Args:
-        environment: with the settings of a run.
-        known: class → what it decides.
-    """
+    """The environment with the facts of the classes that its run names; those that all of the classes agree on."""
     facts = _agreed([known(name) for name in classes_of(environment.settings)])
     return environment if facts == environment.class_facts else replace(environment, class_facts=facts)
 

@@ -74,10 +74,6 @@ def with_host(environment: Environment, root: Path = Path("/")) -> Environment:
     """The environment with the facts of the host that it does not state itself.
 
     Only an installed environment of this platform is joined with this machine. Never raises.
-
-    Args:
-        environment: as a reader gave it.
-        root: the root of the file system.
     """
     here = environment.kind == "installed" and environment.platform in (None, sys.platform)
     return completed(environment, machine(root) if here else None)

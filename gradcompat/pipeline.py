@@ -49,12 +49,6 @@ class CheckRequest:
 def check_targets(request: CheckRequest, base: KnowledgeBase, options: AuditOptions, today: date) -> Report:
     """Check what was asked for; what suppresses findings is loaded where there is some.
 
-    Args:
-        request: what is checked.
-        base: the records.
-        options: what counts, and the waivers.
-        today: the day by which waivers end.
-
     Raises:
         UsageError: if something that is named makes no sense or cannot be read.
     """

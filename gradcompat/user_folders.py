@@ -11,10 +11,6 @@ def cache_folder(environ: Mapping[str, str], platform: str) -> Path | None:
     """Where this user's cache is; None where the environment does not say.
 
     GRADCOMPAT_CACHE, if it is set; else what the platform has for that.
-
-    Args:
-        environ: variables of the environment.
-        platform: as ``sys.platform`` has it.
     """
     if environ.get("GRADCOMPAT_CACHE"):
         return Path(environ["GRADCOMPAT_CACHE"])

@@ -54,16 +54,7 @@ def advise_findings(
     options: AuditOptions,
     plan_questions: int = PLAN_QUESTIONS,
 ) -> Advised:
-    """What to do about each finding that is affected, or that counts.
-
-    Args:
-        environment: as it was read.
-        matched: its runs and findings.
-        path: its file, beside which a project may say what it asks for.
-        base: the records.
-        options: what counts.
-        plan_questions: that its plan may ask.
-    """
+    """What to do about each finding that is affected, or that counts."""
     if not options.advise or not any(finding.status != "not_affected" for finding in matched.findings):
         return Advised()
     asked = sum(questions(environment.packages, matched.issues, base.names))

@@ -170,15 +170,7 @@ def audit(
     options: AuditOptions,
     plan_questions: int = PLAN_QUESTIONS,
 ) -> Audit:
-    """Read one source, match it with each training run and advise; what cannot be read is an audit that says so.
-
-    Args:
-        source: what was asked for.
-        contexts: the training runs of it.
-        base: the records.
-        options: what counts.
-        plan_questions: that the plan of its findings may ask.
-    """
+    """Read one source, match it with each training run and advise; what cannot be read is an audit that says so."""
     try:
         environment = environment_of(source)
         path = source.path if isinstance(source, File) else None

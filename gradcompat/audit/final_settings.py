@@ -45,13 +45,7 @@ class Run:
 
 
 def run_in(environment: Environment | None, context: Context, stated: Sequence[tuple[str, SettingValue]] = ()) -> Run:
-    """A run with the defaults of the tools that its environment has.
-
-    Args:
-        environment: what it runs in, if that is known.
-        context: what its files say.
-        stated: what the user knows, which counts most.
-    """
+    """A run with the defaults of the tools that its environment has."""
     base = environment or Environment(source="", kind="", packages=(), closed=False)
     settings = (*base.settings, *context.settings, *defaults_of(base, context))
     by_key: dict[str, dict[tuple[str, SettingValue | None], Setting]] = {}

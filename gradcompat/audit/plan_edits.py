@@ -84,11 +84,6 @@ class ProjectEdits:
 def project_edits(done: Sequence[PlanningResult], catalogue: Catalogue, targets: Sequence[str]) -> ProjectEdits:
     """Everything that the plans of a run change; nothing is written.
 
-    Args:
-        done: the plans.
-        catalogue: where the hashes of releases are looked up.
-        targets: as the user named them.
-
     Raises:
         EditError: if a file cannot be read, or is not what its editor takes.
     """

@@ -68,10 +68,6 @@ class Measuring:
 def measure(asked: Measuring, lookup: Lookup) -> int:
     """Measure what is not measured yet.
 
-    Args:
-        asked: what is measured.
-        lookup: where releases are looked up.
-
     Returns:
         0 if every cell has a row, 3 if one came to nothing or the run was interrupted.
 

@@ -16,9 +16,6 @@ from gradcompat.messages import counted
 def compile_into_package(path: str) -> LintResult:
     """Write the compiled records and rows into the package.
 
-    Args:
-        path: the file of records.
-
     Returns:
         What was written, without problems.
 

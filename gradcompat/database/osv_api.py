@@ -99,13 +99,7 @@ class Advisories:
         self.answering = len({identifier for ranges in self._ranges.values() for identifier, _ in ranges})
 
     def answer(self, method: str, target: str, body: bytes = b"") -> Answer:
-        """Answer one request.
-
-        Args:
-            method: of HTTP.
-            target: the path, as the request line has it.
-            body: what came with it.
-        """
+        """Answer one request."""
         try:
             path = urlsplit(target).path
         except ValueError:

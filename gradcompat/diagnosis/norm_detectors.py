@@ -7,7 +7,8 @@ from collections import deque
 from collections.abc import Mapping
 from statistics import median
 
-from gradcompat.diagnosis.steps import Places, Step, counted, shown
+from gradcompat.diagnosis.steps import Places, Step, shown
+from gradcompat.messages import counted
 from gradcompat.model.diagnosis import Observation
 from gradcompat.model.environment import SettingValue
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from gradcompat.diagnosis.steps import Places, Step, counted, is_behind, shown
+from gradcompat.diagnosis.steps import Places, Step, is_behind, shown
+from gradcompat.messages import counted
 from gradcompat.model.diagnosis import Observation
 
 

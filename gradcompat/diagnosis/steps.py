@@ -105,8 +105,3 @@ class Places:
 def shown(value: float) -> str:
     """A number for a sentence: ``0.0312``, ``138``, ``1.5e+06``, ``nan``."""
     return f"{value:.4g}"
-
-
-def counted(number: int, noun: str) -> str:
-    """``1 step``, ``2 steps``."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -36,11 +36,6 @@ _HASH = re.compile(r"\s--hash[= ]")
 def edit(text: str, shown: str, pins: Sequence[PinEdit]) -> Edited:
     """Move these pins; packages of conda go by conda's names.
 
-    Args:
-        text: the file, line ends as they are.
-        shown: how it is called to the user.
-        pins: what shall move.
-
     Raises:
         EditError: if the file is no YAML with dependencies, or the change cannot be made.
     """

@@ -188,9 +188,6 @@ def alone(folder: Path) -> Iterator[None]:
 def recover(paths: Iterable[Path]) -> list[str]:
     """Finish or undo what earlier runs have begun on files of these folders, or of any folder above them.
 
-    Args:
-        paths: folders, or files in them.
-
     Returns:
         What was done, each a sentence.
 

@@ -26,11 +26,6 @@ _HASH = re.compile(r"(?<=\s)--hash[= ]\s*[^\s\\]+")
 def edit(text: str, shown: str, pins: Sequence[PinEdit]) -> Edited:
     """Move these pins.
 
-    Args:
-        text: the file, line ends as they are.
-        shown: how it is called to the user.
-        pins: what shall move.
-
     Raises:
         EditError: if the file has more lines than anyone could have written.
     """

@@ -18,10 +18,6 @@ def of_wheel(filename: str, project: str) -> tuple[Version, str] | None:
 
     >>> of_wheel("torch-2.5.1+cu124-cp311-cp311-linux_x86_64.whl", "torch")
     (<Version('2.5.1+cu124')>, 'cp311-cp311-linux_x86_64')
-
-    Args:
-        filename: as an index has it.
-        project: as PEP 503 normalises it.
     """
     if len(filename) > _LONGEST:
         return None

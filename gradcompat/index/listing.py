@@ -86,12 +86,7 @@ class Listing:
 
 
 def listing(name: str, files: Iterable[Distribution]) -> Listing:
-    """What a page lists of a package; files of others, and what is no wheel and no sdist, are left out.
-
-    Args:
-        name: as PEP 503 normalises it.
-        files: in the order of the page.
-    """
+    """What a page lists of a package; files of others, and what is no wheel and no sdist, are left out."""
     by_version: dict[Version, list[Distribution]] = {}
     for file in files:
         version = version_of(file.filename, name)

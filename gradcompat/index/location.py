@@ -39,9 +39,6 @@ class IndexLocation:
 
         >>> IndexLocation(url="https://index.example/simple").page("torch")
         'https://index.example/simple/torch/'
-
-        Args:
-            name: as PEP 503 normalises it.
         """
         return self.url if self.find_links else f"{self.url.rstrip('/')}/{name}/"
 

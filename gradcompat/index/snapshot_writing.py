@@ -78,11 +78,7 @@ class Written:
 
 
 def names_for_snapshot(spoken_of: Iterable[str]) -> tuple[str, ...]:
-    """The packages that a snapshot has to have, in order.
-
-    Args:
-        spoken_of: every name of a package that the knowledge knows: those of records and those of families.
-    """
+    """The packages that a snapshot has to have, in order."""
     return tuple(sorted({normalise(name) for name in spoken_of} | COMPANIONS))
 
 

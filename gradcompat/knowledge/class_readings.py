@@ -35,12 +35,7 @@ Wrong = frozenset[str]
 
 
 def disagreements(known: Callable[[str], Sequence[ClassFact]], rows: Iterable[Row]) -> Iterator[str]:
-    """A sentence for each class whose rows say otherwise than its facts, or of which too little stands there.
-
-    Args:
-        known: class → its facts.
-        rows: of transformers.
-    """
+    """A sentence for each class whose rows say otherwise than its facts, or of which too little stands there."""
     cells = _cells(rows)
     releases = sorted({version for version, *_ in cells})
     for model, name in CLASSES.items():

@@ -42,11 +42,6 @@ def contradictions(
 
     Several records may name one probe, since a model may suffer from several defects; what it shows has to be in the
     range of one of them.
-
-    Args:
-        issue: the record.
-        rows: all that were measured, by the name that records have for their package.
-        ranges: of all records, as :func:`explained` has them.
     """
     for package, measured in rows.items():
         if not any(_terms(one, package) for one in issue.affected):
@@ -77,12 +72,7 @@ def contradictions(
 
 
 def unproved(issue: Issue, rows: Mapping[str, Sequence[Row]]) -> Iterator[str]:
-    """A sentence for each bound that a record says is ``measured`` and that has no row on either side of it.
-
-    Args:
-        issue: the record.
-        rows: all that were measured, by the name that records have for their package.
-    """
+    """A sentence for each bound that a record says is ``measured`` and that has no row on either side of it."""
     if issue.range_basis != "measured":
         return
     if not issue.probes:

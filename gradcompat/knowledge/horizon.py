@@ -19,11 +19,6 @@ def newer(environment: Environment, issues: Iterable[Issue], base: KnowledgeBase
     """The packages whose version lies beyond their horizon, each version once, in the order of the environment.
 
     Somebody's own records have horizons of their own; of these only what they assume is told.
-
-    Args:
-        environment: what is looked at.
-        issues: all that speak of a package of it.
-        base: where horizons and names of packages are known.
     """
     every = tuple(issues)
     found = _beyond(environment, [one for one in every if one.id not in base.own_horizons], base, base.horizon)

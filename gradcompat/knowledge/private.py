@@ -20,12 +20,6 @@ from gradcompat.model.probe import Row
 def compiled_own(content: bytes, name: str, rows: Iterable[Row], shipped: KnowledgeBase) -> dict[str, Any]:
     """The compiled form of a file of records.
 
-    Args:
-        content: YAML.
-        name: what messages call it.
-        rows: what was measured.
-        shipped: the records that it stands beside.
-
     Raises:
         KnowledgeError: if it cannot be read, or a record is not right.
     """

@@ -24,12 +24,7 @@ _WORST = ("reproduced", "not_reproduced", "inconclusive", "skipped")
 
 
 def ranges(releases: Iterable[Version], verdicts: Mapping[Version, Outcome]) -> Ranges:
-    """The ranges that verdicts make.
-
-    Args:
-        releases: all that there are; those that have a verdict count in any case.
-        verdicts: of those that were run.
-    """
+    """The ranges that verdicts make."""
     every = sorted({*releases, *verdicts})
     known = [one for one in every if verdicts.get(one) in ("reproduced", "not_reproduced")]
     stretches = [(outcome, list(stretch)) for outcome, stretch in groupby(known, lambda one: verdicts[one])]

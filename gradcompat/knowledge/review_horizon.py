@@ -105,11 +105,6 @@ def advance_horizon(now: Mapping[str, Horizon], to: Mapping[str, Horizon]) -> di
 def with_horizon(text: str, changes: Mapping[str, Horizon], shown: str) -> str:
     """The text of the records with these lines of the section ``horizon``; everything else stays as it is.
 
-    Args:
-        text: of the whole file.
-        changes: the lines to write.
-        shown: how the file is called.
-
     Raises:
         KnowledgeError: if the section is not written with one package a line.
     """

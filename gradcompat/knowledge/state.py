@@ -28,13 +28,7 @@ _SAID_BY_OTHERS = ("release-notes", "reported")
 
 
 def state_of(authored: Authored, rows: Sequence[Row], today: date) -> KnowledgeState:
-    """The state of these records.
-
-    Args:
-        authored: the records.
-        rows: what was measured.
-        today: from which ages are counted.
-    """
+    """The state of these records."""
     names = knowledge_from(compile_records(authored), authored.path).names
     records = [record for record in authored.records if record.withdrawn is None]
     issues = {record.id: issue_from(compile_record(record)) for record in records}

@@ -150,10 +150,6 @@ class Judge:
         """Answers for each release of a package which issues about it have to go and are there.
 
         One question for all issues about the package: a search asks it for each release in each state.
-
-        Args:
-            name: the package that moves.
-            others: where others move.
         """
         canonical = self.universe.canonical(name)
         neighbours = self._neighbours.get(canonical)

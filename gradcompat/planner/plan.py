@@ -109,7 +109,7 @@ def plan(
     catalogue.expect(sorted({name for issue in wanted for name in _packages(issue, judge)}))
     draft = _Draft(judge, wanted, frozenset(issue.id for issue in bad) - asked, [], [], {})
     if wanted:
-        _settings_first(draft)
+        _take_remedies(draft, draft.wanted, first_only=True)
         _search(draft, universe)
     draft.most = _looked_at(universe, request.limit)
     others: tuple[Alternative, ...] = ()
@@ -172,22 +172,6 @@ def _left(draft: _Draft) -> frozenset[str]:
     return frozenset(issue.id for issue in draft.wanted if _is_there(issue, draft.judge, draft.chosen))
 
 
-def _settings_first(draft: _Draft) -> None:
-    """Take the settings and the code that the records put before any change of version."""
-    for issue in draft.wanted:
-        if _is_spent(draft):
-            return
-        if not _is_there(issue, draft.judge, {}):
-            continue  # another one's setting has cured it
-        tried = setting_for(issue, draft.judge, {}, first_only=True)
-        code = code_for(issue, first_only=True)
-        if tried is not None:
-            draft.settings.append(tried.change)
-            draft.judge = Judge(draft.judge.universe, tried.runs)
-        elif code is not None:
-            draft.code.append(code)
-
-
 def _is_spent(draft: _Draft) -> bool:
     """Has the plan taken all of its steps? Then it is not proven to be the smallest."""
     universe = draft.judge.universe
@@ -213,21 +197,21 @@ def _search(draft: _Draft, universe: Universe) -> None:
     best, left = partial(universe, draft.judge, rest, terms)
     draft.chosen = best.chosen or {}
     draft.proven = best.proven and outcome.proven
-    _other_remedies(draft, left)
+    _take_remedies(draft, left, first_only=False)
     still_left = [issue for issue in left if _is_there(issue, draft.judge, draft.chosen)]
     if any(issue.id not in {one for code in draft.code for one in code.cures} for issue in still_left):
         draft.core = _core(draft, universe, outcome, terms)
 
 
-def _other_remedies(draft: _Draft, left: Sequence[Issue]) -> None:
-    """For what no version cures, the settings and the code of its record, though they are not put first there."""
-    for issue in left:
+def _take_remedies(draft: _Draft, issues: Sequence[Issue], *, first_only: bool) -> None:
+    """Take the settings and the code of the records; with ``first_only`` those put before any change of version."""
+    for issue in issues:
         if _is_spent(draft):
             return
         if not _is_there(issue, draft.judge, draft.chosen):
-            continue
-        tried = setting_for(issue, draft.judge, versions(draft.chosen))
-        code = code_for(issue)
+            continue  # another one's setting has cured it
+        tried = setting_for(issue, draft.judge, versions(draft.chosen), first_only=first_only)
+        code = code_for(issue, first_only=first_only)
         if tried is not None:
             draft.settings.append(tried.change)
             draft.judge = Judge(draft.judge.universe, tried.runs)

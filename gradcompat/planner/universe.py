@@ -362,13 +362,7 @@ class Universe:
         return not self.from_conda(name) or self.canonical(name) in self.spoken_of
 
     def asked_by(self, name: str, version: Version, chosen: Mapping[str, Version]) -> Iterator[tuple[str, Need]]:
-        """What a release asks for, with what the extras that it newly asks for ask for, and who asks.
-
-        Args:
-            name: the package that moves.
-            version: where to.
-            chosen: where others move.
-        """
+        """What a release asks for, with what the extras that it newly asks for ask for, and who asks."""
         if (name, version) in self._asked:
             yield from self._asked[name, version]
             return

@@ -15,12 +15,7 @@ Place = TypeVar("Place", bound=Hashable)
 
 
 def to_measure(places: Sequence[Place], verdicts: Mapping[Place, Hashable]) -> tuple[Place, ...]:
-    """The places that the next round has to measure; none when every boundary is between adjacent ones.
-
-    Args:
-        places: all that there are, in order.
-        verdicts: of those that are measured.
-    """
+    """The places that the next round has to measure; none when every boundary is between adjacent ones."""
     ends = tuple(dict.fromkeys((*places[:1], *places[-1:])))
     missing = tuple(place for place in ends if place not in verdicts)
     if missing:

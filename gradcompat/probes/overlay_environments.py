@@ -135,12 +135,6 @@ def describe(interpreter: Path) -> Base:
 def layer(base: Base, laid: Overlay, cache: Path, origin: Origin = CONFIGURED) -> Path:
     """The folder of one release, built if it is not there yet.
 
-    Args:
-        base: whose interpreter the release has to fit.
-        laid: which.
-        cache: the folder of all layers.
-        origin: where it comes from.
-
     Raises:
         NoLayer: if the index has none of it that fits.
         LayerFailed: if it could not be installed for another reason.

@@ -23,11 +23,7 @@ class Pool(Executor):
     """An executor of isolated processes, each driven by a thread; one that dies takes its call alone with it."""
 
     def __init__(self, processes: int) -> None:
-        """Start none yet.
-
-        Args:
-            processes: how many there are at a time.
-        """
+        """Start none yet."""
         self._threads = ThreadPoolExecutor(processes)
         self._own = threading.local()
         self._workers: set[Worker] = set()

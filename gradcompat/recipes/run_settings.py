@@ -71,9 +71,6 @@ class Unmapped(Exception):
 def run_settings(spec: ProbeSpec) -> Settings:
     """The settings of the run that a probe stands for.
 
-    Args:
-        spec: a recipe with its parameters.
-
     Raises:
         Unmapped: if the vocabulary cannot say it.
         ProbeUnavailable: if there is no such recipe.

@@ -20,13 +20,7 @@ class Ignored:
 
 
 def write(head: Sequence[str], entries: Sequence[Ignored], out: TextIO) -> None:
-    """Write the list as YAML; what comes from elsewhere cannot leave its comment or its string.
-
-    Args:
-        head: sentences to begin with.
-        entries: what is to be ignored.
-        out: where to.
-    """
+    """Write the list as YAML; what comes from elsewhere cannot leave its comment or its string."""
     for sentence in head:
         out.write(f"# {safe(sentence)}\n")
     if not entries:

@@ -6,8 +6,7 @@ from dataclasses import asdict
 from typing import Any, TextIO
 
 from gradcompat.model.diagnosis import DiagnosisReport, Seen
-from gradcompat.model.environment import Location
-from gradcompat.renderers.json_output import json_output
+from gradcompat.renderers.json_output import json_output, place_data, skipped_data
 
 SCHEMA_VERSION = 1
 
@@ -40,18 +39,11 @@ def render(report: DiagnosisReport, out: TextIO) -> None:
         ],
         "ruled_out": [{"issue": one.issue, "title": one.title, "sentence": one.sentence} for one in report.ruled_out],
         "unexplained": [_seen(seen) for seen in report.unexplained],
-        "skipped": [
-            {"what": skipped.what, "reason": skipped.reason, "gap": skipped.gap, **_place(skipped.location)}
-            for skipped in report.skipped
-        ],
+        "skipped": [skipped_data(skipped) for skipped in report.skipped],
         "exit_status": report.exit_status,
     }
     out.write(json_output(data))
 
 
 def _seen(seen: Seen) -> dict[str, Any]:
-    return {"sentence": seen.sentence, "text": seen.text, **_place(seen.location)}
-
-
-def _place(location: Location | None) -> dict[str, Any]:
-    return {"path": None if location is None else location.path, "line": None if location is None else location.line}
+    return {"sentence": seen.sentence, "text": seen.text, **place_data(seen.location)}

@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+from gradcompat.model.environment import Location, Skipped
 from gradcompat.redaction import redact
 
 _string = json.encoder.encode_basestring
@@ -22,6 +23,16 @@ def json_output(data: Any) -> str:
     """
     # What is hidden never crosses the quotes of a string.
     return _OBEYED.sub(_spelled, redact(_indented(data))) + "\n"
+
+
+def place_data(location: Location | None) -> dict[str, Any]:
+    """The keys of a place; null where something has none."""
+    return {"path": None if location is None else location.path, "line": None if location is None else location.line}
+
+
+def skipped_data(skipped: Skipped) -> dict[str, Any]:
+    """What was not read, with its place."""
+    return {"what": skipped.what, "reason": skipped.reason, "gap": skipped.gap, **place_data(skipped.location)}
 
 
 def _indented(data: Any, margin: str = "\n") -> str:

@@ -12,7 +12,7 @@ from gradcompat.messages import moves_text
 from gradcompat.model.finding import Advice
 from gradcompat.model.issue import CodeRemedy, InstallRemedy, Remedy, SettingRemedy, VersionRemedy
 from gradcompat.model.report import SCHEMA_VERSION, Audit, Report, ReportedFinding, Suppression
-from gradcompat.renderers.json_output import json_output
+from gradcompat.renderers.json_output import json_output, place_data
 from gradcompat.renderers.probe_json import result_data
 
 
@@ -35,13 +35,7 @@ def render(report: Report, out: TextIO) -> None:
             for advised in (*audit.findings, *audit.suppressed)
         ],
         "remarks": [
-            {
-                "kind": remark.kind,
-                "level": remark.level,
-                "text": remark.text,
-                "path": remark.location.path,
-                "line": remark.location.line,
-            }
+            {"kind": remark.kind, "level": remark.level, "text": remark.text, **place_data(remark.location)}
             for remark in report.remarks
         ],
         "exit_status": report.exit_status,
@@ -61,8 +55,7 @@ def _environment(audit: Audit) -> dict[str, Any]:
                 "reason": skipped.reason,
                 "gap": skipped.gap,
                 "range": skipped.range,
-                "path": None if skipped.location is None else skipped.location.path,
-                "line": None if skipped.location is None else skipped.location.line,
+                **place_data(skipped.location),
             }
             for skipped in audit.skipped
         ],
@@ -102,32 +95,19 @@ def _finding(advised: ReportedFinding, fingerprint: str) -> dict[str, Any]:
                 "specifier": package.specifier,
                 "marker": package.marker,
                 "forks": list(package.forks),
-                "path": package.location.path,
-                "line": package.location.line,
+                **place_data(package.location),
                 "column": package.location.column,
             }
             for package in finding.packages
         ],
-        "because": [
-            {
-                "sentence": reason.sentence,
-                "path": None if reason.location is None else reason.location.path,
-                "line": None if reason.location is None else reason.location.line,
-            }
-            for reason in finding.because
-        ],
+        "because": [{"sentence": reason.sentence, **place_data(reason.location)} for reason in finding.because],
         "contexts": list(finding.contexts),
         "unknown": list(dict.fromkeys(unknown.key for group in finding.unknown for unknown in group)),
         "conditions": [[unknown.sentence for unknown in group] for group in finding.unknown],
         "plain": [[unknown.plain or unknown.sentence for unknown in group] for group in finding.unknown],
         "likelihood": likelihood(finding),
         "assumed": [
-            {
-                "key": assumption.key,
-                "sentence": assumption.sentence,
-                "path": None if assumption.location is None else assumption.location.path,
-                "line": None if assumption.location is None else assumption.location.line,
-            }
+            {"key": assumption.key, "sentence": assumption.sentence, **place_data(assumption.location)}
             for assumption in finding.assumed
         ],
         "dormant": [feature for feature in finding.dormant if feature],
@@ -144,8 +124,7 @@ def _suppressed(suppression: Suppression) -> dict[str, Any]:
     return {
         "kind": suppression.kind,
         "reason": suppression.reason,
-        "path": suppression.location.path,
-        "line": suppression.location.line,
+        **place_data(suppression.location),
         "until": suppression.until,
     }
 
@@ -167,8 +146,7 @@ def _advice(advice: Advice) -> dict[str, Any]:
         "clears": advice.clears,
         "introduces": list(advice.introduces),
         "beside": moves_text(advice.changes)[1:],
-        "path": None if advice.location is None else advice.location.path,
-        "line": None if advice.location is None else advice.location.line,
+        **place_data(advice.location),
         "text": advice.line,
     }
 

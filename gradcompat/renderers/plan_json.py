@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TextIO
 
-from gradcompat.model.environment import Location
 from gradcompat.model.plan import Alternative, Change, CodeChange, Plan, Planned, PlanReport, SettingChange, Verified
-from gradcompat.renderers.json_output import json_output
+from gradcompat.renderers.json_output import json_output, place_data, skipped_data
 
 SCHEMA_VERSION = 1
 
@@ -28,16 +27,18 @@ def _planned(planned: Planned) -> dict[str, Any]:
         "asked_in": planned.asked_in,
         "command": list(planned.command),
         "assumed": [
-            {"id": identifier, "key": one.key, "sentence": one.sentence, **_place(one.location)}
+            {
+                "id": identifier,
+                "key": assumption.key,
+                "sentence": assumption.sentence,
+                **place_data(assumption.location),
+            }
             for identifier, assumed in planned.assumed.items()
-            for one in assumed
+            for assumption in assumed
         ],
         "possible": list(planned.possible),
         **(_plan(plan) if plan is not None else _NOTHING),
-        "skipped": [
-            {"what": skipped.what, "reason": skipped.reason, "gap": skipped.gap, **_place(skipped.location)}
-            for skipped in planned.skipped
-        ],
+        "skipped": [skipped_data(skipped) for skipped in planned.skipped],
     }
 
 
@@ -99,7 +100,7 @@ def _change(change: Change) -> dict[str, Any]:
         "kind": change.kind,
         "cures": list(change.cures),
         "because": list(change.because),
-        "locations": [_place(location) for location in change.locations],
+        "locations": [place_data(location) for location in change.locations],
     }
 
 
@@ -109,7 +110,7 @@ def _setting(setting: SettingChange) -> dict[str, Any]:
         "key": setting.key,
         "value": value,
         "cures": list(setting.cures),
-        **_place(setting.location),
+        **place_data(setting.location),
         "text": setting.line,
         "note": setting.note,
     }
@@ -130,7 +131,3 @@ def _verified(verified: Verified) -> dict[str, Any]:
         "unverified": list(verified.unverified),
         "notes": list(verified.notes),
     }
-
-
-def _place(location: Location | None) -> dict[str, Any]:
-    return {"path": None if location is None else location.path, "line": None if location is None else location.line}

@@ -12,14 +12,7 @@ SCHEMA = "https://docs.renovatebot.com/renovate-schema.json"
 
 
 def write(head: Sequence[str], groups: Mapping[str, Sequence[str]], lines: Sequence[Line], out: TextIO) -> None:
-    """Write the preset as JSON.
-
-    Args:
-        head: what it is, in sentences.
-        groups: the name of each group, and the packages of it.
-        lines: what is allowed of a package, and why.
-        out: where to.
-    """
+    """Write the preset as JSON."""
     rules: list[dict[str, Any]] = [
         {"matchDatasources": ["pypi"], "matchPackageNames": list(names), "groupName": group}
         for group, names in groups.items()

@@ -27,12 +27,7 @@ _PATCHING = frozenset(
 
 
 def unset(found: Findings, text: str) -> tuple[Unset, ...]:
-    """What the calls of a program leave out.
-
-    Args:
-        found: what was found in the program and in the modules of its project.
-        text: all of them as they are written.
-    """
+    """What the calls of a program leave out."""
     files = (found, *found.parts)
     if not found.trains or any(one.names.rewritten or (one.names.stars and not found.parts) for one in files):
         return ()

@@ -96,10 +96,6 @@ _OPTIMIZERS = OPTIMIZER[0].values
 def scan(document: Document, overrides: Sequence[Override] = ()) -> Context:
     """The run, or the part of one, that a config of Hydra's describes.
 
-    Args:
-        document: the config.
-        overrides: what a command line says to it.
-
     Raises:
         Malformed: if it has nothing of Hydra's, says nothing of training, is no YAML, or is composed of itself.
     """

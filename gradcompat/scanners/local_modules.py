@@ -100,12 +100,7 @@ class Project:
         return os.path.normpath(PurePosixPath(self.shown, relative)).replace(os.sep, "/")
 
     def find(self, name: str, importer: str) -> tuple[str, str] | None:
-        """The file of the module that a full name leads into, and the rest of the name; None if it is of no project.
-
-        Args:
-            name: ``helper.make_model``; of a relative import with its dots.
-            importer: the file that imports it.
-        """
+        """The file of the module that a full name leads into, and the rest of the name; None if it is of no project."""
         folder = os.path.dirname(importer)
         key = (folder, name)
         if key not in self._places:

@@ -241,12 +241,7 @@ def architecture_beside(document: Document, folder: str) -> tuple[str, ...] | No
 
 
 def architecture_setting(name: str, location: Location) -> Setting | None:
-    """``model.architecture`` of a model that is named, as a fact or a presumption; None if the name says nothing.
-
-    Args:
-        name: a name on the hub, or a path.
-        location: where it stands.
-    """
+    """``model.architecture`` of a model that is named, as a fact or a presumption; None if the name says nothing."""
     settled = architecture_of(name)
     classes = settled or presumed_architecture_of(name)
     if classes is None:

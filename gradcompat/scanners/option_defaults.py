@@ -98,13 +98,7 @@ class Field:
 
 
 def fields(definition: ast.ClassDef, names: Names, scope: Scope) -> list[Field]:
-    """The fields of a dataclass with their defaults, and those of the project's own classes that it derives from.
-
-    Args:
-        definition: the class.
-        names: the names of its module.
-        scope: the scope in which it stands.
-    """
+    """The fields of a dataclass with their defaults, and those of the project's own classes that it derives from."""
     found: dict[str, Field] = {}
     waiting = [(definition, names, scope, 0)]
     while waiting:

@@ -19,12 +19,7 @@ _LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed"})
 
 
 def conclude(found: Findings, end: Step) -> None:
-    """Add what follows from the whole.
-
-    Args:
-        found: everything that was found, with the modules that the program imports, to which it is added.
-        end: the program as a whole.
-    """
+    """Add what follows from the whole."""
     _driven(found, end)
     _ordered(found, end)
     _absent(found, end)

@@ -19,15 +19,7 @@ _LONGEST_CHAIN = 20
 def reached(
     program: ast.Module, names: Names, file: str, modules: Iterable[Module], project: Project
 ) -> list[list[ast.stmt]]:
-    """What a program runs of the modules that it imports: the statements of each.
-
-    Args:
-        program: the program, all of which counts.
-        names: its names.
-        file: where it lies.
-        modules: what it imports, directly or through others.
-        project: where they lie.
-    """
+    """What a program runs of the modules that it imports: the statements of each."""
     by_file = {module.file: module for module in modules}
     walk = _Walk(project, by_file)
     walk.visit(file, names, program.body)

@@ -215,9 +215,6 @@ def expanded(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 def settled(named: Iterable[tuple[str, Setting]]) -> list[Setting]:
     """The settings of one run, where several arguments of it speak of one thing.
 
-    Args:
-        named: each setting with the argument that states it.
-
     Returns:
         Each setting once. What two switches say is joined: neither `bf16` nor `fp16` is full precision, and one of
         them that is false says nothing by itself; what either of two arguments turns on is on.

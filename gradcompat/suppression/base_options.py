@@ -49,10 +49,6 @@ class BaseOptions:
 def base_options(revision: str, baseline: str | None) -> Iterator[BaseOptions]:
     """The options of a revision; the files that they name lie in a private folder as long as this is open.
 
-    Args:
-        revision: a branch, a tag or a commit.
-        baseline: the file of ``--baseline``.
-
     Raises:
         UsageError: if there is no such revision, or its options are not right.
     """

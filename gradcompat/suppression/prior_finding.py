@@ -45,11 +45,6 @@ def is_known(advised: ReportedFinding, before: PriorFinding | None, run: Callabl
 
     A condition that turned out to hold is new, and so is a run that newly has a setting that the defect needs. Where
     no run was looked at, what was affected was affected in all of them.
-
-    Args:
-        advised: the finding of now.
-        before: the one of then with its fingerprint.
-        run: how ``before`` calls a training run of now.
     """
     if before is None or weight_of(advised) > before.weight:
         return False

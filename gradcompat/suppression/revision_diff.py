@@ -109,15 +109,7 @@ def inside(target: str, top: Path) -> str | None:
 def diffing(
     compared: Comparison, asked: AuditRequest, base: KnowledgeBase, options: AuditOptions, *, same_options: bool = False
 ) -> RuleBuilder:
-    """Audit the earlier revision when the audits of now are there, and compare.
-
-    Args:
-        compared: with what.
-        asked: what is audited now.
-        base: the records.
-        options: of this check.
-        same_options: what the project says of the training now is what it said then.
-    """
+    """Audit the earlier revision when the audits of now are there, and compare."""
 
     def judging(audits: Sequence[Audit]) -> SuppressionRules:
         with private_folder() as folder:

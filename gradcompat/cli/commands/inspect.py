@@ -17,7 +17,7 @@ from gradcompat.messages import counted, value_text
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Location, Skipped
 from gradcompat.package_facts import with_package_facts
-from gradcompat.renderers.json_output import json_output
+from gradcompat.renderers.json_output import json_output, place_data, skipped_data
 from gradcompat.renderers.run_settings import run_data, write_run
 from gradcompat.renderers.terminal import safe, skipped_text
 from gradcompat.vocabulary import parse_setting
@@ -77,7 +77,7 @@ def command(
     passed = [one for one in passed if one.what not in told]
     if form == "json" and environments:
         shown_all = [_data(environment) for environment in environments]
-        beside = [_skipped(skipped) for skipped in (*failed, *passed)]
+        beside = [skipped_data(skipped) for skipped in (*failed, *passed)]
         # One target is one object; a folder with several is a list under one key.
         data: dict[str, Any] = {"environments": shown_all, "skipped": beside}
         if len(shown_all) == 1:
@@ -119,9 +119,7 @@ def _data(environment: Environment) -> dict[str, Any]:
         "platform": environment.platform,
         "virtual": dict(environment.virtual),
         "excluded": sorted(environment.excluded),
-        "origins": {
-            name: {"path": location.path, "line": location.line} for name, location in environment.origins.items()
-        },
+        "origins": {name: place_data(location) for name, location in environment.origins.items()},
         "packages": [
             {
                 "name": package.name,
@@ -130,8 +128,7 @@ def _data(environment: Environment) -> dict[str, Any]:
                 "source": package.source,
                 "marker": package.marker,
                 "forks": list(package.forks),
-                "path": package.location.path,
-                "line": package.location.line,
+                **place_data(package.location),
                 "column": package.location.column,
             }
             for package in environment.packages
@@ -140,23 +137,12 @@ def _data(environment: Environment) -> dict[str, Any]:
             {
                 "key": setting.key,
                 "value": list(setting.value) if isinstance(setting.value, tuple) else setting.value,
-                "path": setting.location.path,
-                "line": setting.location.line,
+                **place_data(setting.location),
                 "presumed": setting.presumed,
             }
             for setting in environment.settings
         ],
-        "skipped": [_skipped(skipped) for skipped in environment.skipped],
-    }
-
-
-def _skipped(skipped: Skipped) -> dict[str, Any]:
-    return {
-        "what": skipped.what,
-        "reason": skipped.reason,
-        "gap": skipped.gap,
-        "path": None if skipped.location is None else skipped.location.path,
-        "line": None if skipped.location is None else skipped.location.line,
+        "skipped": [skipped_data(skipped) for skipped in environment.skipped],
     }
 
 
