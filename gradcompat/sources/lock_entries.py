@@ -19,6 +19,14 @@ from gradcompat.quotation import quoted
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _MAX_LENGTH = 200  # no name and no version is longer; Python converts no number of more than 4,300 digits
 _NO_NAME = "\0"  # stands in no text file
+# The words and signs of markers in any order, each alternative with a beginning of its own. Anything else is no marker
+# and may be a secret.
+_MARKER = re.compile(
+    r"(?:[\s()<>=!~]|'[^']*'|\"[^\"]*\"|\b(?:and|or|in|not|python_version|python_full_version|os[._]name|sys[._]platform"
+    r"|platform[._](?:release|system|version|machine|python_implementation)|python_implementation"
+    r"|implementation_(?:name|version)|extras?|dependency_groups)\b)+"
+)
+_UNREADABLE = "…"  # as good as any other marker that cannot be read: it excludes nothing
 
 
 class Pin(NamedTuple):
@@ -74,6 +82,12 @@ def is_tag(reference: Any, version: str | None) -> bool:
 def text_or_none(value: Any) -> str | None:
     """A text that is there and not empty; a marker of another type restricts nothing."""
     return value if isinstance(value, str) and value.strip() else None
+
+
+def marker_or_none(value: Any) -> str | None:
+    """The marker of an entry. Of one that cannot be read nothing is kept, since reports show markers."""
+    marker = text_or_none(value)
+    return marker if marker is None or _MARKER.fullmatch(marker) else _UNREADABLE
 
 
 def texts(value: Any) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from gradcompat.formats.document import Document
 from gradcompat.formats.toml_text import parse
 from gradcompat.model.environment import Environment, Location, Package, SourceKind
 from gradcompat.quotation import quoted
-from gradcompat.sources.lock_entries import Pin, is_tag, read_entries, text_or_none, texts
+from gradcompat.sources.lock_entries import Pin, is_tag, marker_or_none, read_entries, texts
 
 _SUPPORTED = re.compile(r"4(?:\.\d+)*")
 _ARCHIVE = re.compile(r"\.(?:whl|zip|tgz|tar\.\w+)", re.IGNORECASE)
@@ -49,7 +49,7 @@ def _package(entry: dict[str, Any], pin: Pin, location: Location) -> Package:
         name=pin.name,
         version=pin.version,
         source=source,
-        marker=text_or_none(entry.get("marker")),
+        marker=marker_or_none(entry.get("marker")),
         extras=() if "default" in groups else groups,
         unreleased=source == "git" and not is_tag(entry.get("ref"), pin.version),
         location=location,

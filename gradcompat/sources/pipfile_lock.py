@@ -14,7 +14,7 @@ from gradcompat.formats.document import Document
 from gradcompat.formats.json_text import Places, parse
 from gradcompat.model.environment import Environment, Location, Package, Skipped, SourceKind
 from gradcompat.quotation import quoted
-from gradcompat.sources.lock_entries import is_tag, read_pin, split, text_or_none
+from gradcompat.sources.lock_entries import is_tag, marker_or_none, read_pin, split, text_or_none
 from gradcompat.versions import VersionSet
 
 SUPPORTED = 6
@@ -99,7 +99,7 @@ def _package(category: str, name: str, entry: Any, places: Places) -> Package | 
         version=version,
         specifier=specifier,
         source=source,
-        marker=text_or_none(entry.get("markers")),
+        marker=marker_or_none(entry.get("markers")),
         extras=() if category == "default" else (category,),
         unreleased=source == "git" and not is_tag(entry.get("ref"), version),
         location=_behind_operator(location, pin.version, version),

@@ -16,7 +16,7 @@ from gradcompat.formats.toml_text import parse
 from gradcompat.model.environment import Environment, Location, Package, SourceKind
 from gradcompat.names import normalise
 from gradcompat.quotation import quoted
-from gradcompat.sources.lock_entries import Pin, is_tag, read_entries, text_or_none, texts
+from gradcompat.sources.lock_entries import Pin, is_tag, marker_or_none, read_entries, text_or_none, texts
 
 _SUPPORTED = re.compile(r"[12](?:\.\d+)*")
 _KINDS: dict[str, SourceKind] = {"git": "git", "url": "url", "directory": "directory", "file": "path"}
@@ -70,8 +70,8 @@ def _package(entry: dict[str, Any], pin: Pin, location: Location, *, extras: dic
 def _marker(markers: Any, groups: tuple[str, ...]) -> str | None:
     """The marker of an entry; with a marker for each group it applies where that of any group holds."""
     if not isinstance(markers, dict):
-        return text_or_none(markers)
-    alternatives = [text_or_none(markers.get(group)) for group in (groups or markers)]
+        return marker_or_none(markers)
+    alternatives = [marker_or_none(markers.get(group)) for group in (groups or markers)]
     if not alternatives or None in alternatives:
         return None  # a group without a marker takes the entry everywhere
     distinct = dict.fromkeys(str(one) for one in alternatives)

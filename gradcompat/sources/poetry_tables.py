@@ -15,7 +15,7 @@ from typing import Any
 from gradcompat.model.environment import Location, Package, Skipped
 from gradcompat.names import normalise
 from gradcompat.sources.declared import Declared, Result, link_of, linked
-from gradcompat.sources.lock_entries import read_pin, text_or_none, texts
+from gradcompat.sources.lock_entries import marker_or_none, read_pin, texts
 from gradcompat.sources.poetry_constraint import exact_version, specifier
 
 _CLAUSE = re.compile(r"([<>=!~]+)(.+)")
@@ -97,7 +97,7 @@ def _moved(place: Location, constraint: Any, version: str | None) -> Location:
 
 def _marker(table: dict[str, Any]) -> str | None:
     """``markers``, ``python`` and ``platform`` of an entry as one marker."""
-    parts = [text_or_none(table.get("markers")), _python(table.get("python")), _platform(table.get("platform"))]
+    parts = [marker_or_none(table.get("markers")), _python(table.get("python")), _platform(table.get("platform"))]
     given = [part for part in parts if part is not None]
     return " and ".join(f"({part})" for part in given) if len(given) > 1 else next(iter(given), None)
 

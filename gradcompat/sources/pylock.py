@@ -14,7 +14,7 @@ from gradcompat.formats.document import Document
 from gradcompat.formats.toml_text import parse
 from gradcompat.model.environment import Environment, Location, Package, SourceKind
 from gradcompat.quotation import quoted
-from gradcompat.sources.lock_entries import Pin, is_tag, read_entries, text_or_none
+from gradcompat.sources.lock_entries import Pin, is_tag, marker_or_none, read_entries
 
 _SUPPORTED = re.compile(r"1(?:\.\d+)*")
 _CHOOSES = re.compile(r"""['"]([^'"]*)['"]\s+in\s+(?:extras|dependency_groups)\b""")
@@ -43,7 +43,7 @@ def read(document: Document) -> Environment:
 
 
 def _package(entry: dict[str, Any], pin: Pin, location: Location) -> Package:
-    marker = text_or_none(entry.get("marker"))
+    marker = marker_or_none(entry.get("marker"))
     source, unreleased = _source(entry, pin.version)
     return Package(
         name=pin.name,

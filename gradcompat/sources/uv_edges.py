@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from gradcompat.sources.lock_entries import text_or_none
+from gradcompat.sources.lock_entries import marker_or_none, text_or_none
 from gradcompat.sources.uv_choices import Choices, Edge, Node, Section, edge_of, followed
 
 _Key = tuple[str, str | None]
@@ -44,7 +44,7 @@ def reached(entries: list[Any], declared: Any, members: Any = None) -> dict[_Key
             if not isinstance(name, str) or name not in forked:
                 continue
             key = (name, version if isinstance(version, str) else None)
-            condition = _both(text_or_none(edge.get("marker")), choices.marker(chosen.get((index, section), 0)))
+            condition = _both(marker_or_none(edge.get("marker")), choices.marker(chosen.get((index, section), 0)))
             if condition is None:
                 free.add(key)
             else:

@@ -15,7 +15,7 @@ from gradcompat.formats.document import Document
 from gradcompat.formats.toml_text import parse
 from gradcompat.model.environment import Environment, Location, Package, SourceKind
 from gradcompat.quotation import quoted
-from gradcompat.sources.lock_entries import Pin, read_entries, texts
+from gradcompat.sources.lock_entries import Pin, marker_or_none, read_entries, texts
 from gradcompat.sources.uv_edges import conflicts, reached
 
 SUPPORTED = (1, 2)
@@ -85,7 +85,7 @@ def _package(
     kind: SourceKind = "registry"
     if isinstance(source, dict):
         kind = next((known for known in _KINDS if known in source), "registry")
-    markers = texts(entry.get("resolution-markers"))
+    markers = tuple(filter(None, map(marker_or_none, texts(entry.get("resolution-markers")))))
     marker = _any_of(markers) if markers else None
     led_by = conditions.get((entry["name"], pin.version), ()) if conditions else ()
     return Package(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gradcompat.dependency_formats import BY_KIND
+from gradcompat.dependency_formats import BY_KIND, by_name
 from gradcompat.errors import GradcompatError
 from gradcompat.formats.document import Document
 from gradcompat.model.environment import Skipped
@@ -36,15 +37,34 @@ def planted(line: str) -> dict[str, str]:
         "pyproject.toml": f"[project]\nname = 'a'\ndependencies = ['torch==2.1.0', {word}]\n",
         "uv.lock": f"version = 1\n[[package]]\nname = {word}\nversion = '1'\n"
         f"[[package]]\nname = 'torch'\nversion = {word}\n",
+        "forked/uv.lock": f"version = 1\n[[package]]\nname = 'torch'\nversion = '1'\nresolution-markers = [{word}]\n"
+        f"[[package]]\nname = 'torch'\nversion = '2'\nresolution-markers = [{word}]\n",
         "poetry.lock": f"[[package]]\nname = 'torch'\nversion = '1'\n{line}\n",
-        "Pipfile.lock": f'{{"_meta": {{}}, "default": {{"torch": {{"version": {word}}}, {word}: 1}}}}',
+        "marked/poetry.lock": f"[[package]]\nname = 'torch'\nversion = '1'\nmarkers = {word}\n"
+        "[metadata]\nlock-version = '2.1'\ncontent-hash = ''\n",
+        "pylock.toml": f"lock-version = '1.0'\n[[packages]]\nname = {word}\nversion = '1'\n"
+        f"[[packages]]\nname = 'torch'\nversion = {word}\nmarker = {word}\n",
+        "pdm.lock": f"[metadata]\nlock_version = '4.5'\n[[package]]\nname = 'torch'\nversion = {word}\nref = {word}\n",
+        "Pipfile.lock": f'{{"_meta": {{}}, "default": {{"torch": {{"version": {word}}}, {word}: 1, '
+        f'"numpy": {{"version": "==2.1.0", "markers": {word}}}}}}}',
+        "setup.py": f"from setuptools import setup\nsetup(install_requires=['torch==2.1.0', {word}])\n",
         "setup.cfg": f"[options]\ninstall_requires =\n  torch==2.1.0\n  {line}\n",
         "conda-lock.yml": f"metadata: {{}}\npackage:\n- name: torch\n  manager: {word}\n- name: {word}\n",
         "pixi.lock": f"version: 6\nenvironments:\n  {word}: 1\npackages:\n- conda: {word}\n",
         "Dockerfile": f'FROM python:3.11\nARG SECRET={word}\nRUN pip install torch==2.1.0 "$SECRET" {word}\n',
         "install.ipynb": cell,
         "bom.cdx.json": json.dumps({"bomFormat": "CycloneDX", "specVersion": "1.5", "components": [{"purl": line}]}),
-        "sbom.spdx.json": json.dumps({"spdxVersion": line, "packages": [{"name": "torch"}]}),
+        "licences.spdx.json": json.dumps({"spdxVersion": line, "packages": [{"name": "torch"}]}),
+        "pip-inspect.json": json.dumps(
+            {
+                "version": "1",
+                "pip_version": "25.0",
+                "environment": {"python_version": line},
+                "installed": [{"metadata": {"name": "torch", "version": line}}, {"metadata": {"name": line}}],
+            }
+        ),
+        "collect_env.txt": f"PyTorch version: 2.5.1\nCUDA used to build PyTorch: {line}\n[pip3] {line}\n",
+        "prepare.py": f"# /// script\n# dependencies = ['torch==2.1.0', {word}]\n# ///\n{line}\n",
         "pip-list.txt": f"Package Version\n------- -------\ntorch   2.1.0\n{line}\n",
         "conda-list.txt": f"# packages in environment at /x:\n#\nnumpy=1.26=py_0\n{line}\n",
         "spec-file.txt": f"@EXPLICIT\nhttps://conda.example/linux-64/pytorch-2.5.1-py3.11_0.conda\n{line}\n",
@@ -56,6 +76,17 @@ def planted(line: str) -> dict[str, str]:
 
 
 FILES = tuple(planted("x"))
+
+
+def test_a_line_is_planted_in_every_format() -> None:
+    kinds = set()
+    for name, text in planted("x").items():
+        kinds |= {entry.kind for entry in [by_name(name)] if entry is not None}
+        with suppress(GradcompatError):
+            kinds.add(read(Document(name, text)).kind)
+    assert BY_KIND.keys() - kinds == set()
+
+
 # Signs around and inside of it that keep it from being a name, a version or a path of its own.
 LINES = st.builds(
     lambda before, between, after: f"{before}{CANARY}{between}{CANARY}{after}",

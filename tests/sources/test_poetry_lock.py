@@ -81,13 +81,14 @@ def test_a_whole_environment() -> None:
 @pytest.mark.parametrize(
     ("markers", "groups", "expected"),
     [
-        ('"a == 1"', '["main"]', "a == 1"),
+        ("\"os_name == 'a'\"", '["main"]', "os_name == 'a'"),
         ('""', '["main"]', None),
         ("7", '["main"]', None),
-        ('{main = "a", dev = "b"}', '["main", "dev"]', "(a) or (b)"),
-        ('{main = "a", dev = "a"}', '["main", "dev"]', "a"),
-        ('{main = "a"}', '["main", "dev"]', None),  # in dev it applies everywhere
-        ('{main = "a"}', "[]", "a"),
+        ("\"os_name == 'a' or token\"", '["main"]', "…"),  # no marker, and perhaps a secret
+        ('{main = "extra", dev = "os_name"}', '["main", "dev"]', "(extra) or (os_name)"),
+        ('{main = "extra", dev = "extra"}', '["main", "dev"]', "extra"),
+        ('{main = "extra"}', '["main", "dev"]', None),  # in dev it applies everywhere
+        ('{main = "extra"}', "[]", "extra"),
         ("{}", '["main"]', None),
         ("{}", "[]", None),
     ],
