@@ -88,13 +88,13 @@ def begin(folder: Path, replacements: Sequence[Replacement]) -> None:
     """
     entries = [
         {
-            "path": one.path.relative_to(folder).as_posix(),
-            "staged": one.staged,
-            "back": one.back,
-            "before": one.before,
-            "after": one.after,
+            "path": replacement.path.relative_to(folder).as_posix(),
+            "staged": replacement.staged,
+            "back": replacement.back,
+            "before": replacement.before,
+            "after": replacement.after,
         }
-        for one in replacements
+        for replacement in replacements
     ]
     data = json.dumps({"format": _FORMAT, "replacements": entries}, indent=1).encode()
     with suppress(FileNotFoundError):
@@ -111,8 +111,8 @@ def pending(folder: Path) -> bool:
 
 def end(folder: Path, replacements: Iterable[Replacement]) -> None:
     """Clear away what was written beside the files, and then the journal."""
-    for one in replacements:
-        for path in (one.staged_path, one.back_path):
+    for replacement in replacements:
+        for path in (replacement.staged_path, replacement.back_path):
             with suppress(OSError):
                 os.unlink(path)
     for name in (_NEW, NAME):
@@ -224,8 +224,10 @@ def _recovered(folder: Path) -> list[str]:
         end(folder, ())
         return []
     replacements = _read(folder)
-    now = [(one, _digest_of(one.path), _digest_of(one.staged_path)) for one in replacements]
-    names = ", ".join(f"`{one.path.relative_to(folder).as_posix()}`" for one in replacements)
+    now = [
+        (replacement, _digest_of(replacement.path), _digest_of(replacement.staged_path)) for replacement in replacements
+    ]
+    names = ", ".join(f"`{replacement.path.relative_to(folder).as_posix()}`" for replacement in replacements)
     where = f" in `{folder}`"
     if all(current == one.after or (current == one.before and staged == one.after) for one, current, staged in now):
         for one, current, _ in now:
@@ -246,7 +248,7 @@ def _recovered(folder: Path) -> list[str]:
         sentence = (
             f"an earlier run was interrupted in its change to {names}{where}, and {changed} changed since: look at them"
         )
-    for path in {one.path.parent for one in replacements}:
+    for path in {replacement.path.parent for replacement in replacements}:
         flush_folder(path)
     end(folder, replacements)
     return [sentence]

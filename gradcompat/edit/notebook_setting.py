@@ -112,7 +112,9 @@ def _sources(content: Any) -> Iterator[tuple[tuple[str | int, ...], str | list[s
                 continue
             key = "source" if "source" in cell else "input"
             pieces = cell.get(key)
-            if isinstance(pieces, str) or (isinstance(pieces, list) and all(isinstance(one, str) for one in pieces)):
+            if isinstance(pieces, str) or (
+                isinstance(pieces, list) and all(isinstance(piece, str) for piece in pieces)
+            ):
                 yield (*keys, "cells", index, key), pieces
 
 

@@ -73,7 +73,9 @@ def _inside(text: str, shown: str, start: int, change: SettingEdit) -> Replaceme
         raise refused(change, "sets it in a way that is not edited", shown)
     if change.new is change.old:
         return None
-    command = next((one for one in _commands(text) if any(word.place(0) == start for word in one.words)), None)
+    command = next(
+        (command for command in _commands(text) if any(word.place(0) == start for word in command.words)), None
+    )
     if command is not None and any(word.text.rpartition("/")[2] in _TAKE_VALUES for word in command.words):
         return Replacement(switch.end(), switch.end(), f" {'true' if change.new else 'false'}")
     value = "true" if change.new else "false"
@@ -83,7 +85,9 @@ def _inside(text: str, shown: str, start: int, change: SettingEdit) -> Replaceme
 
 def _written_config(text: str, shown: str, start: int, change: SettingEdit) -> Replacement | None:
     """A value in a config behind ``<<``."""
-    heredocs = [one for command in _commands(text) for one in command.heredocs if one.start <= start < one.end]
+    heredocs = [
+        heredoc for command in _commands(text) for heredoc in command.heredocs if heredoc.start <= start < heredoc.end
+    ]
     if not heredocs:
         raise refused(change, "the setting is no longer there", shown)
     if change.spelling is not None and change.spelling.startswith('"'):

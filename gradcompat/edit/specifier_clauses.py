@@ -139,7 +139,7 @@ class Alternative:
 
     def mentions_prerelease(self) -> bool:
         """Does a clause name a pre-release, so that installers consider them?"""
-        return any(one.version and _is_prerelease(one.version) for one in self.meaning)
+        return any(clause.version and _is_prerelease(clause.version) for clause in self.meaning)
 
 
 def _is_version(text: str) -> bool:

@@ -87,7 +87,7 @@ def allows_old(specifier: str, pin: PinEdit, dialect: Dialect = "pep440") -> boo
         EditError: if the specifier means nothing.
     """
     old, alternatives = _version_from(pin), parsed(specifier, dialect)
-    return old is None or any(one.allows(old) for one in alternatives)
+    return old is None or any(alternative.allows(old) for alternative in alternatives)
 
 
 def _version_to(pin: PinEdit) -> Version:
@@ -114,8 +114,11 @@ def _holds(specifier: str, dialect: Dialect, new: Version, old: Version | None) 
 
 def _all_hold(alternatives: Sequence[Alternative], new: Version, old: Version | None) -> bool:
     # pip takes a pre-release only where one is mentioned.
-    allowed = any(one.allows(new) and (not new.is_prerelease or one.mentions_prerelease()) for one in alternatives)
-    return allowed and (old is None or not any(one.allows(old) for one in alternatives))
+    allowed = any(
+        alternative.allows(new) and (not new.is_prerelease or alternative.mentions_prerelease())
+        for alternative in alternatives
+    )
+    return allowed and (old is None or not any(alternative.allows(old) for alternative in alternatives))
 
 
 def _move(
@@ -129,7 +132,7 @@ def _move(
         if clause.kind == "exact" and "+" in clause.operand and new.local is None:
             label = clause.operand.partition("+")[2]
             notes.append(f"`{package}`: the local label `+{label}` is left out, because the new version has none")
-        if after is not None and after.text not in {one.text for one in clauses}:
+        if after is not None and after.text not in {clause.text for clause in clauses}:
             clauses.append(after)
     first = alternative.clauses[0] if alternative.clauses else None
     blank = first.gap if first is not None and first.kind != "any" else ""

@@ -219,7 +219,7 @@ def _restored(
             changed.append(places[path].shown)
     if not changed:
         with suppress(OSError):
-            journal.begin(folder, [one.undone() for one in replacements.values()])
+            journal.begin(folder, [replacement.undone() for replacement in replacements.values()])
     for path, one in back.items():
         try:
             journal.put_in_place(one)

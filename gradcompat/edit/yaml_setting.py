@@ -77,7 +77,7 @@ def replacement(text: str, shown: str, change: SettingEdit) -> Replacement | Non
     key = change.spelling.rpartition(":")[0].strip('" ')
     aliases = found.aliases[index]
     if node.key != key:
-        index = next((one for one in aliases if found.nodes[one].key == key), None)
+        index = next((alias for alias in aliases if found.nodes[alias].key == key), None)
         if index is None or not isinstance(node.event, ScalarEvent):
             raise refused(change, "is more than one value", shown)
         node = found.nodes[index]
