@@ -80,8 +80,8 @@ class PackageIndex:
             progress: called while several packages are waited for, in the thread that waits.
             sleep: waits between attempts; for tests.
         """
-        self._indexes = tuple(one for one in indexes if not one.find_links)
-        self._links = tuple(one for one in indexes if one.find_links)
+        self._indexes = tuple(index for index in indexes if not index.find_links)
+        self._links = tuple(index for index in indexes if index.find_links)
         self._tied = {normalise(name): tuple(several) for name, several in (tied or {}).items()}
         self._held = {normalise(name): reason for name, reason in (held or {}).items()}
         self._strategy = strategy
@@ -151,7 +151,7 @@ class PackageIndex:
         """Fetch the metadata of these releases side by side. Raises nothing."""
         waiting = [
             (f"{one.name} {one.version}", partial(self.requires, one))
-            for one in {(one.name, one.version): one for one in releases}.values()
+            for one in {(release.name, release.version): release for release in releases}.values()
             if not self._required_at_hand(normalise(one.name), public(one.version))
         ]
         self._side_by_side(waiting)
@@ -406,7 +406,7 @@ def _described(indexes: Sequence[IndexLocation], links: Sequence[IndexLocation])
         return f"the package index `{named(indexes[0].url)}`"
     if indexes:
         return f"{len(indexes)} package indexes"
-    return " and ".join(f"`{named(one.url)}`" for one in links) or "no package index"
+    return " and ".join(f"`{named(link.url)}`" for link in links) or "no package index"
 
 
 def _listed(names: Iterable[str]) -> str:

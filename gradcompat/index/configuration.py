@@ -136,18 +136,20 @@ def configuration(
         consulted = [uv.settings, pip] if uv.of_project else [pip, uv.settings]
         if consulted[0].speak_of_indexes:
             consulted = consulted[:1]
-    base = next((one for one in consulted if one.speak_of_indexes), consulted[0])
+    base = next((source for source in consulted if source.speak_of_indexes), consulted[0])
     asked = _asked(arguments, environ, start, base.strategy)
     no_index = asked.no_index or base.no_index
     indexes = () if no_index is not None else _joined(asked, base)
     links = (*asked.find_links, *base.find_links)
     tied = _tied(uv.settings) if uv.of_project and no_index is None else {}
-    newest = next((one.exclude_newer for one in (_newest(arguments, now), *consulted) if one.exclude_newer), None)
+    newest = next(
+        (source.exclude_newer for source in (_newest(arguments, now), *consulted) if source.exclude_newer), None
+    )
     everything = (*indexes, *(index for several in tied.values() for index in several), *links)
     credentials = Credentials(
         [(index.url, index.name) for index in everything],
         environ,
-        keyring=any(one.keyring for one in (uv.settings, *consulted)),
+        keyring=any(source.keyring for source in (uv.settings, *consulted)),
     )
     return Configuration(
         indexes=(
@@ -160,7 +162,7 @@ def configuration(
         exclude_newer=newest[0] if newest is not None else None,
         credentials=credentials,
         where=tuple(_sentences(indexes, links, tied, no_index, newest)),
-        notes=(*asking.notes, *(note for one in consulted for note in one.notes)),
+        notes=(*asking.notes, *(note for source in consulted for note in source.notes)),
     )
 
 

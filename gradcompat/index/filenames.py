@@ -36,7 +36,7 @@ def of_sdist(filename: str, project: str) -> Version | None:
     >>> of_sdist("flash-attn-2.7.0.post2.tar.gz", "flash-attn")
     <Version('2.7.0.post2')>
     """
-    ending = next((one for one in SDIST_ENDINGS if filename.endswith(one)), None)
+    ending = next((ending for ending in SDIST_ENDINGS if filename.endswith(ending)), None)
     if ending is None or len(filename) > _LONGEST:
         return None
     # The name may hold hyphens in old ones, and so may the version: it starts where the name of the project ends.

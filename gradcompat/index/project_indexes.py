@@ -37,7 +37,7 @@ class Asking:
 
 def speaks(settings: Settings) -> bool:
     """Does a file of the project name an index, or a page or folder of files?"""
-    return any(one.project is not None for one in (*settings.indexes, *settings.find_links))
+    return any(link.project is not None for link in (*settings.indexes, *settings.find_links))
 
 
 def without_project(settings: Settings, others: Settings, named: Iterable[str]) -> Asking:
@@ -54,17 +54,17 @@ def without_project(settings: Settings, others: Settings, named: Iterable[str]) 
     def asked(index: StatedIndex) -> bool:
         return index.project is None or _plain(index.url) in trusted or _is_inside(index.url, index.project)
 
-    left_out = [one for one in (*settings.indexes, *settings.find_links) if not asked(one)]
+    left_out = [link for link in (*settings.indexes, *settings.find_links) if not asked(link)]
     if not left_out:
         return Asking(settings=settings)
-    gone = {one.name: one for one in left_out if one.name is not None}
-    tied = {name: tuple(one for one in names if one not in gone) for name, names in settings.tied.items()}
+    gone = {location.name: location for location in left_out if location.name is not None}
+    tied = {name: tuple(index for index in names if index not in gone) for name, names in settings.tied.items()}
     held = {
         name: f"it comes from `{_shown(gone[settings.tied[name][0]])}`, which only the project names: {_ASKED_WITH} it"
         for name, names in tied.items()
         if not names
     }
-    several = list(dict.fromkeys(f"`{_shown(one)}` ({one.origin})" for one in left_out))
+    several = list(dict.fromkeys(f"`{_shown(location)}` ({location.origin})" for location in left_out))
     counted = f", and for {len(held)} of its packages no index is queried" if held else ""
     note = f"the project names {', '.join(several)}, which is not queried{counted}: {_ASKED_WITH} it"
     return Asking(

@@ -141,7 +141,7 @@ def _requirements(
     catalogue: Catalogue, releases: Sequence[Release], unread: list[tuple[str, str]]
 ) -> list[tuple[str, ...] | None]:
     """The requirements of each release that is new enough."""
-    recent = [one for one in releases if one.uploaded is not None and one.uploaded >= SINCE]
+    recent = [release for release in releases if release.uploaded is not None and release.uploaded >= SINCE]
     catalogue.expect_requirements(recent)
     found: dict[int, tuple[str, ...] | None] = {}
     for one in recent:
@@ -149,7 +149,7 @@ def _requirements(
             found[id(one)] = catalogue.requires(one)
         except IndexUnavailable as error:
             unread.append((f"{one.name} {one.version}", str(error)))
-    return [found.get(id(one)) for one in releases]
+    return [found.get(id(release)) for release in releases]
 
 
 def _member(releases: Sequence[Release], requires: Sequence[tuple[str, ...] | None]) -> object:
