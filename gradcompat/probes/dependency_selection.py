@@ -156,13 +156,20 @@ def _newest(
     name: str, wanted: Sequence[SpecifierSet], asking: Release, base: Base, catalogue: Catalogue
 ) -> Release | None:
     fitting = [
-        one
-        for one in catalogue.releases(name)
-        if not one.yanked and not one.version.is_prerelease and fits(one, base) and _all(wanted, one.version)
+        release
+        for release in catalogue.releases(name)
+        if not release.yanked
+        and not release.version.is_prerelease
+        and fits(release, base)
+        and _all(wanted, release.version)
     ]
     latest = _moment(asking.uploaded)
     if latest is not None:
-        early = [one for one in fitting if (moment := _moment(one.uploaded)) is not None and moment <= latest + _GRACE]
+        early = [
+            release
+            for release in fitting
+            if (moment := _moment(release.uploaded)) is not None and moment <= latest + _GRACE
+        ]
         if early:
             return early[-1]
         return fitting[0] if fitting else None

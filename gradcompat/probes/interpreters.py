@@ -41,4 +41,4 @@ def interpreter_of(named: str | None) -> Path:
 
 def _in_prefix(prefix: Path) -> Path | None:
     candidates = (prefix / "bin" / "python", prefix / "Scripts" / "python.exe", prefix / "python.exe")
-    return next((one.absolute() for one in candidates if os.path.exists(one)), None)
+    return next((candidate.absolute() for candidate in candidates if os.path.exists(candidate)), None)

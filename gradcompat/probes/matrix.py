@@ -108,7 +108,7 @@ def tasks(
         origin: where the installer gets releases from.
     """
     finished = {(asked_cell(row), row.digest) for row in done}
-    beside = {one.name: str(one.version) for one in held}
+    beside = {release.name: str(release.version) for release in held}
     made = []
     for release in sorted(wanted, key=lambda one: one.version, reverse=True):
         left = tuple(
@@ -148,7 +148,9 @@ def _task(
 ) -> Task:
     needs = dict.fromkeys(need.replace("_", "-") for spec in specs for need in needed(spec))
     possible = fits(release, base) and all(fits(one, base) for one in held)
-    found = companions(release, base, catalogue, [one for one in needs if one not in ("torch", release.name)], held)
+    found = companions(
+        release, base, catalogue, [module for module in needs if module not in ("torch", release.name)], held
+    )
     laid = (release, *held, *found.releases) if possible else ()
     return Task(
         package=release.name,
@@ -318,7 +320,7 @@ def _imported(source: bytes, folder: Path) -> set[Path]:
     modules: set[Path] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.level:
-            names = {node.module.replace(".", "/")} if node.module is not None else {one.name for one in node.names}
+            names = {node.module.replace(".", "/")} if node.module is not None else {alias.name for alias in node.names}
             above = folder if node.level == 1 else folder.parents[node.level - 2]
             modules |= {above / f"{name}.py" for name in names}
     return modules
