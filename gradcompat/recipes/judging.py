@@ -28,9 +28,9 @@ def judge(recipe: Recipe, measurement: Measurement, quantities: Collection[str] 
             return "inconclusive", f"the control is not right: {said}"
     # What a variant of a recipe cannot measure is not among its values, and decides nothing.
     wanted = [
-        one
-        for one in recipe.expectations
-        if (not quantities or one.value in quantities) and one.value in measurement.values
+        expectation
+        for expectation in recipe.expectations
+        if (not quantities or expectation.value in quantities) and expectation.value in measurement.values
     ]
     if not wanted:
         return "inconclusive", "nothing was measured that the defect is about"
@@ -43,9 +43,9 @@ def judge(recipe: Recipe, measurement: Measurement, quantities: Collection[str] 
 def wrong_values(recipe: Recipe, measurement: Measurement) -> tuple[str, ...]:
     """The names of the values that are not what the recipe expects."""
     return tuple(
-        one.value
-        for one in recipe.expectations
-        if one.value in measurement.values and _violation(one, measurement) is not None
+        expectation.value
+        for expectation in recipe.expectations
+        if expectation.value in measurement.values and _violation(expectation, measurement) is not None
     )
 
 
