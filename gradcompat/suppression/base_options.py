@@ -138,7 +138,9 @@ class _Reading:
         folder = self.repository.top / file.path.parent.relative_to(top)
         if "knowledge" in kept:
             records = kept["knowledge"].values()
-            kept["knowledge"] = {as_seen_from_here(folder / one.path.relative_to(one.within)): one for one in records}
+            kept["knowledge"] = {
+                as_seen_from_here(folder / record.path.relative_to(record.within)): record for record in records
+            }
         if "waivers" in kept:
             kept["waivers"] = tuple(
                 replace(one, folder=str(folder), proof=None if one.proof is None else str(file.path.parent / one.proof))
@@ -179,7 +181,7 @@ def _texts(value: Any) -> list[str]:
 
 def _proofs(table: Mapping[str, Any]) -> list[str]:
     waivers = table.get("waivers")
-    tables = [one for one in waivers if isinstance(one, dict)] if isinstance(waivers, list) else []
+    tables = [waiver for waiver in waivers if isinstance(waiver, dict)] if isinstance(waivers, list) else []
     return [one["proof"] for one in tables if isinstance(one.get("proof"), str)]
 
 

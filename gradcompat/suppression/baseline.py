@@ -80,7 +80,7 @@ def _judgement(
 
     # An environment that was not checked now may have all that it had.
     checked = {places.shown(audit.source) for audit in audits if audit.kind is not None}
-    found = {marks[id(one)] for audit in audits for one in audit.findings if weight_of(one) > 0}
+    found = {marks[id(advised)] for audit in audits for advised in audit.findings if weight_of(advised) > 0}
     gone = [
         mark
         for mark, entry in entries.items()

@@ -200,7 +200,9 @@ class Repository:
         Raises:
             UsageError: as :meth:`contents`.
         """
-        done = self._git("cat-file", "--batch-check", stdin="".join(f"{one}\n" for one in ids).encode("ascii"))
+        done = self._git(
+            "cat-file", "--batch-check", stdin="".join(f"{identifier}\n" for identifier in ids).encode("ascii")
+        )
         if done.returncode:
             raise _partial(_told(done))
         fields = (line.split() for line in done.stdout.decode("ascii").splitlines())
@@ -213,7 +215,7 @@ class Repository:
             UsageError: if one is not here, as in a partial clone.
         """
         with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as told:
-            asked.write("".join(f"{one}\n" for one in ids).encode("ascii"))
+            asked.write("".join(f"{identifier}\n" for identifier in ids).encode("ascii"))
             asked.seek(0)
             with subprocess.Popen(  # noqa: S603  # as above
                 self._command("cat-file", "--batch"),

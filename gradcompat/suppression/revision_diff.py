@@ -222,7 +222,7 @@ def _judgement(
     by_source = {audit.source: audit for audit in then}
     remarks = []
     for audit in audits:
-        counting = any(one.finding.status not in ("dormant", "not_affected") for one in audit.findings)
+        counting = any(advised.finding.status not in ("dormant", "not_affected") for advised in audit.findings)
         why = _why_new(audit, by_source.get(audit.source), earlier, compared) if counting else None
         if why is not None:
             text = f"{why}: every finding here counts as new"

@@ -68,7 +68,7 @@ class Earlier:
     def why_unread(self, path: str) -> str | None:
         """Why a file of the revision is not there; None if it is, or if there is none."""
         folders = (f"{parent}/" for parent in PurePosixPath(path).parents)
-        return next((self.unread[one] for one in (path, *folders) if one in self.unread), None)
+        return next((self.unread[folder] for folder in (path, *folders) if folder in self.unread), None)
 
 
 @dataclass(slots=True)
@@ -133,7 +133,7 @@ def materialize_tree(
         elif target in layout.entries and layout.entries[target][1].type == "file":
             owner, content = layout.entries[target]
             contents.setdefault(owner, {}).setdefault(content.id, []).append((path, limit))
-        elif any(one.startswith(f"{target}/") for one in layout.entries):
+        elif any(entry.startswith(f"{target}/") for entry in layout.entries):
             linked.append((path, target))
     room = _Room(MOST_BYTES, MOST_WRITTEN)
     for owner, places in contents.items():
@@ -150,7 +150,7 @@ def _entries(
     for entry in repository.entries(commit):
         path = prefix + entry.path
         yield repository, Entry(path, entry.type, entry.id)
-        inside = (one for one in wanted.files if one.startswith(f"{path}/"))
+        inside = (file for file in wanted.files if file.startswith(f"{path}/"))
         if entry.type != "module" or not (wanted.searched(path) or any(inside)) or not _is_harmless(path):
             continue
         inner = Repository(repository.top / entry.path, inner=True)
@@ -196,7 +196,7 @@ def _read_links(layout: _Layout) -> None:
             by_owner.setdefault(owner, {}).setdefault(entry.id, []).append(path)
     for owner, links in by_owner.items():
         sizes = owner.sizes(list(links))
-        for identifier, data in owner.contents([one for one in links if sizes.get(one, _LINK_BYTES) < _LINK_BYTES]):
+        for identifier, data in owner.contents([link for link in links if sizes.get(link, _LINK_BYTES) < _LINK_BYTES]):
             layout.links.update(dict.fromkeys(links[identifier], os.fsdecode(data)))
 
 

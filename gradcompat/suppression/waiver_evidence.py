@@ -111,7 +111,7 @@ def verdict_against(proof: Proof, issue: Issue) -> str | None:
 
 def _result_of(probe: IssueProbe, proof: Proof, issue: Issue) -> Result | None:
     """The last result of a probe."""
-    found = [one for one in proof.results if issue.id in one[0] and _same(one[2].spec, probe.spec)]
+    found = [result for result in proof.results if issue.id in result[0] and _same(result[2].spec, probe.spec)]
     return found[-1] if found else None
 
 
@@ -132,8 +132,8 @@ def _other_versions(
         here = {name: list(versions.get(name, ())) for name in stated}
         # An entry of the finding counts, and not another one of the same name.
         here |= {
-            name: [one.version for one in finding.packages if names.canonical(one) == name]
-            for name in {names.canonical(one) for one in finding.packages}
+            name: [package.version for package in finding.packages if names.canonical(package) == name]
+            for name in {names.canonical(package) for package in finding.packages}
         }
         for name, version in stated.items():
             if not base.knows(name):
@@ -191,7 +191,7 @@ def _state(value: Any) -> Any:
 
 
 def _texts(values: Any) -> tuple[str, ...]:
-    return tuple(_of(str, one) for one in values)
+    return tuple(_of(str, value) for value in values)
 
 
 def _of(kind: type[Any], value: Any) -> Any:

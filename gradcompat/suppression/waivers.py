@@ -169,7 +169,7 @@ def _over(until: str) -> str:
 def _ended(bound: VersionBound, audit: Audit, advised: ReportedFinding, base: KnowledgeBase) -> str | None:
     """What the environment has instead of the versions that the waiver holds for."""
     name = _canonical(bound.name, base)
-    taking_part = [one.version for one in advised.finding.packages if base.names.canonical(one) == name]
+    taking_part = [package.version for package in advised.finding.packages if base.names.canonical(package) == name]
     for version in taking_part or audit.versions.get(name) or (None,):
         if version is None:
             return f"no version of {bound.name} is known in {audit.source}, and it is for {bound.text}"
