@@ -111,7 +111,7 @@ class Campaign:
         found: dict[Release, list[ProbeSpec]] = {}
         for spec in self.specs:
             verdicts = self._verdicts(spec)
-            places = [one for one in self.releases if (str(one.version), str(spec)) not in self.lost]
+            places = [release for release in self.releases if (str(release.version), str(spec)) not in self.lost]
             for release in to_measure(places, verdicts):
                 found.setdefault(release, []).append(spec)
         return found
@@ -119,7 +119,7 @@ class Campaign:
     def _verdicts(self, spec: ProbeSpec) -> dict[Release, object]:
         """The outcome and what is wrong in it, so that bounds of each single quantity are found too."""
         recipe = recipe_of(spec)
-        by_version = {str(one.version): one for one in self.releases}
+        by_version = {str(release.version): release for release in self.releases}
         found: dict[Release, object] = {}
         wanted = Cell(
             package=self.releases[0].name,
@@ -127,7 +127,7 @@ class Campaign:
             spec=str(spec),
             device=self.device,
             seed=self.seed,
-            beside=tuple(sorted((one.name, str(one.version)) for one in self.held)),
+            beside=tuple(sorted((release.name, str(release.version)) for release in self.held)),
         )
         code = digest(recipe)
         for row in self.rows:

@@ -33,12 +33,14 @@ def specs_of(package: str, probes: Sequence[str], base: KnowledgeBase) -> list[P
             raise UsageError(f"`{probe}` is neither a record nor a recipe", hint=f"recipes are {known}")
         if not issue.probes:
             raise UsageError(f"`{issue.id}` has no probe", hint=f"`gradcompat explain {issue.id}` has its evidence")
-        found |= {str(one.spec): one.spec for one in issue.probes}
+        found |= {str(probe.spec): probe.spec for probe in issue.probes}
     if not probes:
         for issue in base.in_force():
-            terms = (term for one in issue.affected for term in one.terms if isinstance(term, PackageTerm))
+            terms = (
+                term for combination in issue.affected for term in combination.terms if isinstance(term, PackageTerm)
+            )
             if any(term.name == package for term in terms):
-                found |= {str(one.spec): one.spec for one in issue.probes}
+                found |= {str(probe.spec): probe.spec for probe in issue.probes}
     if not found:
         raise UsageError(f"no record that mentions `{package}` has a probe", hint="name a record or a recipe")
     return list(found.values())
@@ -46,7 +48,11 @@ def specs_of(package: str, probes: Sequence[str], base: KnowledgeBase) -> list[P
 
 def releases_in(name: str, wanted: VersionSet, catalogue: Catalogue) -> list[Release]:
     """Releases that anybody can install today, yanked ones too, without alphas, betas and candidates."""
-    return [one for one in catalogue.releases(name) if one.version in wanted and not one.version.is_prerelease]
+    return [
+        release
+        for release in catalogue.releases(name)
+        if release.version in wanted and not release.version.is_prerelease
+    ]
 
 
 def held_releases(name: str, beside: Sequence[str], catalogue: Catalogue) -> tuple[Release, ...]:
@@ -70,7 +76,7 @@ def held_releases(name: str, beside: Sequence[str], catalogue: Catalogue) -> tup
         if other in (name, "torch"):
             reason = "is what is varied" if other == name else "comes from the base: name another one with `--python`"
             raise UsageError(f"`--with {text}`: {other} {reason}")
-        release = next((one for one in catalogue.releases(other) if one.version == version), None)
+        release = next((release for release in catalogue.releases(other) if release.version == version), None)
         if release is None:
             raise UsageError(f"`--with {text}`: {catalogue.described} has no such release")
         found[other] = release

@@ -120,4 +120,4 @@ def _released(name: str) -> Mapping[Version, str]:
         releases = shipped_snapshot().releases(name)
     except IndexUnavailable:
         return {}
-    return {one.version: (one.uploaded or "")[:10] for one in releases if not one.version.is_prerelease}
+    return {release.version: (release.uploaded or "")[:10] for release in releases if not release.version.is_prerelease}
