@@ -30,7 +30,7 @@ def pieces(pattern: str) -> tuple[bytes, ...]:
     """
     found: list[bytes] = []
     for literals in _alternatives(pattern):
-        longest = max((one.encode() for one in literals), key=len, default=b"")
+        longest = max((literal.encode() for literal in literals), key=len, default=b"")
         if len(longest) < _SHORTEST:
             raise ValueError(f"`{pattern}` has no literal text of {_SHORTEST} characters")
         middle = len(longest) // 2

@@ -53,7 +53,7 @@ class Devices:
     def see(self, number: int, text: str) -> None:
         """Take what the line says, if anything."""
         if match := _GPU.fullmatch(text):
-            self._gpus(number, text, next(one for one in match.groups() if one is not None))
+            self._gpus(number, text, next(group for group in match.groups() if group is not None))
         elif match := _DEVICE.fullmatch(text):
             self.named.setdefault(match[1], number)
         elif match := _LIGHTNING.fullmatch(text):

@@ -222,8 +222,8 @@ def _anchors(patterns: Mapping[int, Pattern]) -> Anchors:
     exact: dict[bytes, int] = {}
     caseless = {hint.encode().lower(): _METRICS for hint in HINTS}  # who reads the line looks at the case
     anchors = [
-        *((one, _STATEMENT) for one in (*STATEMENT_ANCHORS, *SETTING_ANCHORS, *DEVICE_ANCHORS)),
-        *((one, _ERROR) for one in ERROR_ANCHORS),
+        *((anchor, _STATEMENT) for anchor in (*STATEMENT_ANCHORS, *SETTING_ANCHORS, *DEVICE_ANCHORS)),
+        *((anchor, _ERROR) for anchor in ERROR_ANCHORS),
         (TRACEBACK_ANCHOR, _TRACEBACK),
         *((one, _FRAME) for one in (b"packages/", b"packages\\")),  # `site-packages`, `dist-packages`
     ]
@@ -243,5 +243,5 @@ def _near(passage: Passage, start: int, end: int) -> tuple[list[int], list[str],
     spans = [*passage.before(start, _BESIDE), (start, end), *passage.behind(end, _BESIDE)]
     starts = [first for first, _ in spans]
     around = [passage.text[first : min(last, first + _LONGEST_WRAPPED)] for first, last in spans]
-    lengths = [len(one.decode("utf-8", "replace").rstrip()) for one in around]
-    return starts, [cleaned(one) for one in around], lengths, starts.index(start)
+    lengths = [len(line.decode("utf-8", "replace").rstrip()) for line in around]
+    return starts, [cleaned(line) for line in around], lengths, starts.index(start)

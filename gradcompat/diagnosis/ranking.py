@@ -117,7 +117,7 @@ def diagnose(
         findings.setdefault(finding.issue.id, []).append(finding)
     candidates: list[_Candidate] = []
     ruled_out: list[RuledOut] = []
-    modules = frozenset().union(*(one.modules for one in evidence))
+    modules = frozenset().union(*(observation.modules for observation in evidence))
     for candidate in _candidates(evidence, issues, findings):
         if _is_of_any_kernel(candidate) and not _is_there(candidate.issue, environment, modules, names):
             continue
@@ -135,8 +135,8 @@ def diagnose(
         _from_record(candidate, findings.get(candidate.issue.id, []), environment, sharing, modules, names)
         for candidate in candidates
     ]
-    told = {kind for one in candidates if _explains_curves(one) for kind in one.kinds}
-    diagnoses += _from_curves(evidence, told, {pattern for one in candidates for pattern in one.patterns})
+    told = {kind for candidate in candidates if _explains_curves(candidate) for kind in candidate.kinds}
+    diagnoses += _from_curves(evidence, told, {pattern for candidate in candidates for pattern in candidate.patterns})
     diagnoses.sort(key=lambda one: (one.harmless, -one.score, one.issue or ""))
     return tuple(diagnoses), tuple(ruled_out), tuple(_unexplained(evidence, candidates))
 
@@ -150,10 +150,10 @@ def _candidates(
             if _is_metric(pattern):
                 _described(candidate, pattern, evidence)
                 continue
-            for one in evidence:
-                if one.hits is not None and pattern in one.hits:
+            for observation in evidence:
+                if observation.hits is not None and pattern in observation.hits:
                     candidate.patterns.add(pattern)
-                    candidate.because.append(_message(one.path, *one.hits[pattern]))
+                    candidate.because.append(_message(observation.path, *observation.hits[pattern]))
         # A traceback passes through a file for many reasons: a place alone is no symptom.
         if all(_PLACE.search(pattern) for pattern in candidate.patterns):
             candidate.because, candidate.patterns = candidate.because if candidate.kinds else [], set()
@@ -306,7 +306,7 @@ def _excluded(issue: Issue, findings: Sequence[Finding], environment: Environmen
     decisive = decisive or [
         f"{key} is {environment.virtual[name]}"
         for key, name in VIRTUAL_PACKAGES.items()
-        if name in environment.virtual and any(name in _virtual_packages(one) for one in issue.affected)
+        if name in environment.virtual and any(name in _virtual_packages(combination) for combination in issue.affected)
     ]
     return joined(tuple(decisive), "and") if decisive else "what is known of the run does not fit it"
 
@@ -344,7 +344,11 @@ def _disagreeing(issue: Issue, findings: Sequence[Finding], environment: Environ
     sentences = []
     taking_part = [package for finding in findings if finding.status == "affected" for package in finding.packages]
     for name in dict.fromkeys(names.canonical(package) for package in taking_part):
-        entries = [one for one in environment.packages if names.canonical(one) == name and one.version is not None]
+        entries = [
+            package
+            for package in environment.packages
+            if names.canonical(package) == name and package.version is not None
+        ]
         for one in entries:
             alone = replace(
                 environment,
@@ -392,24 +396,26 @@ def _from_record(
         score *= _UNSEEN
     else:
         here = Location(path=finding.source)
-        because += [Seen(sentence=one.sentence, location=one.location or here) for one in finding.because]
+        because += [Seen(sentence=reason.sentence, location=reason.location or here) for reason in finding.because]
         if finding.status == "conditional":
             simplest = min(finding.unknown, key=len)
-            score *= _CONDITIONAL * _EACH_CONDITION ** max(0, sum(_is_open(one.key, issue) for one in simplest) - 1)
-            against.append("only if " + " and ".join(one.sentence for one in simplest))
-            keys = [one.key for one in simplest if "." in one.key][:_MOST_QUESTIONS]
+            score *= _CONDITIONAL * _EACH_CONDITION ** max(
+                0, sum(_is_open(unknown.key, issue) for unknown in simplest) - 1
+            )
+            against.append("only if " + " and ".join(unknown.sentence for unknown in simplest))
+            keys = [unknown.key for unknown in simplest if "." in unknown.key][:_MOST_QUESTIONS]
             if keys:
                 # Of a run of which no setting is known, its config says more than anybody remembers.
                 config = "" if environment.settings else "its config, --context FILE, or "
                 settles.append(f"{config}what you know: " + " ".join(f"--set {key}=…" for key in keys))
-            unlisted = [one.key for one in simplest if one.unlisted]
+            unlisted = [unknown.key for unknown in simplest if unknown.unlisted]
             if unlisted:
                 settles.append(f"the version of {joined(tuple(unlisted), 'and')}, --environment LOCKFILE")
     disagreeing = _disagreeing(issue, findings, environment, names)
     if disagreeing and finding is not None and finding.status == "affected":
         score *= _CONDITIONAL
     against += disagreeing
-    listed = {names.canonical(package) for one in findings for package in one.packages}
+    listed = {names.canonical(package) for finding in findings for package in finding.packages}
     if modules and candidate.patterns and not _is_harmless(issue):
         missing = tuple(name for name in packages if name not in listed and not modules & {*_folders(name)})
         if missing:
@@ -438,7 +444,7 @@ def _is_open(key: str, issue: Issue) -> bool:
 
 
 def _packages(issue: Issue) -> tuple[str, ...]:
-    names = (term.name for one in issue.affected for term in one.terms if isinstance(term, PackageTerm))
+    names = (term.name for combination in issue.affected for term in combination.terms if isinstance(term, PackageTerm))
     return tuple(dict.fromkeys(names))
 
 
@@ -448,7 +454,9 @@ def _folders(name: str) -> tuple[str, ...]:
 
 def _conditions(issue: Issue) -> str:
     """The versions that it takes, as the shortest of its combinations has them."""
-    combinations = [[term for term in one.terms if isinstance(term, PackageTerm)] for one in issue.affected]
+    combinations = [
+        [term for term in combination.terms if isinstance(term, PackageTerm)] for combination in issue.affected
+    ]
     shortest = min(combinations, key=len)
     text = " and ".join(
         term.name if term.versions == ALL else f"{term.name} {versions_text(term.versions)}" for term in shortest

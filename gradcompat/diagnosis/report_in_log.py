@@ -243,7 +243,7 @@ class Statements:
             found,
             source=self.path,
             kind="log",
-            packages=tuple(replace(one, location=self._place(one.location)) for one in found.packages),
+            packages=tuple(replace(package, location=self._place(package.location)) for package in found.packages),
             settings=settings,
             # Text that looks like a statement and is none is no gap: a log is mostly other things.
             skipped=self._skipped(),
