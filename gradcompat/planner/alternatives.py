@@ -125,11 +125,11 @@ def _blocked(
 def _advised(name: str, remedy: VersionRemedy, issue: Issue, universe: Universe, judge: Judge) -> Candidate | None:
     """The nearest release that a remedy leads to and that cures its own issue."""
     suited = [
-        one
-        for one in universe.candidates(name)
-        if one.version in remedy.versions
-        and one.down == (remedy.kind == "downgrade")
-        and judge.verdict(issue, {name: one.version}).packages(universe.request.conditional) is None
+        candidate
+        for candidate in universe.candidates(name)
+        if candidate.version in remedy.versions
+        and candidate.down == (remedy.kind == "downgrade")
+        and judge.verdict(issue, {name: candidate.version}).packages(universe.request.conditional) is None
     ]
     return min(suited, key=lambda one: one.distance, default=None)
 

@@ -98,7 +98,9 @@ class Pricing:
         found = self.judge.nearest.get(name)
         if found is None:
             listed = self.universe.listed(name)
-            found = tuple(sorted((vector(one, listed), one.version) for one in self.universe.candidates(name)))
+            found = tuple(
+                sorted((vector(candidate, listed), candidate.version) for candidate in self.universe.candidates(name))
+            )
             self.judge.nearest[name] = found
         return found  # type: ignore[return-value]  # the judge knows no vectors
 

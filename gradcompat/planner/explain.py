@@ -93,7 +93,7 @@ def fact_text(fact: Fact, judge: Judge) -> str:
     place = described(universe.request.target)
     match fact.kind:
         case "issue":
-            issue = next(one for one in judge.issues if one.id == fact.subject)
+            issue = next(issue for issue in judge.issues if issue.id == fact.subject)
             return f"{issue.id} has to go, and it is there where {issue_condition(issue)}"
         case "requires":
             return requirement_text(fact.subject, fact.object, universe)
@@ -114,8 +114,8 @@ def fact_text(fact: Fact, judge: Judge) -> str:
 def issue_condition(issue: Issue) -> str:
     """The packages that an issue speaks of, in words: ``transformers is >=4.47,<4.49``."""
     clauses = {
-        joined(tuple(condition(term) for term in one.terms if isinstance(term, PackageTerm)), "and"): None
-        for one in issue.affected
+        joined(tuple(condition(term) for term in combination.terms if isinstance(term, PackageTerm)), "and"): None
+        for combination in issue.affected
     }
     return " or ".join(list(clauses)[:_MOST_NAMED])
 

@@ -94,7 +94,7 @@ class _Provider(AbstractProvider[Any, Any, str]):
         requirements: Mapping[str, Iterator[_Asked]],
         incompatibilities: Mapping[str, Iterator[tuple[str, Version]]],
     ) -> list[tuple[str, Version]]:
-        asked = [one.need.specifier for one in requirements[identifier]]
+        asked = [requirement.need.specifier for requirement in requirements[identifier]]
         refused = {version for _, version in incompatibilities[identifier]}
         return [
             (identifier, version)
@@ -281,7 +281,7 @@ def _reasons(name: str, chosen: Mapping[str, Version], offer: _Offer) -> Iterato
     """Why it is this release and no newer one."""
     place = described(offer.universe.request.target)
     version = chosen[name]
-    newer = [one.version for one in offer.universe.fitting(name) if one.version > version]
+    newer = [release.version for release in offer.universe.fitting(name) if release.version > version]
     if not newer:
         yield f"the newest release that fits {place}"
         return

@@ -189,7 +189,7 @@ class Judge:
         """The kind of each candidate of a package, in their order."""
         if name not in self._kinds_of_candidates:
             candidates = self.universe.candidates(name)
-            self._kinds_of_candidates[name] = tuple(self.kind(name, one.version) for one in candidates)
+            self._kinds_of_candidates[name] = tuple(self.kind(name, candidate.version) for candidate in candidates)
         return self._kinds_of_candidates[name]
 
     def _seen_of(self, name: str, version: Version) -> tuple[int, ...]:
@@ -199,7 +199,7 @@ class Judge:
             window = locate(str(version))
             bounds = self._bounds.get(self.universe.canonical(name), ())
             self.universe.budget.take(len(bounds))
-            self._seen[key] = () if window is None else tuple(int(one.truth(window)) for one in bounds)
+            self._seen[key] = () if window is None else tuple(int(bound.truth(window)) for bound in bounds)
         return self._seen[key]
 
     def _seen_by(self, issue: Issue, name: str, kind: int) -> tuple[int, ...]:

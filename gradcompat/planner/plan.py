@@ -133,7 +133,7 @@ def _unplanned(universe: Universe, findings: Sequence[Finding]) -> Plan:
     """What is said of an environment that cannot even be matched again within the budget."""
     request = universe.request
     statuses = ("affected", "conditional") if request.conditional else ("affected",)
-    left = {one.issue.id for one in findings if one.status in statuses and request.counts(one.issue)}
+    left = {finding.issue.id for finding in findings if finding.status in statuses and request.counts(finding.issue)}
     return Plan(
         source=universe.environment.source,
         complete=False,
@@ -255,18 +255,24 @@ def _finished(
     fixed = tuple(sorted((before.sure | (before.counting & asked)) - after.sure - after.counting))
     expected = _left(draft)
     elsewhere = {
-        finding.issue.id for finding in findings if any(_is_elsewhere(one.name, universe) for one in finding.packages)
+        finding.issue.id
+        for finding in findings
+        if any(_is_elsewhere(package.name, universe) for package in finding.packages)
     }
     matched_again = not new and set(remaining) <= expected | elsewhere
     unverified = unverified_of(draft.chosen, universe)
-    concerned = {universe.name_of(one) for finding in found if finding.issue.id in asked for one in finding.packages}
+    concerned = {
+        universe.name_of(package) for finding in found if finding.issue.id in asked for package in finding.packages
+    }
     unverified += [
         f"{universe.catalogue.described} has no releases of {name}, so that no other version was tried"
         for name in sorted(concerned & universe.without_releases())
     ]
     unverified += [
         f"whether {identifier} is gone then depends on facts that were not seen"
-        for identifier in sorted(set(fixed) & {one.issue.id for one in findings if one.status == "conditional"})
+        for identifier in sorted(
+            set(fixed) & {finding.issue.id for finding in findings if finding.status == "conditional"}
+        )
     ]
     if remaining and not draft.proven:
         unverified.insert(0, _no_plan(draft.most, remaining))
@@ -326,7 +332,7 @@ class _Ids:
 
 
 def _ids(findings: Sequence[Finding], request: Request) -> _Ids:
-    seen = [one for one in findings if not one.issue.informational]
+    seen = [finding for finding in findings if not finding.issue.informational]
     sure = frozenset(one.issue.id for one in seen if one.status == "affected")
     counting = frozenset(
         one.issue.id for one in seen if request.counts(one.issue) and (one.status == "affected" or request.conditional)
@@ -348,9 +354,9 @@ def _is_elsewhere(name: str, universe: Universe) -> bool:
 def _joined_settings(settings: Sequence[SettingChange]) -> tuple[SettingChange, ...]:
     """One change for one setting, whatever the number of findings that it cures."""
     found: dict[tuple[str, object], SettingChange] = {}
-    for one in settings:
-        key = (one.key, one.value)
-        found[key] = replace(found[key], cures=(*found[key].cures, *one.cures)) if key in found else one
+    for setting in settings:
+        key = (setting.key, setting.value)
+        found[key] = replace(found[key], cures=(*found[key].cures, *setting.cures)) if key in found else setting
     return tuple(found.values())
 
 
@@ -378,6 +384,6 @@ def _requirements_seen(chosen: Mapping[str, Candidate], universe: Universe) -> b
 def _wheels(chosen: Mapping[str, Candidate]) -> bool | None:
     """Has every release that is moved to a wheel?"""
     fits = [candidate.fit for candidate in chosen.values()]
-    if any(one == "sdist" for one in fits):
+    if any(fit == "sdist" for fit in fits):
         return False
     return None if None in fits else True

@@ -45,14 +45,16 @@ def setting_for(issue: Issue, judge: Judge, assignment: Assignment, *, first_onl
 
 def settings_for(issue: Issue, judge: Judge) -> list[SettingTried]:
     """Every setting of the record that clears it alone."""
-    tried = (_tried(issue, one, judge, {}) for one in issue.remedies if isinstance(one, SettingRemedy))
+    tried = (_tried(issue, remedy, judge, {}) for remedy in issue.remedies if isinstance(remedy, SettingRemedy))
     return [one for one in tried if one is not None]
 
 
 def code_for(issue: Issue, *, first_only: bool = False) -> CodeChange | None:
     """The first change of code that the record names; with ``first_only`` if nothing stands before it."""
     remedies = issue.remedies[:1] if first_only else issue.remedies
-    return next((CodeChange(text=one.text, cures=(issue.id,)) for one in remedies if isinstance(one, CodeRemedy)), None)
+    return next(
+        (CodeChange(text=remedy.text, cures=(issue.id,)) for remedy in remedies if isinstance(remedy, CodeRemedy)), None
+    )
 
 
 def with_setting(run: Environment, remedy: SettingRemedy) -> Environment:

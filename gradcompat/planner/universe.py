@@ -151,7 +151,7 @@ class Universe:
         allowed = self.allowed(name)
         if allowed is None:
             return None
-        return next((one.version for one in reversed(self.fitting(name)) if one.version in allowed), None)
+        return next((release.version for release in reversed(self.fitting(name)) if release.version in allowed), None)
 
     def allowed(self, name: str) -> VersionSet | None:
         """What a range allows; None for what has a version, or for a range that cannot be read."""
@@ -190,7 +190,7 @@ class Universe:
 
     def _release(self, name: str, version: Version | None) -> Release | None:
         if name not in self._release_at:
-            self._release_at[name] = {one.version: one for one in self.releases(name)}
+            self._release_at[name] = {release.version: release for release in self.releases(name)}
         return None if version is None else self._release_at[name].get(version)
 
     def without_releases(self) -> frozenset[str]:
@@ -211,9 +211,9 @@ class Universe:
     def fitting(self, name: str) -> list[Release]:
         """Releases that anybody would be given without asking for more: final, not withdrawn, fit for the target."""
         return [
-            one
-            for one in self.releases(name)
-            if not one.yanked and not one.version.is_prerelease and self.fit(one) is not None
+            release
+            for release in self.releases(name)
+            if not release.yanked and not release.version.is_prerelease and self.fit(release) is not None
         ]
 
     def candidates(self, name: str) -> tuple[Candidate, ...]:
@@ -224,7 +224,7 @@ class Universe:
         return self._candidates[name]
 
     def _found_candidates(self, name: str) -> Iterable[Candidate]:
-        releases: dict[Version, Release | None] = {one.version: one for one in self.releases(name)}
+        releases: dict[Version, Release | None] = {release.version: release for release in self.releases(name)}
         if name in self.unavailable:
             releases = dict.fromkeys(self._versions_of_records(name))
         current = {_public(version) for version in self.current(name)}
@@ -271,8 +271,8 @@ class Universe:
         found: set[Version] = set()
         for issue in self.issues:
             sets = [
-                (one.versions, BELOW) for combination in issue.affected for one in combination.terms
-                if isinstance(one, PackageTerm) and one.name == canonical
+                (term.versions, BELOW) for combination in issue.affected for term in combination.terms
+                if isinstance(term, PackageTerm) and term.name == canonical
             ]  # fmt: skip
             for versions, side in sets:
                 found |= {high[0] for _, high in versions.intervals if high is not None and high[1] == side}
@@ -288,7 +288,9 @@ class Universe:
         """The requirements of these releases will be asked for."""
         wanted = set(versions)
         self.catalogue.expect_requirements(
-            one for one in self.releases(name) if one.version in wanted and not self._is_known(name, str(one.version))
+            release
+            for release in self.releases(name)
+            if release.version in wanted and not self._is_known(name, str(release.version))
         )
 
     def _is_known(self, name: str, version: str) -> bool:
@@ -356,7 +358,7 @@ class Universe:
         """Does a catalogue know what this entry requires?"""
         if (name, version) in self.request.known:
             return True
-        if self.rehomed(name) or name not in self.entries or any(one.source in _OWN for one in self.entries[name]):
+        if self.rehomed(name) or name not in self.entries or any(entry.source in _OWN for entry in self.entries[name]):
             return False
         # What conda calls `zlib` is not what the index calls so.
         return not self.from_conda(name) or self.canonical(name) in self.spoken_of
@@ -449,7 +451,10 @@ class Universe:
         if allowed is None or not self.releases(need.name):
             return True
         self.budget.take(len(self.releases(need.name)))
-        return any(one.version in allowed and allows(need.specifier, one.version) for one in self.releases(need.name))
+        return any(
+            release.version in allowed and allows(need.specifier, release.version)
+            for release in self.releases(need.name)
+        )
 
 
 def _public(version: Version) -> Version:
