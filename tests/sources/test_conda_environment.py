@@ -179,5 +179,5 @@ def test_what_is_no_environment(content: str, message: str) -> None:
 def test_a_list_that_aliases_make_endless() -> None:
     lines = "\n".join(["- pip: *p"] * 2000)
     content = f"x: &p [{', '.join(['a'] * 2000)}]\ndependencies:\n{lines}\n"
-    with pytest.raises(Malformed, match="lists more than 100,000 packages"):
+    with pytest.raises(Malformed, match="lists more than 15,000 packages"):
         read(text(content))
