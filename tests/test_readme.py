@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from gradcompat.cli.main import app
 from tests.conftest import ROOT, Run
 
+SCREEN = 45  # lines
 README = (ROOT / "README.md").read_text("utf-8")
 
 
@@ -21,6 +22,7 @@ def test_the_example_prints_what_is_shown(run: Run, tmp_path: Path) -> None:
     arguments = shlex.split(command.rsplit("&& .venv/bin/gradcompat", 1)[1])
     outcome = run(*arguments, cwd=ROOT)
     assert outcome.status == 1
+    assert len(shown.splitlines()) <= SCREEN
     assert re.sub(r"\(\d+ records of [\d-]+\)", "(... records of ...)", outcome.out) == shown
 
 

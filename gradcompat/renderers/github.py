@@ -29,10 +29,8 @@ def render(report: Report, out: TextIO) -> None:
         command = _COMMANDS[issue.level] if result.state == "affected" else "notice"
         where = _where(result.location, result.pin, places)
         out.write(_line(command, where, f"{issue.id} {plain(issue.summary)}", message(result)))
-    for audit in report.audits:
-        if questions := asides(report, audit).questions:
-            where = _where(Location(path=audit.source), None, places)
-            out.write(_line("notice", where, "to know more, state with --set", "\n".join(questions)))
+    if questions := asides(report).questions:
+        out.write(_line("notice", {}, "to know more, state with --set", "\n".join(questions)))
     for remark, location in remarks(report, places):
         command = _COMMANDS[remark.level]
         where, title = _where(location, None, places), plain(remark.kind.replace("-", " "))

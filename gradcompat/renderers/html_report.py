@@ -20,18 +20,18 @@ from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.model.issue import LEVELS
 from gradcompat.model.report import Audit, Report
 from gradcompat.renderers.results import (
-    Asides,
     Result,
     asides,
-    by_audit,
     entries,
     fix,
     gap_text,
     measured,
     paragraphs,
     plain,
+    range_texts,
     reason,
     remarks,
+    results,
     suppression,
 )
 from gradcompat.renderers.summary_text import summary
@@ -48,6 +48,8 @@ _STATES = {
     "not_affected": "does not apply",
     _SUPPRESSED: "suppressed",
 }
+_OF_AUDIT = ("affected", "informational", _SUPPRESSED)  # what is told with its environment, the rest once for all
+_REST = ("dormant", "refuted", "not_affected")  # behind the questions
 
 
 def render(report: Report, out: TextIO) -> None:
@@ -61,10 +63,9 @@ def render(report: Report, out: TextIO) -> None:
         keep_trailing_newline=True,
     )
     paths = RepositoryPaths()
-    audits = [
-        (audit, [result for result in found if result.shown])
-        for audit, found in by_audit(report, paths, suppressed=report.show_suppressed is not False)
-    ]
+    every = results(report, paths, suppressed=report.show_suppressed is not False)
+    found = [result for result in every if result.shown]
+    sections = [_section(audit, [one for one in found if one.audit is audit], paths) for audit in report.audits]
     style, script = ((_TEMPLATES / name).read_text("utf-8") for name in ("report.css", "report.js"))
     page = templates.get_template("report.html.jinja").stream(
         policy=(
@@ -77,8 +78,11 @@ def render(report: Report, out: TextIO) -> None:
         summary=summary(report),
         counts=counts_text(report.suppressed),
         remarks=[plain(remark_text(replace(remark, location=place))) for remark, place in remarks(report, paths)],
-        boxes=_boxes([result for _, found in audits for result in found]),
-        sections=(_section(audit, found, asides(report, audit), paths) for audit, found in audits),
+        boxes=_boxes(found),
+        sections=sections,
+        said=asides(report),
+        possible=[_article(result, paths) for result in found if _state(result) == "conditional"],
+        rest=[_article(result, paths) for result in found if _state(result) in _REST],
         version=__version__,
     )
     out.writelines(page)
@@ -102,20 +106,14 @@ def _level(result: Result) -> str | None:
     return result.advised.finding.issue.level if result.state == "affected" else None
 
 
-def _is_rest(result: Result) -> bool:
-    """Does it stand behind the questions? What is neither affected nor open does."""
-    return _state(result) not in ("affected", "informational", "conditional")
-
-
-def _section(audit: Audit, found: Sequence[Result], said: Asides, paths: RepositoryPaths) -> dict[str, Any]:
+def _section(audit: Audit, found: Sequence[Result], paths: RepositoryPaths) -> dict[str, Any]:
     gaps = [gap_text(skipped) for skipped in audit.skipped if skipped.gap]
     other = "other " if audit.suppressed else ""
     return {
         "source": plain(paths.shown(audit.source)),
         "gaps": gaps,
-        "said": said,
-        "articles": [_article(result, paths) for result in found if not _is_rest(result)],
-        "rest": [_article(result, paths) for result in found if _is_rest(result)],
+        "ranges": range_texts(audit),
+        "articles": [_article(result, paths) for result in found if _state(result) in _OF_AUDIT],
         "clean": "" if audit.findings or gaps else f"No {other}known defect found.",
     }
 

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any, TextIO
 
 from gradcompat.audit.fingerprints import fingerprints
-from gradcompat.audit.report_parts import likelihood, parts_of
+from gradcompat.audit.report_parts import Parts, likelihood, parts_of
 from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.messages import moves_text
 from gradcompat.model.finding import Advice
@@ -19,6 +19,8 @@ from gradcompat.renderers.probe_json import result_data
 def render(report: Report, out: TextIO) -> None:
     """Write the report as one JSON object."""
     marks = fingerprints(report.audits, RepositoryPaths())
+    parts = parts_of(report.findings, everything=report.show_all)
+    told = {id(one) for one in (*parts.affected, *parts.informational, *parts.possible)}
     data = {
         "schema_version": SCHEMA_VERSION,
         "knowledge": {
@@ -30,7 +32,7 @@ def render(report: Report, out: TextIO) -> None:
         "environments": [_environment(audit) for audit in report.audits],
         "contexts": list(report.contexts),
         "findings": [
-            _finding(advised, marks[id(advised)])
+            {**_finding(advised, marks[id(advised)]), "shown": id(advised) in told}
             for audit in report.audits
             for advised in (*audit.findings, *audit.suppressed)
         ],
@@ -38,6 +40,7 @@ def render(report: Report, out: TextIO) -> None:
             {"kind": remark.kind, "level": remark.level, "text": remark.text, **place_data(remark.location)}
             for remark in report.remarks
         ],
+        "questions": _questions(parts),
         "exit_status": report.exit_status,
     }
     out.write(json_output(data))
@@ -59,9 +62,7 @@ def _environment(audit: Audit) -> dict[str, Any]:
             }
             for skipped in audit.skipped
         ],
-        "questions": [
-            {"key": question.key, "ids": list(question.ids)} for question in parts_of(audit.findings).questions
-        ],
+        "questions": _questions(parts_of(audit.findings)),
         "newer": [
             {
                 "name": newer.name,
@@ -73,6 +74,10 @@ def _environment(audit: Audit) -> dict[str, Any]:
             for newer in audit.newer
         ],
     }
+
+
+def _questions(parts: Parts) -> list[dict[str, Any]]:
+    return [{"key": question.key, "ids": list(question.ids)} for question in parts.questions]
 
 
 def _finding(advised: ReportedFinding, fingerprint: str) -> dict[str, Any]:

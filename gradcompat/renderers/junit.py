@@ -1,10 +1,10 @@
 """JUnit XML: an environment is a suite, a finding a case that fails, is skipped or passes with a remark.
 
 What makes the exit status 1 fails. What could apply or was not checked is skipped, and a file that could not be read is
-an error. An environment without any of these is one case that passes. The questions that would decide more, and what is
-said of ranges, are the output of the suite; what is dormant is a case that passes under ``--all``, and left out
-otherwise. What is suppressed is skipped. A waiver that does nothing any more is a case of its own, which fails where
-the project says so.
+an error. An environment without any of these is one case that passes. What is said of ranges is the output of its
+suite, and the questions that would decide more are the output of a last one. What is dormant is a case that passes
+under ``--all``, and left out otherwise. What is suppressed is skipped. A waiver that does nothing any more is a case of
+its own, which fails where the project says so.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.model.environment import Location
 from gradcompat.model.report import Audit, Remark, Report
 from gradcompat.renderers.results import (
-    Asides,
     Result,
     asides,
     by_audit,
@@ -25,6 +24,7 @@ from gradcompat.renderers.results import (
     headline,
     message,
     plain,
+    range_texts,
     remarks,
     suppression,
 )
@@ -35,13 +35,17 @@ def render(report: Report, out: TextIO) -> None:
     places = RepositoryPaths()
     suites = Element("testsuites", name="gradcompat")
     for audit, found in by_audit(report, places, suppressed=report.show_suppressed is not False):
-        suites.append(_suite(audit, [one for one in found if one.shown or one.fails], asides(report, audit), places))
+        suites.append(_suite(audit, [one for one in found if one.shown or one.fails], places))
+    if questions := asides(report).questions:
+        suite = _suite_of("to know more, state with --set", 0, 0, 0, 0)
+        SubElement(suite, "system-out").text = "\n".join(questions)
+        suites.append(suite)
     suites.extend(_remark(remark, location) for remark, location in remarks(report, places))
     indent(suites)
     out.write(f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(suites, "unicode")}\n')
 
 
-def _suite(audit: Audit, found: list[Result], said: Asides, places: RepositoryPaths) -> Element:
+def _suite(audit: Audit, found: list[Result], places: RepositoryPaths) -> Element:
     cases = [_finding(result, places) for result in found]
     cases += [
         ("skipped" if audit.kind is not None else "error", gap_text(one), gap_text(one), "")
@@ -59,7 +63,7 @@ def _suite(audit: Audit, found: list[Result], said: Asides, places: RepositoryPa
             SubElement(case, kind, message=plain(short)).text = text if kind != "skipped" else None
         elif text:
             SubElement(case, "system-out").text = text
-    if lines := [*said.questions, *said.ranges]:
+    if lines := range_texts(audit):
         SubElement(suite, "system-out").text = "\n".join(lines)
     return suite
 

@@ -14,14 +14,15 @@ from gradcompat.renderers.results import (
     Result,
     State,
     asides,
-    by_audit,
     entries,
     fix,
     gap_text,
     measured,
     plain,
+    range_texts,
     reason,
     remarks,
+    results,
     suppression,
 )
 from gradcompat.renderers.summary_text import summary
@@ -34,7 +35,6 @@ _ITEM = re.compile(r"^(\d+)\.")
 _URL = re.compile(r"https?://(?:(?![()<>|\\])[!-~])+")
 # In the order of every report: the part, its title, whether it is folded.
 _PARTS: tuple[tuple[State, str, bool], ...] = (
-    ("informational", "Worth knowing", True),
     ("conditional", "Could apply", False),
     ("dormant", "Not for you unless you use the feature", True),
     ("refuted", "Refuted here", True),
@@ -43,7 +43,7 @@ _PARTS: tuple[tuple[State, str, bool], ...] = (
 
 
 def render(report: Report, out: TextIO) -> None:
-    """Write a table of what is affected, and below it lists of the rest, for each environment."""
+    """Write a table of what is affected for each environment, and below them lists of the rest."""
     places = RepositoryPaths()
     out.write(f"**gradcompat**: {escaped(summary(report))}\n\n")
     if counts := counts_text(report.suppressed):
@@ -52,17 +52,32 @@ def render(report: Report, out: TextIO) -> None:
     for remark, location in remarks(report, places):
         out.write(f"- {escaped(remark_text(replace(remark, location=location)))}\n")
     out.write("\n" if report.remarks else "")
-    for audit, found in by_audit(report, places, suppressed=report.show_suppressed is True):
-        if found or not audit.complete:
-            _audit(audit, [result for result in found if result.shown], asides(report, audit), places, out)
-        elif not audit.suppressed:
+    found = [one for one in results(report, places, suppressed=report.show_suppressed is True) if one.shown]
+    several = len(report.audits) > 1
+    for audit in report.audits:
+        mine = [one for one in found if one.audit is audit and _is_of_audit(one)]
+        if several and not mine and audit.complete and not range_texts(audit):
             clean.append(escaped(places.shown(audit.source)))
+            continue
+        out.write(f"### {escaped(places.shown(audit.source))}\n\n")
+        _sure(mine, places, out)
+        if several:
+            _read_in_part(audit, out)
     if clean:
-        _folded("Nothing found in", clean, out)
+        _folded("No defect is sure in", clean, out)
+    _not_sure([one for one in found if not _is_of_audit(one)], asides(report), places, out)
+    if not several:
+        for audit in report.audits:
+            _read_in_part(audit, out)
 
 
-def _audit(audit: Audit, found: Sequence[Result], said: Asides, places: RepositoryPaths, out: TextIO) -> None:
-    out.write(f"### {escaped(places.shown(audit.source))}\n\n")
+def _is_of_audit(result: Result) -> bool:
+    """Is it told with its environment, and not once for all of them?"""
+    return result.advised.suppressed is not None or result.state in ("affected", "informational")
+
+
+def _sure(found: Sequence[Result], places: RepositoryPaths, out: TextIO) -> None:
+    """What is sure in one environment, and what does not count."""
     aside = [result for result in found if result.advised.suppressed is not None]
     found = [result for result in found if result.advised.suppressed is None]
     affected = [result for result in found if result.state == "affected"]
@@ -79,6 +94,14 @@ def _audit(audit: Audit, found: Sequence[Result], said: Asides, places: Reposito
             )
             out.write(f"| {' | '.join(cells)} |\n")
         out.write("\n")
+    if lines := [_line(result, places) for result in found if result.state == "informational"]:
+        _folded(f"Worth knowing: {len(lines)}", lines, out)
+    if aside:
+        _folded(f"Suppressed: {len(aside)}", [_suppressed(result, places) for result in aside], out)
+
+
+def _not_sure(found: Sequence[Result], said: Asides, places: RepositoryPaths, out: TextIO) -> None:
+    """What is told once, however many environments there are."""
     for state, title, folded in _PARTS:
         lines = [_line(result, places) for result in found if result.state == state]
         if lines and folded:
@@ -89,10 +112,12 @@ def _audit(audit: Audit, found: Sequence[Result], said: Asides, places: Reposito
             _listed("To know more, add what you know with `--set KEY=VALUE`:", map(escaped, said.questions), out)
         if state == "dormant" and said.dormant:
             out.write(f"{escaped(said.dormant)}; `--all` lists the records\n\n")
-    if aside:
-        _folded(f"Suppressed: {len(aside)}", [_suppressed(result, places) for result in aside], out)
-    if said.ranges:
-        _folded(f"Judged by the newest release of a range: {len(said.ranges)}", map(escaped, said.ranges), out)
+
+
+def _read_in_part(audit: Audit, out: TextIO) -> None:
+    """The ranges of an environment, and what was not checked of it."""
+    if ranges := range_texts(audit):
+        _folded(f"Judged by the newest release of a range: {len(ranges)}", map(escaped, ranges), out)
     if gaps := [escaped(gap_text(skipped)) for skipped in audit.skipped if skipped.gap]:
         out.write("".join(f"- {gap}\n" for gap in gaps) + "\n")
 

@@ -8,7 +8,7 @@ from gradcompat.messages import condition, remedy_text
 from gradcompat.model.issue import Issue, PackageAbsentTerm, PackageTerm
 from gradcompat.presumptions.engines import named_engines
 from gradcompat.presumptions.presumer import Presumed, Presumer
-from gradcompat.renderers.text import BASIS
+from gradcompat.renderers.affected_text import BASIS
 from gradcompat.truth import Certainty
 
 REFERENCES = "References"  # what was measured stands before them

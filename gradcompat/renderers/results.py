@@ -18,11 +18,11 @@ from gradcompat.model.environment import Location, Package, Skipped
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import VersionRemedy
 from gradcompat.model.report import Audit, Remark, Report, ReportedFinding
+from gradcompat.renderers.affected_text import advice_text
 from gradcompat.renderers.probe_text import ran
 from gradcompat.renderers.suppressed_text import suppression_text
 from gradcompat.renderers.terminal import safe
 from gradcompat.renderers.text import (
-    advice_text,
     assumed_text,
     dormant_text,
     feature_text,
@@ -44,7 +44,9 @@ class Result:
     Attributes:
         state: its status; ``informational`` for what applies and is no defect, ``refuted`` for what may have been there
             and was measured not to be.
-        shown: it is told by itself, and not only by a question or among the features that are not used.
+        shown: it is told by itself, and not only by a question, beside another environment or among the features that
+            are not used.
+        further: how many more environments or entries it could apply to, which are not shown.
         counts: it is found, and no mere possibility.
         fails: it makes the exit status 1.
         pin: the entry that is shown, which is the one that has to move if one has; None if none takes part.
@@ -56,6 +58,7 @@ class Result:
     advised: ReportedFinding
     state: State
     shown: bool
+    further: int
     counts: bool
     fails: bool
     pin: Package | None
@@ -65,56 +68,72 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asides:
-    """What is told of one environment beside its findings, a sentence each.
+    """What is told beside the findings, a sentence each; once, however many environments there are.
 
     Attributes:
         questions: the facts that would decide other findings.
         dormant: the features that are presumed not to be used; empty if there are none, or if each record is listed.
-        ranges: the packages of which only a range is known.
     """
 
     questions: tuple[str, ...]
     dormant: str
-    ranges: tuple[str, ...]
 
 
 def results(report: Report, places: RepositoryPaths, *, suppressed: bool = False) -> Iterator[Result]:
-    """Every finding, in the order of the parts; what does not count comes behind the others of its audit, if asked."""
+    """Every finding, in the order of the report.
+
+    What is sure comes first, environment by environment, and behind it what does not count, if asked; then each other
+    part over all environments.
+    """
     marks = fingerprints(report.audits, places)
-    for audit in report.audits:
-        parts = report_parts(report, audit)
-        told = (*parts.affected, *parts.informational, *parts.possible, *parts.refuted, *parts.not_affected)
-        place = {id(advised): number for number, advised in enumerate(told)}
-        # What is not told by itself stands behind the rest of its part.
-        findings = sorted(audit.findings, key=lambda one: (_STATES.index(_state(one)), place.get(id(one), len(told))))
-        for advised in (*findings, *(audit.suppressed if suppressed else ())):
-            pin = _pin(advised)
-            yield Result(
-                audit=audit,
-                advised=advised,
-                state=_state(advised),
-                shown=report.show_all or id(advised) in place or advised.suppressed is not None,
-                counts=report.counts(advised),
-                fails=report.fails(advised),
-                pin=pin,
-                location=_location(audit, pin),
-                fingerprint=marks[id(advised)],
-            )
+    parts = report_parts(report)
+    told = (*parts.affected, *parts.informational, *parts.possible, *parts.refuted, *parts.not_affected)
+    place = {id(advised): number for number, advised in enumerate(told)}
+    further = {} if report.show_all else {id(one): parts.further.get(one.finding.issue.id, 0) for one in parts.possible}
+    sure = [
+        (audit, advised)
+        for audit in report.audits
+        for advised in (
+            *sorted((one for one in audit.findings if _is_sure(one)), key=lambda one: _STATES.index(_state(one))),
+            *(audit.suppressed if suppressed else ()),
+        )
+    ]
+    rest = [(audit, advised) for audit in report.audits for advised in audit.findings if not _is_sure(advised)]
+    # What is not told by itself stands behind the rest of its part.
+    rest.sort(key=lambda pair: (_STATES.index(_state(pair[1])), place.get(id(pair[1]), len(told))))
+    for audit, advised in (*sure, *rest):
+        pin = _pin(advised)
+        yield Result(
+            audit=audit,
+            advised=advised,
+            state=_state(advised),
+            shown=report.show_all or id(advised) in place or advised.suppressed is not None,
+            further=further.get(id(advised), 0),
+            counts=report.counts(advised),
+            fails=report.fails(advised),
+            pin=pin,
+            location=_location(audit, pin),
+            fingerprint=marks[id(advised)],
+        )
 
 
-def report_parts(report: Report, audit: Audit) -> Parts:
-    """The parts of one environment as the report tells them."""
-    return parts_of(audit.findings, everything=report.show_all)
+def report_parts(report: Report) -> Parts:
+    """The parts of a report; what no file decides is told once, however many environments there are."""
+    return parts_of(report.findings, everything=report.show_all)
 
 
-def asides(report: Report, audit: Audit) -> Asides:
-    """What is told of one environment beside its findings."""
-    parts = report_parts(report, audit)
+def asides(report: Report) -> Asides:
+    """What is told beside the findings."""
+    parts = report_parts(report)
     return Asides(
         questions=tuple(map(plain, question_lines(parts))),
         dormant="" if report.show_all else plain(dormant_text(parts)),
-        ranges=tuple(map(plain, range_lines(audit))),
     )
+
+
+def range_texts(audit: Audit) -> tuple[str, ...]:
+    """The packages of one environment of which only a range is known, a sentence each."""
+    return tuple(map(plain, range_lines(audit)))
 
 
 def by_audit(report: Report, places: RepositoryPaths, *, suppressed: bool = False) -> list[tuple[Audit, list[Result]]]:
@@ -183,7 +202,8 @@ def reason(result: Result) -> str:
     if result.state == "refuted":
         return plain(f"measured here: {measured(result)}")
     if result.state == "conditional":
-        return plain(f"could apply if {condition_text(finding)}{_taking(finding)}")
+        more = f"; and {result.further} more" if result.further else ""
+        return plain(f"could apply if {condition_text(finding)}{_taking(finding)}{more}")
     if result.state == "dormant":
         return plain(f"not for you unless you use {feature_text(finding)}")
     if result.state == "not_affected" or not finding.because:
@@ -226,6 +246,10 @@ def _state(advised: ReportedFinding) -> State:
     if advised.finding.status == "affected" and advised.finding.issue.informational:
         return "informational"
     return advised.finding.status
+
+
+def _is_sure(advised: ReportedFinding) -> bool:
+    return advised.finding.status == "affected"
 
 
 def _pin(advised: ReportedFinding) -> Package | None:

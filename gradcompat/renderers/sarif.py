@@ -17,7 +17,7 @@ from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.messages import remedy_text
 from gradcompat.model.environment import Location, Package
 from gradcompat.model.issue import Issue
-from gradcompat.model.report import Audit, LineEdit, Report
+from gradcompat.model.report import LineEdit, Report
 from gradcompat.renderers.json_output import json_output
 from gradcompat.renderers.results import (
     Result,
@@ -28,6 +28,7 @@ from gradcompat.renderers.results import (
     message,
     paragraphs,
     plain,
+    range_texts,
     results,
     suppression,
 )
@@ -58,10 +59,10 @@ def render(report: Report, out: TextIO) -> None:
         for audit, skipped in gaps(report)
     ]
     notifications += [_note(result, index, places) for result in found if not _is_result(result, report)]
+    notifications += [_aside("question", text) for text in asides(report).questions]
     for audit in report.audits:
-        said = asides(report, audit)
-        notifications += [_aside("question", text, audit, places) for text in said.questions]
-        notifications += [_aside("range", text, audit, places) for text in said.ranges]
+        where = {"locations": [_place(Location(path=audit.source), None, places)]}
+        notifications += [{**_aside("range", text), **where} for text in range_texts(audit)]
     run = {
         "tool": {
             "driver": {
@@ -235,13 +236,8 @@ def _note(result: Result, index: dict[str, int], places: RepositoryPaths) -> dic
     }
 
 
-def _aside(kind: str, text: str, audit: Audit, places: RepositoryPaths) -> dict[str, Any]:
-    return {
-        "descriptor": {"id": kind},
-        "level": "note",
-        "message": {"text": _text(text)},
-        "locations": [_place(Location(path=audit.source), None, places)],
-    }
+def _aside(kind: str, text: str) -> dict[str, Any]:
+    return {"descriptor": {"id": kind}, "level": "note", "message": {"text": _text(text)}}
 
 
 def _gap(location: Location | None, text: str, source: str, nothing: bool, places: RepositoryPaths) -> dict[str, Any]:

@@ -12,30 +12,21 @@ from gradcompat.audit.report_parts import (
     places_text,
     ranges,
 )
-from gradcompat.messages import assumptions_text, counted, entry_text, joined, move_text, moves_text, remedy_text
-from gradcompat.model.environment import Location, Package, Skipped
-from gradcompat.model.finding import Advice, Finding
-from gradcompat.model.issue import CodeRemedy, InstallRemedy, VersionRemedy
+from gradcompat.messages import assumptions_text, counted, joined
+from gradcompat.model.environment import Skipped
+from gradcompat.model.finding import Finding
 from gradcompat.model.report import Audit, Newer, Report, ReportedFinding
+from gradcompat.renderers.affected_text import AffectedBlock, advice_text, affected_block, places_of, probed_texts
 from gradcompat.renderers.probe_text import ran
 from gradcompat.renderers.summary_text import MANY, summary
 from gradcompat.renderers.suppressed_text import counts_text, remark_text, suppression_text
 from gradcompat.renderers.terminal import safe, skipped_text, width, wrapped
 
-_LABEL = 9
-_MOST = 2  # places of one finding that are shown
 _QUESTIONS = 5  # facts that are asked for
 _RANGES, _RANGES_OF_SEVERAL = 8, 2  # packages with a range that are told in a line each
-_FEATURES = 14  # features of dormant records that are named
+_FEATURES = 10  # features of dormant records that are named
 _NEWER = 3  # packages that are newer than the knowledge, and named
 _FEW = 3  # names of many that are shown
-BASIS = {
-    "measured": "measured by running releases",
-    "tags": "read in the tagged sources",
-    "wheels": "read in the released files",
-    "release-notes": "stated in release notes",
-    "reported": "reported, not checked by us",
-}
 
 
 def render(report: Report, out: TextIO) -> None:
@@ -45,9 +36,12 @@ def render(report: Report, out: TextIO) -> None:
     several, many = len(report.audits) > 1, len(report.audits) >= MANY
     quiet = [audit for audit in report.audits if several and _nothing_to_say(audit, listing=listing, notes=not many)]
     told = set(map(id, quiet))
+    cut = False
     for audit in report.audits:
         if id(audit) not in told:
-            _audit(audit, columns, out, listing=listing, many=many, several=several)
+            blocks = _affected(audit, columns, whole=report.show_all)
+            cut |= any(block.cut for block in blocks)
+            _audit(audit, blocks, columns, out, listing=listing, many=many, several=several)
     if quiet:
         _quiet(quiet, columns, out, many=many)
     # What no file decides is told once, however many environments there are.
@@ -65,7 +59,8 @@ def render(report: Report, out: TextIO) -> None:
                 _read_in_part(audit, columns, out, most=_RANGES, many=many)
     if any(_asks_for_change(advised) for audit in report.audits for advised in audit.findings):
         text = "gradcompat plan with the same targets shows the whole change, and what was verified of it"
-        out.write(wrapped(text, columns, "", "") + "\n\n")
+        rest = "; --all shows what does not fit above" if cut else ""
+        out.write(wrapped(f"{text}{rest}", columns, "", "") + "\n\n")
     if assumed := [newer for audit in report.audits for newer in audit.newer if newer.assumed]:
         out.write(wrapped(_assumption(assumed), columns, "", "") + "\n\n")
     _beside(report, columns, out)
@@ -116,7 +111,20 @@ def _names(names: list[str], most: int = 8) -> str:
     return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
 
 
-def _audit(audit: Audit, columns: int, out: TextIO, *, listing: bool, many: bool, several: bool) -> None:
+def _affected(audit: Audit, columns: int, *, whole: bool) -> list[AffectedBlock]:
+    return [affected_block(advised, columns, whole=whole) for advised in parts_of(audit.findings).affected]
+
+
+def _audit(
+    audit: Audit,
+    affected: list[AffectedBlock],
+    columns: int,
+    out: TextIO,
+    *,
+    listing: bool,
+    many: bool,
+    several: bool,
+) -> None:
     if audit.kind is None:
         for skipped in audit.skipped:
             place = skipped.location if skipped.location is not None else skipped.what
@@ -126,10 +134,9 @@ def _audit(audit: Audit, columns: int, out: TextIO, *, listing: bool, many: bool
         out.write("\n")
         return
     out.write(safe(_head(audit)) + "\n\n")
-    parts = parts_of(audit.findings)
-    for advised in parts.affected:
-        _affected(advised, columns, out)
-    _informational(parts.informational, columns, out)
+    for block in affected:
+        out.write(f"{block.text}\n")
+    _informational(parts_of(audit.findings).informational, columns, out)
     if listing:
         _suppressed(audit.suppressed, columns, out)
     if several:
@@ -152,45 +159,14 @@ def _head(audit: Audit) -> str:
     return f"{audit.source}: {kind}{counted(audit.packages, 'package')}{some}{beside}"
 
 
-def _affected(advised: ReportedFinding, columns: int, out: TextIO) -> None:
-    """What is wrong, in eight lines of 100 columns."""
-    finding, issue = advised.finding, advised.finding.issue
-    silent = ", silent" if issue.silent else ""
-    out.write(wrapped(issue.summary, columns, f"{issue.level} {issue.id}{silent}: ", "  ") + "\n")
-    places = _places(finding)
-    more = f"; and {len(places) - _MOST} more" if len(places) > _MOST else ""
-    out.write(_line("at", "; ".join(places[:_MOST]) + more, columns))
-    out.write(_line("because", _because(finding), columns))
-    if finding.assumed:
-        out.write(_line("taking it", f"that {assumed_text(finding)}", columns))
-    if len(finding.contexts) > 1:
-        named = _names(list(finding.contexts), _FEW)
-        out.write(_line("in", f"{counted(len(finding.contexts), 'training run')}: {named}", columns))
-    out.write(_line("evidence", _evidence(finding), columns))
-    _probed(advised, columns, out)
-    _fix(advised, columns, out)
-    prove = (
-        f"gradcompat probe {issue.id} in the environment that trains; " if issue.probes and not advised.probed else ""
-    )
-    out.write(_line("prove" if prove else "more", f"{prove}gradcompat explain {issue.id}", columns) + "\n")
-
-
-def _probed(advised: ReportedFinding, columns: int, out: TextIO) -> None:
-    """What was measured, in which versions and on which device."""
-    for result in advised.probed:
-        outcome = result.outcome.replace("_", " ")
-        text = f"{outcome}: {result.reason} ({result.measurement.spec}; {ran(result)})"
-        out.write(_line("probe", text, columns))
-
-
 def _informational(findings: tuple[ReportedFinding, ...], columns: int, out: TextIO) -> None:
     """Behaviour that surprises and is no defect: a line each."""
     if findings:
-        out.write("Worth knowing:\n\n")
+        out.write("Worth knowing:\n")
         for advised in findings:
             issue = advised.finding.issue
             taking = f"; taking it that {assumed_text(advised.finding)}" if advised.finding.assumed else ""
-            text = f"{issue.summary} ({_places(advised.finding)[0]}){taking}"
+            text = f"{issue.summary} ({places_of(advised.finding)[0]}){taking}"
             out.write(wrapped(text, columns, f"  {issue.id}: ", "    ") + "\n")
         out.write("\n")
 
@@ -198,7 +174,7 @@ def _informational(findings: tuple[ReportedFinding, ...], columns: int, out: Tex
 def _possible(parts: Parts, columns: int, out: TextIO) -> None:
     """What one fact decides, in two lines each, and what would decide the others in a line each."""
     if parts.possible:
-        out.write("Could apply:\n\n")
+        out.write("Could apply:\n")
     for advised in parts.possible:
         finding, issue = advised.finding, advised.finding.issue
         out.write(wrapped(issue.summary, columns, f"  {issue.id}: ", "    ") + "\n")
@@ -209,11 +185,12 @@ def _possible(parts: Parts, columns: int, out: TextIO) -> None:
         out.write(wrapped(text, columns, "    ", "    ") + "\n")
         if advised.advice is not None:
             out.write(wrapped(advice_text(advised.advice), columns, "    fix ", "    ") + "\n")
-        _probed(advised, columns, out)
+        for text in probed_texts(advised):
+            out.write(wrapped(text, columns, "    probe ", "    ") + "\n")
     if parts.possible:
         out.write("\n")
     if parts.questions:
-        out.write("To know more, add what you know with --set KEY=VALUE:\n\n")
+        out.write("To know more, add what you know with --set KEY=VALUE:\n")
         for line in question_lines(parts):
             out.write(wrapped(line, columns, "  ", "    ") + "\n")
         out.write("\n")
@@ -325,7 +302,7 @@ def _suppressed(suppressed: tuple[ReportedFinding, ...], columns: int, out: Text
         finding, issue, said = advised.finding, advised.finding.issue, advised.suppressed
         maybe = "" if finding.status == "affected" else "perhaps: "
         out.write(wrapped(f"{maybe}{issue.summary}", columns, f"  {issue.level} {issue.id}: ", "    ") + "\n")
-        places = _places(finding)
+        places = places_of(finding)
         more = f"; and {len(places) - 3} more" if len(places) > 3 else ""
         out.write(wrapped("; ".join(places[:3]) + more, columns, "    at  ", "        ") + "\n")
         if said is not None:
@@ -355,77 +332,6 @@ def _subject(skipped: Skipped, source: str) -> str:
     if place is None or place.line is None:
         return skipped.what
     return f"{skipped.what} (line {place.line})" if place.path == source else f"{skipped.what} ({place})"
-
-
-def _line(label: str, text: str, columns: int) -> str:
-    return wrapped(text, columns, f"  {label:<{_LABEL}} ", f"  {'':<{_LABEL}} ") + "\n"
-
-
-def _places(finding: Finding) -> list[str]:
-    """Each package behind its line; entries that differ in nothing but their place share one."""
-    places: dict[str, list[Location]] = {}
-    for package in finding.packages:
-        places.setdefault(entry_text(package) + _fork(package), []).append(package.location)
-    shown = []
-    for text, locations in places.items():
-        where = ", ".join(str(location) for location in locations[:3])
-        more = f" and {len(locations) - 3} more" if len(locations) > 3 else ""
-        shown.append(f"{where}{more} {text}")
-    return shown
-
-
-def _fork(package: Package) -> str:
-    """Which alternative of the lockfile an entry belongs to."""
-    if package.extras:
-        return f" (with {', '.join(package.extras)})"
-    if package.forks:
-        shown = ", ".join(package.forks[:3])
-        return f" ({shown}{', …' if len(package.forks) > 3 else ''})"
-    if package.marker is not None:
-        marker = package.marker if len(package.marker) <= 70 else package.marker[:69] + "…"
-        return f" (where {marker})"
-    return ""
-
-
-def _because(finding: Finding) -> str:
-    parts = []
-    for reason in finding.because:
-        place = reason.location
-        from_package = any(place is package.location for package in finding.packages)
-        parts.append(reason.sentence if place is None or from_package else f"{reason.sentence} ({place})")
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-def _evidence(finding: Finding) -> str:
-    references = [reference for reference in finding.issue.references if reference.type in ("FIX", "REPORT")]
-    url = (references or list(finding.issue.references))[0].url
-    return f"{BASIS[finding.issue.range_basis]}; {url}"
-
-
-def _fix(advised: ReportedFinding, columns: int, out: TextIO) -> None:
-    advice = advised.advice
-    if advice is None:
-        out.write(_line("fix", "no remedy of this record fits this environment", columns))
-        return
-    out.write(_line("fix", advice_text(advice), columns))
-    note = None if isinstance(advice.remedy, (CodeRemedy, InstallRemedy)) else advice.remedy.note
-    if note is not None:
-        out.write(_line("note", note, columns))
-
-
-def advice_text(advice: Advice) -> str:
-    """In the words of a plan, of which this is the first line."""
-    remedy = advice.remedy
-    if isinstance(remedy, VersionRemedy) and advice.target is not None:
-        text = move_text(remedy.kind, advice.package or remedy.package, advice.current, advice.target)
-    else:
-        text = remedy_text(remedy, with_note=False)
-    text = ", ".join((text, *moves_text(advice.changes)[1:]))
-    if advice.line is not None:
-        text += f"; in {advice.location} write `{advice.line}`"
-    if advice.introduces:
-        return f"{text}; that brings {', '.join(advice.introduces)} instead"
-    return text
 
 
 def _assumption(newer: list[Newer]) -> str:

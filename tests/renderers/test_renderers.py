@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
@@ -137,6 +138,51 @@ def test_only_what_is_shown_by_itself_is_named_without_all(form: str) -> None:
     # What could apply and is not shown is part of a question, where the format has one.
     alone = [line for line in told.splitlines() if "GC-0021" in line]
     assert all("decides" in line for line in alone)
+
+
+def ids_in_order(told: str) -> list[str]:
+    return list(dict.fromkeys(re.findall(r"GC-\d{4}", told.replace("\\", ""))))
+
+
+@pytest.mark.parametrize("form", ["markdown", "html", "sarif", "github", "gitlab", "junit"])
+def test_every_format_tells_of_several_environments_what_the_text_tells(form: str) -> None:
+    first = parted().audits[0]
+    second = replace(
+        first,
+        source="b/uv.lock",
+        findings=tuple(
+            replace(
+                one,
+                finding=replace(
+                    one.finding,
+                    issue=replace(one.finding.issue, id=one.finding.issue.id.replace("GC-002", "GC-102")),
+                    packages=(
+                        Package(name="transformers", version="4.49.0", location=Location(path="b/uv.lock", line=3)),
+                    ),
+                ),
+            )
+            for one in first.findings
+            if one.finding.issue.id < "GC-0040"
+        ),
+    )
+    some = replace(parted(), audits=(first, second))
+    open_ones = {
+        one.finding.issue.id for one in some.findings if one.finding.status == "conditional" and not one.refuted
+    }
+    text = rendered(some, "text").split("Could apply:\n")[1].split("\n\n")[0]
+    expected = ids_in_order(text)
+    assert len(expected) == 5
+    told = rendered(some, form)
+    if form == "junit":  # its cases stand in the suites of their environments
+        told = "".join(re.findall(r'GC-\d+[^>]*>\s*<skipped message="The', told))
+        assert sorted(ids_in_order(told)) == sorted(expected)
+        return
+    if form == "sarif":
+        (run,) = json.loads(told)["runs"]
+        notes = [one for one in _notifications(run) if one.get("descriptor", {}).get("id") == "conditional"]
+        told = json.dumps([one["associatedRule"] for one in notes])
+    told = "\n".join(line for line in told.splitlines() if not re.search(r"decides|could apply$|could apply<", line))
+    assert [one for one in ids_in_order(told) if one in open_ones] == expected
 
 
 @pytest.mark.parametrize("form", sorted(RENDERERS))
