@@ -74,6 +74,13 @@ LEFT_OUT = (
         frameworks=(_TRAINER,),
         versions=">=4.54.0,<=5.23.0",
     ),
+    LeftOut(
+        key="model.torch_dtype",
+        value="auto",
+        frameworks=(_TRAINER, _TRL, _LIGHTNING, "accelerate", "torch"),
+        versions=">=5.0.0rc2,<=5.23.0",
+        read="4.57.6, 5.0.0rc1, 5.0.0rc2, 5.0.0, 5.23.0, each of which loaded a checkpoint",
+    ),
     LeftOut(key="precision.mode", value="no", frameworks=(_TRAINER,)),
     LeftOut(
         key="precision.mode",

@@ -416,7 +416,7 @@ USUAL: dict[str, Usual] = {
         values=((True, 0.5), (False, 0.5)), condition="use_cache is {}", feature="use_cache", reason="models differ"
     ),
     "model.torch_dtype": Usual(
-        values=(("bfloat16", 0.6), ("float32", 0.4)),
+        values=(("bfloat16", 0.4), ("float32", 0.3), ("auto", 0.3)),
         condition="weights are loaded in {}",
         feature="weights in {}",
         reason="both are in use",
@@ -447,6 +447,12 @@ USUAL: dict[str, Usual] = {
         feature="the auxiliary loss of MoE models",
         reason=_RARE,
     ),
+    "model.returns_loss": Usual(
+        values=((True, 1.0),),
+        taking="the model returns its loss beside other outputs",
+        feature="losses that are computed outside of the model",
+        reason="models of transformers do, where they are given labels",
+    ),
     "model.cross_attention_mask": Usual(
         values=((True, 1.0),),
         taking="batches bring the mask of cross-attention, as processors make it",
@@ -460,6 +466,13 @@ USUAL: dict[str, Usual] = {
         feature="PEFT",
         features={"prompt_tuning": "prompt tuning", "adalora": "AdaLoRA", "ia3": "IA3"},
         reason="what nearly all runs with PEFT use",
+    ),
+    "peft.all_linear": Usual(
+        engine="peft",
+        values=((True, 0.3), (False, 0.7)),
+        condition="target_modules is all-linear",
+        feature="target_modules all-linear",
+        reason="both the word and lists of names are in use",
     ),
     "peft.target_parameters": Usual(
         engine="peft",
@@ -522,6 +535,12 @@ USUAL: dict[str, Usual] = {
         question="In which precision do you train?",
         reason="what nearly all runs have",
     ),
+    "precision.earlier_run": Usual(
+        values=((False, 1.0),),
+        taking="no earlier run of the process has mixed precision",
+        feature="runs of several precisions in one process",
+        reason="most processes train once",
+    ),
     "precision.tf32": Usual(
         values=((False, 0.5), (True, 0.5)), condition="TF32 is {}", feature="TF32", reason="both are in use"
     ),
@@ -564,6 +583,19 @@ USUAL: dict[str, Usual] = {
     ),
     "data.streaming": Usual(
         values=((False, 1.0),), taking="data are not streamed", feature="streamed datasets", reason=_RARE
+    ),
+    "data.stream_filter": Usual(
+        values=((True, 0.5), (False, 0.5)),
+        condition="the stream goes through filter",
+        feature="filtered streams",
+        reason="data differ",
+    ),
+    "data.partial_last_step": Usual(
+        values=((True, 0.7), (False, 0.3)),
+        condition="the batches of an epoch do not fill its last step",
+        feature="epochs whose last step is not full",
+        question="Does the last optimizer step of an epoch have fewer micro-batches than the others?",
+        reason="the number of batches is seldom a multiple of the accumulation steps, unless a run sees to it",
     ),
     "data.shuffle": Usual(
         values=((True, 1.0),), taking="the data are shuffled", feature="data in their order", reason="the default"

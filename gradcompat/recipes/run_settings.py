@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from gradcompat.model.environment import SettingValue
 from gradcompat.model.probe import ParameterValue, ProbeSpec
 from gradcompat.recipes.table import recipe_of
+from gradcompat.truth import Truth
+from gradcompat.versions import VersionSet, locate
 
 Settings = Mapping[str, SettingValue]
 _Parameters = Mapping[str, ParameterValue]
@@ -60,6 +62,10 @@ _TOYS: dict[str, Settings] = {
 }
 _ONE_PROCESS: Settings = {"distributed.strategy": "none", "distributed.processes": 1, "host.device": "cpu"}
 _TRAINER: Settings = {"training.framework": "transformers.Trainer"}
+_DEFAULT = "default"
+_NO_PACKAGES: Mapping[str, str] = {}
+_EAGER_GEMMA2 = VersionSet.parse(">=4.45.0,<4.48.0")
+_REENTRANT = VersionSet.parse("<5.0.0")
 _PRECISION = {"float32": "no", "bfloat16": "bf16", "float16": "fp16"}
 _WIDTH = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
 
@@ -68,8 +74,13 @@ class Unmapped(Exception):
     """The vocabulary has no words for what a recipe does; the message says for what."""
 
 
-def run_settings(spec: ProbeSpec) -> Settings:
+def run_settings(spec: ProbeSpec, packages: Mapping[str, str] = _NO_PACKAGES) -> Settings:
     """The settings of the run that a probe stands for.
+
+    Args:
+        spec: a recipe with its parameters.
+        packages: versions by canonical name, for what a recipe leaves to the release; without them it is what the
+            newest release makes of it.
 
     Raises:
         Unmapped: if the vocabulary cannot say it.
@@ -82,22 +93,40 @@ def run_settings(spec: ProbeSpec) -> Settings:
     defaults = {name: values[0] for name, values in recipe.parameters.items()}
     if spec.parameters.get("plant", defaults.get("plant")) != defaults.get("plant"):
         raise Unmapped("a defect is planted")
-    return function({**defaults, **spec.parameters})
+    settings = dict(function({**defaults, **spec.parameters}))
+    for key, choose in _LEFT_TO_THE_RELEASE.items():
+        if settings.get(key) == _DEFAULT:
+            settings[key] = choose(settings, packages.get("transformers"))
+    return settings
+
+
+def _default_attention(settings: Settings, transformers: str | None) -> SettingValue:
+    """What a model is given that asks for no attention; Gemma 2 kept to eager attention for three minor releases."""
+    gemma2 = settings.get("model.architecture") == ("Gemma2ForCausalLM",)
+    return "eager" if gemma2 and _is_in(transformers, _EAGER_GEMMA2) else "sdpa"
+
+
+def _default_checkpointing(_: Settings, transformers: str | None) -> SettingValue:
+    return _is_in(transformers, _REENTRANT)
+
+
+def _is_in(version: str | None, versions: VersionSet) -> bool:
+    window = None if version is None else locate(version)
+    return window is not None and versions.truth(window) is Truth.YES
 
 
 def _accumulation(parameters: _Parameters) -> Settings:
-    if parameters["compute_loss"] == "own":
-        raise Unmapped("no setting says that compute_loss is the user's own")
-    if parameters["tail"]:
-        raise Unmapped("no setting says that the last step of an epoch has fewer micro-batches")
+    # A compute_loss of one's own that averages is a forward that takes the count and does not look at it.
+    own = parameters["compute_loss"] == "own"
     return {
-        **_model(parameters),
+        **(_TOYS["toy_kwargs"] if own else _model(parameters)),
         **_ONE_PROCESS,
         **_TRAINER,
         "training.gradient_accumulation_steps": 4,
         "training.label_smoothing_factor": 0.1 if parameters["label_smoothing"] else 0.0,
         "training.max_grad_norm": 0.0,
         "data.unequal_labels": parameters["labels"] == "unequal",
+        "data.partial_last_step": bool(parameters["tail"]),
         "optimizer.name": "sgd",
         "precision.mode": "no",
         **({"peft.method": "lora"} if parameters["model"] == "llama_lora" else {}),
@@ -117,11 +146,10 @@ def _deepspeed_accumulation(parameters: _Parameters) -> Settings:
 
 
 def _accelerate_accumulation(parameters: _Parameters) -> Settings:
-    if parameters["tail"]:
-        raise Unmapped("no setting says that the last step of an epoch has fewer micro-batches")
     return {
         "training.framework": "accelerate",
         "training.gradient_accumulation_steps": 4,
+        "data.partial_last_step": bool(parameters["tail"]),
         "distributed.sync_each_batch": bool(parameters["sync_each_batch"]),
     }
 
@@ -162,21 +190,23 @@ def _low_precision_flow(parameters: _Parameters) -> Settings:
 
 
 def _reentrant(parameters: _Parameters) -> Settings:
-    """Left to the release, it is reentrant before transformers 5.0.0; the records that ask for it end there."""
-    return {"training.use_reentrant": parameters["reentrant"] != "false"}
+    return {"training.use_reentrant": _kind(parameters)}
+
+
+def _kind(parameters: _Parameters) -> SettingValue:
+    """Of checkpointing: is it reentrant?"""
+    return _DEFAULT if parameters["reentrant"] == _DEFAULT else parameters["reentrant"] == "true"
 
 
 def _checkpointed(parameters: _Parameters) -> Settings:
     what = parameters["what"]
-    if what == "checkpointing" and parameters["reentrant"] == "default":
-        raise Unmapped("no setting says that the kind of checkpointing is left to the release")
     return {
         **_ONE_PROCESS,
         "training.framework": "torch",
         "model.architecture": (CLASSES[str(parameters["model"])],),
         "model.use_cache": what != "cache",
         "training.gradient_checkpointing": what == "checkpointing",
-        **({"training.use_reentrant": parameters["reentrant"] == "true"} if what == "checkpointing" else {}),
+        **({"training.use_reentrant": _kind(parameters)} if what == "checkpointing" else {}),
     }
 
 
@@ -192,7 +222,7 @@ def _attention(parameters: _Parameters) -> Settings:
         "training.packing": packed and parameters["mask"] == "ones",
         "model.use_cache": parameters["cache"] != "off",
         "training.gradient_checkpointing": False,
-        "model.attn_implementation": "sdpa" if attention == "default" else str(attention),
+        "model.attn_implementation": str(attention),
     }
 
 
@@ -211,6 +241,7 @@ def _expert_adapters(parameters: _Parameters) -> Settings:
         "model.architecture": (CLASSES[str(parameters["model"])],),
         "peft.method": "lora",
         "peft.target_parameters": False,
+        "peft.all_linear": parameters["names"] == "all-linear",
     }
 
 
@@ -268,15 +299,17 @@ def _streams(parameters: _Parameters) -> Settings:
     return {
         **settings,
         "training.resume_from_checkpoint": True,
+        "data.stream_filter": what == "filter",
         "code.symbols": ("datasets.IterableDataset.load_state_dict",),
     }
 
 
 def _deepspeed_step(parameters: _Parameters) -> Settings:
-    inside = parameters["loss"] == "inside" or parameters["divided_by"] == "loop"
-    if inside:
-        raise Unmapped("no setting says which loss is handed to the engine")
+    if parameters["divided_by"] == "loop":
+        raise Unmapped("the loop stands for the Trainer of transformers, which is not in the row")
     return {
+        "code.symbols": ("model_engine.backward",),
+        "model.returns_loss": parameters["loss"] == "inside",
         "distributed.strategy": "deepspeed",
         "distributed.processes": 1,
         "training.framework": "torch",
@@ -330,7 +363,7 @@ def _model_kernels(parameters: _Parameters) -> Settings:
     attention = parameters["attention"]
     return {
         "model.architecture": (CLASSES[str(parameters["model"])],),
-        "model.attn_implementation": "sdpa" if attention == "default" else str(attention),
+        "model.attn_implementation": str(attention),
         **({"model.cross_attention_mask": False} if parameters["model"] == "mllama" else {}),
     }
 
@@ -388,15 +421,13 @@ def _round_trip(parameters: _Parameters) -> Settings:
     used = {
         "buffers": "torch.nn.Module.register_buffer",
         "initialiser": "transformers.PreTrainedModel",
-        "dtype": "transformers.AutoModelForCausalLM.from_pretrained",
+        **dict.fromkeys(("dtype", "weights", "tied"), "transformers.AutoModelForCausalLM.from_pretrained"),
         "from_config": "transformers.AutoModelForCausalLM.from_config",
     }
     what = str(parameters["what"])
     if what == "tokenizer":
         return {"code.symbols": ("transformers.AutoTokenizer.from_pretrained",)}
-    if what not in used:
-        raise Unmapped("no setting says that from_pretrained is given a dtype")
-    return {"code.symbols": (used[what],)}
+    return {"code.symbols": (used[what],), "model.torch_dtype": "auto" if what == "dtype" else "float32"}
 
 
 def _deepspeed_clipping(parameters: _Parameters) -> Settings:
@@ -475,11 +506,14 @@ def _compiled(parameters: _Parameters) -> Settings:
     }
 
 
-def _unmapped(reason: str) -> Callable[[_Parameters], Settings]:
-    def refuse(_: _Parameters) -> Settings:
-        raise Unmapped(reason)
-
-    return refuse
+def _mixed_precision(_: _Parameters) -> Settings:
+    """A run without it, behind one that has it."""
+    return {
+        **_TRAINER,
+        "precision.mode": "no",
+        "precision.earlier_run": True,
+        "code.symbols": ("transformers.TrainingArguments",),
+    }
 
 
 def _nothing(_: _Parameters) -> Settings:
@@ -536,6 +570,13 @@ _RUNS: Mapping[str, Callable[[_Parameters], Settings]] = {
     "clipping": _clipping,
     "low_bit_training": _low_bit,
     "compiled": _compiled,
-    "nan_in_the_log": _unmapped("the recipe puts in the NaN that a run in half precision comes to"),
-    "mixed_precision": _unmapped("no setting says that an earlier run of the same process had another precision"),
+    # The recipe puts in the NaN that a run in half precision comes to.
+    "nan_in_the_log": lambda _: {**_TRAINER, "precision.mode": "fp16"},
+    "mixed_precision": _mixed_precision,
+}
+
+# What a recipe leaves to the release, which is the value `default` here → what that is.
+_LEFT_TO_THE_RELEASE: Mapping[str, Callable[[Settings, str | None], SettingValue]] = {
+    "model.attn_implementation": _default_attention,
+    "training.use_reentrant": _default_checkpointing,
 }

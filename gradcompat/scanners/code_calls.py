@@ -84,7 +84,9 @@ _ADAPTERS = {
     "C3AConfig": "c3a",
     "TrainableTokensConfig": "trainable_tokens",
 }
+TARGETS = Feed("peft.all_linear", {"[]": False}, given=True)  # a pattern is read as the word is
 _ADAPTER: Feeds = {
+    "target_modules": TARGETS,
     "target_parameters": Feed("peft.target_parameters", given=True),
     "modules_to_save": Feed("peft.modules_to_save", given=True),
     "trainable_token_indices": Feed("peft.trainable_tokens", given=True),
@@ -92,11 +94,10 @@ _ADAPTER: Feeds = {
 }
 
 _BITS: Feeds = {"load_in_4bit": training_arguments.BITS_4, "load_in_8bit": training_arguments.BITS_8}
-_DTYPE = Feed("model.torch_dtype")
 LOADING: Feeds = {
     **_BITS,
-    "torch_dtype": _DTYPE,
-    "dtype": _DTYPE,
+    "torch_dtype": training_arguments.DTYPE,
+    "dtype": training_arguments.DTYPE,
     "attn_implementation": training_arguments.ATTENTION,
     "use_flash_attention_2": Feed("model.attn_implementation", {"true": "flash_attention_2"}, only=True),
     "use_cache": Feed("model.use_cache"),

@@ -29,8 +29,8 @@ class Feed:
 
     Attributes:
         key: the key of the vocabulary.
-        values: what the tool's values mean there, by their text in lower case (``{"fa2": "flash_attention_2"}``); a
-            value that is not listed is taken as it is. ``{}`` takes every value as it is.
+        values: what the tool's values mean there, by their text in lower case (``{"fa2": "flash_attention_2"}``), that
+            of any list being ``[]``; a value that is not listed is taken as it is. ``{}`` takes every value as it is.
         only: values that are not in ``values`` say nothing about the key.
         given: what it says that there is a value at all, whichever it is (a path, a list of names), where it is not in
             ``values``; one that is empty or false says nothing then.
@@ -68,6 +68,8 @@ def fed(
     skipped: list[Skipped] = []
     for one in feed if isinstance(feed, tuple) else (feed,):
         text = str(value).lower() if isinstance(value, (bool, int, float, str)) else None
+        if isinstance(value, list) and value:
+            text = "[]"
         spelled = None if one.only or one.given is not None else spelling
         if text is not None and text in one.values:
             converted, spelled = one.values[text], None

@@ -45,6 +45,7 @@ OPTIMIZER = (
     ),
 )
 
+DTYPE = Feed("model.torch_dtype", {"auto": "auto"})
 ATTENTION = Feed("model.attn_implementation", {"fa2": "flash_attention_2", "flash_attn": "flash_attention_2"})
 BITS_8 = (
     Feed("quantization.method", {"true": "bitsandbytes"}, only=True),
@@ -133,9 +134,10 @@ FEEDS: Feeds = {
     # TRL's ModelConfig, and scripts that name the model in the same words
     "model_name_or_path": Feed("model.name"),
     "attn_implementation": ATTENTION,
-    "torch_dtype": Feed("model.torch_dtype"),
-    "dtype": Feed("model.torch_dtype"),
+    "torch_dtype": DTYPE,
+    "dtype": DTYPE,
     "use_peft": Feed("peft.method", {"true": "lora", "false": "none"}, only=True),
+    "lora_target_modules": Feed("peft.all_linear", {"all-linear": True}, only=True),
     "lora_modules_to_save": Feed("peft.modules_to_save", given=True),
     "lora_target_parameters": Feed("peft.target_parameters", given=True),
     "load_in_8bit": BITS_8,
@@ -153,8 +155,8 @@ FEEDS: Feeds = {
     "router_aux_loss_coef": Feed("model.output_router_logits", {"0": False, "0.0": False}, only=True),
     "use_liger_loss": Feed("training.use_liger_kernel"),
     "model_init_kwargs.attn_implementation": ATTENTION,
-    "model_init_kwargs.torch_dtype": Feed("model.torch_dtype"),
-    "model_init_kwargs.dtype": Feed("model.torch_dtype"),
+    "model_init_kwargs.torch_dtype": DTYPE,
+    "model_init_kwargs.dtype": DTYPE,
     "model_init_kwargs.use_cache": Feed("model.use_cache"),
 }
 
