@@ -196,6 +196,9 @@ class Presumer:
         )
 
     def _of_symbols(self, symbols: tuple[str, ...]) -> Presumed:
+        library = next((name for name in map(_whole_library, symbols) if name in self._packages), None)
+        if SYMBOLS_KEY not in self._settings and library is not None:
+            return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"your code uses {library}, which is listed")
         ordinary = tuple(name for engine in self._engines for name in _ORDINARY_SYMBOLS.get(engine, ()))
         shown = _symbol(symbols)
         if SYMBOLS_KEY not in self._settings and ordinary and named(symbols, ordinary):
@@ -240,6 +243,12 @@ def _models(classes: tuple[str, ...]) -> str:
 def _symbol(symbols: tuple[str, ...]) -> str:
     parts = [part for part in symbols[0].split(".") if part.strip("*")]
     return parts[-1].strip("*_") if parts else symbols[0]
+
+
+def _whole_library(symbol: str) -> str:
+    """``datasets`` of ``datasets.*``; nothing of what names a part of a package."""
+    name, dot, rest = symbol.partition(".")
+    return name if dot and rest == "*" else ""
 
 
 def _gpus(versions: VersionSet) -> str:
