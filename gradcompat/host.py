@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from gradcompat.model.environment import Environment, Location, Setting
-from gradcompat.package_facts import Build, built_for, with_package_facts
+from gradcompat.package_facts import built_for, with_package_facts
+from gradcompat.torch_builds import Build
 
 _RELEASE = re.compile(r"\d+(?:\.\d+)+")
 

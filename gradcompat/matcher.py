@@ -38,6 +38,7 @@ from gradcompat.model.issue import (
 )
 from gradcompat.names import normalise
 from gradcompat.presumptions.presumer import SYMBOLS_KEY, Presumed, Presumer
+from gradcompat.torch_builds import TORCH, Build, build_of
 from gradcompat.truth import Certainty, Truth
 from gradcompat.versions import ALL, VersionSet, all_of, locate
 
@@ -47,6 +48,8 @@ MAX_CHOICES = 2_000
 _CHOICE = 3  # steps of the budget of the forks
 _LONGEST_SPECIFIER = 2_000
 _PRE_RELEASE = re.compile(r"\d[._-]?(?:a|b|c|rc|alpha|beta|pre|preview|dev)[._-]?\d*", re.IGNORECASE)
+
+_OF_CUDA = frozenset({"__cuda", "__cuda_arch"})
 
 STRATEGY_KEY = "distributed.strategy"
 _DEEPSPEED = PackageAbsentTerm(name="deepspeed")
@@ -239,6 +242,7 @@ class _View:
                 package.reached,
                 package.forks,
                 package.unreleased,
+                package.build,
             )
             grouped.setdefault(names.canonical(package), {}).setdefault(same, []).append(package)
         self.packages = {name: tuple(map(tuple, groups.values())) for name, groups in grouped.items()}
@@ -281,6 +285,7 @@ def _matches(combination: Combination, view: _View) -> Iterator[_Match]:
         for chosen, verdicts in _chosen(possible, beside, view.forks):
             absent = [_absence(term, chosen, view) for term in absent_terms]
             beside_these = _by_class(combination, _without_deepspeed(combination, others, chosen, view), chosen, view)
+            beside_these = _by_build(combination, beside_these, chosen, view)
             if all(verdict.certainty for verdict in (*absent, *beside_these)):
                 matched = True
                 apart = _pairs_of_conda(chosen, view.names)
@@ -489,6 +494,37 @@ def _by_class(
         else verdict
         for term, verdict in zip(terms, others, strict=True)
     ]
+
+
+def _by_build(
+    combination: Combination, others: list[_Verdict], chosen: tuple[Package, ...], view: _View
+) -> list[_Verdict]:
+    """The verdicts, where what torch is built for decides about CUDA: a lockfile may hold several builds."""
+    named = [verdict.key for verdict in others if verdict.key in _OF_CUDA]
+    if not any(key not in view.environment.virtual for key in named):
+        return others
+    torches = [entry for entry in chosen if entry.name in TORCH]
+    builds = {build_of(entry) for entry in torches}
+    build = next(iter(builds)) if len(builds) == 1 else None
+    if build is None:
+        return others
+    terms = [term for term in combination.terms if not isinstance(term, (PackageTerm, PackageAbsentTerm))]
+    return [
+        _of_build(term, build, torches[0]) or verdict
+        if isinstance(term, VirtualTerm) and term.name in _OF_CUDA and term.name not in view.environment.virtual
+        else verdict
+        for term, verdict in zip(terms, others, strict=True)
+    ]
+
+
+def _of_build(term: VirtualTerm, build: Build, torch: Package) -> _Verdict | None:
+    if build.device != "cuda":
+        return _Verdict(Certainty.NO, f"{entry_text(torch)} is not built for CUDA", term.name, torch.location)
+    window = None if build.version is None or term.name != "__cuda" else locate(build.version)
+    if window is None:
+        return None
+    truth = term.versions.truth(window)
+    return _Verdict(Certainty.of(truth), f"__cuda is {build.version}", term.name, torch.location)
 
 
 def _of_class(term: SettingTerm, combination: Combination, chosen: tuple[Package, ...], view: _View) -> _Verdict | None:

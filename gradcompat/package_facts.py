@@ -12,14 +12,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 from gradcompat.model.environment import Environment, Location, Package, Setting
 from gradcompat.regular_files import read_regular
+from gradcompat.torch_builds import TORCH, Build, build_of, build_of_label
 
-_TORCH = frozenset({"torch", "pytorch"})
 # They are built and released together with torch, for the same devices.
 _WITH_TORCH = frozenset({"torchvision", "torchaudio", "pytorch-mutex"})
 # The CUDA runtime that comes as a package: NVIDIA's wheels, then what conda calls it.
@@ -28,11 +27,6 @@ _NCCL = re.compile(r"nvidia-nccl-cu\d+|nccl")
 # Other libraries bring a CUDA of their own, whatever torch was built for.
 _OWN_CUDA = re.compile(r"nvidia-.+-cu\d+|(?:jax|cupy)-cuda.+|jaxlib|tensorflow(?:-.+)?|paddlepaddle-gpu|mxnet-cu\d+")
 
-_CUDA_LABEL = re.compile(r"cu([789]|1\d)(\d)(?!\d)")
-_ROCM_LABEL = re.compile(r"rocm(\d+\.\d+(?:\.\d+)?)")
-_PLAIN_LABEL = re.compile(r"(cpu|xpu)(?![a-z0-9])")
-_CUDA_BUILD = re.compile(r"(?:^|_)cuda_?(?:(\d{1,2})\.(\d)|([789]|1\d)(\d)(?!\d))")
-_CPU_BUILD = re.compile(r"(?:^|_)cpu(?:_|$)")
 _BUILT_FOR = re.compile(r"^(cuda|hip|xpu)(?:[ \t]*:[^=\n]*)?[ \t]*=[ \t]*(?:None|['\"]([^'\"\n]*)['\"])", re.MULTILINE)
 _MAJOR_MINOR = re.compile(r"\d+\.\d+")
 _RELEASE = re.compile(r"\d+(?:\.\d+)+")
@@ -66,14 +60,6 @@ _OF_ONE_PLATFORM = frozenset(
         *("conda-environment", "conda-explicit", "conda-list", "dockerfile", "script"),
     }
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Build:
-    """What torch was built for: the kind of device, and the version of CUDA or ROCm where it has one."""
-
-    device: Literal["cuda", "rocm", "xpu", "cpu"]
-    version: str | None = None
 
 
 def with_package_facts(environment: Environment, *, installed: bool = False) -> Environment:
@@ -129,17 +115,17 @@ def built_for(environment: Environment, *, installed: bool) -> Build | None:
 
 def _said(environment: Environment, *, installed: bool) -> dict[Build, Location]:
     """Each build that something speaks of, with the first place that does."""
-    torches = [package for package in environment.packages if package.name in _TORCH]
+    torches = [package for package in environment.packages if package.name in TORCH]
     said: dict[Build, Location] = {}
     for package in torches:
-        build = (_of_files(package) if installed else None) or _of_package(package)
+        build = (_of_files(package) if installed else None) or build_of(package)
         if build is not None:
             said.setdefault(build, package.location)
     if said and installed:
         return said
     if not said:
         for package in environment.packages:
-            if package.name in _WITH_TORCH and (build := _of_package(package)) is not None:
+            if package.name in _WITH_TORCH and (build := build_of(package)) is not None:
                 said.setdefault(build, package.location)
     # A wheel without a label stands beside labelled ones (macOS, extras): its own CUDA has to be the same.
     from_conda = {package.source == "conda" for package in torches}
@@ -151,32 +137,6 @@ def _said(environment: Environment, *, installed: bool) -> dict[Build, Location]
         if match:
             said.setdefault(Build("cuda", match[0]), package.location)
     return said
-
-
-def _of_package(package: Package) -> Build | None:
-    """What the version's local label, the index or conda's build string says; a wheel of PyPI has none of them."""
-    label = (package.version or "").partition("+")[2].lower()
-    if package.source == "conda":
-        return _of_conda_build(package.build or "")
-    return _of_label(label) if label else _of_label(package.build or "")
-
-
-def _of_label(label: str) -> Build | None:
-    """``cu124`` of ``2.5.1+cu124``, ``rocm6.2.4``, ``cpu``."""
-    if match := _CUDA_LABEL.match(label):
-        return Build("cuda", f"{match[1]}.{match[2]}")
-    if match := _ROCM_LABEL.match(label):
-        return Build("rocm", match[1])
-    if match := _PLAIN_LABEL.match(label):
-        return Build("cpu") if match[1] == "cpu" else Build("xpu")
-    return None
-
-
-def _of_conda_build(build: str) -> Build | None:
-    """``py3.10_cuda12.1_cudnn8.9.2_0``, ``cuda126_mkl_py312_hd3aa4a8_300``, ``cpu_generic_py311_h1``."""
-    if match := _CUDA_BUILD.search(build):
-        return Build("cuda", f"{match[1] or match[3]}.{match[2] or match[4]}")
-    return Build("cpu") if _CPU_BUILD.search(build) else None
 
 
 def _of_files(package: Package) -> Build | None:
@@ -203,9 +163,9 @@ def _only_build(environment: Environment, *, installed: bool) -> bool:
     if any(_OWN_CUDA.fullmatch(package.name) for package in environment.packages):
         return False
     return all(
-        _of_package(package) is not None or (installed and _of_files(package) is not None) or _only_on_macos(package)
+        build_of(package) is not None or (installed and _of_files(package) is not None) or _only_on_macos(package)
         for package in environment.packages
-        if package.name in _TORCH
+        if package.name in TORCH
     )
 
 
@@ -230,8 +190,8 @@ def _platform(environment: Environment) -> tuple[str, Location] | None:
 
 def _not_macos(environment: Environment) -> Location | None:
     """Where it says that it is for Linux or Windows: by a label of torch, or a wheel of NVIDIA's, that no Mac has."""
-    torches = [package for package in environment.packages if package.name in _TORCH and package.source != "conda"]
-    if torches and all(_of_label((package.version or "").partition("+")[2].lower()) for package in torches):
+    torches = [package for package in environment.packages if package.name in TORCH and package.source != "conda"]
+    if torches and all(build_of_label((package.version or "").partition("+")[2].lower()) for package in torches):
         return torches[0].location
     if environment.kind not in _OF_ONE_PLATFORM:
         return None

@@ -51,6 +51,7 @@ LAYERS = (
         "comparison",
         "package_facts",
     ),
+    ("torch_builds",),
     ("model", "markers"),
     ("versions", "budget", "spoken_names"),
     (

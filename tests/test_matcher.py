@@ -20,7 +20,7 @@ from gradcompat.model.issue import (
     Term,
     VirtualTerm,
 )
-from gradcompat.versions import VersionSet
+from gradcompat.versions import ALL, VersionSet
 from tests.building import HERE, NAMES, compares, environment, equals, issue, package, versions
 
 AFFECTED_RANGE = versions("transformers", ">=4.49.0,<4.52.0")
@@ -333,6 +333,30 @@ def test_absent_packages(listed: list[Package], closed: bool, expected: str) -> 
         NAMES,
     )
     assert [finding.status for finding in found] == [expected]
+
+
+@pytest.mark.parametrize(
+    "term", [VirtualTerm(name="__cuda", versions=ALL), VirtualTerm(name="__cuda_arch", versions=ALL)]
+)
+def test_a_build_for_something_else_than_cuda_has_no_defect_of_cuda(term: VirtualTerm) -> None:
+    builds = ("2.9.1+cpu", "2.9.1+cu128", "2.9.1+rocm6.4")
+    torches = [package("torch", build, forks=(build[6:],), line=line) for line, build in enumerate(builds, start=1)]
+    about = issue((versions("torch", "<2.10"), term))
+    found = {finding.status: finding for finding in match(environment(*torches), [about], NAMES)}
+    assert [entry.version for status in found for entry in found[status].packages] == ["2.9.1+cu128"]
+    [only] = match(environment(torches[0], torches[2]), [about], NAMES)
+    assert only.status == "not_affected"
+    # What is stated of the host counts more than a label.
+    [stated] = match(environment(torches[0], virtual={term.name: "12.8"}), [about], NAMES)
+    assert stated.status == "affected"
+
+
+def test_the_label_of_each_entry_says_which_cuda_it_is_for() -> None:
+    torches = [package("torch", f"2.9.1+{cuda}", forks=(cuda,)) for cuda in ("cu126", "cu130")]
+    about = issue((versions("torch", "<2.10"), VirtualTerm(name="__cuda", versions=VersionSet.parse(">=13"))))
+    [finding] = match(environment(*torches), [about], NAMES)
+    assert finding.status == "affected"
+    assert [entry.version for entry in finding.packages] == ["2.9.1+cu130"]
 
 
 def test_forks_that_are_affected_and_forks_that_may_be() -> None:

@@ -22,6 +22,7 @@ from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.quotation import quoted
 from gradcompat.quotation import reference as quoted_reference
 from gradcompat.sources.build_contexts import build_contexts
+from gradcompat.sources.ngc_images import torch_of_image
 from gradcompat.sources.pip_command import (
     MAX_SCRIPT,
     AuditRequest,
@@ -315,6 +316,8 @@ def _base_image(
         offset = len(image.text) - len(image.text.partition(":")[2]) + torch.start(1)
         at = instruction.place(start + image.place(offset))
         asked.packages.append(Package(name="torch", version=torch[1], build=_variant(tag), location=at))
+    elif (ngc := torch_of_image(repository, tag)) is not None:
+        asked.packages.append(Package(name="torch", version=ngc[0], build=ngc[1], location=where))
     elif repository.rpartition("/")[2] in ("pytorch", "pytorch-nightly"):
         asked.packages.append(Package(name="torch", version=None, specifier="*", location=where))
     if reference != "scratch" and _BARE.fullmatch(repository) is None:

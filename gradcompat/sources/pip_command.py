@@ -22,7 +22,7 @@ from gradcompat.quotation import quoted, reference
 from gradcompat.sources import requirements
 from gradcompat.sources.conda_spec import parse_spec
 from gradcompat.sources.requirement import name_of, parse_requirement
-from gradcompat.sources.torch_index import built_for_variant, variant_of
+from gradcompat.sources.torch_index import built_for_variant, variant_of, variants_beside
 
 MAX_SCRIPT = 256 * 1024  # characters
 _MAX_NESTED = 4  # of `bash -c`
@@ -273,6 +273,7 @@ def _install(
         return
     first = len(asked.packages)
     variant: str | None = None
+    beside: list[str | None] = []
     cut = {id(redirect.behind): redirect.sign for redirect in command.redirects if redirect.behind is not None}
     index = 0
     while index < len(words):
@@ -308,9 +309,14 @@ def _install(
         else:
             if option in _INDEX and value is not None and not value[0].unknown:
                 variant = variant_of(value[0].text[value[1] :])
+            elif option == requirements.EXTRA_INDEX:
+                known = value is not None and not value[0].unknown
+                beside.append(variant_of(value[0].text[value[1] :]) if value is not None and known else None)
             if not joined and option in values:
                 index += 1
-    asked.packages[first:] = [built_for_variant(package, variant) for package in asked.packages[first:]]
+    asked.packages[first:] = [
+        variants_beside(built_for_variant(package, variant), beside) for package in asked.packages[first:]
+    ]
 
 
 def _option(word: Word, following: Word | None) -> tuple[str | None, bool, tuple[Word, int] | None]:

@@ -28,7 +28,7 @@ from gradcompat.quotation import reference
 from gradcompat.sources.constraints import narrowed
 from gradcompat.sources.joint_ranges import jointly
 from gradcompat.sources.requirement import parse_requirement
-from gradcompat.sources.torch_index import built_for_variant, variant_of
+from gradcompat.sources.torch_index import built_for_variant, variant_of, variants_beside
 
 _OF_PYTORCH = frozenset({"torch", "torchaudio", "torchvision"})
 _MAX_FILES = 100
@@ -43,6 +43,7 @@ _OPTION_BEHIND = re.compile(r"\s(?:--[A-Za-z]|-[Cfi](?=[\s=]))")
 _OPTION = re.compile(r"(--?[A-Za-z][A-Za-z0-9-]*)(?:\s*=\s*|\s+)?(.*)", re.DOTALL)
 _INCLUDES = {"-r": False, "--requirement": False, "-c": True, "--constraint": True}
 _EDITABLE = ("-e", "--editable")
+EXTRA_INDEX = "--extra-index-url"
 INDEX_OPTIONS = ("-i", "--index-url", "--pypi-url")
 _OTHER_OPTIONS = re.compile(
     r"-f|-i|--(?:always-unzip|config-settings?|extra-index-url|find-links|global-option|hash|index-url|install-option"
@@ -79,7 +80,10 @@ def read(document: Document) -> Environment:
         reason = _NOTHING if not reading.good and not reading.packages else _SOMETHING_ELSE
         raise Malformed(reason, path=document.path, line=reading.bad[0].line)
     header = _header(document.text)
-    asked = (built_for_variant(package, reading.variant) for package in narrowed(reading.packages, reading.constraints))
+    asked = (
+        variants_beside(built_for_variant(package, reading.variant), reading.beside)
+        for package in narrowed(reading.packages, reading.constraints)
+    )
     packages, notes = jointly(tuple(_of_conda(tuple(asked))))
     unused = reading.constraints.keys() - {package.name for package in packages}
     skipped = [*reading.skipped, *notes]
@@ -122,6 +126,7 @@ class _Reading:
     hashed: int = 0
     lines: int = 0
     files: set[str] = field(default_factory=set)
+    beside: list[str | None] = field(default_factory=list)  # the same of each index beside that one
     variant: str | None = None  # of torch, that the index serves; pip takes everything from the last one it is given
 
     def read(self, document: Document, *, constrains: bool, depth: int) -> None:
@@ -195,6 +200,8 @@ class _Reading:
             self.good += 1
             if option in INDEX_OPTIONS:
                 self.variant = variant_of(value)
+            elif option == EXTRA_INDEX:
+                self.beside.append(variant_of(value))
         else:
             self._bad("an option", "is not an option of pip", line.at(document.path, start))
 

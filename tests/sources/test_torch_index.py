@@ -33,8 +33,18 @@ def test_the_variant_of_an_index(address: str, variant: str | None) -> None:
         ("--index-url https://index.example/whl/cu121\ntorch==2.4.0\nnumpy==1.26.4\n", ["cu121", None]),
         ("torch==2.4.0\n-i https://index.example/whl/cpu\n", ["cpu"]),
         ("-i https://index.example/whl/cpu\n-i https://index.example/simple\ntorch==2.4.0\n", [None]),
-        # pip takes whichever index has the newest: the build is not settled.
-        ("--extra-index-url https://index.example/whl/cu121\ntorch==2.4.0\n", [None]),
+        # A label makes a release newer than the same without, so that pip takes it where the index has it.
+        ("--extra-index-url https://index.example/whl/cu121\ntorch==2.4.0\n", ["cu121"]),
+        ("torch==2.0.1\n--extra-index-url https://index.example/whl/rocm5.4.2\n", ["rocm5.4.2"]),
+        # It ended with 2.5: the other index has it.
+        ("--extra-index-url https://index.example/whl/cu121\ntorch==2.6.0\n", [None]),
+        # Whichever has the newest of all that is allowed: not settled.
+        ("--extra-index-url https://index.example/whl/cu121\ntorch>=2.4\n", [None]),
+        (
+            "--extra-index-url https://index.example/whl/cu121\n--extra-index-url https://index.example/whl/cpu\n"
+            "torch==2.4.0\n",
+            [None],
+        ),
         ("-i https://index.example/whl/cpu\ntorch @ git+https://git.example/pytorch@v2.4.0\n", [None]),
     ],
 )
