@@ -42,6 +42,12 @@ Traceback (most recent call last):
   File "train.py", line 1, in <module>
 RuntimeError: something that nobody knows
 """,
+    "large.log": "  Gradient Accumulation steps = 8\n"
+    + "".join(
+        f"{{'loss': {24.0 - step / 4}, 'grad_norm': 9.2, 'learning_rate': 1e-05, 'epoch': 0.0{step}}}\n"
+        for step in range(1, 7)
+    ),
+    "old-trainer.txt": "transformers==4.47.0\n",
     "ruled-out.txt": "datasets==2.10.0\n",
     "empty.log": "",
     "cpu.txt": "torch==2.5.1+cpu\n",
@@ -91,6 +97,7 @@ RUNS = (
     "diagnose train.log ruled-out.txt",
     "diagnose train.log requirements.txt train.yaml",
     "diagnose train.log empty.log",
+    "diagnose large.log old-trainer.txt --set model.architecture=LlamaForCausalLM",
 )
 
 # No run without torch shows a verdict or a waiver, so a report that is made by hand does.
@@ -146,6 +153,7 @@ MADE = {
 UNSEEN = {
     "check": {"advice.beside", "assumption.line", "package.forks"},
     "diagnose": {
+        *("assumption.line", "assumption.path"),
         *(".ruled_out", "ruled_out.issue", "ruled_out.sentence", "ruled_out.title", "skipped.line"),
     },
     "inspect": {"package.forks"},

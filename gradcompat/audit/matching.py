@@ -18,8 +18,7 @@ from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Location, Setting, SettingValue, Skipped
 from gradcompat.model.finding import Finding, Status
 from gradcompat.model.issue import LEVELS, Issue, PlatformTerm, SettingTerm, VirtualTerm
-from gradcompat.presumptions.engines import named_engines
-from gradcompat.presumptions.left_out import left_out
+from gradcompat.presumptions.upon import presumed_upon
 from gradcompat.versions import parse_version
 from gradcompat.vocabulary import VIRTUAL_PACKAGES
 
@@ -98,7 +97,10 @@ def match_runs(
     runs = {run: with_facts(view, options.settings, options.kept_at) for run, view in views.items()}
     runs = {run: with_class_facts(view, base.class_facts) for run, view in runs.items()}
     if options.presume:
-        runs = {run: _presumed_upon(view, base, run=bool(contexts)) for run, view in runs.items()}
+        canonical = base.names.canonical
+        runs = {
+            run: presumed_upon(view, map(canonical, view.packages), run=bool(contexts)) for run, view in runs.items()
+        }
     forks = Forks(environment.conflicts)
     budget = Budget(most_steps)
     merged = merge_findings(_findings(runs, wanted, base, forks, budget))
@@ -131,14 +133,6 @@ def _with_releases(environment: Environment, base: KnowledgeBase) -> Environment
         for package in environment.packages
     ]
     return replace(environment, packages=tuple(packages))
-
-
-def _presumed_upon(environment: Environment, base: KnowledgeBase, *, run: bool) -> Environment:
-    """The environment with what a run leaves out, and the engines that it names, on which presumptions rest."""
-    stated = {setting.key: setting.value for setting in environment.settings if not setting.presumed}
-    engines = named_engines(map(base.names.canonical, environment.packages), stated, run=run)
-    settings = (*environment.settings, *left_out(environment)) if run else environment.settings
-    return replace(environment, settings=settings, engines=engines)
 
 
 def _findings(

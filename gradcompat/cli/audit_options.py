@@ -31,9 +31,7 @@ def options_of(
         raise UsageError(
             f"`{level}` is an invalid level", hint="levels are error, warning and note; `never` fails on none"
         )
-    assumed: str = audit.assume or kept.get("assume", "usual")
-    if assumed not in ("usual", "none"):
-        raise UsageError(f"`--assume {assumed}` is not known", hint="known: usual, none")
+    presume = presumes(audit.assume or kept.get("assume"))
     given = dict(map(parse_setting, audit.facts))
     stated = {**dict(kept.get("settings", ())), **given}
     return AuditOptions(
@@ -43,7 +41,18 @@ def options_of(
         ignore=ids_of([*audit.ignore, *kept.get("ignore", [])], base),
         fail_on=_LEVELS[level],
         strict=audit.strict or kept.get("strict", False),
-        presume=assumed == "usual",
+        presume=presume,
         show_all=show_all,
         waivers=waivers_in(kept),
     )
+
+
+def presumes(assume: str | None) -> bool:
+    """Is what is usual presumed? ``none`` goes back to facts alone.
+
+    Raises:
+        UsageError: if it is another word.
+    """
+    if assume not in (None, "usual", "none"):
+        raise UsageError(f"`--assume {assume}` is not known", hint="known: usual, none")
+    return assume != "none"

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field, replace
 from gradcompat.diagnosis.explanations import ERRORS, EXPLANATIONS, Explanation
 from gradcompat.matcher import Names, key_of, match
 from gradcompat.messages import entry_text, joined, value_text, versions_text
+from gradcompat.model.assumption import Assumption
 from gradcompat.model.diagnosis import Diagnosis, Observation, RuledOut, Seen
 from gradcompat.model.environment import Environment, Location, SettingValue
-from gradcompat.model.finding import Finding
+from gradcompat.model.finding import Finding, Status
 from gradcompat.model.issue import (
     CodeRemedy,
     Combination,
@@ -39,8 +40,11 @@ _CONDITIONAL = 0.7
 _EACH_CONDITION = 0.93  # each further one; what is only not known to be absent counts for none
 _NOT_MEASURED = 0.85  # a loss that is too large, and a record that measures the gradients alone
 _UNSEEN = 0.6
+_PRESUMED = 0.9  # what holds unless something says otherwise
+_UNUSED = 0.8  # what is presumed not to be used
 _NOT_ON_THE_WAY = 0.75
 _EACH_PACKAGE = 1.05
+_CERTAINTY: tuple[Status, ...] = ("affected", "conditional", "dormant", "not_affected")
 _MOST_QUESTIONS = 4
 _MOST_CHANGES = 3
 
@@ -104,9 +108,20 @@ def _is_metric(pattern: str) -> bool:
 
 
 def diagnose(
-    evidence: Sequence[Evidence], environment: Environment, issues: Sequence[Issue], names: Names
+    evidence: Sequence[Evidence],
+    environment: Environment,
+    issues: Sequence[Issue],
+    names: Names,
+    presumed: Environment | None = None,
 ) -> tuple[tuple[Diagnosis, ...], tuple[RuledOut, ...], tuple[Seen, ...]]:
     """Explain what was seen.
+
+    Args:
+        evidence: what the files show.
+        environment: what is known of the run.
+        issues: the records to think of.
+        names: under which names packages go.
+        presumed: the environment with what may be presumed of the run; None if nothing may. It rules nothing out.
 
     Returns:
         The explanations, the most probable first and the harmless ones last; the records that are ruled out; and the
@@ -115,6 +130,9 @@ def diagnose(
     findings: dict[str, list[Finding]] = {}
     for finding in match(environment, issues, names):
         findings.setdefault(finding.issue.id, []).append(finding)
+    usual: dict[str, list[Finding]] = {}
+    for finding in () if presumed is None else match(presumed, issues, names):
+        usual.setdefault(finding.issue.id, []).append(finding)
     candidates: list[_Candidate] = []
     ruled_out: list[RuledOut] = []
     modules = frozenset().union(*(observation.modules for observation in evidence))
@@ -132,7 +150,15 @@ def diagnose(
             ruled_out.append(RuledOut(issue=candidate.issue.id, title=candidate.issue.summary, sentence=excluded))
     sharing = Counter(pattern for candidate in candidates for pattern in candidate.patterns)
     diagnoses = [
-        _from_record(candidate, findings.get(candidate.issue.id, []), environment, sharing, modules, names)
+        _from_record(
+            candidate,
+            findings.get(candidate.issue.id, []),
+            usual.get(candidate.issue.id, []),
+            environment,
+            sharing,
+            modules,
+            names,
+        )
         for candidate in candidates
     ]
     told = {kind for candidate in candidates if _explains_curves(candidate) for kind in candidate.kinds}
@@ -367,6 +393,7 @@ def _disagreeing(issue: Issue, findings: Sequence[Finding], environment: Environ
 def _from_record(
     candidate: _Candidate,
     findings: Sequence[Finding],
+    usual: Sequence[Finding],
     environment: Environment,
     sharing: Counter[str],
     modules: frozenset[str],
@@ -386,6 +413,7 @@ def _from_record(
     because = list(candidate.because)
     against: list[str] = []
     settles: list[str] = []
+    assumed: tuple[Assumption, ...] = ()
     finding = min(findings, key=lambda one: ("affected", "conditional", "not_affected").index(one.status), default=None)
     packages = _packages(issue)
     if finding is None:
@@ -395,6 +423,14 @@ def _from_record(
     elif finding.status == "not_affected":  # a harmless one: what it explains is the same in other versions
         score *= _UNSEEN
     else:
+        if finding.status == "conditional":
+            likely = min(usual, key=lambda one: _CERTAINTY.index(one.status), default=finding)
+            if likely.status in ("affected", "conditional"):
+                finding = likely
+                assumed = likely.assumed
+                score *= _PRESUMED if assumed else 1
+            elif not candidate.patterns:  # nothing but the kind of harm speaks for what is presumed not to be used
+                score *= _UNUSED
         here = Location(path=finding.source)
         because += [Seen(sentence=reason.sentence, location=reason.location or here) for reason in finding.because]
         if finding.status == "conditional":
@@ -402,7 +438,7 @@ def _from_record(
             score *= _CONDITIONAL * _EACH_CONDITION ** max(
                 0, sum(_is_open(unknown.key, issue) for unknown in simplest) - 1
             )
-            against.append("only if " + " and ".join(unknown.sentence for unknown in simplest))
+            against.append("only if " + " and ".join(unknown.plain or unknown.sentence for unknown in simplest))
             keys = [unknown.key for unknown in simplest if "." in unknown.key][:_MOST_QUESTIONS]
             if keys:
                 # Of a run of which no setting is known, its config says more than anybody remembers.
@@ -432,6 +468,7 @@ def _from_record(
         because=tuple(dict.fromkeys(because)),
         against=tuple(against),
         settles=tuple(settles),
+        assumed=assumed,
         issue=issue.id,
         harmless=_is_harmless(issue),
     )

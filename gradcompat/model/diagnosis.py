@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gradcompat.model.assumption import Assumption
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.model.knowledge_source import KnowledgeSource
 
@@ -47,6 +48,7 @@ class Diagnosis:
         because: what speaks for it, and what in the environment was seen to fit.
         against: what speaks against it, or is not known to fit.
         settles: what would settle it, each a sentence or a command line.
+        assumed: what was presumed of the run.
         issue: id of the record, if one describes it.
         harmless: an explanation of something that is nothing to worry about.
     """
@@ -56,6 +58,7 @@ class Diagnosis:
     because: tuple[Seen, ...]
     against: tuple[str, ...] = ()
     settles: tuple[str, ...] = ()
+    assumed: tuple[Assumption, ...] = ()
     issue: str | None = None
     harmless: bool = False
 

@@ -34,6 +34,9 @@ def render(report: DiagnosisReport, out: TextIO) -> None:
                 "because": [_seen(seen) for seen in diagnosis.because],
                 "against": list(diagnosis.against),
                 "settles": list(diagnosis.settles),
+                "assumed": [
+                    {"key": one.key, "sentence": one.sentence, **_place(one.location)} for one in diagnosis.assumed
+                ],
             }
             for diagnosis in report.diagnoses
         ],

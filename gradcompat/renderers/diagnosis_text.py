@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from gradcompat.messages import counted
+from gradcompat.messages import assumptions_text, counted
 from gradcompat.model.diagnosis import Diagnosis, DiagnosisReport, ReadFile, Seen
 from gradcompat.renderers.sources_text import sources_text
 from gradcompat.renderers.terminal import safe, skipped_text, width, wrapped
@@ -76,6 +76,8 @@ def _diagnosis(mark: str, diagnosis: Diagnosis, columns: int, out: TextIO) -> No
         out.write(_line("", f"and {len(diagnosis.because) - _MOST_REASONS} more", columns))
     for index, sentence in enumerate(diagnosis.against):
         out.write(_line("but" if index == 0 else "", sentence, columns))
+    if diagnosis.assumed:
+        out.write(_line("taking it", f"that {assumptions_text(diagnosis.assumed)}", columns))
     for index, sentence in enumerate(diagnosis.settles):
         out.write(_line("settles" if index == 0 else "", sentence, columns))
     if diagnosis.issue is not None:

@@ -338,7 +338,7 @@ def test_two_launches_that_differ_leave_it_open(run: Run, tmp_path: Path) -> Non
     (tmp_path / "x.log").write_text(INSTALLED + LAUNCH + LAUNCH.replace("steps 8", "steps 1") + SUMMED)
     outcome = run("diagnose", "x.log", "--format", "json")
     assert case_two(outcome.out)["against"] == [
-        "only if training.gradient_accumulation_steps is more than 1",
+        "only if you accumulate gradients (gradient_accumulation_steps > 1)",
         "training.gradient_accumulation_steps is 8 (x.log:2) and training.gradient_accumulation_steps is 1 (x.log:3): "
         "which of them counts is not known",
     ]
@@ -435,7 +435,7 @@ def test_several_configs_are_several_runs(run: Run, tmp_path: Path) -> None:
     assert [one["reason"] for one in json.loads(outcome.out)["skipped"]] == [
         "describe several runs: settings on which they differ count as unknown"
     ]
-    assert case_two(outcome.out)["against"][0] == "only if training.gradient_accumulation_steps is more than 1"
+    assert case_two(outcome.out)["against"][0] == "only if you accumulate gradients (gradient_accumulation_steps > 1)"
 
 
 def test_a_config_that_cannot_be_read_is_a_gap(run: Run, tmp_path: Path) -> None:
@@ -469,3 +469,39 @@ def test_an_interpreter_is_an_environment(run: Run, tmp_path: Path) -> None:
     outcome = run("diagnose", "x.log", "--python", sys.executable)
     assert outcome.out.splitlines()[1] == f"{sys.executable}: environment"
     assert outcome.status == 0
+
+
+TOO_LARGE = "".join(
+    f"{{'loss': {24.0 - step / 4}, 'grad_norm': 91.2, 'learning_rate': 1e-05, 'epoch': 0.0{step}}}\n"
+    for step in range(1, 7)
+)
+
+
+def test_what_is_presumed_of_a_run_is_said_and_can_be_revoked(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_text("  Gradient Accumulation steps = 8\n" + TOO_LARGE, "utf-8")
+    (tmp_path / "requirements.txt").write_text("transformers==4.47.0\ntorch==2.5.1\n", "utf-8")
+    command = (
+        *("diagnose", "train.log", "requirements.txt", "--set", "model.architecture=LlamaForCausalLM"),
+        *("--format", "json"),
+    )
+    usual, facts = (
+        {one["issue"]: one for one in json.loads(run(*command, *more, cwd=tmp_path).out)["diagnoses"]}["GC-0015"]
+        for more in ((), ("--assume", "none"))
+    )
+    assert [one["sentence"] for one in usual["assumed"]] == ["the run uses no DeepSpeed, FSDP or other sharding"]
+    assert usual["against"] == []
+    assert facts["assumed"] == []
+    assert facts["against"] == ["only if distributed.strategy is not deepspeed"]
+    assert usual["score"] > facts["score"]
+    told = run(*command[:-2], cwd=tmp_path).out
+    assert "taking it that the run uses no DeepSpeed, FSDP or other sharding" in told
+    # What was seen of the run takes the place of what is usual.
+    stated = run(*command, "--set", "distributed.strategy=deepspeed", cwd=tmp_path)
+    assert "GC-0015" not in {one["issue"] for one in json.loads(stated.out)["diagnoses"]}
+
+
+def test_another_word_for_what_is_presumed_is_refused(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_text(TOO_LARGE, "utf-8")
+    outcome = run("diagnose", "train.log", "--assume", "much", cwd=tmp_path)
+    assert outcome.status == 2
+    assert "`--assume much` is not known" in outcome.err

@@ -14,9 +14,10 @@ from gradcompat.audit.matching import with_facts
 from gradcompat.audit.run_artifacts import by_kind, failure, joined, known_of
 from gradcompat.audit.run_evidence import RunEvidence, agreed_settings, read_file
 from gradcompat.class_facts import with_class_facts
+from gradcompat.cli.audit_options import presumes
 from gradcompat.cli.console import known_records
 from gradcompat.cli.ending import print_error
-from gradcompat.cli.parameters import ContextFiles, Format, OwnRecords, Python, Set
+from gradcompat.cli.parameters import Assume, ContextFiles, Format, OwnRecords, Python, Set
 from gradcompat.diagnosis.ranking import diagnose
 from gradcompat.diagnosis.symptoms import patterns_of
 from gradcompat.errors import SourceError, UsageError
@@ -26,6 +27,7 @@ from gradcompat.messages import value_text
 from gradcompat.model.diagnosis import DiagnosisReport, Seen
 from gradcompat.model.environment import Environment, Location, SettingValue, Skipped
 from gradcompat.model.issue import Issue
+from gradcompat.presumptions.upon import presumed_upon
 from gradcompat.vocabulary import parse_setting
 
 _RENDERERS = {"text": "gradcompat.renderers.diagnosis_text", "json": "gradcompat.renderers.diagnosis_json"}
@@ -49,6 +51,7 @@ def command(
     python: Python = None,
     contexts: ContextFiles,
     facts: Set,
+    assume: Assume = None,
     knowledge: OwnRecords,
     form: Format = "text",
 ) -> int:
@@ -102,7 +105,9 @@ def command(
     environment = with_class_facts(with_facts(environment, stated), base.class_facts)
     about = {issue.id: issue for issue in (*searched, *base.about([environment])) if issue.withdrawn is None}
     issues = [about[identifier] for identifier in sorted(about)]
-    diagnoses, ruled_out, unexplained = diagnose(reading.evidence, environment, issues, base.names)
+    names = map(base.names.canonical, environment.packages)
+    presumed = presumed_upon(environment, names, run=bool(sorted_in.contexts or contexts)) if presumes(assume) else None
+    diagnoses, ruled_out, unexplained = diagnose(reading.evidence, environment, issues, base.names, presumed)
     result = DiagnosisReport(
         files=(*reading.files, *known.files),
         versions=tuple(_versions(environment, base)),
