@@ -97,7 +97,7 @@ RUNS = (
     "diagnose train.log ruled-out.txt",
     "diagnose train.log requirements.txt train.yaml",
     "diagnose train.log empty.log",
-    "diagnose large.log old-trainer.txt --set model.architecture=LlamaForCausalLM",
+    "diagnose large.log --environment old-trainer.txt --set model.architecture=LlamaForCausalLM",
 )
 
 # No run without torch shows a verdict or a waiver, so a report that is made by hand does.

@@ -48,8 +48,10 @@ _ORDINARY_SYMBOLS = {
     "accelerate": ("accelerate.Accelerator.backward",),
 }
 
-# What is there although an open list does not say so, where the package that brings it is named.
-_BROUGHT = {"accelerate": "transformers", "triton": "torch"}
+# What is there although an open list does not say so, where the package that requires it is named.
+_BROUGHT = {"triton": "torch"}
+# What an open list may hold besides: transformers imports it where it is there, and its Trainer needs it.
+_OFTEN_BESIDE = {"accelerate": "transformers"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +158,10 @@ class Presumer:
             return Presumed(certainty=Certainty.OPEN, condition=f"{term.name} is not installed", likelihood=_UNREAD)
         if _BROUGHT.get(term.name) in self._engines:
             return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"no {term.name}")
+        if _OFTEN_BESIDE.get(term.name) in self._engines:
+            return Presumed(
+                certainty=Certainty.OPEN, condition=f"{term.name} is not installed", asks=term.name, likelihood=_UNREAD
+            )
         return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"{term.name} is not installed")
 
     def _of_key(self, key: str, term: Term, holds: Callable[[SettingValue], Truth], wanted: str) -> Presumed:

@@ -164,3 +164,80 @@ def test_five_findings_could_apply_and_the_others_are_questions() -> None:
     everything = parts_of(findings, everything=True)
     assert len(everything.possible) == len(records)
     assert everything.questions == ()
+
+
+TRAINING = """import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer, Trainer, TrainingArguments
+model = AutoModelForCausalLM.from_pretrained("meta-llama/Llama-3.1-8B"{dtype})
+tokenizer = AutoTokenizer.from_pretrained("meta-llama/Llama-3.1-8B")
+Trainer(model=model, args=TrainingArguments(output_dir="out")).train()
+"""
+
+
+def statuses(folder: Path, requirements: str, program: str, identifier: str) -> list[str]:
+    (folder / "requirements.txt").write_text(requirements, "utf-8")
+    if program:
+        (folder / "train.py").write_text(program, "utf-8")
+    report = gradcompat.check(folder, only=[identifier])
+    return [one.finding.status for one in report.findings]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "expected"),
+    [
+        ("", ["affected"]),
+        (", dtype='auto'", ["affected"]),
+        (", dtype=torch.bfloat16", []),
+        (", torch_dtype=torch.float32", []),
+        (", dtype=chosen", ["conditional"]),
+    ],
+)
+def test_weights_keep_the_dtype_of_the_checkpoint_where_none_is_given(
+    tmp_path: Path, dtype: str, expected: list[str]
+) -> None:
+    program = TRAINING.format(dtype=dtype)
+    assert statuses(tmp_path, "transformers==5.23.0\ntorch==2.13.0\n", program, "GC-0038") == expected
+
+
+def test_a_tokenizer_has_no_dtype(tmp_path: Path) -> None:
+    program = "".join(line for line in TRAINING.splitlines(True) if "AutoModelForCausalLM.from" not in line)
+    assert statuses(tmp_path, "transformers==5.23.0\ntorch==2.13.0\n", program, "GC-0038") == []
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("", ["affected"]),
+        (TRAINING.format(dtype=""), []),
+        (TRAINING.format(dtype="") + "import datasets\ndata = datasets.load_dataset('x')\n", ["affected"]),
+    ],
+)
+def test_a_library_that_is_listed_is_used_unless_the_code_does_not(
+    tmp_path: Path, program: str, expected: list[str]
+) -> None:
+    listed = "datasets==2.14.4\nfsspec==2023.10.0\ntransformers==4.40.0\ntorch==2.2.0\n"
+    assert statuses(tmp_path, listed, program, "GC-0196") == expected
+
+
+def test_an_open_list_may_lack_accelerate(tmp_path: Path) -> None:
+    assert statuses(tmp_path, "transformers==4.51.0\ntorch==2.6.0\n", "", "GC-0032") == ["conditional"]
+
+
+@pytest.mark.parametrize(
+    ("targets", "expected"),
+    [
+        ("'all-linear'", ["affected"]),
+        ("r'.*_proj'", ["affected"]),
+        ("['q_proj', 'v_proj']", []),
+        ("targets", ["conditional"]),
+    ],
+)
+def test_a_list_of_target_modules_is_no_word(tmp_path: Path, targets: str, expected: list[str]) -> None:
+    program = (
+        "from peft import LoraConfig, get_peft_model\n"
+        "from transformers import MixtralForCausalLM, Trainer, TrainingArguments\n"
+        "model = MixtralForCausalLM.from_pretrained('mistralai/Mixtral-8x7B-v0.1')\n"
+        f"model = get_peft_model(model, LoraConfig(target_modules={targets}))\n"
+        "Trainer(model=model, args=TrainingArguments(output_dir='out')).train()\n"
+    )
+    assert statuses(tmp_path, "transformers==5.0.0\npeft==0.19.1\ntorch==2.9.1\n", program, "GC-0102") == expected
