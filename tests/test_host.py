@@ -15,7 +15,7 @@ import pytest
 
 from gradcompat.host import Machine, binding, completed, machine, with_host
 from gradcompat.model.environment import Environment, Location, Setting
-from gradcompat.package_facts import Build, built_for
+from gradcompat.package_facts import built_for
 from gradcompat.sources.installed import read_folder
 from tests.building import environment, package
 

@@ -30,7 +30,8 @@ def render(report: Report, out: TextIO) -> None:
         where = _where(result.location, result.pin, places)
         out.write(_line(command, where, f"{issue.id} {plain(issue.summary)}", message(result)))
     if questions := asides(report).questions:
-        out.write(_line("notice", {}, "to know more, state with --set", "\n".join(questions)))
+        where = _where(Location(path=report.audits[0].source), None, places)
+        out.write(_line("notice", where, "to know more, state with --set", "\n".join(questions)))
     for remark, location in remarks(report, places):
         command = _COMMANDS[remark.level]
         where, title = _where(location, None, places), plain(remark.kind.replace("-", " "))

@@ -57,7 +57,7 @@ def render(report: Report, out: TextIO) -> None:
     for audit in report.audits:
         mine = [one for one in found if one.audit is audit and _is_of_audit(one)]
         if several and not mine and audit.complete and not range_texts(audit):
-            clean.append(escaped(places.shown(audit.source)))
+            clean += [] if audit.suppressed else [escaped(places.shown(audit.source))]
             continue
         out.write(f"### {escaped(places.shown(audit.source))}\n\n")
         _sure(mine, places, out)

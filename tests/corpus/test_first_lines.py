@@ -13,8 +13,8 @@ from gradcompat.audit.targets import AuditRequest, File
 from gradcompat.index.snapshot import Snapshot
 from gradcompat.knowledge.load import load
 from gradcompat.messages import change_text
-from gradcompat.renderers.plan_text import summary
 from gradcompat.renderers.affected_text import advice_text
+from gradcompat.renderers.plan_text import summary
 from gradcompat.vocabulary import parse_setting
 
 HOST = ("host.python=3.11", "host.platform=linux")

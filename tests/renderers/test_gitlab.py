@@ -11,8 +11,8 @@ def test_it_lists_what_is_affected_and_what_could_apply() -> None:
     assert [(one["check_name"], one["severity"], one["location"]) for one in data] == [
         ("GC-0001", "critical", {"path": "uv.lock", "lines": {"begin": 3}}),
         ("GC-0002", "major", {"path": "uv.lock", "lines": {"begin": 3}}),
-        ("GC-0004", "info", {"path": "uv.lock", "lines": {"begin": 3}}),
         ("GC-0001", "critical", {"path": "b/uv.lock", "lines": {"begin": 3}}),
+        ("GC-0004", "info", {"path": "uv.lock", "lines": {"begin": 3}}),
     ]
     assert all(set(one) == {"description", "check_name", "fingerprint", "severity", "location"} for one in data)
     assert len({one["fingerprint"] for one in data}) == len(data)

@@ -19,9 +19,9 @@ def test_what_is_affected_is_a_table_and_the_rest_is_folded() -> None:
     )
     assert [line for line in lines if "<summary>" in line] == [
         "<details><summary>Worth knowing: 1</summary>",
+        "<details><summary>No defect is sure in</summary>",
         "<details><summary>Refuted here: 1</summary>",
         "<details><summary>Does not apply: 1</summary>",
-        "<details><summary>Nothing found in</summary>",
     ]
 
 
