@@ -17,6 +17,7 @@ from gradcompat.host import Machine, binding, completed, machine, with_host
 from gradcompat.model.environment import Environment, Location, Setting
 from gradcompat.package_facts import built_for
 from gradcompat.sources.installed import read_folder
+from gradcompat.torch_builds import Build
 from tests.building import environment, package
 
 LINUX = Machine(platform="linux", processor="x86_64")

@@ -11,7 +11,8 @@ from gradcompat.audit.options import AuditOptions
 from gradcompat.index.snapshot import Snapshot
 from gradcompat.knowledge.load import load
 from gradcompat.model.environment import Environment, Package
-from gradcompat.package_facts import LINUX_WHEELS, WINDOWS_WHEELS, Build, built_for, with_package_facts
+from gradcompat.package_facts import LINUX_WHEELS, WINDOWS_WHEELS, built_for, with_package_facts
+from gradcompat.torch_builds import Build
 from tests.building import environment, package
 
 

@@ -45,7 +45,7 @@ def test_answers_decide_and_are_kept(run: Run, here: Path, typed: Callable[..., 
     assert done.status == 1
     assert "error GC-0015, silent: " in done.out
     # The block is eight lines long; the place of the answer is in the whole of it.
-    assert "(pyproject.toml)" in " ".join(run("check", "requirements.txt", "--all", *known).out.split())
+    assert "(pyproject.toml:" in " ".join(run("check", "requirements.txt", "--all", *known).out.split())
     text = (here / "pyproject.toml").read_text("utf-8")
     assert text.startswith('# ours\n[tool.gradcompat]\nfail-on = "error"  # strict\n')
     assert tomli.loads(text)["tool"]["gradcompat"]["settings"] == {"model.architecture": ["LlamaForCausalLM"]}
