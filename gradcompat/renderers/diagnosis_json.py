@@ -35,7 +35,7 @@ def render(report: DiagnosisReport, out: TextIO) -> None:
                 "against": list(diagnosis.against),
                 "settles": list(diagnosis.settles),
                 "assumed": [
-                    {"key": one.key, "sentence": one.sentence, **_place(one.location)} for one in diagnosis.assumed
+                    {"key": one.key, "sentence": one.sentence, **place_data(one.location)} for one in diagnosis.assumed
                 ],
             }
             for diagnosis in report.diagnoses
