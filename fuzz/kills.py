@@ -334,7 +334,7 @@ def program() -> Any:
     """The command line, made once."""
     from typer.main import get_command
 
-    from gradcompat.cli.main import app
+    from gradcompat.cli.app import app
 
     return get_command(app)
 

@@ -21,8 +21,8 @@ import click
 
 import gradcompat
 from fuzz.grammars.table import file_name
+from gradcompat.cli.app import app
 from gradcompat.cli.ending import print_error
-from gradcompat.cli.main import app
 from gradcompat.dependency_formats import BY_KIND as FORMAT_OF
 from gradcompat.dependency_formats import FORMATS as DEPENDENCY_FORMATS
 from gradcompat.dependency_formats import by_name

@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Location, Setting, SettingValue
 from gradcompat.truth import Truth
 from gradcompat.versions import VersionSet, locate
+
+if TYPE_CHECKING:
+    from gradcompat.model.context import Context
 
 TRAINER, TRL, ACCELERATE = "transformers.Trainer", "trl", "accelerate"
 TRAIN = "transformers.Trainer.train"

@@ -81,6 +81,7 @@ LATE = {
     "knowledge.load": {"hashlib"},
     "sources.reading": {"gradcompat.sources.recognise"},  # only where a file's name does not say what it is
     "sources.installed": {"gradcompat.sources.interpreter"},  # only where an interpreter is named
+    "sources.requirement": {"gradcompat.sources.requirement_grammar"},  # packaging's parser, only for what is not plain
 }
 
 # What a plain check must not load: each costs more than the check itself.
@@ -93,7 +94,10 @@ HEAVY = (
     "ahocorasick_rs",
     "importlib.metadata",
     "packaging.markers",
+    "packaging.specifiers",
     "pathspec",
+    "ssl",
+    "typer",
 )
 
 

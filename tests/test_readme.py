@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from gradcompat.cli.main import app
+from gradcompat.cli.app import app
 from tests.conftest import ROOT, Run
 
 SCREEN = 45  # lines

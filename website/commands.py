@@ -7,7 +7,7 @@ from typing import Any
 
 import typer.main
 
-from gradcompat.cli.main import app
+from gradcompat.cli.app import app
 from gradcompat.cli.manual import Command, Group, Section
 from gradcompat.renderers.record_markdown import prose
 

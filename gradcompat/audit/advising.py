@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from gradcompat.advice import advise
 from gradcompat.audit.matching import Matched
 from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.published import published, snapshot
@@ -117,5 +116,7 @@ def _planned(
 
 
 def _nearest(finding: Finding, matched: Matched, base: KnowledgeBase) -> Advice | None:
+    from gradcompat.advice import advise  # only for what is affected, and no plan cures
+
     run = matched.run_of(finding)
     return advise(finding, run, matched.issues, base.names, partial(published, python=run.python))

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gradcompat.audit.advising import PLAN_QUESTIONS, advise_findings
 from gradcompat.audit.matching import MATCH_STEPS, match_runs
@@ -17,10 +18,12 @@ from gradcompat.errors import SourceError, TooComplex
 from gradcompat.knowledge.horizon import newer
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.messages import counted
-from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.model.report import Audit, ReportedFinding
 from gradcompat.versions import parse_version
+
+if TYPE_CHECKING:
+    from gradcompat.model.context import Context
 
 _OWN_PROJECT = frozenset({"editable", "virtual", "directory", "path"})
 # With fewer files a process costs more to start than it saves.
@@ -30,8 +33,7 @@ PLAN_STEPS = 700_000
 _TOO_LARGE = "check it alone, on a machine with more memory"
 _MEGABYTE = 1_000_000
 
-
-Task = tuple[Source, tuple[Context, ...]]
+Task = tuple[Source, "tuple[Context, ...]"]
 
 
 def tasks_of(request: AuditRequest) -> list[Task]:

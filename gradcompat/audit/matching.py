@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.published import allowed
 from gradcompat.budget import Budget
 from gradcompat.class_facts import MODEL_KEY, with_class_facts
-from gradcompat.defaults import defaults_of
 from gradcompat.forks import Forks
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.matcher import alike, key_of, match, questions
 from gradcompat.messages import counted
-from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Location, Setting, SettingValue, Skipped
 from gradcompat.model.finding import Finding, Status
 from gradcompat.model.issue import LEVELS, Issue, PlatformTerm, SettingTerm, VirtualTerm
 from gradcompat.presumptions.upon import presumed_upon
 from gradcompat.versions import parse_version
 from gradcompat.vocabulary import VIRTUAL_PACKAGES
+
+if TYPE_CHECKING:
+    from gradcompat.model.context import Context
 
 # Of one run of gradcompat, for each megabyte of the files that it reads. An environment of torch and transformers needs
 # 500 in a training run.
@@ -81,13 +83,7 @@ def match_runs(
         for issue in issues
         if (not options.only or issue.id in options.only) and (issue.instead_of or issue.id not in options.ignore)
     ]
-    views = {
-        context.source: replace(
-            environment,
-            settings=(*environment.settings, *context.settings, *defaults_of(environment, context)),
-        )
-        for context in contexts
-    } or {"": environment}
+    views = {context.source: _trained(environment, context) for context in contexts} or {"": environment}
     if any(_speaks_of_host(issue) for issue in wanted):
         # Asking the machine costs more than matching; few records hang on what it says.
         from gradcompat.host import with_host
@@ -133,6 +129,14 @@ def _with_releases(environment: Environment, base: KnowledgeBase) -> Environment
         for package in environment.packages
     ]
     return replace(environment, packages=tuple(packages))
+
+
+def _trained(environment: Environment, context: Context) -> Environment:
+    """The environment with the settings of a training run."""
+    from gradcompat.defaults import defaults_of  # a lockfile alone needs no table of defaults
+
+    settings = (*environment.settings, *context.settings, *defaults_of(environment, context))
+    return replace(environment, settings=settings)
 
 
 def _findings(

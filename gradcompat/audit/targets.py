@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 from gradcompat.dependency_formats import by_name
 from gradcompat.errors import NotFound, SourceError
 from gradcompat.formats.document import Document, decode, read_document
-from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Skipped
 from gradcompat.root import Root, root_of_file, root_of_folder
 from gradcompat.sources.reading import read
 
 if TYPE_CHECKING:
     from gradcompat.audit.runs import Contexts
+    from gradcompat.model.context import Context
 
 # What brings tensors: an environment with none of them trains nothing.
 _TRAINING = frozenset({"torch", "pytorch", "jax", "tensorflow", "mlx"})
@@ -126,12 +126,13 @@ def resolve_targets(
         else:
             root = root_of_target(target, path, on_command_line)
             context = _context(path, target, root) if path.suffix.lower() in _CONTEXT_SUFFIXES else None
-            if isinstance(context, Context):
+            if isinstance(context, SourceError):
+                if by_name(path.name) is None:
+                    sources.append(Unreadable(target, context))
+                    continue
+            elif context is not None:
                 named.append(context)
-            elif context is not None and by_name(path.name) is None:
-                sources.append(Unreadable(target, context))
-                continue
-            if not isinstance(context, Context) or _is_environment_too(path):
+            if context is None or isinstance(context, SourceError) or _is_environment_too(path):
                 sources.append(File(path, target, root=root))
     if not sources and active_without_target:
         if named or together or not targets:

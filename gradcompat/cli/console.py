@@ -30,6 +30,13 @@ def known_records(named: Sequence[str] = (), *, kept: Mapping[str, Any] | None =
     return open_database(named, note=print_note, kept=kept)
 
 
+def print_version() -> None:
+    """The name of the program and its version."""
+    from gradcompat._version import __version__
+
+    sys.stdout.write(f"gradcompat {__version__}\n")
+
+
 def print_note(sentence: str) -> None:
     """Tell something beside the report."""
     from gradcompat.renderers.terminal import safe

@@ -12,8 +12,6 @@ import platform
 import sys
 from collections.abc import Callable
 
-import typer
-
 from gradcompat._version import __version__
 from gradcompat.errors import GradcompatError
 
@@ -29,7 +27,8 @@ def guarded(command: Callable[[], object]) -> int:
     """Run a command of the program; the exit status.
 
     Args:
-        command: returns the status, or something else for 0; raises what typer raises outside of its standalone mode.
+        command: returns the status, or something else for 0; it may raise what typer raises outside of its
+            standalone mode.
     """
     if sys.stderr is None:  # closed: there is nobody to tell anything
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # until the process ends
@@ -51,6 +50,9 @@ def guarded(command: Callable[[], object]) -> int:
         if error.filename is None and error.errno in _UNWRITABLE:
             return _not_written(error)
         return _internal(error)
+    except (KeyboardInterrupt, EOFError):  # as typer ends what it runs
+        _say("\nerror: aborted")
+        return WRONG_USAGE
     except Exception as error:
         return _failed(error)
 
@@ -73,7 +75,9 @@ def _failed(error: Exception) -> int:
     if isinstance(error, GradcompatError):
         print_error(error)
         return WRONG_USAGE
-    if isinstance(error, typer.Abort):
+    from typer import Abort
+
+    if isinstance(error, Abort):
         _say("error: aborted")
         return WRONG_USAGE
     if hasattr(error, "show") and isinstance(code := getattr(error, "exit_code", None), int):  # typer's, with its usage

@@ -97,7 +97,7 @@ class LazyCommands(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._built:
-            self._built[name] = _build(name, import_module(self._modules[name]))
+            self._built[name] = build_command(name, import_module(self._modules[name]))
         return self._built[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -107,7 +107,7 @@ class LazyCommands(Mapping[str, Any]):
         return len(self._modules)
 
 
-def _build(name: str, module: ModuleType) -> Any:
+def build_command(name: str, module: ModuleType) -> Any:
     """The command of a module, or the group of a package."""
     if hasattr(module, "COMMANDS"):
         group = type("Subgroup", (Group,), {"modules": module.COMMANDS})

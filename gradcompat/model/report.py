@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.model.finding import Advice, Finding
 from gradcompat.model.issue import LEVELS, Level
 from gradcompat.model.knowledge_source import KnowledgeSource
-from gradcompat.model.probe import Outcome, ProbeResult
+
+if TYPE_CHECKING:
+    from gradcompat.model.probe import Outcome, ProbeResult
 
 SCHEMA_VERSION = 1  # of the report as JSON, which a baseline is read from
 _STRONGEST: tuple[Outcome, ...] = ("reproduced", "inconclusive", "skipped", "not_reproduced")

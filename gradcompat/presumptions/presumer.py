@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from gradcompat.class_facts import MODEL_KEY
 from gradcompat.comparison import named, satisfies
@@ -128,21 +127,20 @@ class Presumer:
                 condition=f"{term.name} {versions_text(term.versions)} is installed",
                 likelihood=_UNREAD,
             )
-        held = _held(entry.releases, term.versions)
         newest = entry.releases[-1]
-        if all(held):
+        if not _holds(newest, term.versions):
+            return Presumed(certainty=Certainty.PRESUMED_NO)
+        if _all_hold(entry.releases, term.versions):
             return Presumed(
                 certainty=Certainty.PRESUMED_YES,
                 taking=f"{term.name} is one of the releases that {entry_text(entry)} allows, {newest} at most",
                 location=entry.location,
             )
-        if held[-1]:
-            return Presumed(
-                certainty=Certainty.OPEN,
-                condition=f"{term.name} {newest} is installed, the newest that is allowed",
-                likelihood=_TODAY,
-            )
-        return Presumed(certainty=Certainty.PRESUMED_NO)
+        return Presumed(
+            certainty=Certainty.OPEN,
+            condition=f"{term.name} {newest} is installed, the newest that is allowed",
+            likelihood=_TODAY,
+        )
 
     def of_unlisted(self, term: PackageTerm) -> Presumed:
         """A package that an open list does not name."""
@@ -270,7 +268,12 @@ def _within(versions: VersionSet) -> Callable[[SettingValue], Truth]:
     return holds
 
 
-@lru_cache(maxsize=4096)
-def _held(releases: tuple[str, ...], versions: VersionSet) -> tuple[bool, ...]:
-    """For each release, is it one of those versions?"""
-    return tuple(window is not None and versions.truth(window) is Truth.YES for window in map(locate, releases))
+def _holds(release: str, versions: VersionSet) -> bool:
+    """Is a release one of those versions?"""
+    window = locate(release)
+    return window is not None and versions.truth(window) is Truth.YES
+
+
+def _all_hold(releases: Sequence[str], versions: VersionSet) -> bool:
+    """Is every one of some releases one of those versions? The oldest is mostly the first that is not."""
+    return all(_holds(release, versions) for release in releases)

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from gradcompat.model.environment import Environment
 from gradcompat.presumptions.engines import named_engines
-from gradcompat.presumptions.left_out import left_out
 
 
 def presumed_upon(environment: Environment, names: Iterable[str], *, run: bool) -> Environment:
@@ -20,5 +19,9 @@ def presumed_upon(environment: Environment, names: Iterable[str], *, run: bool) 
     """
     stated = {setting.key: setting.value for setting in environment.settings if not setting.presumed}
     engines = named_engines(names, stated, run=run)
-    settings = (*environment.settings, *left_out(environment)) if run else environment.settings
+    settings = environment.settings
+    if run:
+        from gradcompat.presumptions.left_out import left_out  # a lockfile alone needs no table of defaults
+
+        settings = (*settings, *left_out(environment))
     return replace(environment, settings=settings, engines=engines)

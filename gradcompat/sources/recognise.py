@@ -7,6 +7,9 @@ import re
 from gradcompat.dependency_formats import FORMATS
 
 _HEAD = 256 * 1024  # characters that are looked at
+# `name==1.0`, as no other format has lines; their signatures are not compiled where all lines are like that.
+_CLAUSE = r"(?:[<>!~]=|===?|[<>]) ?[\w.*+!]{1,99}"
+_REQUIREMENT = re.compile(rf"[A-Za-z0-9][\w.-]{{0,99}}(?:\[[\w.,-]{{1,99}}\])? ?{_CLAUSE}(?:, ?{_CLAUSE}){{0,9}}")
 _SECTION = re.compile(r"\[[A-Za-z][\w .:-]*\]")
 
 
@@ -14,6 +17,8 @@ def recognise(text: str) -> str | None:
     """The kind of the text, or None if it is nothing that can be read."""
     # Signatures are about lines without blank ones and without the spaces at their ends.
     lines = [line for line in map(str.rstrip, text[:_HEAD].lstrip("\ufeff").splitlines()) if line]
+    if lines and all(map(_REQUIREMENT.fullmatch, lines)):
+        return "requirements"
     head = "\n".join(lines).lstrip()
     for entry in FORMATS:
         for signature in entry.signatures:

@@ -11,13 +11,9 @@ from dataclasses import replace
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from packaging.markers import InvalidMarker, Marker
-from packaging.requirements import InvalidRequirement, Requirement
-
 from gradcompat.markers import parse_marker
 from gradcompat.model.environment import Location, Package, Skipped, SourceKind
 from gradcompat.names import normalise
-from gradcompat.quotation import parser_reason
 from gradcompat.redaction import is_token, redact
 from gradcompat.versions import VersionSet, parse_version
 
@@ -30,9 +26,15 @@ _EXTRAS = r"(?:\s*\[[^\[\]]*\])?"
 _IS_NAME = re.compile(_NAME)
 # No package is called so, and an index that is asked for one answers nothing.
 _WITH_VERSION = re.compile(r"([A-Za-z][\w.-]{0,80})-(\d+(?:\.\d+)+(?:(?:a|b|rc|\.?post|\.?dev)\d+)?)")
-# What needs no parser: releases made of numbers, with the operators that take any of them.
-_PLAIN_CLAUSE = r"\s*(?:==|!=|<=|>=|<|>)\s*\d{1,9}(?:\.\d{1,9}){0,5}\s*"
-_PLAIN = re.compile(rf"({_NAME})(?:{_PLAIN_CLAUSE}(?:,{_PLAIN_CLAUSE})*)?")
+# What needs no parser: versions in their normal form, with the operators that take them.
+_RELEASE = r"\d{1,9}(?:\.\d{1,9}){0,5}"
+_VERSION = rf"{_RELEASE}(?:(?:a|b|rc)\d{{1,9}})?(?:\.post\d{{1,9}})?(?:\.dev\d{{1,9}})?"
+_PLAIN_CLAUSE = (
+    rf"\s*(?:(?:==|!=|<=|>=|<|>)\s*{_VERSION}|==\s*{_VERSION}\+[a-z0-9]{{1,20}}"
+    rf"|(?:==|!=)\s*{_RELEASE}\.\*|~=\s*\d{{1,9}}(?:\.\d{{1,9}}){{1,5}})\s*"
+)
+_PLAIN_EXTRAS = rf"(?:\s*\[\s*{_NAME}\s*(?:,\s*{_NAME}\s*)*\])?"
+_PLAIN = re.compile(rf"({_NAME}){_PLAIN_EXTRAS}(?:{_PLAIN_CLAUSE}(?:,{_PLAIN_CLAUSE})*)?")
 _HEAD = re.compile(_NAME + _EXTRAS)
 _NAMED_LINK = re.compile(rf"(?!git@)({_NAME}){_EXTRAS}\s*@\s*(?=\S)")
 _LINK = re.compile(
@@ -42,7 +44,10 @@ _LINK = re.compile(
 _PATH = re.compile(r"[^\s/\\;@<>=~!\[\]\"']+(?:/|\.(?:whl|tar\.gz|tgz|tar\.bz2|zip)(?=[\s;#]|$))", re.IGNORECASE)
 _MARKER_BEHIND_LINK = re.compile(r"\s;|;\s")
 _PLAIN_VARIABLES = frozenset(
-    {"sys_platform", "platform_system", "platform_machine", "os_name", "python_version", "python_full_version"}
+    {
+        *("sys_platform", "platform_system", "platform_machine", "os_name", "python_version", "python_full_version"),
+        *("implementation_name", "platform_python_implementation"),
+    }
 )
 _VARIABLE = re.compile(r"\$\{[^{}]*\}|\$[A-Za-z_]\w*|\{\{[^{}]*\}\}")
 # Where conda-build unpacks what it builds: a path that nobody has, which `pip freeze` prints nevertheless.
@@ -125,16 +130,15 @@ def _specified(text: str, location: Location) -> Package | Skipped:
             reason = f"ends in a version behind a dash: write `{joined[1]}=={joined[2]}`"
             return Skipped(what="a requirement", reason=reason, location=location)
         plain = _PLAIN.fullmatch(wanted.strip())
-        if plain is not None:
+        if plain is not None and not is_token(plain[1]):
             return _pinned(plain[1], wanted, marker, location)
+        # What comes here is rare, and importing it takes as long as starting Python twice.
+        from gradcompat.sources.requirement_grammar import NotRequirement, parsed_name
+
         try:
-            requirement = Requirement(wanted)
-        except (InvalidRequirement, RecursionError, ValueError) as error:
-            problem = f"is no requirement: {_first_line(error)}"
-        else:
-            if not is_token(requirement.name):
-                return _pinned(requirement.name, wanted, marker, location)
-            problem = "has the form of a token, not of a name"
+            return _pinned(parsed_name(wanted), wanted, marker, location)
+        except NotRequirement as error:
+            problem = str(error)
     return Skipped(what="a requirement", reason=problem, location=location)
 
 
@@ -268,18 +272,9 @@ def _marker_problem(marker: str | None) -> str | None:
     parsed = parse_marker(marker)
     if parsed is not None and not parsed.odd and parsed.variables <= _PLAIN_VARIABLES:
         return None
-    try:
-        Marker(marker)
-    except (InvalidMarker, RecursionError, ValueError) as error:
-        return f"its marker is invalid: {_first_line(error)}"
-    return None
+    from gradcompat.sources.requirement_grammar import marker_problem  # as rare
 
-
-def _first_line(error: BaseException) -> str:
-    if isinstance(error, RecursionError):
-        return "nested too deeply"
-    line = parser_reason(str(error).partition("\n")[0]).rstrip(".:")
-    return line[:1].lower() + line[1:]
+    return marker_problem(marker)
 
 
 def _moved(location: Location, by: int) -> Location:

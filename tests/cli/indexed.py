@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from typer.testing import CliRunner, Result
 
-from gradcompat.cli.main import app
+from gradcompat.cli.app import app
 from tests.index.serving import Reply, Server, anchor, metadata
 
 REQUIREMENTS = "transformers==4.49.0\ntokenizers==0.21.0\n"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from gradcompat.cli.main import app
+from gradcompat.cli.app import app
 from gradcompat.knowledge.lint import lint
 from gradcompat.knowledge.records import read
 from gradcompat.knowledge.schema import CodeRemedy, Record, Reference, VersionRemedy

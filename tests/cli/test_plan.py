@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from gradcompat.cli.main import app
+from gradcompat.cli.app import app
 from gradcompat.errors import EditError, UsageError
 from tests.cli.indexed import CONFIG, LINUX
 

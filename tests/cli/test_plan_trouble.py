@@ -202,7 +202,7 @@ def test_a_url_that_is_none(trained: Path) -> None:
 def invoke_anyway(url: str) -> str:
     from typer.testing import CliRunner
 
-    from gradcompat.cli.main import app
+    from gradcompat.cli.app import app
     from gradcompat.errors import GradcompatError
 
     result = CliRunner().invoke(

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gradcompat.audit import verification
-from gradcompat.cli.main import app
+from gradcompat.cli.app import app
 from gradcompat.errors import ProbeUnavailable, UsageError
 from gradcompat.knowledge.load import load
 from gradcompat.model.issue import Issue, IssueProbe

@@ -11,7 +11,7 @@ import pytest
 from typer import Context
 from typer.testing import CliRunner
 
-from gradcompat.cli.main import app
+from gradcompat.cli.app import app
 from gradcompat.cli.manual import Command, Section, first_sentence, parse_sections
 from tests.conftest import ROOT
 from tests.docs.blocks import blocks

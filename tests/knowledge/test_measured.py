@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from packaging.version import Version
 from typer.testing import CliRunner, Result
 
-from gradcompat.cli.main import app
+from gradcompat.cli.app import app
 from gradcompat.errors import KnowledgeError, UsageError
 from gradcompat.knowledge import matrix
 from gradcompat.knowledge.lint import lint, unproved_bounds

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from gradcompat.cli.app import app
 from gradcompat.cli.ending import print_error
-from gradcompat.cli.main import app
 from gradcompat.errors import GradcompatError
 from gradcompat.renderers.registry import RENDERERS
 

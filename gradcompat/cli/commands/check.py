@@ -11,11 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from gradcompat.audit.report_parts import MOST_QUESTIONS, asked_of
 from gradcompat.cli.audit_options import options_of
 from gradcompat.cli.console import known_records
+from gradcompat.cli.declarations import Option
 from gradcompat.cli.output import outputs_of, write
 from gradcompat.cli.parameters import AuditParameters, repeatable
 from gradcompat.config.schema import configuration
@@ -31,7 +30,7 @@ def command(
     audit: AuditParameters,
     form: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--format",
             metavar="FORMAT",
             help=f"How to print the result: {', '.join(_FORMS[:-1])} or {_FORMS[-1]}.  [default: text]",
@@ -44,17 +43,17 @@ def command(
         ),
     ],
     show_all: Annotated[
-        bool, typer.Option("--all", help="Also list records for installed packages that do not apply.")
+        bool, Option("--all", help="Also list records for installed packages that do not apply.")
     ] = False,
     probe: Annotated[
-        bool, typer.Option("--probe", help="Measure in the environment whether the findings can be reproduced.")
+        bool, Option("--probe", help="Measure in the environment whether the findings can be reproduced.")
     ] = False,
     device: Annotated[
-        str, typer.Option("--device", metavar="auto|cpu|cuda[:N]|mps|xpu[:N]", help="Where --probe trains.")
+        str, Option("--device", metavar="auto|cpu|cuda[:N]|mps|xpu[:N]", help="Where --probe trains.")
     ] = "auto",
     baseline: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--baseline",
             metavar="FILE",
             help="An earlier report (--output json=FILE): findings in it do not count.",
@@ -62,7 +61,7 @@ def command(
     ] = None,
     diff: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--diff",
             metavar="BASE",
             help="A git revision: only findings introduced since this branch left it count. Nothing is checked out.",
@@ -70,7 +69,7 @@ def command(
     ] = None,
     config_from: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--config-from",
             metavar="REVISION",
             help="Take the project's options, waivers, records and baseline from this git revision; changes "
@@ -79,7 +78,7 @@ def command(
     ] = None,
     show_suppressed: Annotated[
         bool | None,
-        typer.Option(
+        Option(
             "--show-suppressed/--hide-suppressed",
             show_default=False,
             help="List waived and baseline findings; or leave them out of SARIF, JUnit and HTML, too, as an upload "

@@ -17,7 +17,8 @@ from gradcompat.audit.targets import resolve_targets
 from gradcompat.class_facts import with_class_facts
 from gradcompat.cli.audit_options import options_of
 from gradcompat.cli.console import known_records, package_index, print_unread
-from gradcompat.cli.parameters import AuditParameters, ResolutionParameters, repeatable
+from gradcompat.cli.index_parameters import ResolutionParameters
+from gradcompat.cli.parameters import AuditParameters, repeatable
 from gradcompat.errors import ResolutionError, UsageError
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.environment import Environment

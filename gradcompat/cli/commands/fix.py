@@ -18,7 +18,8 @@ from gradcompat.audit.planning import PlanningResult, PlanOptions, exit_status, 
 from gradcompat.audit.targets import resolve_targets
 from gradcompat.cli.audit_options import options_of
 from gradcompat.cli.console import known_records, package_index, print_unread
-from gradcompat.cli.parameters import AuditParameters, DryRun, Prereleases, ResolutionParameters
+from gradcompat.cli.index_parameters import Prereleases, ResolutionParameters
+from gradcompat.cli.parameters import AuditParameters, DryRun
 from gradcompat.edit.journal import recover
 from gradcompat.edit.locking import Indexes, locked
 from gradcompat.edit.writing import diff, write

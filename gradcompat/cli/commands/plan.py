@@ -12,7 +12,8 @@ from gradcompat.audit.planning import PlanOptions, exit_status, plan_all
 from gradcompat.audit.targets import resolve_targets
 from gradcompat.cli.audit_options import options_of
 from gradcompat.cli.console import known_records, package_index
-from gradcompat.cli.parameters import AuditParameters, Prereleases, ResolutionParameters
+from gradcompat.cli.index_parameters import Prereleases, ResolutionParameters
+from gradcompat.cli.parameters import AuditParameters
 from gradcompat.errors import UsageError
 from gradcompat.model.plan import PlanReport
 

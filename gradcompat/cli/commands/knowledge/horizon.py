@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from gradcompat.cli.console import package_index
-from gradcompat.cli.parameters import IndexParameters, repeatable
+from gradcompat.cli.index_parameters import IndexParameters
+from gradcompat.cli.parameters import repeatable
 from gradcompat.curation.authored_file import ISSUES, authored_file
 from gradcompat.curation.horizons import behind, canonical, update_horizon
 from gradcompat.errors import IndexUnavailable, UsageError

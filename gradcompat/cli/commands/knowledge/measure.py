@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
+from gradcompat.cli.index_parameters import IndexParameters
 from gradcompat.cli.measuring import Measuring, measure
 from gradcompat.cli.parameters import (
     BaseDevice,
     BasePython,
-    IndexParameters,
     Jobs,
     Layers,
     RowsFolder,

@@ -10,8 +10,9 @@ from typing import Annotated
 import typer
 
 from gradcompat.cli.console import package_index
+from gradcompat.cli.index_parameters import IndexParameters
 from gradcompat.cli.measuring import Measuring, measure
-from gradcompat.cli.parameters import BaseDevice, BasePython, IndexParameters, Jobs, Layers, RowsFolder
+from gradcompat.cli.parameters import BaseDevice, BasePython, Jobs, Layers, RowsFolder
 from gradcompat.curation.horizons import behind, canonical
 from gradcompat.knowledge.load import load
 from gradcompat.knowledge.measured import read_rows

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from gradcompat.cli.console import package_index
-from gradcompat.cli.parameters import OnlineIndexParameters
+from gradcompat.cli.index_parameters import OnlineIndexParameters
 from gradcompat.errors import UsageError
 from gradcompat.index.snapshot import SHIPPED
 from gradcompat.index.snapshot_writing import names_for_snapshot, write_snapshot
