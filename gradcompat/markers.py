@@ -28,6 +28,10 @@ _TOKEN = re.compile(
     )\s*""",
     re.VERBOSE,
 )
+# `sys_platform == 'linux'` in one go: long markers of lockfiles hold little else.
+_COMPARISON = re.compile(
+    r"""\s*(?!and|or\b|in\b|not\s+in\b)([a-z_]+(?:\.[a-z_]+)?)\s*(===|==|~=|!=|<=|>=|<|>|in\b|not\s+in\b)\s*('[^']*'|"[^"]*")\s*"""
+)
 _SPELLINGS = {"python_implementation": "platform_python_implementation"}
 
 _PLATFORMS = tuple(
@@ -65,14 +69,16 @@ class Marker(NamedTuple):
     """A marker in postfix order.
 
     Attributes:
-        steps: atoms and the operators behind them.
+        atoms: each of its comparisons once.
+        steps: places among the atoms, and the operators behind them.
         extras: every extra that it names.
         releases: versions of Python beside the usual ones at which it may change.
         variables: what it compares, in today's spelling.
         odd: how many atoms are compared by the reference implementation, which takes a thousand times as long.
     """
 
-    steps: tuple[Atom | Literal["and", "or"], ...]
+    atoms: tuple[Atom, ...]
+    steps: tuple[int | Literal["and", "or"], ...]
     extras: frozenset[str]
     releases: frozenset[Release]
     variables: frozenset[str]
@@ -84,11 +90,17 @@ def parse_marker(text: str) -> Marker | None:
     """The marker that a text is, or None if it is none."""
     if len(text) > _LONGEST:
         return None
-    steps: list[Atom | Literal["and", "or"]] = []
+    steps: list[int | Literal["and", "or"]] = []
+    places: dict[Atom, int] = {}
     waiting: list[str] = []  # operators and opening brackets
     operand = True  # comes next
     position = 0
     while position < len(text):
+        if operand and (plain := _COMPARISON.match(text, position)) is not None:
+            steps.append(places.setdefault(_plain_atom(*plain.groups()), len(places)))
+            position = plain.end()
+            operand = False
+            continue
         token = _TOKEN.match(text, position)
         if token is None:
             return None
@@ -100,7 +112,7 @@ def parse_marker(text: str) -> Marker | None:
             if found is None:
                 return None
             atom, position = found
-            steps.append(atom)
+            steps.append(places.setdefault(atom, len(places)))
             operand = False
         elif token["bracket"] == ")":
             while waiting and waiting[-1] != "(":
@@ -121,13 +133,14 @@ def parse_marker(text: str) -> Marker | None:
     if operand or "(" in waiting:
         return None
     steps += reversed(waiting)  # type: ignore[arg-type]  # as above
-    atoms = [step for step in steps if isinstance(step, Atom)]
+    atoms = tuple(places)
     return Marker(
+        atoms,
         tuple(steps),
         frozenset(atom.value for atom in atoms if atom.variable == "extra" and atom.value),
         frozenset(release for atom in atoms if atom.variable in _PYTHON for release in _around(atom.value)),
         frozenset(atom.variable for atom in atoms),
-        sum(_is_odd(atom) for atom in atoms),
+        sum(_is_odd(atoms[step]) for step in steps if isinstance(step, int)) if any(map(_is_odd, atoms)) else 0,
     )
 
 
@@ -143,6 +156,11 @@ def _atom(text: str, left: re.Match[str]) -> tuple[Atom, int] | None:
     if left["value"] and right["variable"]:
         return Atom(_variable(right["variable"]), sign, left["value"][1:-1], True), right.end()
     return None
+
+
+@lru_cache(maxsize=8192)
+def _plain_atom(variable: str, operator: str, value: str) -> Atom:
+    return Atom(_variable(variable), " ".join(operator.split()), value[1:-1], False)
 
 
 def _variable(written: str) -> str:
@@ -167,13 +185,16 @@ def _around(text: str) -> Iterable[Release]:
 
 def evaluated(marker: Marker, bits_of: Callable[[Atom], int | None]) -> int | None:
     """The points at which a marker holds, from those at which each atom does; None where one of them is not known."""
+    held: list[int] = []
+    for atom in marker.atoms:
+        found = bits_of(atom)
+        if found is None:
+            return None
+        held.append(found)
     stack: list[int] = []
     for step in marker.steps:
-        if isinstance(step, Atom):
-            found = bits_of(step)
-            if found is None:
-                return None
-            stack.append(found)
+        if isinstance(step, int):
+            stack.append(held[step])
         else:
             right = stack.pop()
             stack[-1] = stack[-1] & right if step == "and" else stack[-1] | right

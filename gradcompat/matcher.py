@@ -246,6 +246,7 @@ class _View:
             )
             grouped.setdefault(names.canonical(package), {}).setdefault(same, []).append(package)
         self.packages = {name: tuple(map(tuple, groups.values())) for name, groups in grouped.items()}
+        self.verdicts: dict[int, tuple[Term, _Verdict]] = {}  # of terms that are not about packages, by identity
         self.settings: dict[str, list[Setting]] = {}
         for setting in environment.settings:
             self.settings.setdefault(setting.key, []).append(setting)
@@ -293,7 +294,7 @@ def _matches(combination: Combination, view: _View) -> Iterator[_Match]:
     if not matched:
         entries = tuple(entry for alternatives in choices for choice in alternatives for entry in choice.entries)
         verdicts = [choice.verdict for alternatives in choices for choice in alternatives]
-        yield replace(_combined(combination, entries, [*verdicts, *others]), certainty=Certainty.NO)
+        yield _combined(combination, entries, [*verdicts, *others], certainty=Certainty.NO)
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,9 +329,14 @@ def _chosen(
             yield tuple(entry for choice in choices for entry in choice.entries), [choice.verdict for choice in choices]
 
 
-def _combined(combination: Combination, entries: tuple[Package, ...], verdicts: Sequence[_Verdict]) -> _Match:
+def _combined(
+    combination: Combination,
+    entries: tuple[Package, ...],
+    verdicts: Sequence[_Verdict],
+    certainty: Certainty | None = None,
+) -> _Match:
     return _Match(
-        certainty=min(verdict.certainty for verdict in verdicts),
+        certainty=min(verdict.certainty for verdict in verdicts) if certainty is None else certainty,
         packages=entries,
         reasons=tuple(
             Reason(sentence=verdict.sentence, location=verdict.location)
@@ -594,10 +600,14 @@ def _beside(term: PackageAbsentTerm, chosen: tuple[Package, ...], view: _View) -
 
 
 def _verdict(term: Term, view: _View) -> _Verdict:
-    """How a term stands that is not about a package."""
+    """How a term stands that is not about a package; many combinations of an issue share one."""
+    known = view.verdicts.get(id(term))
+    if known is not None and known[0] is term:
+        return known[1]
     verdict = _stated(term, view)
     if verdict.certainty is Certainty.OPEN and view.presumer is not None:
-        return _with(verdict, view.presumer.of_term(term))
+        verdict = _with(verdict, view.presumer.of_term(term))
+    view.verdicts[id(term)] = (term, verdict)
     return verdict
 
 

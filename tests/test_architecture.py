@@ -416,12 +416,20 @@ version = "4.50.0"
 source = { registry = "https://example.org/simple" }
 """
 
+REQUIREMENTS = """\
+# exact, a range, extras, a build and a marker
+torch==2.5.1+cu124
+transformers[torch]>=4.46,<4.50
+accelerate~=1.0 ; python_version >= "3.10" and implementation_name == "cpython"
+flash-attn==2.7.0.post2
+"""
+
 CHECK = """\
 import sys
 
 from gradcompat.cli.main import main
 
-sys.argv = ["gradcompat", "check", "uv.lock", "--format", {form!r}]
+sys.argv = ["gradcompat", "check", {file!r}, "--format", {form!r}]
 status = "returned"
 try:
     main()
@@ -434,10 +442,11 @@ print(status, *sorted(set({heavy!r}) & set(sys.modules)), file=sys.stderr)
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_a_check_loads_nothing_heavy(tmp_path: Path, form: str) -> None:
-    (tmp_path / "uv.lock").write_text(LOCK, "utf-8")
+@pytest.mark.parametrize(("file", "text"), [("uv.lock", LOCK), ("requirements.txt", REQUIREMENTS)])
+def test_a_check_loads_nothing_heavy(tmp_path: Path, form: str, file: str, text: str) -> None:
+    (tmp_path / file).write_text(text, "utf-8")
     done = subprocess.run(
-        [sys.executable, "-c", CHECK.format(form=form, heavy=HEAVY)],
+        [sys.executable, "-c", CHECK.format(form=form, file=file, heavy=HEAVY)],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -446,12 +455,43 @@ def test_a_check_loads_nothing_heavy(tmp_path: Path, form: str) -> None:
         check=False,
     )
     assert done.stderr.split() in (["0"], ["1"]), done.stderr  # the exit status, and no module behind it
-    assert "transformers" in done.stdout or "uv.lock" in done.stdout
+    assert "transformers" in done.stdout or file in done.stdout
+
+
+# Building one of these takes as long as reading a small lockfile; a check of a lockfile built 96 before.
+MOST_DATACLASSES = 85
+
+COUNT = """\
+import dataclasses, sys
+
+built, process = [], dataclasses._process_class
+
+
+def counted(cls, *arguments):
+    built.append(cls.__qualname__)
+    return process(cls, *arguments)
+
+
+dataclasses._process_class = counted
+"""
+
+
+@pytest.mark.e2e
+def test_a_check_builds_few_dataclasses(tmp_path: Path) -> None:
+    (tmp_path / "uv.lock").write_text(LOCK, "utf-8")
+    script = COUNT + CHECK.format(form="text", file="uv.lock", heavy=()) + "print(*built, file=sys.stderr)\n"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    _, *built = done.stderr.split()
+    assert 40 < len(built) <= MOST_DATACLASSES, built
 
 
 @pytest.mark.e2e
 def test_the_modules_that_are_looked_for_would_be_seen(tmp_path: Path) -> None:
-    script = CHECK.format(form="text", heavy=HEAVY).replace("import sys\n", "import sys, yaml, importlib.metadata\n", 1)
+    script = CHECK.format(form="text", file="uv.lock", heavy=HEAVY).replace(
+        "import sys\n", "import sys, yaml, importlib.metadata\n", 1
+    )
     (tmp_path / "uv.lock").write_text(LOCK, "utf-8")
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False

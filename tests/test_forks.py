@@ -13,6 +13,7 @@ from packaging.markers import Marker
 
 from gradcompat.budget import Budget
 from gradcompat.forks import Forks
+from gradcompat.markers import parse_marker
 from gradcompat.model.environment import Package
 from tests.building import package
 from tests.examples import examples
@@ -275,3 +276,18 @@ def test_extras_in_many_pairs_exceed_the_budget_before_they_are_listed() -> None
     forks = Forks(conflicts)
     assert forks.together(package("torch", "2.5.1", marker=named), package("peft", "0.15.0", marker=LINUX))
     assert forks.budget.spent
+
+
+def test_a_marker_is_compiled_once_for_each_text_and_its_comparisons_once_for_each_grid() -> None:
+    parse_marker.cache_clear()
+    several = " or ".join(f"({LINUX} and python_version == '3.{minor}')" for minor in range(9, 14))
+    entries = [package("torch", str(number), marker=(LINUX, DARWIN, several)[number % 3]) for number in range(60)]
+    forks = Forks()
+    for one in entries:
+        for other in entries:
+            forks.together(one, other)
+    assert parse_marker.cache_info().misses == 3
+    marker = parse_marker(several)
+    assert marker is not None
+    assert (len(marker.steps), len(marker.atoms)) == (19, 6)
+    assert len(forks._compared) == 6  # three pairs of markers, in both orders

@@ -159,7 +159,7 @@ def _findings(
             members = sorted(index for one in told_apart[finding.issue.id][first] for index in groups[one])
             contexts = tuple(shown[index] for index in members if shown[index])
             budget.left = max(min(budget.left, 0), budget.left - len(contexts) // _COMPARED)
-            findings.append(replace(finding, contexts=contexts))
+            findings.append(replace(finding, contexts=contexts) if contexts else finding)
     return findings
 
 
@@ -235,7 +235,7 @@ def merge_findings(findings: Sequence[Finding]) -> list[Finding]:
         same = [finding for finding in group if finding.status == status]
         first = min(same, key=_guesses)
         contexts = dict.fromkeys((*first.contexts, *(context for finding in same for context in finding.contexts)))
-        result.append(replace(first, contexts=tuple(contexts)))
+        result.append(first if tuple(contexts) == first.contexts else replace(first, contexts=tuple(contexts)))
     applicable = {finding.issue.id for finding in result if finding.status != "not_affected"}
     return [finding for finding in result if finding.status != "not_affected" or finding.issue.id not in applicable]
 

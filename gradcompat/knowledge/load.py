@@ -279,7 +279,21 @@ def issue_from(record: Mapping[str, Any]) -> Issue:
     )
 
 
+_MOST_TERMS = 20_000
+_terms: dict[str, Term] = {}
+
+
 def _term(term: Sequence[Any]) -> Term:
+    """A term as the JSON has it; the same object for all records that have the same one."""
+    spelled = repr(term)  # 1 and True are equal, and no one term
+    if spelled not in _terms:
+        if len(_terms) >= _MOST_TERMS:
+            _terms.clear()
+        _terms[spelled] = _read_term(term)
+    return _terms[spelled]
+
+
+def _read_term(term: Sequence[Any]) -> Term:
     match term:
         case ["package", name, versions]:
             return PackageTerm(name=name, versions=VersionSet.parse(versions))

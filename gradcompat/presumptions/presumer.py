@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from gradcompat.class_facts import MODEL_KEY
 from gradcompat.comparison import named, satisfies
@@ -91,27 +92,16 @@ class Presumer:
         self._engines = engines
         self._packages = packages
         self._settings = settings
-        self._known: dict[tuple[str, Term], Presumed] = {}
 
     def of_term(self, term: Term) -> Presumed:
         """A term that is not about a package, and that no fact decides."""
-        match term:
-            case SettingTerm(key=key):
-                return self._of_key(key, term, lambda value: satisfies(term, value), _wanted(term))
-            case ModelTerm(classes=classes):
-                return self._of_key(MODEL_KEY, term, lambda value: named(classes, value), _models(classes))
-            case SymbolTerm(symbols=symbols):
-                return self._of_symbols(symbols)
-            case PythonTerm(versions=versions):
-                return self._of_key("host.python", term, _within(versions), versions_text(versions))
-            case VirtualTerm(name=name, versions=versions):
-                key = _KEYS_OF_VIRTUAL[name]
-                wanted = _gpus(versions) if key == "host.cuda_arch" else versions_text(versions)
-                return self._of_key(key, term, _within(versions), wanted)
-            case PlatformTerm(platforms=platforms):
-                return self._of_key("host.platform", term, lambda value: named(platforms, value), joined(platforms))
-            case PackageTerm() | PackageAbsentTerm():
-                raise AssertionError("package terms are presumed upon with their entries")
+        if isinstance(term, SymbolTerm):
+            return self._of_symbols(term.symbols)
+        key = _key_of(term)
+        if stated := self._settings.get(key):
+            return _of_stated(term, key, stated)
+        presumed = _of_usual(term, _types_in(term), self._engines)
+        return replace(presumed, asks="") if presumed.asks and presumed.asks in self._settings else presumed
 
     def of_range(self, term: PackageTerm, entry: Package) -> Presumed:
         """An entry whose version is not given: the newest release that it allows is what would be installed today."""
@@ -162,43 +152,6 @@ class Presumer:
             )
         return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"{term.name} is not installed")
 
-    def _of_key(self, key: str, term: Term, holds: Callable[[SettingValue], Truth], wanted: str) -> Presumed:
-        known = self._known.get((key, term))
-        if known is None:
-            known = self._known[key, term] = self._decided(key, holds, wanted)
-        return known
-
-    def _decided(self, key: str, holds: Callable[[SettingValue], Truth], wanted: str) -> Presumed:
-        usual = USUAL.get(key)
-        stated = self._settings.get(key, ())
-        presumed = [one for one in stated if one.presumed and one.value is not None]
-        open_condition = f"{key}: {wanted}" if usual is None or not usual.condition else usual.condition.format(wanted)
-        if presumed and len(presumed) == len(stated):
-            truths = {holds(one.value) for one in presumed if one.value is not None}
-            if len(truths) == 1:
-                first = presumed[0]
-                return Presumed(
-                    certainty=Certainty.presumed(truths.pop()),
-                    taking=f"{key} is {value_text(first.value)}" if first.value is not None else "",
-                    feature=_feature(usual, key, wanted),
-                    condition=open_condition,
-                    location=first.location,
-                )
-        values = usual_values(key, self._engines)
-        if usual is None or values is None or stated:  # it is set, and not to anything that can be read
-            return Presumed(certainty=Certainty.OPEN, condition=open_condition)
-        if usual.engine is not None and usual.engine not in self._engines:
-            return Presumed(certainty=Certainty.PRESUMED_NO, feature=usual.feature or ENGINES[usual.engine].feature)
-        certainty, likelihood = _share(values, holds)
-        return Presumed(
-            certainty=certainty,
-            taking=usual.taking.format(wanted) or open_condition,
-            feature=_feature(usual, key, wanted),
-            condition=open_condition,
-            asks=usual.asks if usual.asks is not None and usual.asks not in self._settings else "",
-            likelihood=likelihood,
-        )
-
     def _of_symbols(self, symbols: tuple[str, ...]) -> Presumed:
         library = next((name for name in map(_whole_library, symbols) if name in self._packages), None)
         if SYMBOLS_KEY not in self._settings and library is not None:
@@ -210,9 +163,92 @@ class Presumer:
         return Presumed(certainty=Certainty.PRESUMED_NO, feature=shown)
 
 
-def _share(values: Values, holds: Callable[[SettingValue], Truth]) -> tuple[Certainty, float]:
+def _of_stated(term: Term, key: str, stated: Sequence[Setting]) -> Presumed:
+    """What is presumed by what is presumed of the key, if that agrees; else nothing."""
+    usual, wanted = USUAL.get(key), _wanted(term)
+    presumed = [one for one in stated if one.presumed and one.value is not None]
+    if presumed and len(presumed) == len(stated):
+        truths = {_truth(term, one.value) for one in presumed if one.value is not None}
+        if len(truths) == 1:
+            first = presumed[0]
+            return Presumed(
+                certainty=Certainty.presumed(truths.pop()),
+                taking=f"{key} is {value_text(first.value)}" if first.value is not None else "",
+                feature=_feature(usual, key, wanted),
+                condition=_condition(usual, key, wanted),
+                location=first.location,
+            )
+    # It is set, and not to anything that can be read.
+    return Presumed(certainty=Certainty.OPEN, condition=_condition(usual, key, wanted))
+
+
+@lru_cache(maxsize=4096)
+def _of_usual(term: Term, types: tuple[type, ...], engines: frozenset[str]) -> Presumed:  # noqa: ARG001  # 1 is no True
+    """What is presumed where nothing is stated: the same in every environment that names these engines."""
+    key, wanted = _key_of(term), _wanted(term)
+    usual, values = USUAL.get(key), usual_values(key, engines)
+    condition = _condition(usual, key, wanted)
+    if usual is None or values is None:
+        return Presumed(certainty=Certainty.OPEN, condition=condition)
+    if usual.engine is not None and usual.engine not in engines:
+        return Presumed(certainty=Certainty.PRESUMED_NO, feature=usual.feature or ENGINES[usual.engine].feature)
+    certainty, likelihood = _share(values, term)
+    return Presumed(
+        certainty=certainty,
+        taking=usual.taking.format(wanted) or condition,
+        feature=_feature(usual, key, wanted),
+        condition=condition,
+        asks=usual.asks or "",
+        likelihood=likelihood,
+    )
+
+
+def _types_in(term: Term) -> tuple[type, ...]:
+    """The types of its values: terms that ask for 1 and for True are equal."""
+    if not isinstance(term, SettingTerm):
+        return ()
+    return tuple(map(type, term.values if term.comparison is None else term.comparison))
+
+
+def _key_of(term: Term) -> str:
+    match term:
+        case SettingTerm(key=key):
+            return key
+        case ModelTerm():
+            return MODEL_KEY
+        case SymbolTerm():
+            return SYMBOLS_KEY
+        case PythonTerm():
+            return "host.python"
+        case VirtualTerm(name=name):
+            return _KEYS_OF_VIRTUAL[name]
+        case PlatformTerm():
+            return "host.platform"
+        case PackageTerm() | PackageAbsentTerm():
+            raise AssertionError("package terms are presumed upon with their entries")
+
+
+def _truth(term: Term, value: SettingValue) -> Truth:
+    """Does a value satisfy a term that has a key?"""
+    match term:
+        case SettingTerm():
+            return satisfies(term, value)
+        case ModelTerm(classes=patterns) | PlatformTerm(platforms=patterns) | SymbolTerm(symbols=patterns):
+            return named(patterns, value)
+        case PythonTerm(versions=versions) | VirtualTerm(versions=versions):
+            window = locate(str(value))
+            return Truth.UNKNOWN if window is None else versions.truth(window)
+        case PackageTerm() | PackageAbsentTerm():
+            raise AssertionError("package terms are presumed upon with their entries")
+
+
+def _condition(usual: Usual | None, key: str, wanted: str) -> str:
+    return f"{key}: {wanted}" if usual is None or not usual.condition else usual.condition.format(wanted)
+
+
+def _share(values: Values, term: Term) -> tuple[Certainty, float]:
     """What usual values make of a term, and the share of those that satisfy it."""
-    truths = [(holds(value), share) for value, share in values]
+    truths = [(_truth(term, value), share) for value, share in values]
     whole = sum(share for _, share in truths) or 1.0
     likelihood = sum(share for truth, share in truths if truth is Truth.YES) / whole
     kinds = {truth for truth, _ in truths}
@@ -232,11 +268,23 @@ def _feature(usual: Usual | None, key: str, wanted: str) -> str:
     return usual.feature.format(wanted) or key
 
 
-def _wanted(term: SettingTerm) -> str:
-    if term.comparison is not None:
-        operator, value = term.comparison
-        return f"{operator} {value_text(value)}" if operator != "!=" else f"not {value_text(value)}"
-    return joined(tuple(value_text(value) for value in term.values[:3]))
+def _wanted(term: Term) -> str:
+    """The values that satisfy a term, in words."""
+    match term:
+        case SettingTerm(comparison=(operator, value)):
+            return f"{operator} {value_text(value)}" if operator != "!=" else f"not {value_text(value)}"
+        case SettingTerm(values=values):
+            return joined(tuple(map(value_text, values[:3])))
+        case ModelTerm(classes=classes):
+            return _models(classes)
+        case PlatformTerm(platforms=platforms):
+            return joined(platforms)
+        case VirtualTerm(name="__cuda_arch", versions=versions):
+            return _gpus(term)
+        case PythonTerm(versions=versions) | VirtualTerm(versions=versions):
+            return versions_text(versions)
+        case SymbolTerm() | PackageTerm() | PackageAbsentTerm():
+            raise AssertionError("what it asks for has no values")
 
 
 def _models(classes: tuple[str, ...]) -> str:
@@ -255,17 +303,9 @@ def _whole_library(symbol: str) -> str:
     return name if dot and rest == "*" else ""
 
 
-def _gpus(versions: VersionSet) -> str:
-    shown = tuple(name for arch, name in _GPUS.items() if _within(versions)(arch) is Truth.YES)
-    return joined(shown[:3]) if shown else f"a GPU of compute capability {versions_text(versions)}"
-
-
-def _within(versions: VersionSet) -> Callable[[SettingValue], Truth]:
-    def holds(value: SettingValue) -> Truth:
-        window = locate(str(value))
-        return Truth.UNKNOWN if window is None else versions.truth(window)
-
-    return holds
+def _gpus(term: VirtualTerm) -> str:
+    shown = tuple(name for arch, name in _GPUS.items() if _truth(term, arch) is Truth.YES)
+    return joined(shown[:3]) if shown else f"a GPU of compute capability {versions_text(term.versions)}"
 
 
 def _holds(release: str, versions: VersionSet) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from gradcompat.errors import KnowledgeError
 from gradcompat.knowledge.compile import compile_records, dumps
-from gradcompat.knowledge.load import issue_from, load
+from gradcompat.knowledge.load import _term, issue_from, load
 from gradcompat.knowledge.records import read
 from gradcompat.model.issue import (
     CodeRemedy,
@@ -179,3 +179,10 @@ def test_a_file_is_read_once_until_it_changes(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(KnowledgeError, match="cannot be read"):
         load(path)
+
+
+def test_the_same_term_of_several_records_is_one_object() -> None:
+    setting = ["setting", "precision.mode", ["fp16"]]
+    assert _term(setting) is _term(list(setting))
+    # Equal to one another, and not the same question.
+    assert [type(_term(["setting", "a", [value]]).values[0]) for value in (1, True, 1.0)] == [int, bool, float]  # type: ignore[union-attr]

@@ -15,8 +15,12 @@ from gradcompat.matcher import match
 from gradcompat.model.environment import Environment, Location, Setting
 from gradcompat.model.finding import Finding
 from gradcompat.model.report import ReportedFinding
+from gradcompat.presumptions import presumer as presuming
 from gradcompat.presumptions.engines import named_engines
 from gradcompat.presumptions.left_out import left_out
+from gradcompat.presumptions.presumer import Presumer
+from gradcompat.presumptions.usual import Values, usual_values
+from gradcompat.truth import Certainty
 from gradcompat.versions import parse_version
 from tests.building import NAMES, compares, environment, equals, issue, package, versions
 
@@ -241,3 +245,23 @@ def test_a_list_of_target_modules_is_no_word(tmp_path: Path, targets: str, expec
         "Trainer(model=model, args=TrainingArguments(output_dir='out')).train()\n"
     )
     assert statuses(tmp_path, "transformers==5.0.0\npeft==0.19.1\ntorch==2.9.1\n", program, "GC-0102") == expected
+def test_terms_that_ask_for_1_and_for_true_are_told_apart() -> None:
+    presumer = Presumer(frozenset({"transformers"}), (), {})
+    asked = [presumer.of_term(equals("training.label_smoothing", value)) for value in (True, 1, 1.0)]
+    assert [one.condition.rpartition(": ")[2] for one in asked] == ["true", "1", "1.0"]
+
+
+def test_a_term_is_decided_once_for_all_environments(monkeypatch: pytest.MonkeyPatch) -> None:
+    term = equals("training.gradient_accumulation_steps", 8)
+    counted: list[str] = []
+
+    def counting(key: str, named: frozenset[str]) -> Values | None:
+        counted.append(key)
+        return usual_values(key, named)
+
+    monkeypatch.setattr(presuming, "usual_values", counting)
+    presuming._of_usual.cache_clear()
+    engines = frozenset({"transformers"})
+    assert len({id(Presumer(engines, (), {}).of_term(term)) for _ in range(5)}) == len(counted) == 1
+    stated = {"training.gradient_accumulation_steps": [Setting(key=term.key, value=None, location=Location(path="a"))]}
+    assert Presumer(engines, (), stated).of_term(term).certainty is Certainty.OPEN

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from packaging.requirements import Requirement
 
 from gradcompat.model.environment import Location, Package, Skipped
+from gradcompat.sources import requirement
 from gradcompat.sources.requirement import name_of, parse_requirement, version_of_tag
 from gradcompat.versions import VersionSet
+from tests.examples import examples
 
 START = Location(path="a.txt", line=3, column=1)
 
@@ -212,3 +215,25 @@ def test_any_text_gives_a_package_or_a_reason(text: str) -> None:
 def test_a_range_of_arbitrary_equality_says_nothing() -> None:
     found = parse_requirement("torch>=1.0,===_", Location(path="a.txt", line=1, column=1))
     assert found == Package(name="torch", version=None, location=Location(path="a.txt", line=1, column=6))
+
+
+PIECES = [
+    *("torch", "a-b", "[x]", "[x, y]", "[", "(", ")", "==", ">=", "~=", "!=", "<", "===", "1", "2.1", ".*", "*", "rc1"),
+    *(".post1", ".dev2", "+cu124", "+cu.1", ",", " ", "_a", "1.2.3.4.5.6"),
+]
+
+
+@settings(max_examples=examples(400))
+@given(st.lists(st.sampled_from(PIECES), max_size=7).map("".join))
+def test_what_is_read_without_packaging_is_a_requirement_to_it(rest: str) -> None:
+    text = f"torch{rest}".strip()
+    if requirement._PLAIN.fullmatch(text) is not None:
+        assert Requirement(text).name
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["torch", "torch[opt]>=2.1,<3", "torch==2.5.1+cu124", "torch~=2.1", "torch==2.5.*", "torch!=2.0rc1,<3.0.dev1"],
+)
+def test_usual_requirements_are_read_without_packaging(text: str) -> None:
+    assert requirement._PLAIN.fullmatch(text) is not None
