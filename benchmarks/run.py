@@ -1,6 +1,6 @@
 """Times `gradcompat check` against yardsticks in one run, and prints ratios of processor time.
 
-    python benchmarks/run.py [--runs 7] [--keep DIR] [--logs | --many]
+    python benchmarks/run.py [--runs 7] [--keep DIR] [--start | --locks DIR | --logs | --many]
 
 Needs uv, pip-audit and a package index, and installs some 250 small packages into a scratch environment. Each
 figure is the median of whole processes (user + system time of the process and its children), taken in turn (A B A B …)
@@ -29,6 +29,7 @@ from pathlib import Path
 
 import tomli
 import training_logs
+from history import record
 
 HERE = Path(__file__).parent
 PARSE = "import sys, tomli\nfor path in sys.argv[1:]:\n    tomli.loads(open(path, encoding='utf-8').read())"
@@ -47,12 +48,20 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     options.add_argument("--runs", type=int, default=7, help="processes of each command")
     options.add_argument("--keep", type=Path, help="a folder for the lockfile and the environment, to use again")
+    options.add_argument("--start", action="store_true", help="only what starting costs, which needs no index")
+    options.add_argument("--locks", type=Path, help="only the large uv.lock files in a folder; no index either")
     options.add_argument("--logs", action="store_true", help="only `diagnose`, which needs no index and no environment")
     options.add_argument("--many", action="store_true", help="only the 1,000 lockfiles, which need no index either")
     arguments = options.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = arguments.keep or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
+        if arguments.start or arguments.locks is not None:
+            ratios = starting(folder, arguments.runs) if arguments.start else {}
+            if arguments.locks is not None:
+                ratios |= large_lockfiles(arguments.locks, arguments.runs)
+            print(*record(ratios), sep="\n")
+            return
         if arguments.logs or arguments.many:
             if arguments.logs:
                 many_logs(folder)
@@ -62,9 +71,11 @@ def main() -> None:
         lock = locked(folder)
         environment = installed(folder, lock)
         print(f"uv.lock: {lock.stat().st_size / 1e6:.2f} MB, {len(tomli.loads(lock.read_text())['package'])} packages")
-        one_lockfile(lock, arguments.runs)
-        one_environment(environment, arguments.runs)
-        against_pip_audit(folder, lock, arguments.runs)
+        ratios = starting(folder, arguments.runs)
+        ratios |= one_lockfile(lock, arguments.runs)
+        ratios |= one_environment(environment, arguments.runs)
+        ratios |= against_pip_audit(folder, lock, arguments.runs)
+        print(*record(ratios), sep="\n")
         many_lockfiles(folder, max(1, arguments.runs // 2))
         many_logs(folder)
 
@@ -98,19 +109,47 @@ def installed(folder: Path, lock: Path) -> Path:
     return environment
 
 
-def one_lockfile(lock: Path, runs: int) -> None:
+def starting(folder: Path, runs: int) -> dict[str, float]:
+    """The version and a check of three pins, against Python alone."""
+    requirements = folder / "three" / "requirements.txt"
+    requirements.parent.mkdir(exist_ok=True)
+    requirements.write_text("torch==2.5.1\ntransformers==4.50.0\nnumpy==1.26.4\n")
+    commands = [gradcompat("--version"), gradcompat("check", str(requirements)), [sys.executable, "-c", "pass"]]
+    version, check, python = alternate(commands, runs)
+    return {
+        **report("--version / python -c pass", version, python, "reach 4"),
+        **report("check of 3 pins / python -c pass", check, python, "reach 6"),
+    }
+
+
+def large_lockfiles(collection: Path, runs: int) -> dict[str, float]:
+    """Each large lockfile of a collection against a process that only parses it; the worst of them is kept."""
+    ratios: list[float] = []
+    for lock in sorted(collection.rglob("*uv.lock")):
+        if lock.is_file() and lock.stat().st_size > 1_000_000:
+            check, parse = alternate([gradcompat("check", str(lock)), [sys.executable, "-c", PARSE, str(lock)]], runs)
+            what = f"check of a uv.lock of {lock.stat().st_size / 1e6:.2f} MB / parsing it alone"
+            ratios.append(report(what, check, parse, "reach 3, aim at 2")[what])
+    return {"check of a large uv.lock / parsing it alone, the worst": max(ratios)} if ratios else {}
+
+
+def one_lockfile(lock: Path, runs: int) -> dict[str, float]:
     check, parse = alternate([gradcompat("check", str(lock)), [sys.executable, "-c", PARSE, str(lock)]], runs)
-    report("check uv.lock / parsing it alone", check, parse, "reach 3, aim at 2")
+    return report("check uv.lock / parsing it alone", check, parse, "reach 3, aim at 2")
 
 
-def one_environment(environment: Path, runs: int) -> None:
+def one_environment(environment: Path, runs: int) -> dict[str, float]:
     count = len(list(environment.glob("lib/python*/site-packages/*.dist-info")))
     python = str(environment / "bin" / "python")
-    check, pip = alternate([gradcompat("check", str(environment)), [python, "-m", "pip", "check"]], runs)
-    report(f"check of {count} distributions / pip check", check, pip, "reach 0.5")
+    by_uv = ["uv", "pip", "check", "--quiet", "--python", python]
+    check, pip, uv = alternate([gradcompat("check", str(environment)), [python, "-m", "pip", "check"], by_uv], runs)
+    return {
+        **report(f"check of {count} distributions / pip check", check, pip, "reach 0.5"),
+        **report(f"check of {count} distributions / uv pip check", check, uv, "reach 1"),
+    }
 
 
-def against_pip_audit(folder: Path, lock: Path, runs: int) -> None:
+def against_pip_audit(folder: Path, lock: Path, runs: int) -> dict[str, float]:
     requirements = folder / "requirements.txt"
     chosen = pins(lock)[:250]
     requirements.write_text("\n".join(chosen) + "\n")
@@ -118,7 +157,7 @@ def against_pip_audit(folder: Path, lock: Path, runs: int) -> None:
         audit = [sys.executable, "-m", "pip_audit", "--requirement", str(requirements), "--no-deps", "--disable-pip"]
         audit += ["--vulnerability-service", "osv", "--osv-url", url, "--progress-spinner", "off"]
         check, other = alternate([gradcompat("check", str(requirements)), audit], max(3, runs // 2))
-    report(f"check of {len(chosen)} pins / pip-audit", check, other, "reach 0.25; its service answers from here")
+    return report(f"check of {len(chosen)} pins / pip-audit", check, other, "reach 0.15; its service answers from here")
 
 
 def many_lockfiles(folder: Path, runs: int) -> None:
@@ -225,8 +264,10 @@ def timed(command: list[str], *, one_processor: bool = False) -> tuple[float, fl
     return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def report(what: str, one: float, other: float, target: str) -> None:
+def report(what: str, one: float, other: float, target: str) -> dict[str, float]:
+    """Print a ratio, and return it by its name."""
     print(f"{what}: {one / other:.2f} ({one * 1000:.0f} ms / {other * 1000:.0f} ms of processor time; {target})")
+    return {what: one / other}
 
 
 @contextmanager
