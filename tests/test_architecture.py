@@ -76,6 +76,8 @@ LATE = {
     # httpx, only where there is no --offline
     "index.catalog": {"gradcompat.index.client", "gradcompat.index.configuration", "gradcompat.user_folders"},
     "index.public": {"pypi_simple"},  # only where its source does not show the one constant
+    # a lockfile alone needs no table of defaults
+    "presumptions.upon": {"gradcompat.presumptions.left_out"},
     "host": {"pynvml"},  # optional, and only where a driver shows
     # OpenSSL, only for what somebody has fetched or written
     "knowledge.load": {"hashlib"},

@@ -16,14 +16,14 @@ from gradcompat.cli.commands import COMMANDS
 from gradcompat.cli.declarations import Argument
 from gradcompat.cli.option_groups import Signature, declaration
 
-_COMPLETION = "_GRADCOMPAT_COMPLETE"  # a shell asks typer for words
 _PLAIN_SETTINGS = frozenset({"metavar", "help", "default_factory", "show_default"})
 
 
 def run_plainly(words: Sequence[str]) -> int | None:
     """Run the command that the words of a command line call; its exit status, or None where typer has to read them."""
-    if os.name == "nt" or _COMPLETION in os.environ:  # on Windows, patterns of file names are left to the program
+    if os.name == "nt":  # where patterns of file names are left to the program
         return None
+    # A shell that asks for completions has no words, either.
     if not words or words[0] not in COMMANDS:
         return None
     command: Callable[..., int] | None = getattr(import_module(COMMANDS[words[0]]), "command", None)

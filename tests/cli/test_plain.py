@@ -103,10 +103,8 @@ def test_declarations_that_are_not_plain_are_left_to_typer(annotation: Any) -> N
     assert read_plain(Signature(declared(annotation)).parameters, []) is None
 
 
-def test_what_is_no_command_is_left_to_typer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_command_is_left_to_typer() -> None:
     assert [run_plainly(words) for words in ([], ["bogus"], ["knowledge", "lint"], ["--help"])] == [None] * 4
-    monkeypatch.setenv("_GRADCOMPAT_COMPLETE", "complete_bash")
-    assert run_plainly(["check", "no-such-file"]) is None
 
 
 def test_commands_are_built_when_they_are_asked_for() -> None:

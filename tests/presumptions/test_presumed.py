@@ -245,6 +245,8 @@ def test_a_list_of_target_modules_is_no_word(tmp_path: Path, targets: str, expec
         "Trainer(model=model, args=TrainingArguments(output_dir='out')).train()\n"
     )
     assert statuses(tmp_path, "transformers==5.0.0\npeft==0.19.1\ntorch==2.9.1\n", program, "GC-0102") == expected
+
+
 def test_terms_that_ask_for_1_and_for_true_are_told_apart() -> None:
     presumer = Presumer(frozenset({"transformers"}), (), {})
     asked = [presumer.of_term(equals("training.label_smoothing", value)) for value in (True, 1, 1.0)]
