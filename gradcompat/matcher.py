@@ -269,9 +269,6 @@ def _matches(combination: Combination, view: _View) -> Iterator[_Match]:
     listed = [view.packages.get(term.name, ()) for term in package_terms]
     if not any(listed):
         return
-    others = [
-        _verdict(term, view) for term in combination.terms if not isinstance(term, (PackageTerm, PackageAbsentTerm))
-    ]
     choices = [
         [_Choice(alike, _package(term, alike[0], view)) for alike in entries]
         if entries
@@ -280,8 +277,11 @@ def _matches(combination: Combination, view: _View) -> Iterator[_Match]:
     ]
     # A choice with a term that does not hold is not affected, whatever else it holds; mostly few are left.
     possible = [[choice for choice in alternatives if choice.verdict.certainty] for alternatives in choices]
+    # Versions rule out most combinations, and cost less to look at than the run.
+    beyond = (term for term in combination.terms if not isinstance(term, (PackageTerm, PackageAbsentTerm)))
+    others = [_verdict(term, view) for term in beyond] if all(possible) else []
     matched = False
-    if all(other.certainty for other in others):
+    if all(possible) and all(other.certainty for other in others):
         beside = prod(len(view.packages.get(term.name, ())) or 1 for term in absent_terms)
         for chosen, verdicts in _chosen(possible, beside, view.forks):
             absent = [_absence(term, chosen, view) for term in absent_terms]
