@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
+from packaging.version import Version
+
 from gradcompat.database.private import files_of, with_file
+from gradcompat.errors import IndexUnavailable
+from gradcompat.index.snapshot import shipped_snapshot
+from gradcompat.knowledge.evidence import Yardstick
 from gradcompat.knowledge.lint import lint, unproved_bounds
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.knowledge.matrix import load_rows
 from gradcompat.knowledge.measured import FOLDER, read_rows
 from gradcompat.knowledge.records import Authored, Problem, read_text
 from gradcompat.model.probe import Row
+from gradcompat.probes.matrix import digest
+from gradcompat.recipes.table import BY_NAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +44,23 @@ def lint_records(authored: Authored, shipped: KnowledgeBase | None) -> LintResul
     """
     beside = read_rows(Path(authored.path).parent / FOLDER)
     rows = beside if shipped is None else (*load_rows(), *beside)
-    return LintResult(authored, beside, (*lint(authored, rows, shipped), *unproved_bounds(authored, rows)))
+    yardstick = Yardstick(digest=lambda spec: _digest(spec.name), releases=_releases)
+    return LintResult(authored, beside, (*lint(authored, rows, shipped), *unproved_bounds(authored, rows, yardstick)))
+
+
+@cache
+def _digest(recipe: str) -> str:
+    return digest(BY_NAME[recipe])
+
+
+@cache
+def _releases(package: str) -> tuple[Version, ...]:
+    """The final releases that the snapshot knows, without yanked ones; none of a package that it does not know."""
+    try:
+        found = shipped_snapshot().releases(package)
+    except IndexUnavailable:
+        return ()
+    return tuple(one.version for one in found if not one.yanked and not one.version.is_prerelease)
 
 
 def lint_private(places: Sequence[str], base: KnowledgeBase) -> Iterator[LintResult]:

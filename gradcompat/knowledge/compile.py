@@ -76,7 +76,8 @@ def compile_record(record: Record) -> dict[str, Any]:
         "evidence": record.evidence,
         "withdrawn": record.withdrawn,
         "instead_of": record.instead_of,
-        "probes": [[probe.name, probe.parameters, probe.quantities] for probe in record.probes],
+        "probes": [[probe.name, probe.parameters, probe.quantities, probe.combinations] for probe in record.probes],
+        **({} if record.checked is None else {"checked": [record.checked.date, record.checked.what]}),
     }
 
 

@@ -7,14 +7,15 @@ does not.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from packaging.version import Version
 
 from gradcompat.knowledge.matrix import release_key
 from gradcompat.knowledge.ranges import verdicts_of
 from gradcompat.model.issue import Combination, Issue, IssueProbe, PackageTerm
-from gradcompat.model.probe import Outcome, Row
+from gradcompat.model.probe import Outcome, ProbeSpec, Row
 from gradcompat.recipes.judging import judge
 from gradcompat.recipes.table import recipe_of
 from gradcompat.versions import ALL, Cut, VersionSet, any_of
@@ -22,14 +23,27 @@ from gradcompat.versions import ALL, Cut, VersionSet, any_of
 Verdicts = Mapping[Version, Outcome]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Yardstick:
+    """What rows are held against besides the records.
+
+    Attributes:
+        digest: of the code that a probe runs today: what other code measured proves no bound.
+        releases: package → its final releases that can be installed: none of them may lie unmeasured at a bound.
+    """
+
+    digest: Callable[[ProbeSpec], str]
+    releases: Callable[[str], Collection[Version]]
+
+
 def explained(issues: Iterable[Issue]) -> dict[tuple[str, str], VersionSet]:
     """Package and probe → the versions in which some record that names the probe says that something is wrong."""
     found: dict[tuple[str, str], VersionSet] = {}
     for issue in issues:
         for probe in issue.probes:
-            for combination in issue.affected:
+            for position, combination in enumerate(issue.affected):
                 for term in combination.terms:
-                    if isinstance(term, PackageTerm):
+                    if isinstance(term, PackageTerm) and probe.proves(position):
                         key = term.name, str(probe.spec)
                         found[key] = any_of((found.get(key, VersionSet(())), term.versions))
     return found
@@ -42,59 +56,115 @@ def contradictions(
 
     Several records may name one probe, since a model may suffer from several defects; what it shows has to be in the
     range of one of them.
+
+    Args:
+        issue: the record.
+        rows: all that were measured, by the name that records have for their package.
+        ranges: of all records, as :func:`explained` has them.
     """
     for package, measured in rows.items():
         if not any(_terms(one, package) for one in issue.affected):
             continue
         found = [(probe, verdicts_of(measured, probe)) for probe in issue.probes]
         for probe, verdicts in found:
-            known = ranges[package, str(probe.spec)]
+            known = ranges.get((package, str(probe.spec)))
+            if known is None:  # its combinations ask for other packages
+                continue
             wrong = [one for one in sorted(verdicts) if verdicts[one] == "reproduced" and one not in known]
             if wrong:
                 yield (
                     f"{package} {_listed(wrong)}: `{probe.spec}` is reproduced, and no record that names this probe "
                     f"has them in its ranges; on {wrong[0]} {_said(measured, probe, wrong[0])}"
                 )
-        alone = _alone(issue, package)
-        right = [
-            one
-            for one in sorted({version for _, verdicts in found for version in verdicts})
-            if alone
-            and all(one in versions for versions in alone)
-            and all(verdicts.get(one) == "not_reproduced" for _, verdicts in found)
-        ]
+        right: dict[Version, IssueProbe] = {}
+        for position, combination in enumerate(issue.affected):
+            versions = _alone(combination, package)
+            about = [(probe, verdicts) for probe, verdicts in found if probe.proves(position)]
+            for version in {version for _, verdicts in about for version in verdicts}:
+                outcomes = [verdicts.get(version) for _, verdicts in about]
+                if versions is not None and version in versions and set(outcomes) == {"not_reproduced"}:
+                    right.setdefault(version, about[0][0])
         if right:
-            probe = issue.probes[0]
+            first = min(right)
             yield (
-                f"{package} {_listed(right)}: in the ranges, and no probe of the record is reproduced; on {right[0]} "
-                f"{_said(measured, probe, right[0])}"
+                f"{package} {_listed(sorted(right))}: in the ranges, and no probe of the record is reproduced; on "
+                f"{first} {_said(measured, right[first], first)}"
             )
 
 
-def unproved(issue: Issue, rows: Mapping[str, Sequence[Row]]) -> Iterator[str]:
-    """A sentence for each bound that a record says is ``measured`` and that has no row on either side of it."""
+def unproved(issue: Issue, rows: Mapping[str, Sequence[Row]], yardstick: Yardstick | None = None) -> Iterator[str]:
+    """A sentence for each bound that a record says is ``measured`` and that no rows next to it prove.
+
+    A combination is proved by the probes that are bound to it. One that none is bound to can only ask for versions
+    that are proved of another, under other conditions.
+
+    Args:
+        issue: the record.
+        rows: all that were measured, by the name that records have for their package.
+        yardstick: what rows are held against; without one, rows of any code and any distance count.
+    """
     if issue.range_basis != "measured":
         return
     if not issue.probes:
         yield "says `measured` and has no probe"
         return
-    found = {
-        package: [verdicts for probe in issue.probes if (verdicts := verdicts_of(measured, probe))]
-        for package, measured in rows.items()
-    }
-    terms = [
-        (position, term)
-        for position, combination in enumerate(issue.affected)
-        for term in combination.terms
-        if isinstance(term, PackageTerm)
-    ]
-    if not any(found.get(term.name) for _, term in terms):
+    names = {term.name for one in issue.affected for term in _package_terms(one)}
+    if not any(verdicts_of(rows.get(name, ()), probe) for name in names for probe in issue.probes):
         probes = ", ".join(f"`{probe.spec}`" for probe in issue.probes)
         yield f"says `measured`, and there is no row of {probes} for its packages"
         return
-    for position, term in terms:
-        stated = {one.versions for one in issue.bounds if one.package == term.name}
-        yield from _bounds(f"affected.{position}: {term.name}", term.versions, found.get(term.name, []), stated)
+    for position, combination in enumerate(issue.affected):
+        probes_of = [probe for probe in issue.probes if probe.proves(position)]
+        if not probes_of:
+            for term in _package_terms(combination):
+                elsewhere = [other for one in _bound(issue) for other in _package_terms(issue.affected[one])]
+                stated = {one.versions for one in issue.bounds if one.package == term.name}
+                if term not in elsewhere and any(ends for _, ends in _ends(term.versions, stated)):
+                    where = f"affected.{position}: {term.name} {term.versions}"
+                    yield f"{where}: says `measured`, and no probe is bound to it"
+            continue
+        for term in _package_terms(combination):
+            measured = rows.get(term.name, ())
+            stated = {one.versions for one in issue.bounds if one.package == term.name}
+            stated |= _seams(issue, position, term)
+            where = f"affected.{position}: {term.name}"
+            wrong = list(_bounds(where, term.versions, _verdicts(measured, probes_of), stated))
+            if not wrong and yardstick is not None:
+                current = [row for row in measured if row.digest in ("", yardstick.digest(row.measurement.spec))]
+                wrong = [
+                    f"{problem} by the recipe as it is today: measure these releases again"
+                    for problem in _bounds(where, term.versions, _verdicts(current, probes_of), stated)
+                ]
+                releases = yardstick.releases(term.name)
+                wrong += _gaps(where, term.versions, _verdicts(current, probes_of), stated, releases)
+            yield from wrong
+
+
+def _verdicts(rows: Sequence[Row], probes: Iterable[IssueProbe]) -> list[Verdicts]:
+    return [verdicts for probe in probes if (verdicts := verdicts_of(rows, probe))]
+
+
+def _package_terms(combination: Combination) -> list[PackageTerm]:
+    return [term for term in combination.terms if isinstance(term, PackageTerm)]
+
+
+def _bound(issue: Issue) -> set[int]:
+    """The positions of the combinations that a probe is bound to."""
+    return {position for position in range(len(issue.affected)) if any(one.proves(position) for one in issue.probes)}
+
+
+def _seams(issue: Issue, position: int, term: PackageTerm) -> set[VersionSet]:
+    """Ends of a range at which another combination goes on: there a condition changes, and the defect does not end."""
+    others = [
+        interval
+        for number, combination in enumerate(issue.affected)
+        for other in _terms(combination, term.name)
+        if number != position
+        for interval in other.versions.intervals
+    ]
+    begin, end = {low for low, _ in others}, {high for _, high in others}
+    seams = {VersionSet(((None, high),)) for _, high in term.versions.intervals if high is not None and high in begin}
+    return seams | {VersionSet(((low, None),)) for low, _ in term.versions.intervals if low is not None and low in end}
 
 
 def _bounds(
@@ -106,31 +176,62 @@ def _bounds(
         where: the term, for whoever reads the sentence.
         versions: its range.
         found: the verdicts of each probe.
-        stated: ends that the record knows in another way, and says so.
+        stated: ends that rows do not have to prove.
     """
-    for index, (low, high) in enumerate(versions.intervals):
-        interval = VersionSet(((low, high),))
-        previous: Cut | None = versions.intervals[index - 1][1] if index else None
-        following: Cut | None = versions.intervals[index + 1][0] if index + 1 < len(versions.intervals) else None
-        open_ends = [
-            (beyond, text)
-            for end, beyond, text in (
-                (VersionSet(((low, None),)), (previous, low), "before"),
-                (VersionSet(((None, high),)), (high, following), "behind"),
-            )
-            if end != ALL and end not in stated
-        ]
+    for interval, ends in _ends(versions, stated):
         showing = [one for one in found if _has(one, interval, "reproduced")]
-        if open_ends and not showing:
+        if ends and not showing:
             yield f"{where} {interval}: says `measured`, and no row in it is reproduced"
             continue
-        for beyond, text in open_ends:
-            if not _right_in(showing, beyond):
+        for beyond, text in ends:
+            if not any(_has(one, beyond, "not_reproduced") for one in showing):
                 yield f"{where} {interval}: says `measured`, and no row {text} it is right"
 
 
-def _right_in(found: Sequence[Verdicts], interval: tuple[Cut | None, Cut | None]) -> bool:
-    return any(_has(one, VersionSet((interval,)), "not_reproduced") for one in found)
+def _gaps(
+    where: str,
+    versions: VersionSet,
+    found: Sequence[Verdicts],
+    stated: Collection[VersionSet],
+    releases: Collection[Version],
+) -> Iterator[str]:
+    """The last release in which a probe is reproduced and the first beyond the bound that is right are neighbours.
+
+    Releases that were tried and came to no verdict may lie between them; one that nobody has run may not.
+    """
+    for interval, ends in _ends(versions, stated):
+        for beyond, text in ends:
+            nearest: list[Version] | None = None
+            for verdicts in found:
+                wrong = [one for one in verdicts if one in interval and verdicts[one] == "reproduced"]
+                right = [one for one in verdicts if one in beyond and verdicts[one] == "not_reproduced"]
+                if wrong and right:
+                    low, high = (max(right), min(wrong)) if text == "before" else (max(wrong), min(right))
+                    between = [one for one in releases if low < one < high and one not in verdicts]
+                    if nearest is None or len(between) < len(nearest):
+                        nearest = sorted(between)
+            if nearest:
+                yield f"{where} {interval}: says `measured`, and next to its end {_listed(nearest)} was not measured"
+
+
+def _ends(
+    versions: VersionSet, stated: Collection[VersionSet]
+) -> Iterator[tuple[VersionSet, list[tuple[VersionSet, str]]]]:
+    """Each interval with what lies beyond those of its ends that are measured, up to the next interval."""
+    for index, (low, high) in enumerate(versions.intervals):
+        previous: Cut | None = versions.intervals[index - 1][1] if index else None
+        following: Cut | None = versions.intervals[index + 1][0] if index + 1 < len(versions.intervals) else None
+        yield (
+            VersionSet(((low, high),)),
+            [
+                (VersionSet((beyond,)), text)
+                for end, beyond, text in (
+                    (VersionSet(((low, None),)), (previous, low), "before"),
+                    (VersionSet(((None, high),)), (high, following), "behind"),
+                )
+                if end != ALL and end not in stated
+            ],
+        )
 
 
 def _has(verdicts: Verdicts, versions: VersionSet, outcome: Outcome) -> bool:
@@ -138,17 +239,13 @@ def _has(verdicts: Verdicts, versions: VersionSet, outcome: Outcome) -> bool:
 
 
 def _terms(combination: Combination, package: str) -> list[PackageTerm]:
-    return [term for term in combination.terms if isinstance(term, PackageTerm) and term.name == package]
+    return [term for term in _package_terms(combination) if term.name == package]
 
 
-def _alone(issue: Issue, package: str) -> list[VersionSet]:
-    """The ranges of the combinations that ask for no version of another package."""
-    found = []
-    for combination in issue.affected:
-        terms = [term for term in combination.terms if isinstance(term, PackageTerm)]
-        if len(terms) == 1 and terms[0].name == package:
-            found.append(terms[0].versions)
-    return found
+def _alone(combination: Combination, package: str) -> VersionSet | None:
+    """The range of a combination that asks for no version of another package."""
+    terms = _package_terms(combination)
+    return terms[0].versions if len(terms) == 1 and terms[0].name == package else None
 
 
 def _said(rows: Sequence[Row], probe: IssueProbe, version: Version) -> str:

@@ -7,6 +7,7 @@ contradicts or, where they say that they were measured, does not prove.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -15,15 +16,17 @@ from packaging.version import Version
 from gradcompat.class_facts import with_class_facts
 from gradcompat.knowledge.class_readings import disagreements
 from gradcompat.knowledge.compile import compile_record, compile_records
-from gradcompat.knowledge.evidence import contradictions, explained, unproved
+from gradcompat.knowledge.evidence import Yardstick, contradictions, explained, unproved
 from gradcompat.knowledge.examples import environment_from
 from gradcompat.knowledge.load import KnowledgeBase, issue_from, joined, knowledge_from
+from gradcompat.knowledge.ranges import verdicts_of
 from gradcompat.knowledge.records import Authored, Problem
 from gradcompat.knowledge.review_horizon import spoken_of
+from gradcompat.knowledge.row_faults import faults
 from gradcompat.knowledge.schema import SHIPPED_PREFIX, Record, VersionRemedy
-from gradcompat.matcher import Names, match
+from gradcompat.matcher import Names, key_of, match
 from gradcompat.model.environment import Environment, Location
-from gradcompat.model.issue import Issue, PackageTerm
+from gradcompat.model.issue import Combination, Issue, PackageAbsentTerm, PackageTerm
 from gradcompat.model.probe import Row
 from gradcompat.names import normalise
 from gradcompat.quotation import quoted
@@ -60,9 +63,11 @@ def lint(authored: Authored, rows: Iterable[Row] = (), shipped: KnowledgeBase | 
         base = joined(shipped, base, base.sources[0])
         issues = {**{issue.id: issue for issue in shipped.in_force()}, **issues}
     problems += _horizons(authored, base.names, own=shipped is not None)
+    rows = tuple(rows)
     measured = _by_package(rows, base.names)
     if authored.models and shipped is None:
         problems += [Problem(authored.path, None, None, message) for message in _models(authored, base, measured)]
+    problems += [Problem(authored.path, None, None, f"measured: {message}") for message in faults(rows)]
     ranges = explained(issues[record.id] for record in authored.records if record.withdrawn is None)
     for record in authored.records:
         issue = issues[record.id]
@@ -72,7 +77,8 @@ def lint(authored: Authored, rows: Iterable[Row] = (), shipped: KnowledgeBase | 
             *_names(record, base.names),
             *_examples(record, issue, base),
             *_special(record, issues),
-            *_bounds(record, issue, base.names),
+            *_bounds(record, issue, base.names, measured, looked_at=shipped is None),
+            *(_careless(record, issue, base) if shipped is None else ()),
             *_remedies(record, issue, issues, base),
             *contradictions(issue, measured, ranges),
         ]
@@ -102,15 +108,21 @@ def own_problems(authored: Authored, shipped: KnowledgeBase) -> tuple[Problem, .
     return _in_order(problems)
 
 
-def unproved_bounds(authored: Authored, rows: Iterable[Row]) -> tuple[Problem, ...]:
-    """Every bound of a record that says ``measured`` and that no rows prove, in the order of the file."""
+def unproved_bounds(authored: Authored, rows: Iterable[Row], yardstick: Yardstick | None = None) -> tuple[Problem, ...]:
+    """Every bound of a record that says ``measured`` and that no rows prove, in the order of the file.
+
+    Args:
+        authored: the records.
+        rows: what was measured.
+        yardstick: what rows are held against besides; without one, how old and how near they are does not count.
+    """
     names = knowledge_from(compile_records(authored), authored.path).names
     measured = _by_package(rows, names)
     return _in_order(
         authored.problem(record.id, message)
         for record in authored.records
         if record.withdrawn is None
-        for message in dict.fromkeys(unproved(issue_from(compile_record(record)), measured))
+        for message in dict.fromkeys(unproved(issue_from(compile_record(record)), measured, yardstick))
     )
 
 
@@ -179,26 +191,92 @@ def _examples(record: Record, issue: Issue, base: KnowledgeBase) -> Iterator[str
                 yield f"examples.{expected}.{position} ({_shown(example)}): should be {expected} and is {status}"
 
 
-def _bounds(record: Record, issue: Issue, names: Names) -> Iterator[str]:
-    """Each end of each interval needs an example inside and one beyond it, before the next interval."""
+def _bounds(
+    record: Record, issue: Issue, names: Names, rows: Mapping[str, Sequence[Row]], *, looked_at: bool
+) -> Iterator[str]:
+    """Each end of each interval needs an example inside and one beyond it, before the next interval.
+
+    With ``looked_at``, one of those beyond it names a release that somebody has seen: it has a row, or the evidence
+    speaks of it.
+    """
     for position, combination in enumerate(issue.affected):
         for term in combination.terms:
             if not isinstance(term, PackageTerm):
                 continue
             inside = list(_versions_in(record.examples.affected, term.name, names))
             outside = list(_versions_in(record.examples.not_affected, term.name, names))
+            known = {version for probe in issue.probes for version in verdicts_of(rows.get(term.name, ()), probe)}
             for index, (low, high) in enumerate(term.versions.intervals):
                 interval = VersionSet(((low, high),))
                 where = f"affected.{position}: {term.name} {interval}"
                 if not any(version in interval for version in inside):
                     yield f"{where}: no affected example is in it"
                 before = VersionSet(((term.versions.intervals[index - 1][1] if index else None, low),))
-                if low is not None and not any(version in before for version in outside):
-                    yield f"{where}: no not_affected example is before it"
                 following = term.versions.intervals[index + 1 :]
                 after = VersionSet(((high, following[0][0] if following else None),))
-                if high is not None and not any(version in after for version in outside):
-                    yield f"{where}: no not_affected example is behind it"
+                for cut, beyond, end, side in (
+                    (low, before, VersionSet(((low, None),)), "before"),
+                    (high, after, VersionSet(((None, high),)), "behind"),
+                ):
+                    if cut is None:
+                        continue
+                    there = [version for version in outside if version in beyond]
+                    if not there:
+                        yield f"{where}: no not_affected example is {side} it"
+                    elif looked_at and not any(version in known or _spoken_of(version, record) for version in there):
+                        nearest = max(there) if side == "before" else min(there)
+                        if _basis(issue, term.name, end) in _LOOKED_AT:
+                            yield (
+                                f"{where}: nobody has looked at {nearest}, the release {side} it: it has no row, and "
+                                "the evidence does not speak of it"
+                            )
+
+
+# How a bound is known whose other side somebody here has seen.
+_LOOKED_AT = ("measured", "wheels", "tags")
+
+
+def _basis(issue: Issue, package: str, end: VersionSet) -> str:
+    stated = (one.basis for one in issue.bounds if (one.package, one.versions) == (package, end))
+    return next(stated, issue.range_basis)
+
+
+def _spoken_of(version: Version, record: Record) -> bool:
+    """Does the evidence name this release, as ``2.6.0``, ``2.6`` or by its tag, ``v2.6.0`` or ``core_v2.6.0``?"""
+    text = str(version)
+    while text.endswith(".0"):
+        text = text.removesuffix(".0")
+    name = re.compile(rf"(?<![\d.]){re.escape(text)}(?:\.0)*(?!\w|\.\w)")
+    return any(name.search(text) for text in record.evidence)
+
+
+def _careless(record: Record, issue: Issue, base: KnowledgeBase) -> Iterator[str]:
+    """What is asked of the records that ship, and of nobody else's."""
+    if len(record.affected) > 1:
+        for probe in record.probes:
+            if not probe.combinations:
+                yield f"probes: `{probe.name}`: say in `combinations` which of `affected` it proves"
+    if "nan" in record.categories and not record.silent and "crash" not in record.categories and not record.symptoms:
+        yield "NaN raises no error: say `silent: true`, or name the message in `symptoms`"
+    if record.level == "error":
+        yield from _conditions(record, issue, base)
+
+
+def _conditions(record: Record, issue: Issue, base: KnowledgeBase) -> Iterator[str]:
+    """Each condition needs an example without it: the others hold, and nothing is wrong."""
+    examples = [environment_from(example) for example in record.examples.not_affected]
+    for position, combination in enumerate(issue.affected):
+        for term in combination.terms:
+            if isinstance(term, (PackageTerm, PackageAbsentTerm)):
+                continue
+            others = Combination(terms=tuple(one for one in combination.terms if one is not term))
+            if not any(
+                _status(replace(issue, affected=(others,)), environment, base) != "not_affected"
+                and _status(replace(issue, affected=(combination,)), environment, base) == "not_affected"
+                for environment in examples
+            ):
+                name = key_of(term) or "a condition"
+                yield f"affected.{position}: no not_affected example differs in {name} alone: is it really needed?"
 
 
 def _versions_in(examples: list[dict[str, object]], name: str, names: Names) -> Iterator[Version]:

@@ -15,6 +15,7 @@ from gradcompat.model.class_fact import ClassFact
 from gradcompat.model.environment import Environment
 from gradcompat.model.issue import (
     Bound,
+    Check,
     CodeRemedy,
     Combination,
     InstallRemedy,
@@ -273,9 +274,14 @@ def issue_from(record: Mapping[str, Any]) -> Issue:
         withdrawn=record["withdrawn"],
         instead_of=tuple(record["instead_of"]),
         probes=tuple(
-            IssueProbe(spec=ProbeSpec(name=name, parameters=parameters), quantities=tuple(quantities))
-            for name, parameters, quantities in record["probes"]
+            IssueProbe(
+                spec=ProbeSpec(name=name, parameters=parameters),
+                quantities=tuple(quantities),
+                combinations=tuple(combinations[0]) if combinations else (),
+            )
+            for name, parameters, quantities, *combinations in record["probes"]
         ),
+        checked=None if "checked" not in record else Check(date=record["checked"][0], what=tuple(record["checked"][1])),
     )
 
 

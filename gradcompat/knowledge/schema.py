@@ -19,7 +19,7 @@ from pydantic import (
 
 from gradcompat.errors import ProbeUnavailable
 from gradcompat.model.class_fact import CLASS_FACTS
-from gradcompat.model.issue import Basis, Level
+from gradcompat.model.issue import Basis, Checked, Level
 from gradcompat.model.probe import ProbeSpec
 from gradcompat.names import normalise
 from gradcompat.quotation import parser_reason, quoted
@@ -65,6 +65,14 @@ Category = Literal[
     "behaviour-change",
 ]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+
+def _day(text: str) -> str:
+    date.fromisoformat(text)
+    return text
+
+
+Day = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}$"), AfterValidator(_day)]
 
 
 def number(text: str) -> int | float | str:
@@ -271,6 +279,9 @@ class ProbeReference(_Strict):
     name: str
     parameters: dict[str, bool | int | float | str] = {}
     quantities: list[str] = Field(default=[], description="the values that it is about, where not all of the recipe's")
+    combinations: list[int] = Field(
+        default=[], description="positions, from 0, of the combinations in `affected` that it proves, where several are"
+    )
 
     @model_validator(mode="after")
     def _check(self) -> ProbeReference:
@@ -278,11 +289,29 @@ class ProbeReference(_Strict):
             recipe = recipe_of(ProbeSpec(name=self.name, parameters=self.parameters))
         except ProbeUnavailable as error:
             raise ValueError(f"{error.message} ({error.hint})") from None
+        if self.parameters.get("plant") not in (None, recipe.parameters.get("plant", (None,))[0]):
+            raise ValueError(
+                f"`plant: {self.parameters['plant']}` is a defect that the recipe puts in: it proves nothing"
+            )
         for quantity in self.quantities:
             if all(quantity != expectation.value for expectation in recipe.expectations):
                 known = ", ".join(expectation.value for expectation in recipe.expectations)
                 raise ValueError(f"`{self.name}` expects nothing of `{quantity}` (it does of: {known})")
         return self
+
+
+class IndependentCheck(_Strict):
+    """That other code than the author's has shown the record to be right, when, and in what."""
+
+    date: Day
+    what: list[Checked] = Field(min_length=1)
+
+    @field_validator("what")
+    @classmethod
+    def _check(cls, what: list[str]) -> list[str]:
+        if what != sorted(set(what)):
+            raise ValueError("parts are in alphabetical order, each once")
+        return what
 
 
 class Bound(_Strict):
@@ -318,6 +347,7 @@ class Record(_Strict):
     evidence: list[Text] = Field(min_length=1)
     examples: Examples
     probes: list[ProbeReference] = []
+    checked: IndependentCheck | None = None
     withdrawn: Text | None = None
     instead_of: list[Annotated[str, StringConstraints(pattern=rf"^{ID}$")]] = Field(
         default=[], description="more general records of the same defect: not told where this one is affected"
@@ -347,6 +377,9 @@ class Record(_Strict):
                 raise ValueError(
                     f"bounds: `{one.package} {one.bound}`: `{one.basis}` is what measurements or the record say"
                 )
+        for probe in self.probes:
+            if any(not 0 <= position < len(self.affected) for position in probe.combinations):
+                raise ValueError(f"probes: `{probe.name}`: `affected` has no combination {max(probe.combinations)}")
         if self.informational and self.level != "note":
             raise ValueError("an informational record is a note")
         if not self.informational and not self.remedies and self.withdrawn is None:
@@ -383,14 +416,6 @@ class PackageFacts(_Strict):
     also: list[str] = Field(default=[], description="other distributions of the same code")
     conda: list[str] = Field(default=[], description="names of its conda packages, where they differ")
     built_for: str | None = Field(default=None, description="the package that its compiled library is linked with")
-
-
-def _day(text: str) -> str:
-    date.fromisoformat(text)
-    return text
-
-
-Day = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}$"), AfterValidator(_day)]
 
 
 class Horizon(_Strict):

@@ -55,6 +55,7 @@ def state_of(authored: Authored, rows: Sequence[Row], today: date) -> KnowledgeS
         categories=_counted(category for record in records for category in record.categories),
         probed=sum(bool(record.probes) for record in records),
         measured=sum(_measured(issue, measured) for issue in issues.values()),
+        checked=sum(record.checked is not None for record in records),
         rows=len(rows),
         packages=tuple(packages),
         unchecked=_unchecked(authored, records, issues, rows),

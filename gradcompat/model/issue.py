@@ -14,6 +14,9 @@ from gradcompat.versions import VersionSet
 Level = Literal["error", "warning", "note"]
 LEVELS: tuple[Level, ...] = ("note", "warning", "error")  # from low to high
 
+# What an independent check of a record may look at.
+Checked = Literal["bounds", "conditions", "remedies"]
+
 Basis = Literal["measured", "tags", "wheels", "release-notes", "reported"]
 
 
@@ -157,10 +160,30 @@ class IssueProbe:
     Attributes:
         spec: what is run.
         quantities: the measured values that the issue is about; empty for all that the recipe expects something of.
+        combinations: positions in ``affected`` of those that it proves; empty for all.
     """
 
     spec: ProbeSpec
     quantities: tuple[str, ...] = ()
+    combinations: tuple[int, ...] = ()
+
+    def proves(self, position: int) -> bool:
+        """Is it about this combination of the issue?"""
+        return not self.combinations or position in self.combinations
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """An independent check of a record: by other code than its author's.
+
+    Attributes:
+        date: the day, as ``2026-11-22``.
+        what: the parts that were checked: ``bounds`` (the releases next to each), ``conditions`` (each negated by
+            itself) and ``remedies`` (each was followed).
+    """
+
+    date: str
+    what: tuple[Checked, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,3 +210,4 @@ class Issue:
     instead_of: tuple[str, ...] = ()
     probes: tuple[IssueProbe, ...] = ()
     bounds: tuple[Bound, ...] = ()
+    checked: Check | None = None

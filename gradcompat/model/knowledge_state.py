@@ -64,6 +64,7 @@ class KnowledgeState:
         categories: category → how many; a record may be in several.
         probed: how many records have a probe.
         measured: how many have a verdict of one of their probes among the measurements.
+        checked: how many were checked independently, by other code than their authors'.
         rows: how many measurements there are.
         packages: one for each package, those with the most records first.
         unchecked: in the order of the ids.
@@ -78,6 +79,7 @@ class KnowledgeState:
     categories: Mapping[str, int]
     probed: int
     measured: int
+    checked: int
     rows: int
     packages: tuple[PackageState, ...]
     unchecked: tuple[Unchecked, ...]

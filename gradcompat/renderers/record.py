@@ -34,6 +34,13 @@ def known(issue: Issue) -> str:
     return "; ".join((BASIS[issue.range_basis], *bounds))
 
 
+def _checked(issue: Issue) -> tuple[str, ...]:
+    """That somebody has checked it independently, and what."""
+    if issue.checked is None:
+        return ()
+    return (f"Checked independently on {issue.checked.date}: {', '.join(issue.checked.what)}.",)
+
+
 def presumptions(issue: Issue) -> tuple[str, ...]:
     """How each term of a record stands where no file states its fact, a sentence each.
 
@@ -70,7 +77,7 @@ def parts(issue: Issue) -> tuple[Part, ...]:
         Part("Where no file says", presumptions(issue)),
         Part("Shows as", issue.symptoms),
         Part("What to do, in order", tuple(map(remedy_text, issue.remedies))),
-        Part(f"Evidence (ranges: {'; '.join(bases)})", issue.evidence),
+        Part(f"Evidence (ranges: {'; '.join(bases)})", (*_checked(issue), *issue.evidence)),
         Part(REFERENCES, tuple(f"{one.type.lower()}: {one.url}" for one in issue.references)),
     )
     return tuple(part for part in found if part.lines)

@@ -25,7 +25,8 @@ def summary(state: KnowledgeState) -> str:
     gone = f", {state.withdrawn} withdrawn" if state.withdrawn else ""
     return (
         f"{counted(state.records, 'record')} of {state.date}{gone}: {levels}; {state.silent} silent; "
-        f"{state.probed} with a probe, {state.measured} with a verdict of it among {counted(state.rows, 'measurement')}"
+        f"{state.checked} checked independently; {state.probed} with a probe, {state.measured} with a verdict of it "
+        f"among {counted(state.rows, 'measurement')}"
     )
 
 

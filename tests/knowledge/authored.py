@@ -37,7 +37,7 @@ RECORD = """\
       - {kind: code, text: divide it}
     references: [{type: REPORT, url: "https://example.org/1"}]
     range_basis: tags
-    evidence: ["ratio 4.0 on 4.49.0"]
+    evidence: ["ratio 4.0 on 4.49.0, 1.0 on 4.48.3 and 4.52.1"]
     examples:
       affected:
         - {transformers: 4.49.0, training.gradient_accumulation_steps: 8}

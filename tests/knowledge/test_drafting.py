@@ -187,7 +187,7 @@ def test_examples_are_what_they_say(tmp_path_factory: pytest.TempPathFactory, ve
     made = examples(one, releases)
     if not made["not_affected"]:
         return
-    new = {**NEW, "affected": [one], "examples": made}
+    new = {**NEW, "level": "warning", "range_basis": "reported", "affected": [one], "examples": made}
     path = tmp_path_factory.mktemp("new") / "issues.yaml"
     path.write_text(appended(HEAD + RECORD, new, "issues.yaml"), "utf-8")
     authored = read(path)

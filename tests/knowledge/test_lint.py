@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from gradcompat.knowledge.compile import compile_record
 from gradcompat.knowledge.lint import lint
+from gradcompat.knowledge.load import issue_from
 from gradcompat.knowledge.records import read
+from gradcompat.model.issue import Check
 from tests.knowledge.authored import FIRST_LINE, RECORD, record, written
 
 
@@ -32,8 +35,10 @@ LATE = "{transformers: 4.52.1, training.gradient_accumulation_steps: 8}"
                 "- {transformers: 4.51.3, training.gradient_accumulation_steps: 2}",
             ),
             [
+                "affected.0: no not_affected example differs in training.gradient_accumulation_steps alone: is it "
+                "really needed?",
                 "examples.not_affected.2 (transformers, training.gradient_accumulation_steps): should be not_affected "
-                "and is affected"
+                "and is affected",
             ],
         ),
         (
@@ -105,6 +110,7 @@ TRAP = record(
     ("transformers: 4.52.1", "transformers: 4.48.4"),
     ("transformers: 4.49.0", "transformers: 4.48.0"),
     ("transformers: 4.52.0", "transformers: 4.48.2"),
+    ("1.0 on 4.48.3 and 4.52.1", "1.0 on 4.47.0 and 4.48.4"),
 )
 
 
@@ -131,3 +137,97 @@ def test_problems_of_the_schema_are_among_them_in_the_order_of_the_file(tmp_path
         (FIRST_LINE, "GC-0001", "affected.0: transformers >=4.49.0,<4.52.1: no not_affected example is before it"),
         (FIRST_LINE + early.count("\n"), "GC-0002", "level: Input should be 'error', 'warning' or 'note'"),
     ]
+
+
+# --- mutations of records that passed for right ---
+
+
+def test_a_release_beyond_a_bound_that_nobody_has_looked_at(tmp_path: Path) -> None:
+    # The example says that 4.47.1 is right, and neither a row nor the evidence speaks of it.
+    unseen = record(("transformers: 4.48.3,", "transformers: 4.47.1,"))
+    wanted = (
+        "affected.0: transformers >=4.49.0,<4.52.1: nobody has looked at 4.47.1, the release before it: it has no row, "
+        "and the evidence does not speak of it"
+    )
+    assert problems(tmp_path, unseen) == [(FIRST_LINE, "GC-0001", wanted)]
+    by_tag = unseen.replace("1.0 on 4.48.3", "1.0 on v4.47.1")
+    assert problems(tmp_path, by_tag) == []
+    # What others say was looked at by nobody here, and says so.
+    said = unseen.replace(
+        "    evidence:", '    bounds: [{package: transformers, bound: ">=4.49.0", basis: reported}]\n    evidence:'
+    )
+    assert problems(tmp_path, said) == []
+
+
+@pytest.mark.parametrize(
+    ("evidence", "named"),
+    [
+        ("4.52.1 is right", True),
+        ("it is right at v4.52.1.", True),
+        ("core_v4.52.1", True),
+        ("14.52.1", False),
+        ("4.52.10", False),
+        ("4.52.1.post1", False),
+        ("4.52", False),
+    ],
+)
+def test_evidence_names_a_release_as_a_whole(tmp_path: Path, evidence: str, named: bool) -> None:
+    text = record(("1.0 on 4.48.3 and 4.52.1", f"1.0 on 4.48.3; {evidence}"))
+    assert ("nobody has looked at 4.52.1" not in str(problems(tmp_path, text))) is named
+
+
+def test_each_condition_of_an_error_is_negated_by_itself(tmp_path: Path) -> None:
+    # Packing is one condition more, of which no example says that it is needed.
+    wider = record(
+        (
+            'training.gradient_accumulation_steps: ">1"}',
+            'training.gradient_accumulation_steps: ">1", data.packed: true}',
+        )
+    )
+    wider = wider.replace("data.packed", "training.packing")
+    wider = (
+        wider.replace("steps: 8}", "steps: 8, training.packing: true}")
+        .replace("steps: 2}", "steps: 2, training.packing: true}")
+        .replace("steps: 1}", "steps: 1, training.packing: true}")
+    )
+    wanted = "affected.0: no not_affected example differs in training.packing alone: is it really needed?"
+    assert problems(tmp_path, wider) == [(FIRST_LINE, "GC-0001", wanted)]
+    assert problems(tmp_path, wider.replace("level: error", "level: warning")) == []
+    without = "        - {transformers: 4.49.0, training.gradient_accumulation_steps: 8, training.packing: false}\n"
+    shown = wider.replace("      conditional:\n", without + "      conditional:\n")
+    assert problems(tmp_path, shown) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            ("[loss-scale]", "[nan]"),
+            "NaN raises no error: say `silent: true`, or name the message in `symptoms`",
+        ),
+        (
+            ("[loss-scale]", "[loss-scale]\n    checked: {date: yesterday, what: [bounds]}"),
+            "checked.date: String should match pattern '^\\d{4}-\\d{2}-\\d{2}$'",
+        ),
+        (
+            ("[loss-scale]", '[loss-scale]\n    checked: {date: "2026-11-22", what: [summary]}'),
+            "checked.what.0: Input should be 'bounds', 'conditions' or 'remedies'",
+        ),
+        (
+            ("[loss-scale]", '[loss-scale]\n    checked: {date: "2026-11-22", what: [remedies, bounds]}'),
+            "checked.what: parts are in alphabetical order, each once",
+        ),
+    ],
+)
+def test_what_the_schema_refuses(tmp_path: Path, change: tuple[str, str], message: str) -> None:
+    text = record(change)
+    if "nan" in change[1]:
+        text = text.replace("silent: true", "silent: false")
+    assert [found for _, _, found in problems(tmp_path, text)] == [message]
+
+
+def test_an_independent_check_is_kept(tmp_path: Path) -> None:
+    text = record(("[loss-scale]", '[loss-scale]\n    checked: {date: "2026-11-22", what: [bounds, remedies]}'))
+    assert problems(tmp_path, text) == []
+    (found,) = read(written(tmp_path, text)).records
+    assert issue_from(compile_record(found)).checked == Check(date="2026-11-22", what=("bounds", "remedies"))

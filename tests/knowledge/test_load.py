@@ -91,7 +91,7 @@ def test_every_kind_of_term_and_remedy_survives(tmp_path: Path) -> None:
         ),
         references=(Reference(type="REPORT", url="https://example.org/1"),),
         range_basis="tags",
-        evidence=("ratio 4.0 on 4.49.0",),
+        evidence=("ratio 4.0 on 4.49.0, 1.0 on 4.48.3 and 4.52.1",),
         withdrawn="for this test",
     )
     assert base.get("GC-0002") is None

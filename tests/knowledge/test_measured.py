@@ -21,6 +21,7 @@ from typer.testing import CliRunner, Result
 from gradcompat.cli.app import app
 from gradcompat.errors import KnowledgeError, UsageError
 from gradcompat.knowledge import matrix
+from gradcompat.knowledge.evidence import Yardstick
 from gradcompat.knowledge.lint import lint, unproved_bounds
 from gradcompat.knowledge.measured import FOLDER, append, read_rows, row_data, tidy
 from gradcompat.knowledge.ranges import ranges, verdicts_of
@@ -28,6 +29,8 @@ from gradcompat.knowledge.records import read
 from gradcompat.model.issue import IssueProbe
 from gradcompat.model.probe import Measurement, Outcome, ProbeSpec, Row
 from gradcompat.model.ranges import Gap, Range, Ranges
+from gradcompat.probes.matrix import digest
+from gradcompat.recipes.table import recipe_of
 from tests.knowledge.authored import RECORD, record, written
 
 KNOWLEDGE = Path(__file__).parents[2] / "knowledge"
@@ -461,6 +464,129 @@ def test_a_hole_needs_a_row_in_it(tmp_path: Path) -> None:
     assert unproved(tmp_path, [*rows, row("4.50.0")], holed) == []
 
 
+# --- mutations of records and rows that passed for right ---
+
+FIRST, SECOND = ">=4.49.0,<4.51.0", ">=4.51.0,<4.52.1"
+BOUND = MEASURED.replace(
+    "{model: llava}}]",
+    "{model: llava}, combinations: [0]}, "
+    "{name: accumulation_equivalence, parameters: {model: llama}, combinations: [1]}]",
+).replace(
+    """      - packages: {transformers: ">=4.49.0,<4.52.1"}""",
+    f'''      - packages: {{transformers: "{FIRST}"}}
+        settings: {{training.gradient_accumulation_steps: ">1", training.packing: true}}
+      - packages: {{transformers: "{SECOND}"}}''',
+)
+BOUND = BOUND.replace(
+    "      not_affected:\n",
+    "        - {transformers: 4.49.0, training.gradient_accumulation_steps: 8, training.packing: true}\n"
+    "      not_affected:\n"
+    "        - {transformers: 4.50.0, training.gradient_accumulation_steps: 8, training.packing: false}\n",
+).replace("        - {transformers: 4.49.0, training.gradient_accumulation_steps: 8}\n", "")
+
+
+def test_a_probe_proves_the_combination_that_it_is_bound_to(tmp_path: Path) -> None:
+    rows = [
+        *(row("4.48.3"), row("4.49.0", 4.0), row("4.50.0", 4.0), row("4.51.0")),
+        *(row("4.50.0", 1.0, LLAMA), row("4.51.0", 4.0, LLAMA), row("4.52.0", 4.0, LLAMA), row("4.52.1", 1.0, LLAMA)),
+    ]
+    assert [message for message in unproved(tmp_path, rows, BOUND) if "measured" in message[1]] == []
+    assert [message for _, message in problems(tmp_path, rows, BOUND) if "reproduced" in message] == []
+    # The range of the first is widened against its own rows: those of the second say nothing for it.
+    wider = BOUND.replace(FIRST, ">=4.49.0,<4.52.1")
+    (message,) = [message for _, message in problems(tmp_path, rows, wider) if "reproduced" in message]
+    assert message.startswith("transformers 4.51.0: in the ranges, and no probe of the record is reproduced")
+    # Unbound, the second would prove it.
+    loose = wider.replace(", combinations: [0]", ", combinations: [0, 1]").replace(
+        ", combinations: [1]", ", combinations: [0, 1]"
+    )
+    assert [message for _, message in problems(tmp_path, rows, loose) if "in the ranges" in message] == []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            (", combinations: [0]", ""),
+            "say in `combinations` which of `affected` it proves",
+        ),
+        (
+            ("combinations: [0]", "combinations: [2]"),
+            "has no combination 2",
+        ),
+    ],
+)
+def test_probes_of_several_combinations_say_which(tmp_path: Path, change: tuple[str, str], message: str) -> None:
+    assert any(message in found for _, found in problems(tmp_path, (), BOUND.replace(*change)))
+
+
+def test_a_combination_that_no_probe_is_bound_to(tmp_path: Path) -> None:
+    rows = [*PROVING, row("4.50.0", 4.0), row("4.51.0", 1.0)]
+    only = BOUND.replace(", {name: accumulation_equivalence, parameters: {model: llama}, combinations: [1]}", "")
+    assert [message for _, message in unproved(tmp_path, rows, only)] == [
+        f"affected.1: transformers {SECOND}: says `measured`, and no probe is bound to it"
+    ]
+
+
+def test_a_planted_defect_proves_nothing(tmp_path: Path) -> None:
+    probe = "probes: [{name: optimizer_closure, parameters: {optimizer: adamw, plant: true}}]"
+    planted = RECORD.replace("    evidence:", f"    {probe}\n    evidence:")
+    if "plant" not in recipe_of(ProbeSpec(name="optimizer_closure")).parameters:
+        planted = planted.replace(
+            "optimizer_closure, parameters: {optimizer: adamw,", "optax_updates, parameters: {what: distance,"
+        )
+    ((_, message),) = problems(tmp_path, (), planted)
+    assert "is a defect that the recipe puts in: it proves nothing" in message
+    spec = ProbeSpec(name="optax_updates", parameters={"what": "distance", "plant": True})
+    ((_, message),) = problems(tmp_path, [row("4.49.0", 4.0, spec)], RECORD)
+    assert message == (
+        "measured: transformers 4.49.0: `optax_updates(plant=True, what=distance)`: the defect was planted, and says "
+        "nothing about the release: delete the row"
+    )
+
+
+def test_a_row_of_another_release_than_it_says(tmp_path: Path) -> None:
+    moved = row("4.49.0", 4.0)
+    moved = replace(moved, measurement=replace(moved.measurement, packages={"transformers": "4.48.0"}))
+    ((_, message),) = problems(tmp_path, [moved], RECORD)
+    assert message == (
+        f"measured: transformers 4.49.0: `{LLAVA}`: 4.48.0 was imported, so that it is a row of another release: "
+        "measure it again"
+    )
+    local = replace(moved, measurement=replace(moved.measurement, packages={"transformers": "4.49.0+cpu"}))
+    assert problems(tmp_path, [local], RECORD) == []
+
+
+def held(folder: Path, rows: Sequence[Row], *, digest: str = "0" * 12, releases: Sequence[str] = ()) -> list[str]:
+    """What is wrong with the bounds of the record, by these standards."""
+    yardstick = Yardstick(digest=lambda spec: digest, releases=lambda name: [Version(one) for one in releases])
+    return [one.message for one in unproved_bounds(read(written(folder, MEASURED)), rows, yardstick)]
+
+
+def test_rows_of_older_code_prove_no_bound(tmp_path: Path) -> None:
+    assert held(tmp_path, PROVING) == []
+    assert held(tmp_path, PROVING, digest="1" * 12) == [
+        f"{WHERE} in it is reproduced by the recipe as it is today: measure these releases again"
+    ]
+    again = [replace(one, digest="1" * 12) for one in PROVING[:-1]]
+    assert held(tmp_path, [*again, PROVING[-1]], digest="1" * 12) == [
+        f"{WHERE} behind it is right by the recipe as it is today: measure these releases again"
+    ]
+
+
+def test_no_release_lies_unmeasured_at_a_bound(tmp_path: Path) -> None:
+    every = ["4.47.0", "4.48.3", "4.49.0", "4.50.0", "4.52.0", "4.52.1", "4.52.2"]
+    assert held(tmp_path, PROVING, releases=every) == []
+    far = [row("4.47.0"), *PROVING[1:-1], row("4.52.2")]
+    where = "affected.0: transformers >=4.49.0,<4.52.1: says `measured`, and next to its end"
+    assert held(tmp_path, far, releases=every) == [
+        f"{where} 4.48.3 was not measured",
+        f"{where} 4.52.1 was not measured",
+    ]
+    # One that was tried and cannot be run is not unmeasured.
+    assert held(tmp_path, [*far, row("4.48.3", None), row("4.52.1", None)], releases=every) == []
+
+
 # --- the commands ---
 
 
@@ -477,6 +603,9 @@ def test_lint_reads_the_rows_beside_the_records(tmp_path: Path) -> None:
     assert without.exit_code == 1
     assert without.stdout.endswith("1 record, 0 measurements, 1 problem\n")
     append(tmp_path / FOLDER, PROVING)
+    assert "by the recipe as it is today" in run("lint", path).stdout
+    append(tmp_path / FOLDER, [replace(one, digest=digest(recipe_of(LLAVA))) for one in PROVING])
+    tidy(tmp_path / FOLDER)
     assert run("lint", path).stdout == "1 record, 4 measurements, no problems\n"
     append(tmp_path / FOLDER, [row("4.53.0", 4.0)])
     assert run("lint", path).exit_code == 1

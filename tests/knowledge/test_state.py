@@ -29,6 +29,7 @@ OPEN = record(
     ("range_basis: tags", "range_basis: reported"),
     ("silent: true", "silent: false"),
     ("[loss-scale]", "[loss-scale, nan]"),
+    ("    remedies:", "    symptoms: ['is NaN']\n    remedies:"),
 )
 MEASURED = record(("range_basis: tags", "range_basis: measured"))
 TAGS = record(("GC-0001", "GC-0003"), ("    evidence:", f"{PROBES}    evidence:"))
@@ -63,6 +64,7 @@ def test_what_is_counted(state: KnowledgeState) -> None:
         categories={"loss-scale": 3, "nan": 1},
         probed=1,
         measured=1,
+        checked=0,
         rows=2,
         packages=(
             PackageState(
@@ -134,7 +136,7 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     outcome = run("knowledge", "report", path, "--format", "json")
     assert (outcome.status, json.loads(outcome.out)["records"]) == (0, 1)
     assert run("knowledge", "report", path).out.startswith(
-        "1 record of 2026-11-20: 1 error; 1 silent; 0 with a probe, "
+        "1 record of 2026-11-20: 1 error; 1 silent; 0 checked independently; 0 with a probe, "
     )
     wrong = run("knowledge", "report", path, "--format", "html")
     assert (wrong.status, wrong.err.splitlines()[0]) == (2, "error: `--format html` is not known")
