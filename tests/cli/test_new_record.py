@@ -23,7 +23,7 @@ OPTIONS = (
     "--package", "transformers >=4.49.0,<4.52.1", "--condition", "training.gradient_accumulation_steps>1",
     "--summary", "The loss grows", "--details", "Nobody divides.", "--category", "loss-scale", "--silent",
     "--basis", "tags", "--level", "error", "--reference", "https://example.org/1",
-    "--remedy", "upgrade transformers >=4.52.1", "--evidence", "Read in 4.49.0.",
+    "--remedy", "upgrade transformers >=4.52.1", "--evidence", "Wrong in 4.49.0, right in 4.48.3 and 4.52.1.",
 )  # fmt: skip
 
 ANSWERS = {
