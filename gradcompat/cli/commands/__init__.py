@@ -12,7 +12,7 @@ _HERE = "gradcompat.cli.commands"
 COMMANDS = {
     **{
         name: f"{_HERE}.{name}"
-        for name in ("check", "ask", "plan", "fix", "waive", "constraints", "inspect", "explain", "diagnose", "probe")
+        for name in ("check", "ask", "plan", "fix", "waive", "constraints", "inspect", "explain", "diagnose", "probe", "run")
     },
     "knowledge": f"{_HERE}.knowledge",
 }

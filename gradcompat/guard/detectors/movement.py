@@ -1,0 +1,27 @@
+"""Parameters that have a gradient and a learning rate move."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradcompat.guard.findings import Finding, Level, Outcome, Verified
+from gradcompat.guard.measurement import Run
+
+
+def judge_run(run: Run) -> Iterator[Outcome]:
+    """After the guarded steps, some element of every parameter with a gradient is another number."""
+    total = run.moved + len(run.still)
+    if not total:
+        return
+    if not run.still:
+        yield Verified("movement")
+        return
+    measured = {"still": len(run.still), "parameters": total, "right": 0}
+    why = " (updates are below the precision of bfloat16 or float16)" if run.still_low_precision else ""
+    if run.moved == 0:
+        text = f"no parameter has moved in {len(run.steps)} steps{why}"
+        yield Finding("movement", "error", text, measured, ("no-op-training", "optimizer", "dtype"))
+        return
+    text = f"{len(run.still)} of {total} tensors have not moved in {len(run.steps)} steps, {run.still[0]} first{why}"
+    level: Level = "warning" if len(run.still) * 2 > total else "note"
+    yield Finding("movement", level, text, measured, ("no-op-training", "dtype"))

@@ -1,0 +1,28 @@
+"""Samples that share a row do not attend to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gradcompat.guard.findings import Finding, Outcome, Unverified, Verified
+from gradcompat.guard.measurement import Step
+
+
+def judge(step: Step, _earlier: Sequence[Step]) -> Iterator[Outcome]:
+    """Where ``position_ids`` begin anew within a row, the mask that reaches attention begins anew too."""
+    batch = step.batch
+    if batch is None or not batch.packed:
+        return
+    if batch.mixes is None:
+        yield Unverified("packing", "no mask was seen at an attention that the guard knows (sdpa, eager)")
+    elif batch.mixes:
+        yield Finding(
+            "packing",
+            "error",
+            "samples that share a row attend to each other: position_ids begin anew, and the mask lets the second "
+            "sample see the first",
+            {"mixes": True, "right": False},
+            ("packing", "masking"),
+        )
+    else:
+        yield Verified("packing")

@@ -1,0 +1,37 @@
+"""Labels weigh the same, in whichever micro-batch and on whichever rank they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gradcompat.guard.findings import Finding, Outcome, Verified
+from gradcompat.guard.measurement import Step
+
+TOLERANCE = 0.05  # of the largest weight of a label over the smallest
+
+
+def judge(step: Step, _earlier: Sequence[Step]) -> Iterator[Outcome]:
+    """The weight of one label is the same in all micro-batches and on all ranks."""
+    if not step.terms or not step.finite:
+        return
+    first = [micro.terms[0] for micro in step.micro_batches]
+    here = [term.weight / term.labels for term in first if term.labels and term.weight > 0]
+    ranks = [rank.first / rank.labels for rank in step.ranks if rank.labels and rank.first > 0]
+    spreads = {
+        "micro-batch": max(here) / min(here) if len(here) > 1 else 1.0,
+        "process": max(ranks) / min(ranks) if len(ranks) > 1 else 1.0,
+    }
+    where, spread = max(spreads.items(), key=lambda entry: entry[1])
+    if len(here) < 2 and len(ranks) < 2:
+        return
+    if spread <= 1 + TOLERANCE:
+        yield Verified("token weights")
+        return
+    yield Finding(
+        "token weights",
+        "warning",
+        f"a label of one {where} counts {spread:.3g} times as much as one of another, once is right: means are "
+        "averaged, whatever the number of labels behind them",
+        {"spread": round(spread, 4), "right": 1.0},
+        ("wrong-gradient", "loss-scale"),
+    )

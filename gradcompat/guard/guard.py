@@ -1,0 +1,307 @@
+"""The guard of one training run: on for the first optimizer steps, then gone."""
+
+from __future__ import annotations
+
+import functools
+import os
+import traceback
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from gradcompat.guard import live_facts, run_report, screen
+from gradcompat.guard.collective import rank
+from gradcompat.guard.findings import Finding, GuardStop, Outcome
+from gradcompat.guard.instrumentation import Instrumentation, loaded
+from gradcompat.guard.judgement import Judgement
+from gradcompat.guard.live_facts import Facts
+from gradcompat.guard.matched_records import Record, RecordMatching
+from gradcompat.guard.measurement import Replay, Step
+from gradcompat.guard.observer import Asked, Observer
+from gradcompat.guard.options import DEFAULT_REPORT, DEFAULT_STEPS, Options
+
+_WARN = '`gradcompat run --on-defect warn`, or on_defect="warn" where the guard is made'
+_active: list[Guard] = []
+
+
+class Guard:
+    """Verifies that the first optimizer steps of a run do what one large batch would do.
+
+    It adds no forward pass to a loop of your own, draws no random number and changes no tensor: the weights are bit for
+    bit those of a run without it. ::
+
+        with Guard(model, accumulation=4) as guard:
+            train(model)
+        print(guard.judgement.findings)
+    """
+
+    def __init__(
+        self,
+        model: Any = None,
+        *,
+        steps: int = DEFAULT_STEPS,
+        on_defect: str = "stop",
+        accumulation: int | None = None,
+        max_grad_norm: float | None = None,
+        report: str = DEFAULT_REPORT,
+        python: str = "",
+    ) -> None:
+        """Prepare; nothing is put on before the guard is entered.
+
+        Args:
+            model: what is trained; without it, the modules that are called in training.
+            steps: optimizer steps to look at.
+            on_defect: ``stop`` raises :class:`GuardStop` before the wrong update, ``warn`` prints.
+            accumulation: micro-batches of an optimizer step, where no framework tells.
+            max_grad_norm: clipping that should happen; 0 if none should.
+            report: the JSON file that is written; empty for none.
+            python: an interpreter that has gradcompat with its dependencies, if this one has not.
+
+        Raises:
+            ValueError: if an option makes no sense.
+        """
+        self.options = Options(steps=steps, on_defect=on_defect, report=report, python=python)
+        self.asked = Asked(accumulation=accumulation, max_grad_norm=max_grad_norm)
+        self.judgement = Judgement()
+        self.facts: Facts = {}
+        self.framework = "a loop of PyTorch"
+        self.finished = False
+        self.automatic = False
+        self._model = model
+        self._instrumentation = Instrumentation()
+        self._observer: Observer | None = None
+        self._matching: RecordMatching | None = None
+        self._optimizers: set[int] = set()
+        self._passed_over: set[int] = set()
+        self._looked = self._started = self._failed = False
+        self._change = ""
+
+    # On and off.
+
+    def __enter__(self) -> Guard:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        self.end(stopped=isinstance(error, GuardStop))
+
+    def start(self) -> None:
+        """Put everything on; if the run cannot be guarded, say why."""
+        torch = loaded("torch")
+        if torch is None:
+            return screen.say("gradcompat guard: torch is not imported yet, so nothing is guarded")
+        hooks = loaded("torch.optim.optimizer")
+        if not hasattr(hooks, "register_optimizer_step_pre_hook"):
+            return screen.say(f"gradcompat guard: torch {torch.__version__} has no hooks for optimizers, 2.0 is needed")
+        if _active and not _active[-1].automatic:
+            return screen.say("gradcompat guard: another guard is at work, this one does nothing")
+        for other in list(_active):  # an explicit guard knows more than the one of `gradcompat run`
+            other.close()
+        _active.append(self)
+        self._started = True
+        keep = self._instrumentation.keep
+        keep(hooks.register_optimizer_step_pre_hook(self._before_update))
+        keep(hooks.register_optimizer_step_post_hook(self._safely(self._after_update)))
+        self._observer = Observer(self.asked, self._instrumentation, self.fail)
+        if self._model is not None:
+            self._watch(self._observer, self._model)
+        else:
+            keep(torch.nn.modules.module.register_module_forward_pre_hook(self._safely(self._called)))
+        return None
+
+    def close(self) -> None:
+        """Take everything off."""
+        self._instrumentation.remove()
+        if self._matching is not None:
+            self._matching.close()
+        if self in _active:
+            _active.remove(self)
+
+    def end(self, *, stopped: bool = False) -> None:
+        """Say what was verified, write the report, and take everything off."""
+        if self._started and not self.finished and not self._failed and self._observer is not None:
+            self.finished = True
+            self._last_words(stopped=stopped)
+        self.close()
+
+    @property
+    def observer(self) -> Observer | None:
+        """What watches torch; None before something trains."""
+        return self._observer
+
+    @property
+    def measured_steps(self) -> list[Step]:
+        """The steps that were measured."""
+        return self._observer.steps if self._observer is not None else []
+
+    def replaying(self, replay: Callable[[], Replay | None]) -> Callable[[], Replay | None]:
+        """A replay that fails is something that could not be verified, and nothing else."""
+
+        def tried() -> Replay | None:
+            try:
+                return replay()
+            except Exception as error:  # what the user's model raises
+                self.judgement.unverified["objective weight (replay)"] = f"{type(error).__name__} in the replay"
+                return None
+
+        return tried
+
+    # What torch calls.
+
+    def _safely(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A failure of the guard is told once, and the run goes on without it."""
+
+        @functools.wraps(function)
+        def call(*arguments: Any, **keywords: Any) -> Any:
+            if not self._instrumentation.active:
+                return None
+            try:
+                return function(*arguments, **keywords)
+            except GuardStop:
+                raise
+            except Exception as error:  # whatever it is, the run goes on
+                self.fail(error)
+                return None
+
+        return call
+
+    def fail(self, error: Exception) -> None:
+        """The guard itself has failed: say so once, and take everything off."""
+        if not self._failed:
+            self._failed = True
+            what = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+            screen.say(f"gradcompat guard: failed ({what}); the run goes on without it")
+            if os.environ.get("GRADCOMPAT_TRACEBACK"):
+                screen.say("".join(traceback.format_exception(error)).rstrip())
+        self.close()
+
+    def _watch(self, observer: Observer, model: Any) -> None:
+        observer.watch(model)
+        if self._matching is None and os.environ.get("RANK", "0") == "0" and rank() == 0:
+            self.facts = live_facts.of_process() | live_facts.of_model(model) | self.facts
+            self._matching = RecordMatching(self.facts, self.options.python)
+
+    def _called(self, module: Any, _inputs: Any) -> None:
+        """Some module is called: one that trains and is not watched yet is a model."""
+        if id(module) in self._passed_over or not module.training or not loaded("torch").is_grad_enabled():
+            return
+        observer = self._observer
+        if observer is None:
+            return
+        if not observer.knows(module) and any(parameter.requires_grad for parameter in module.parameters()):
+            self._watch(observer, module)
+        self._passed_over.add(id(module))
+
+    def _before_update(self, optimizer: Any, arguments: Any, keywords: Any) -> Any:
+        if not self._instrumentation.active:
+            return None
+        closure = keywords.get("closure") or (arguments[1] if len(arguments) > 1 else None)
+        look = self._safely(self._look)
+        if not callable(closure):
+            return look(optimizer)
+
+        def then_look() -> Any:
+            result = closure()  # Lightning and LBFGS run backward in here
+            look(optimizer)
+            return result
+
+        if "closure" in keywords:
+            return arguments, {**keywords, "closure": then_look}
+        return (arguments[0], then_look, *arguments[2:]), keywords
+
+    def _look(self, optimizer: Any) -> None:
+        observer = self._observer
+        if observer is None or not observer.pending or self._looked:
+            return
+        self._looked = True
+        self._optimizers.add(id(optimizer))
+        with loaded("torch").no_grad():
+            step = observer.measure(optimizer)
+        new = self.judgement.step(step, observer.steps)
+        observer.steps.append(step)
+        if len(observer.steps) == 1:
+            self._say_start()
+        self._tell(new, stopping_rank=_speaker(step.ranks))
+        with loaded("torch").no_grad():
+            observer.snapshot()
+
+    def _after_update(self, _optimizer: Any, _arguments: Any, _keywords: Any) -> None:
+        observer = self._observer
+        if observer is None or not self._looked:
+            return
+        self._looked = False
+        with loaded("torch").no_grad():
+            observer.compare()
+        if len(observer.steps) >= self.options.steps * len(self._optimizers):
+            self.end()
+
+    # What is said.
+
+    def tell(self, outcomes: Iterable[Outcome]) -> None:
+        """Take in what an adapter has seen; an error stops the run."""
+        self._tell(self.judgement.add(outcomes), stopping_rank=0)
+
+    def _records(self) -> tuple[Record, ...]:
+        return self._matching.records() if self._matching is not None else ()
+
+    def _say_start(self) -> None:
+        if self._matching is not None:
+            records, matching = self._records(), self._matching
+            screen.say(screen.start_line(self.options.steps, self.framework, records, matching.total, matching.problem))
+
+    def _tell(self, new: list[Finding], stopping_rank: int) -> None:
+        wrong = [one for one in new if one.level != "note"]
+        stopping = any(one.level == "error" for one in wrong) and self.options.on_defect == "stop"
+        if wrong and rank() == stopping_rank:
+            records = self._records()
+            ids = [record.id for one in wrong for record in screen.explaining(one, records)[:1]]
+            if ids and self._matching is not None:
+                self._change = self._matching.change(list(dict.fromkeys(ids)))
+            screen.say(screen.screen(wrong, records, self._change, stopping=stopping, warn_hint=_WARN))
+        if stopping:
+            self.finished = True
+            if rank() == stopping_rank:
+                self._write(stopped=True)
+            self.close()
+            raise GuardStop(tuple(self.judgement.errors))
+
+    def _last_words(self, *, stopped: bool) -> None:
+        observer = self._observer
+        if observer is None or not observer.steps:
+            return
+        self._tell_at_end(observer)
+        if rank() == 0:
+            screen.say(screen.end_line(len(observer.steps), self.judgement))
+            self._write(stopped=stopped)
+
+    def _tell_at_end(self, observer: Observer) -> None:
+        with loaded("torch").no_grad():
+            new = self.judgement.run(observer.run())
+        self._tell(new, stopping_rank=0)
+
+    def _write(self, *, stopped: bool) -> None:
+        if not self.options.report or self._observer is None:
+            return
+        content = run_report.report(
+            self.judgement,
+            self._observer.steps,
+            self._records(),
+            facts=self.facts,
+            packages=self._matching.packages if self._matching is not None else {},
+            change=self._change,
+            stopped=stopped,
+        )
+        try:
+            run_report.write(self.options.report, content)
+        except OSError as error:
+            screen.say(f"gradcompat guard: {self.options.report} cannot be written: {error.strerror}")
+
+
+def _speaker(ranks: Any) -> int:
+    """The first rank with a defect of its own; rank 0 where all see the same."""
+    failing = [place for place, one in enumerate(ranks) if one.failing]
+    return failing[0] if failing else 0
+
+
+def current() -> Guard | None:
+    """The guard that is at work in this process."""
+    return _active[-1] if _active else None

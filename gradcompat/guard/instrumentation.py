@@ -1,0 +1,93 @@
+"""Wrappers around functions and hooks on modules, all of which are taken off again."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+Around = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
+
+
+def loaded(name: str) -> Any:
+    """A module that the process has imported, or None: the guard imports no framework."""
+    return sys.modules.get(name)
+
+
+class Instrumentation:
+    """What was put on, to take off.
+
+    A process that was forked (a worker of a data loader) has copies of all wrappers: they pass every call through.
+    """
+
+    def __init__(self) -> None:
+        """Put nothing on."""
+        self._wrapped: list[tuple[Any, str, Any, Any]] = []
+        self._handles: list[Any] = []
+        self._active = True
+        self._process = os.getpid()
+
+    @property
+    def active(self) -> bool:
+        """Whether calls are looked at, in this process."""
+        return self._active and os.getpid() == self._process
+
+    def wrap(self, owner: Any, name: str, around: Around) -> None:
+        """Replace ``owner.name`` by a function that calls ``around(original, arguments, keywords)``.
+
+        What the owner does not have is left alone.
+        """
+        original = getattr(owner, name, None)
+        if original is None:
+            return
+        own = vars(owner).get(name)  # inherited where this is None
+        compiling = _compiling()
+
+        @functools.wraps(original)
+        def wrapper(*arguments: Any, **keywords: Any) -> Any:
+            if compiling() or not self.active:
+                return original(*arguments, **keywords)
+            return around(original, arguments, keywords)
+
+        scriptable = _scriptable(wrapper, original)
+        setattr(owner, name, scriptable)
+        self._wrapped.append((owner, name, own, scriptable))
+
+    def keep(self, handle: Any) -> None:
+        """Remember a handle with ``remove()``."""
+        self._handles.append(handle)
+
+    def remove(self) -> None:
+        """Take everything off; what somebody has wrapped once more stays, and passes every call through."""
+        self._active = False
+        for owner, name, own, wrapper in reversed(self._wrapped):
+            if vars(owner).get(name) is wrapper:
+                if own is None:
+                    delattr(owner, name)
+                else:
+                    setattr(owner, name, own)
+        for handle in self._handles:
+            handle.remove()
+        self._wrapped, self._handles = [], []
+
+
+def _scriptable(wrapper: Any, original: Any) -> Any:
+    """The wrapper as torch.jit.script takes it: it reads the source of the original, and names where that has them."""
+    if isinstance(original, FunctionType):
+        made = FunctionType(wrapper.__code__, original.__globals__, original.__name__, None, wrapper.__closure__)
+        return functools.update_wrapper(made, original)
+    builtins = loaded("torch.jit._builtins")
+    operator = builtins._find_builtin(original) if builtins is not None else None
+    if operator is not None:
+        builtins._register_builtin(wrapper, operator)
+    return wrapper
+
+
+def _compiling() -> Callable[[], bool]:
+    """What says that torch.compile is reading the code: it should not see the wrapper."""
+    compiler = getattr(loaded("torch"), "compiler", None)
+    known: Callable[[], bool] = getattr(compiler, "is_compiling", lambda: False)
+    return known

@@ -1,0 +1,86 @@
+"""The guard for the Trainer of Lightning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradcompat.guard.findings import GuardStop
+from gradcompat.guard.guard import Guard
+from gradcompat.guard.instrumentation import loaded
+from gradcompat.guard.options import DEFAULT_REPORT, DEFAULT_STEPS
+
+_MODULES = ("lightning.pytorch.callbacks.callback", "pytorch_lightning.callbacks.callback")
+_Callback: Any = next(
+    (module.Callback for module in map(loaded, _MODULES) if hasattr(module, "Callback")),
+    object,
+)
+
+
+class LightningGuard(_Callback):  # type: ignore[misc]
+    """``Trainer(…, callbacks=[LightningGuard()])`` verifies the first optimizer steps."""
+
+    def __init__(
+        self,
+        *,
+        steps: int = DEFAULT_STEPS,
+        on_defect: str = "stop",
+        report: str = DEFAULT_REPORT,
+        python: str = "",
+    ) -> None:
+        """Take the options of :class:`gradcompat.guard.Guard`."""
+        super().__init__()
+        self._options: dict[str, Any] = {"steps": steps, "on_defect": on_defect, "report": report, "python": python}
+        self.guard: Guard | None = None
+
+    @property
+    def state_key(self) -> str:
+        """Names the callback in checkpoints, of which it keeps nothing."""
+        return type(self).__qualname__
+
+    def state_dict(self) -> dict[str, Any]:
+        """There is nothing to keep."""
+        return {}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """There is nothing to restore."""
+
+    def __getattr__(self, name: str) -> Any:
+        # Where Lightning was imported later, and for hooks of releases to come.
+        if name.startswith("on_") or name in ("setup", "teardown"):
+            return lambda *arguments, **keywords: None
+        raise AttributeError(name)
+
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        """Put the guard on, before the first micro-batch."""
+        automatic = bool(getattr(pl_module, "automatic_optimization", True))
+        guard = self.guard = Guard(pl_module, **self._options)
+        guard.framework = "Trainer of Lightning"
+        # The loop of manual optimization is the user's own.
+        guard.asked.framework = automatic
+        guard.asked.accumulation = int(trainer.accumulate_grad_batches) if automatic else None
+        limit, by = trainer.gradient_clip_val, str(getattr(trainer, "gradient_clip_algorithm", None) or "norm")
+        if automatic and (not limit or "norm" in by):  # clipping by value is not known to the guard
+            guard.asked.max_grad_norm = float(limit or 0.0)
+        strategy = type(trainer.strategy).__name__
+        guard.asked.data_parallel = trainer.world_size > 1 and any(one in strategy for one in ("DDP", "FSDP"))
+        guard.facts = {
+            "training.framework": "lightning",
+            "training.gradient_accumulation_steps": int(trainer.accumulate_grad_batches),
+            "training.manual_optimization": not automatic,
+            "distributed.strategy": "ddp" if "DDP" in strategy else "fsdp" if "FSDP" in strategy else "none",
+        }
+        interval = getattr(trainer, "val_check_batch", None)
+        batches = getattr(trainer, "num_training_batches", None)
+        if isinstance(interval, (int, float)) and isinstance(batches, (int, float)) and trainer.enable_validation:
+            guard.facts["training.validation_inside_epoch"] = interval < batches
+        guard.start()
+
+    def on_train_end(self, trainer: Any, pl_module: Any) -> None:
+        """Say what was verified of a run that was shorter than the guarded steps."""
+        if self.guard is not None:
+            self.guard.end()
+
+    def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
+        """The run ends: take everything off."""
+        if self.guard is not None and not isinstance(exception, GuardStop):
+            self.guard.close()

@@ -1,0 +1,386 @@
+"""Watches torch while steps are made, and turns what it saw into plain measurements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gradcompat.guard import collective
+from gradcompat.guard.batch_reading import BatchReading
+from gradcompat.guard.detectors import auxiliary_loss, objective_weight
+from gradcompat.guard.instrumentation import Instrumentation, loaded
+from gradcompat.guard.judgement import local_errors
+from gradcompat.guard.loss_calls import LossCall, LossLedger, merged
+from gradcompat.guard.measurement import (
+    Gradients,
+    GradientSample,
+    MicroBatch,
+    RankShare,
+    Replay,
+    Run,
+    Step,
+    sampled,
+)
+from gradcompat.guard.model_watch import ModelWatch
+from gradcompat.guard.readout import Readout
+
+NOISE = 1e-5  # of the gradient's norm: below it a tensor's gradient is rounding (the bias of a key projection)
+_MOST_MODELS = 8
+_DIGEST = 1 << 20
+
+
+@dataclass
+class _Pending:
+    """One backward pass whose numbers are still on the device."""
+
+    calls: list[LossCall]
+    root: Any
+
+
+@dataclass
+class Asked:
+    """What the run asks for, as far as somebody told.
+
+    Attributes:
+        accumulation: micro-batches of an optimizer step; None if nobody said.
+        max_grad_norm: clipping by global norm; 0 if off, None if unknown.
+        framework: a trainer divides the loss, not a loop of one's own.
+        data_parallel: ranks average their gradients.
+        replay: runs the first micro-batch of a step alone.
+    """
+
+    accumulation: int | None = None
+    max_grad_norm: float | None = None
+    framework: bool = False
+    data_parallel: bool = False
+    replay: Callable[[], Replay | None] | None = None
+
+
+class Observer:
+    """The state between torch's calls: what has happened since the last optimizer step."""
+
+    def __init__(self, asked: Asked, instrumentation: Instrumentation, fail: Callable[[Exception], None]) -> None:
+        """Wrap losses, ``backward`` and the GradScaler.
+
+        Args:
+            asked: what the run asks for; adapters may fill it in later.
+            instrumentation: takes everything off again.
+            fail: is told of an error of the guard itself.
+        """
+        torch = loaded("torch")
+        self.asked = asked
+        self.steps: list[Step] = []
+        self.models: list[ModelWatch] = []
+        self.ledger = LossLedger(instrumentation, fail)
+        self._instrumentation = instrumentation
+        self._fail = fail
+        self._pending: list[_Pending] = []
+        self._scaler: Any = None
+        self._reading: BatchReading | None = None
+        self._evaluating: tuple[str, ...] = ()
+        self._held: set[int] = set()
+        self._foreign: set[int] = set()
+        instrumentation.wrap(torch.autograd, "backward", self._backward)
+        scaler = getattr(getattr(torch, "amp", None), "GradScaler", None) or torch.cuda.amp.GradScaler
+        instrumentation.wrap(scaler, "scale", self._scale)
+        instrumentation.wrap(scaler, "update", self._update)
+
+    @property
+    def pending(self) -> int:
+        """Backward passes since the last optimizer step."""
+        return len(self._pending)
+
+    def watch(self, model: Any) -> None:
+        """Watch a model, from its next forward pass on."""
+        if len(self.models) < _MOST_MODELS:
+            self.models.append(ModelWatch(model, self._instrumentation))
+            if self._reading is None:
+                self._reading = BatchReading(model, self._fail)
+                self._reading.attach(self._instrumentation)
+
+    def knows(self, module: Any) -> bool:
+        """Whether a module is part of a model that is watched."""
+        return any(id(module) in watch.modules for watch in self.models)
+
+    def discard(self) -> None:
+        """Forget the step that was begun."""
+        self._pending = []
+        self._scaler = None
+        for watch in self.models:
+            watch.clear()
+
+    # While the step is made.
+
+    def _backward(self, function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        if self.ledger.in_backward:  # reentrant checkpointing calls it from inside
+            return function(*arguments, **keywords)
+        self.ledger.in_backward = True
+        try:
+            result = function(*arguments, **keywords)
+        finally:
+            self.ledger.in_backward = False
+            calls = self.ledger.take()
+        try:
+            roots: Any = arguments[0] if arguments else keywords.get("tensors")
+            root = roots if loaded("torch").is_tensor(roots) else roots[0]
+            if root.numel() == 1:
+                self._pending.append(_Pending(calls, root.detach().clone()))
+            if not self._evaluating:
+                self._evaluating = tuple(name for watch in self.models for name in watch.evaluating())
+        except Exception as error:  # whatever it is, the run goes on
+            self._fail(error)
+        return result
+
+    def _scale(self, function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        self._scaler = arguments[0]
+        return function(*arguments, **keywords)
+
+    def _update(self, function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        if self._pending:  # the scaler has found an overflow, and skips the step
+            self.discard()
+        return function(*arguments, **keywords)
+
+    # Before the update.
+
+    def measure(self, optimizer: Any) -> Step:
+        """What the step is made of, from all ranks where they train together."""
+        readout = Readout()
+        scale_at = readout.add(getattr(self._scaler, "_scale", None))
+        micro_at = [
+            (readout.add(one.root), [tuple(map(readout.add, call.tensors)) for call in one.calls])
+            for one in self._pending
+        ]
+        held = {id(parameter): parameter for group in optimizer.param_groups for parameter in group["params"]}
+        gradients = _GradientReading(self.models, held, readout)
+        digest_at = readout.add(self.models[0].digest() if self.models else None)
+        ids = self._reading.inputs.get("input_ids") if self._reading is not None and not self.steps else None
+        data_at = readout.add(None if ids is None else _digest(ids))
+        first_calls = self._pending[0].calls
+        target = next((call.target for call in first_calls if call.target is not None), None)
+        reading = self._reading if self._reading is not None and self._reading.inputs else None
+        if reading is not None:
+            reading.measure(target, readout)
+        readout.fetch()
+
+        scale = readout.number(scale_at, 1.0)
+        micro_batches = tuple(
+            self._micro_batch(one, places, readout, scale) for one, places in zip(self._pending, micro_at, strict=True)
+        )
+        share = _share(micro_batches, int(readout.number(data_at)), readout.number(digest_at))
+        step = Step(
+            number=len(self.steps) + 1,
+            micro_batches=micro_batches,
+            ranks=(share,),
+            accumulation=self.asked.accumulation,
+            max_grad_norm=self.asked.max_grad_norm,
+            rates=tuple(float(group["lr"]) for group in optimizer.param_groups if "lr" in group),
+            loss_scale=scale,
+            evaluating=self._evaluating,
+            batch=reading.batch(readout) if reading is not None else None,
+            framework=self.asked.framework,
+        )
+        if reading is not None:
+            self._reading = None
+            self.ledger.keep_targets = False
+        self._held |= held.keys()
+        known = {key for watch in self.models for key in watch.names}
+        self._foreign |= {key for key, one in held.items() if key not in known and one.requires_grad}
+        if self.asked.replay is not None and _needs_replay(step):
+            step = replace(step, replay=self.asked.replay())
+        return self._with_ranks(step, gradients, readout)
+
+    def _micro_batch(
+        self, pending: _Pending, places: tuple[int, list[tuple[int, ...]]], readout: Readout, scale: float
+    ) -> MicroBatch:
+        root, calls = places
+        terms = [
+            (call.reduction, call.term(*map(readout.number, at), scale=scale))
+            for call, at in zip(pending.calls, calls, strict=True)
+        ]
+        return MicroBatch(loss=readout.number(root) / scale, terms=merged(terms))
+
+    def _with_ranks(self, step: Step, gradients: _GradientReading, readout: Readout) -> Step:
+        """The step with what all ranks contribute; the one exchange, whatever this rank has found."""
+        together = collective.world_size() > 1 and (
+            self.asked.data_parallel or any(watch.distributed or watch.sharded for watch in self.models)
+        )
+        sums, length = gradients.sums(readout), gradients.length
+        if together:
+            device = self.models[0].trainable[0][1].device
+            own = replace(step, gradients=gradients.measured(readout, step.loss_scale, None))
+            share = replace(step.ranks[0], failing=bool(local_errors(own)))
+            mine = collective.RankReport(share=share, replay=step.replay, sums=sums)
+            reports = collective.exchange(mine, length, device)
+            columns = zip(*(one.sums for one in reports), strict=True)
+            sums = tuple(math.fsum(column) / len(reports) for column in columns)
+            replays = [one.replay for one in reports if one.replay is not None]
+            step = replace(step, ranks=tuple(one.share for one in reports), replay=_mean(replays))
+        return replace(step, gradients=gradients.measured(readout, step.loss_scale, sums))
+
+    # Around the update.
+
+    def snapshot(self) -> None:
+        """Remember parameters before the update."""
+        for watch in self.models:
+            watch.snapshot()
+
+    def compare(self) -> None:
+        """Look at the parameters after the update, which ends the step."""
+        if self.steps and max(self.steps[-1].rates, default=0.0) > 0:
+            for watch in self.models:
+                watch.compare()
+        self.discard()
+
+    def run(self) -> Run:
+        """What is known at the end."""
+        readout = Readout()
+        moved_at = {(watch, name): readout.add(flag) for watch in self.models for name, flag in watch.moved.items()}
+        readout.fetch()
+        still = [entry for entry, place in moved_at.items() if not readout.number(place)]
+        low = ("torch.bfloat16", "torch.float16")
+        trainable = {id(one): name for watch in self.models for name, one in watch.trainable if one.requires_grad}
+        flat = any(watch.sharded for watch in self.models)
+        return Run(
+            steps=tuple(self.steps),
+            moved=len(moved_at) - len(still),
+            still=tuple(name for _, name in still),
+            still_low_precision=sum(str(watch.dtypes.get(name)) in low for watch, name in still),
+            unheld=tuple(name for key, name in trainable.items() if key not in self._held),
+            foreign=0 if flat else len(self._foreign),
+            held=sum(key in self._held for key in trainable),
+            dtype_changed=tuple(
+                name
+                for watch in self.models
+                for name, one in watch.model.named_parameters()
+                if name in watch.dtypes and one.dtype != watch.dtypes[name]
+            ),
+        )
+
+
+class _GradientReading:
+    """The gradients of the parameters that one optimizer holds."""
+
+    def __init__(self, models: list[ModelWatch], held: dict[int, Any], readout: Readout) -> None:
+        torch = loaded("torch")
+        self._entries = [
+            (name, parameter) for watch in models for name, parameter in watch.trainable if id(parameter) in held
+        ]
+        self._readable = bool(self._entries) and not any(watch.sharded for watch in models)
+        with_gradient = [(name, one) for name, one in self._entries if one.grad is not None and not one.grad.is_sparse]
+        self._readable = self._readable and bool(with_gradient)
+        self._lost: tuple[str, ...] = ()
+        self._cut: tuple[str, ...] = ()
+        self._norms: list[tuple[str, int]] = []
+        self._pairs: list[tuple[str, int, int, int, int]] = []
+        own = {name for name, _ in self._entries}
+        for watch in models:
+            lost, cut = watch.without_gradient()
+            self._lost += tuple(name for name in lost if name in own)
+            self._cut += tuple(name for name in cut if name in own)
+        # The exchange has this length on every rank, whatever arrived.
+        sums = models[0].sums if models else []
+        self.length = sum(one.elements(one.parameter).numel() for one in sums)
+        if self._readable:
+            with torch.no_grad():
+                self._norms = [
+                    (name, readout.add(torch.linalg.vector_norm(one.grad.detach(), dtype=torch.float32)))
+                    for name, one in with_gradient
+                ]
+        for one in sums:
+            count = one.elements(one.parameter).numel()
+            gradient = one.parameter.grad
+            usable = self._readable and one.name in own and gradient is not None and not gradient.is_sparse
+            self._pairs.append(
+                (
+                    one.name,
+                    count,
+                    readout.add(one.delivered),
+                    readout.add(one.elements(gradient) if usable else None),
+                    readout.add(one.leftover),
+                )
+            )
+
+    def sums(self, readout: Readout) -> tuple[float, ...]:
+        """What autograd delivered on this rank, with zeros where nothing arrived."""
+        found: list[float] = []
+        for _, count, delivered, _, _ in self._pairs:
+            found += readout.numbers(delivered) or [0.0] * count
+        return tuple(found)
+
+    def measured(self, readout: Readout, scale: float, sums: tuple[float, ...] | None) -> Gradients | None:
+        """The gradients, compared with ``sums`` of all ranks; None if they cannot be read here."""
+        if not self._readable:
+            return None
+        norms = [(name, readout.number(place)) for name, place in self._norms]
+        norm = math.sqrt(math.fsum(one * one for _, one in norms)) if norms else None
+        sizes = {name: one.numel() for name, one in self._entries}
+        cut_size = sum(sizes[name] for name in self._cut) / max(1, sum(sizes.values()))
+        return Gradients(
+            trainable=len(self._entries),
+            without_graph=self._lost,
+            cut_off=self._cut,
+            cut_off_share=max(cut_size, len(self._cut) / len(self._entries)),
+            zero=tuple(name for name, one in norms if one == 0.0),
+            norm=norm,
+            samples=self._samples(readout, scale, sums, norm or 0.0) if sums is not None else (),
+            leftover=any(readout.number(place) > 0 for *_, place in self._pairs),
+        )
+
+    def _samples(
+        self, readout: Readout, scale: float, sums: tuple[float, ...], norm: float
+    ) -> tuple[GradientSample, ...]:
+        found, start = [], 0
+        for name, count, _, gradient, _ in self._pairs:
+            delivered = [one / scale for one in sums[start : start + count]]
+            start += count
+            numbers = readout.numbers(gradient)
+            if len(numbers) != count or math.sqrt(math.fsum(one * one for one in delivered)) <= NOISE * norm:
+                continue
+            sample = sampled(delivered, numbers, name)
+            if sample is not None:
+                found.append(sample)
+        return tuple(found)
+
+
+def _needs_replay(step: Step) -> bool:
+    if not step.finite:
+        return False
+    return not step.terms or not objective_weight.is_right(step) or auxiliary_loss.is_there(step)
+
+
+def _share(micro_batches: tuple[MicroBatch, ...], data: int, parameters: float) -> RankShare:
+    first = [micro.terms[0] for micro in micro_batches if micro.terms]
+    terms = [term for micro in micro_batches for term in micro.terms]
+    loss = math.fsum(micro.loss for micro in micro_batches)
+    return RankShare(
+        first=math.fsum(term.weight for term in first),
+        total=math.fsum(term.weight for term in terms),
+        labels=math.fsum(term.labels for term in first),
+        loss=loss,
+        unexplained=loss - math.fsum(term.weight * term.mean for term in terms),
+        data=data,
+        parameters=parameters,
+    )
+
+
+def _mean(replays: list[Replay]) -> Replay | None:
+    if not replays:
+        return None
+    count = len(replays)
+    weights = [one.weight for one in replays if one.weight is not None]
+    shares = [one.share for one in replays if one.share is not None]
+    return Replay(
+        loss=math.fsum(one.loss for one in replays) / count,
+        weight=math.fsum(weights) / len(weights) if weights else None,
+        unexplained=math.fsum(one.unexplained for one in replays) / count,
+        share=math.fsum(shares) / len(shares) if shares else None,
+    )
+
+
+def _digest(ids: Any) -> Any:
+    torch = loaded("torch")
+    flat = ids.detach().reshape(-1).to(torch.int64)
+    places = torch.arange(1, flat.numel() + 1, device=flat.device)
+    return (flat * places).sum() % _DIGEST

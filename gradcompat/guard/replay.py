@@ -1,0 +1,153 @@
+"""The first micro-batch of a step once more, forward and alone: what its loss is meant to be.
+
+Random state and buffers are put back, so that the run goes on bit for bit as without it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import random
+from collections.abc import Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from gradcompat.guard.batch_reading import base_model
+from gradcompat.guard.instrumentation import loaded
+from gradcompat.guard.loss_calls import LossLedger, merged
+from gradcompat.guard.measurement import Replay
+
+_IGNORED = -100
+
+
+class RandomState:
+    """The generators that a forward pass draws from."""
+
+    def __init__(self) -> None:
+        """Remember their state now."""
+        torch, numpy = loaded("torch"), loaded("numpy")
+        self._cpu = torch.get_rng_state()
+        self._cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else None
+        self._python = random.getstate()
+        self._numpy = numpy.random.get_state() if numpy is not None else None
+
+    def restore(self) -> None:
+        """Put it back."""
+        torch, numpy = loaded("torch"), loaded("numpy")
+        torch.set_rng_state(self._cpu)
+        if self._cuda is not None:
+            torch.cuda.set_rng_state_all(self._cuda)
+        random.setstate(self._python)
+        if numpy is not None and self._numpy is not None:
+            numpy.random.set_state(self._numpy)
+
+
+class TrainerReplay:
+    """Replays ``compute_loss`` of a Trainer of transformers."""
+
+    def __init__(self, trainer: Any, ledger: LossLedger) -> None:
+        """Wait for the first micro-batch.
+
+        Args:
+            trainer: whose ``compute_loss`` is called.
+            ledger: sees the loss functions.
+        """
+        self._trainer = trainer
+        self._ledger = ledger
+        self._inputs: dict[str, Any] | None = None
+        self._state: RandomState | None = None
+        self._items: Any = None
+
+    def remember(self, inputs: Mapping[str, Any], items: Any) -> None:
+        """A micro-batch is about to be computed: the first one of its step."""
+        self._inputs, self._state, self._items = dict(inputs), RandomState(), items
+
+    def forget(self) -> None:
+        """Keep no data any longer."""
+        self._inputs = self._state = None
+
+    def __call__(self) -> Replay | None:
+        """Compute it once more; None if there is nothing to replay."""
+        if self._inputs is None or self._state is None:
+            return None
+        trainer, torch = self._trainer, loaded("torch")
+        inputs = trainer._prepare_inputs(dict(self._inputs))
+        labels = self._labels(inputs)
+        with _unchanged(trainer.model, self._state, self._ledger):
+            with torch.enable_grad(), trainer.compute_loss_context_manager():
+                loss = trainer.compute_loss(trainer.model, inputs, **self._extra(labels))
+            return self._measured(loss, labels)
+
+    def _labels(self, inputs: Mapping[str, Any]) -> Any:
+        """How many labels a batch of its own would be divided by."""
+        labels: Any = inputs.get("labels")
+        torch = loaded("torch")
+        if not torch.is_tensor(labels):
+            return None
+        if labels.is_floating_point():
+            return torch.tensor(labels.shape[0])
+        config = getattr(base_model(self._trainer.model), "config", None)
+        shifted = labels.ndim == 2 and not getattr(config, "is_encoder_decoder", False)
+        name = type(base_model(self._trainer.model)).__name__
+        if shifted and not name.endswith(("ForTokenClassification", "ForMaskedLM", "ForPreTraining")):
+            labels = labels[..., 1:]
+        return (labels != _IGNORED).sum()
+
+    def _extra(self, labels: Any) -> dict[str, Any]:
+        if self._items is None:
+            return {}
+        parameters = inspect.signature(self._trainer.compute_loss).parameters
+        takes = "num_items_in_batch" in parameters or any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+        return {"num_items_in_batch": labels} if takes else {}
+
+    def _world(self) -> int:
+        """By what this release multiplies the loss for the number of processes."""
+        trainer = self._trainer
+        if self._items is None or trainer.accelerator.num_processes < 2:
+            return 1
+        counts = getattr(trainer, "model_accepts_loss_kwargs", False) or getattr(trainer, "compute_loss_func", None)
+        averages = getattr(trainer.args, "average_tokens_across_devices", False)
+        return int(trainer.accelerator.num_processes) if counts and averages else 1
+
+    def _measured(self, loss: Any, labels: Any) -> Replay:
+        torch, world = loaded("torch"), self._world()
+        value = float(loss.detach()) / world
+        share = None
+        counts = getattr(self._trainer, "model_accepts_loss_kwargs", False)
+        if counts and self._items is not None and labels is not None and float(self._items):
+            share = float(labels) / float(self._items)
+        calls = [call for call in self._ledger.calls if call.output is not None]
+        if not calls:
+            return Replay(loss=value, share=share)
+        # Only as far as the loss functions: nothing goes backward through the model.
+        arrived = torch.autograd.grad(loss, [call.output for call in calls], allow_unused=True)
+        terms = [
+            (
+                call.reduction,
+                call.term(0.0 if one is None else float(one.sum()), float(call.count), float(call.value), scale=1.0),
+            )
+            for call, one in zip(calls, arrived, strict=True)
+        ]
+        found = merged(terms)
+        if not found:
+            return Replay(loss=value, share=share)
+        explained = sum(term.weight * term.mean for term in found) / world
+        return Replay(loss=value, weight=found[0].weight / world, unexplained=value - explained, share=share)
+
+
+@contextmanager
+def _unchanged(model: Any, state: RandomState, ledger: LossLedger) -> Any:
+    """Within, the random state of the first micro-batch; afterwards everything as it was."""
+    torch = loaded("torch")
+    now = RandomState()
+    buffers = {name: one.detach().clone() for name, one in model.named_buffers()}
+    calls, ledger.calls, ledger.keep_outputs = ledger.calls, [], True
+    state.restore()
+    try:
+        yield
+    finally:
+        ledger.calls, ledger.keep_outputs = calls, False
+        now.restore()
+        with torch.no_grad():
+            for name, one in model.named_buffers():
+                if name in buffers and one.shape == buffers[name].shape:
+                    one.copy_(buffers[name])
