@@ -72,7 +72,7 @@ class Guard:
         self._matching: RecordMatching | None = None
         self._optimizers: set[int] = set()
         self._passed_over: set[int] = set()
-        self._looked = self._started = self._failed = False
+        self._looked = self._updating = self._started = self._failed = False
         self._change = ""
 
     # On and off.
@@ -82,7 +82,7 @@ class Guard:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        self.end(stopped=isinstance(error, GuardStop))
+        self.end(at_exit=error is not None)
 
     def start(self) -> None:
         """Put everything on; if the run cannot be guarded, say why."""
@@ -102,6 +102,7 @@ class Guard:
         keep(hooks.register_optimizer_step_pre_hook(self._before_update))
         keep(hooks.register_optimizer_step_post_hook(self._safely(self._after_update)))
         self._observer = Observer(self.asked, self._instrumentation, self.fail)
+        self._observer.before_backward = self._safely(self._next_step)
         if self._model is not None:
             self._watch(self._observer, self._model)
         else:
@@ -116,11 +117,20 @@ class Guard:
         if self in _active:
             _active.remove(self)
 
-    def end(self, *, stopped: bool = False) -> None:
-        """Say what was verified, write the report, and take everything off."""
+    def end(self, *, at_exit: bool = False) -> None:
+        """Say what was verified, write the report, and take everything off.
+
+        Args:
+            at_exit: the interpreter ends: an error is told, and stops nothing any more.
+
+        Raises:
+            GuardStop: if something is wrong that shows at the end.
+        """
+        if at_exit and not self._instrumentation.active:
+            return  # a process that was forked, or a guard that is off
         if self._started and not self.finished and not self._failed and self._observer is not None:
             self.finished = True
-            self._last_words(stopped=stopped)
+            self._last_words(self._observer, stopping=not at_exit and self.options.on_defect == "stop")
         self.close()
 
     @property
@@ -209,28 +219,41 @@ class Guard:
         return (arguments[0], then_look, *arguments[2:]), keywords
 
     def _look(self, optimizer: Any) -> None:
+        """Judge the step that this optimizer is about to make; a second optimizer of one step adds its parameters."""
         observer = self._observer
-        if observer is None or not observer.pending or self._looked:
+        if observer is None or not observer.pending:
+            return
+        self._optimizers.add(id(optimizer))
+        observer.hold(optimizer)
+        self._updating = True
+        if self._looked:
             return
         self._looked = True
-        self._optimizers.add(id(optimizer))
+        if self.asked.accumulation is None:
+            self.asked.accumulation = live_facts.accelerate_steps()
         with loaded("torch").no_grad():
             step = observer.measure(optimizer)
         new = self.judgement.step(step, observer.steps)
+        if any(one.failing for one in step.ranks) and not self.judgement.errors:
+            new += self.judgement.add([Finding("other ranks", "error", f"rank {_speaker(step.ranks)} has a defect")])
         observer.steps.append(step)
         if len(observer.steps) == 1:
             self._say_start()
-        self._tell(new, stopping_rank=_speaker(step.ranks))
+        self._tell(new, speaker=_speaker(step.ranks), stopping=self.options.on_defect == "stop")
         with loaded("torch").no_grad():
             observer.snapshot()
 
     def _after_update(self, _optimizer: Any, _arguments: Any, _keywords: Any) -> None:
+        self._updating = False
+
+    def _next_step(self) -> None:
+        """Backward is called: if an optimizer has stepped since the last time, that step is over."""
         observer = self._observer
-        if observer is None or not self._looked:
+        if observer is None or not self._looked or self._updating:  # LBFGS calls backward inside its step
             return
         self._looked = False
         with loaded("torch").no_grad():
-            observer.compare()
+            observer.compare(len(self._optimizers))
         if len(observer.steps) >= self.options.steps * len(self._optimizers):
             self.end()
 
@@ -238,7 +261,7 @@ class Guard:
 
     def tell(self, outcomes: Iterable[Outcome]) -> None:
         """Take in what an adapter has seen; an error stops the run."""
-        self._tell(self.judgement.add(outcomes), stopping_rank=0)
+        self._tell(self.judgement.add(outcomes), speaker=0, stopping=self.options.on_defect == "stop")
 
     def _records(self) -> tuple[Record, ...]:
         return self._matching.records() if self._matching is not None else ()
@@ -248,10 +271,11 @@ class Guard:
             records, matching = self._records(), self._matching
             screen.say(screen.start_line(self.options.steps, self.framework, records, matching.total, matching.problem))
 
-    def _tell(self, new: list[Finding], stopping_rank: int) -> None:
+    def _tell(self, new: list[Finding], *, speaker: int, stopping: bool) -> None:
+        """Print findings on one rank, and stop all ranks if one of them is an error."""
         wrong = [one for one in new if one.level != "note"]
-        stopping = any(one.level == "error" for one in wrong) and self.options.on_defect == "stop"
-        if wrong and rank() == stopping_rank:
+        stopping = stopping and any(one.level == "error" for one in wrong)
+        if wrong and rank() == speaker:
             records = self._records()
             ids = [record.id for one in wrong for record in screen.explaining(one, records)[:1]]
             if ids and self._matching is not None:
@@ -259,24 +283,22 @@ class Guard:
             screen.say(screen.screen(wrong, records, self._change, stopping=stopping, warn_hint=_WARN))
         if stopping:
             self.finished = True
-            if rank() == stopping_rank:
+            if rank() == speaker:
                 self._write(stopped=True)
             self.close()
             raise GuardStop(tuple(self.judgement.errors))
 
-    def _last_words(self, *, stopped: bool) -> None:
-        observer = self._observer
-        if observer is None or not observer.steps:
+    def _last_words(self, observer: Observer, *, stopping: bool) -> None:
+        if not observer.steps:
             return
-        self._tell_at_end(observer)
+        with loaded("torch").no_grad():
+            if self._looked:
+                observer.compare(len(self._optimizers))
+            new = self.judgement.run(observer.run())
+        self._tell(new, speaker=0, stopping=stopping)
         if rank() == 0:
             screen.say(screen.end_line(len(observer.steps), self.judgement))
-            self._write(stopped=stopped)
-
-    def _tell_at_end(self, observer: Observer) -> None:
-        with loaded("torch").no_grad():
-            new = self.judgement.run(observer.run())
-        self._tell(new, stopping_rank=0)
+            self._write(stopped=False)
 
     def _write(self, *, stopped: bool) -> None:
         if not self.options.report or self._observer is None:

@@ -55,8 +55,6 @@ class LightningGuard(_Callback):  # type: ignore[misc]
         automatic = bool(getattr(pl_module, "automatic_optimization", True))
         guard = self.guard = Guard(pl_module, **self._options)
         guard.framework = "Trainer of Lightning"
-        # The loop of manual optimization is the user's own.
-        guard.asked.framework = automatic
         guard.asked.accumulation = int(trainer.accumulate_grad_batches) if automatic else None
         limit, by = trainer.gradient_clip_val, str(getattr(trainer, "gradient_clip_algorithm", None) or "norm")
         if automatic and (not limit or "norm" in by):  # clipping by value is not known to the guard

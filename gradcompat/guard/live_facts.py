@@ -155,3 +155,11 @@ def _embeddings(model: Any, base: Any) -> Facts:
         "training.frozen_embeddings": not weight.requires_grad and any(one.requires_grad for one in model.parameters()),
         "training.enable_input_require_grads": bool(hooks),
     }
+
+
+def accelerate_steps() -> int | None:
+    """The accumulation that a loop with accelerate asks for; None without one."""
+    state = getattr(loaded("accelerate.state"), "GradientState", None)
+    keywords = getattr(state, "_shared_state", {}).get("plugin_kwargs") or {}
+    steps = keywords.get("num_steps")
+    return steps if isinstance(steps, int) else None

@@ -86,7 +86,7 @@ class RecordMatching:
     def change(self, ids: Sequence[str]) -> str:
         """What ``gradcompat plan`` changes in this environment for some records, in one line; empty if nothing."""
         wanted = [part for one in ids for part in ("--only", one)]
-        arguments = ["plan", "-", "--offline", "--format", "json", "--level", "note", *wanted]
+        arguments = ["plan", "-", "--offline", "--format", "json", "--fail-on", "note", *wanted]
         answer = self._answer(self._start(arguments)) or {}
         moves = [
             f"{one['kind']} {one['package']} {one['version_from']} to {one['version_to']}"

@@ -153,7 +153,6 @@ class Step:
         loss_scale: factor of a GradScaler.
         evaluating: modules with an effect (dropout) that are in evaluation mode, by class.
         batch: of the first micro-batch, in step 1.
-        framework: whether a trainer, not a loop of one's own, divides the loss.
     """
 
     number: int
@@ -167,7 +166,6 @@ class Step:
     loss_scale: float = 1.0
     evaluating: tuple[str, ...] = ()
     batch: Batch | None = None
-    framework: bool = False
 
     @property
     def first(self) -> float:
@@ -207,6 +205,7 @@ class Run:
 
     Attributes:
         steps: all of them.
+        optimizers: that have stepped.
         moved: parameters that moved in some step whose learning rate is not 0.
         still: those that did not.
         still_low_precision: those among them in bfloat16 or float16.
@@ -217,6 +216,7 @@ class Run:
     """
 
     steps: tuple[Step, ...]
+    optimizers: int = 1
     moved: int = 0
     still: tuple[str, ...] = ()
     still_low_precision: int = 0

@@ -46,14 +46,12 @@ class Asked:
     Attributes:
         accumulation: micro-batches of an optimizer step; None if nobody said.
         max_grad_norm: clipping by global norm; 0 if off, None if unknown.
-        framework: a trainer divides the loss, not a loop of one's own.
         data_parallel: ranks average their gradients.
         replay: runs the first micro-batch of a step alone.
     """
 
     accumulation: int | None = None
     max_grad_norm: float | None = None
-    framework: bool = False
     data_parallel: bool = False
     replay: Callable[[], Replay | None] | None = None
 
@@ -80,8 +78,9 @@ class Observer:
         self._scaler: Any = None
         self._reading: BatchReading | None = None
         self._evaluating: tuple[str, ...] = ()
-        self._held: set[int] = set()
-        self._foreign: set[int] = set()
+        self.before_backward: Callable[[], None] = lambda: None
+        self._held: dict[int, Any] = {}
+        self._optimizers = 0
         instrumentation.wrap(torch.autograd, "backward", self._backward)
         scaler = getattr(getattr(torch, "amp", None), "GradScaler", None) or torch.cuda.amp.GradScaler
         instrumentation.wrap(scaler, "scale", self._scale)
@@ -116,6 +115,9 @@ class Observer:
     def _backward(self, function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         if self.ledger.in_backward:  # reentrant checkpointing calls it from inside
             return function(*arguments, **keywords)
+        calls_before = self.ledger.take()
+        self.before_backward()
+        self.ledger.calls = calls_before
         self.ledger.in_backward = True
         try:
             result = function(*arguments, **keywords)
@@ -152,7 +154,7 @@ class Observer:
             (readout.add(one.root), [tuple(map(readout.add, call.tensors)) for call in one.calls])
             for one in self._pending
         ]
-        held = {id(parameter): parameter for group in optimizer.param_groups for parameter in group["params"]}
+        held = _held(optimizer)
         gradients = _GradientReading(self.models, held, readout)
         digest_at = readout.add(self.models[0].digest() if self.models else None)
         ids = self._reading.inputs.get("input_ids") if self._reading is not None and not self.steps else None
@@ -179,14 +181,10 @@ class Observer:
             loss_scale=scale,
             evaluating=self._evaluating,
             batch=reading.batch(readout) if reading is not None else None,
-            framework=self.asked.framework,
         )
         if reading is not None:
             self._reading = None
             self.ledger.keep_targets = False
-        self._held |= held.keys()
-        known = {key for watch in self.models for key in watch.names}
-        self._foreign |= {key for key, one in held.items() if key not in known and one.requires_grad}
         if self.asked.replay is not None and _needs_replay(step):
             step = replace(step, replay=self.asked.replay())
         return self._with_ranks(step, gradients, readout)
@@ -221,13 +219,22 @@ class Observer:
 
     # Around the update.
 
+    def hold(self, optimizer: Any) -> None:
+        """An optimizer steps: remember what it holds."""
+        self._held.update(_held(optimizer))
+
     def snapshot(self) -> None:
         """Remember parameters before the update."""
         for watch in self.models:
             watch.snapshot()
 
-    def compare(self) -> None:
-        """Look at the parameters after the update, which ends the step."""
+    def compare(self, optimizers: int) -> None:
+        """Look at the parameters after the update, which ends the step.
+
+        Args:
+            optimizers: that have stepped so far.
+        """
+        self._optimizers = optimizers
         if self.steps and max(self.steps[-1].rates, default=0.0) > 0:
             for watch in self.models:
                 watch.compare()
@@ -241,14 +248,16 @@ class Observer:
         still = [entry for entry, place in moved_at.items() if not readout.number(place)]
         low = ("torch.bfloat16", "torch.float16")
         trainable = {id(one): name for watch in self.models for name, one in watch.trainable if one.requires_grad}
-        flat = any(watch.sharded for watch in self.models)
+        known = {key for watch in self.models for key in watch.names}
+        foreign = sum(key not in known and one.requires_grad for key, one in self._held.items())
         return Run(
             steps=tuple(self.steps),
+            optimizers=self._optimizers,
             moved=len(moved_at) - len(still),
             still=tuple(name for _, name in still),
             still_low_precision=sum(str(watch.dtypes.get(name)) in low for watch, name in still),
             unheld=tuple(name for key, name in trainable.items() if key not in self._held),
-            foreign=0 if flat else len(self._foreign),
+            foreign=0 if any(watch.sharded for watch in self.models) else foreign,
             held=sum(key in self._held for key in trainable),
             dtype_changed=tuple(
                 name
@@ -342,6 +351,10 @@ class _GradientReading:
             if sample is not None:
                 found.append(sample)
         return tuple(found)
+
+
+def _held(optimizer: Any) -> dict[int, Any]:
+    return {id(parameter): parameter for group in optimizer.param_groups for parameter in group["params"]}
 
 
 def _needs_replay(step: Step) -> bool:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import atexit
 import functools
+import sys
 from dataclasses import asdict
 from typing import Any
 
-from gradcompat.guard import screen
-from gradcompat.guard.guard import Guard
 from gradcompat.guard.import_hooks import AfterImport
 from gradcompat.guard.options import Options, from_environment
 
@@ -18,7 +17,8 @@ def start() -> None:
     try:
         options = from_environment()
     except ValueError as error:
-        return screen.say(f"gradcompat guard: {error}; nothing is guarded")
+        sys.stderr.write(f"gradcompat guard: {error}; nothing is guarded\n")
+        return
     AfterImport(
         {
             "torch": lambda _module: _loop(options),
@@ -27,13 +27,15 @@ def start() -> None:
             "pytorch_lightning.trainer.trainer": lambda module: _lightning(module.Trainer, options),
         }
     ).install()
-    return None
 
 
 def _loop(options: Options) -> None:
+    from gradcompat.guard.guard import Guard
+
     guard = Guard(**asdict(options))
     guard.automatic = True
-    atexit.register(guard.end)
+    guard.start()
+    atexit.register(guard.end, at_exit=True)
 
 
 def _transformers(trainer_class: Any, options: Options) -> None:

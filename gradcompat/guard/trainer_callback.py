@@ -61,7 +61,6 @@ class GuardCallback(_Callback):  # type: ignore[misc]
         guard.framework = "Trainer of transformers"
         guard.asked.accumulation = int(args.gradient_accumulation_steps)
         guard.asked.max_grad_norm = float(args.max_grad_norm or 0.0)
-        guard.asked.framework = True
         guard.asked.data_parallel = args.world_size > 1
         try:
             guard.facts = live_facts.of_trainer(trainer) if trainer is not None else live_facts.of_arguments(args)

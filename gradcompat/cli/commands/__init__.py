@@ -12,7 +12,10 @@ _HERE = "gradcompat.cli.commands"
 COMMANDS = {
     **{
         name: f"{_HERE}.{name}"
-        for name in ("check", "ask", "plan", "fix", "waive", "constraints", "inspect", "explain", "diagnose", "probe", "run")
+        for name in (
+            *("check", "ask", "plan", "fix", "waive", "constraints", "inspect", "explain", "diagnose", "probe"),
+            "run",
+        )
     },
     "knowledge": f"{_HERE}.knowledge",
 }

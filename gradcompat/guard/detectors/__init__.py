@@ -45,6 +45,7 @@ STEP_DETECTORS: dict[str, JudgeStep] = {
     "replicas": replicas.judge,
 }
 RUN_DETECTORS: dict[str, JudgeRun] = {
+    "objective weight": objective_weight.judge_run,
     "movement": movement.judge_run,
     "optimizer parameters": optimizer_parameters.judge_run,
     "learning rate": learning_rate.judge_run,

@@ -15,7 +15,9 @@ def judge(step: Step, _earlier: Sequence[Step]) -> Iterator[Outcome]:
     """No parameter ran without a graph, and few that ran have no gradient or one of zeros."""
     gradients = step.gradients
     if gradients is None:
-        yield Unverified("missing gradient", "gradients are not whole in this process (FSDP, DeepSpeed)")
+        yield Unverified(
+            "missing gradient", "the optimizer gets no gradient of the model that can be read (FSDP, DeepSpeed)"
+        )
         return
     found = [*_without_graph(step), *_cut_off(step), *_zero(step)]
     yield from found

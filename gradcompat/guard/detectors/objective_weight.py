@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gradcompat.guard.findings import Finding, Level, Number, Outcome, Unverified, Verified
-from gradcompat.guard.measurement import Step
+from gradcompat.guard.measurement import Run, Step
 
 TOLERANCE = 0.03  # bf16 rounding is below it, and the smallest factor that is looked for is 2
 FACTOR_TOLERANCE = 0.08  # to call a ratio a factor of the accumulation or the world
@@ -37,7 +37,24 @@ def judge(step: Step, earlier: Sequence[Step]) -> Iterator[Outcome]:
             return
     else:
         ratio = step.total
-    yield _finding(step, ratio, certain=bool(own) or (step.framework and step.terms == 1), earlier=earlier)
+    if not own and step.accumulation is None and _is_sum(step):
+        # An accumulation that nobody divides, or several losses of one step: more steps tell.
+        yield Unverified("objective weight", "several backward passes add up, and nobody says that they accumulate")
+        return
+    certain = bool(own) or (step.accumulation is not None and step.terms == 1)
+    yield _finding(step, ratio, certain=certain, earlier=earlier)
+
+
+def judge_run(run: Run) -> Iterator[Outcome]:
+    """In a loop with one optimizer, several backward passes of a step are an accumulation, and should be a mean."""
+    sums = [step for step in run.steps if step.accumulation is None and step.replay is None and _is_sum(step)]
+    if run.optimizers == 1 and sums and len(sums) == len(run.steps):
+        yield _finding(sums[0], sums[0].total, certain=False, earlier=())
+
+
+def _is_sum(step: Step) -> bool:
+    count = len(step.micro_batches)
+    return count > 1 and step.terms == 1 and abs(step.total / count - 1) <= TOLERANCE
 
 
 def is_right(step: Step) -> bool:

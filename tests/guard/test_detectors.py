@@ -1,0 +1,283 @@
+"""Every detector over plain measurements: what it finds, what it verifies, and where it says that it cannot."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from gradcompat.guard.detectors import (
+    RUN_DETECTORS,
+    STEP_DETECTORS,
+    accumulated_gradient,
+    auxiliary_loss,
+    clipping,
+    data_type,
+    evaluation_mode,
+    finite_loss,
+    labels,
+    learning_rate,
+    logged_loss,
+    missing_gradient,
+    movement,
+    objective_weight,
+    optimizer_parameters,
+    packing,
+    replicas,
+    token_weights,
+)
+from gradcompat.guard.findings import Finding, Outcome, Unverified, Verified
+from gradcompat.guard.measurement import Batch, Gradients, LossTerm, MicroBatch, RankShare, Replay, Run, sampled
+from tests.guard.steps import gradients, step
+
+
+def told(outcomes: object) -> list[tuple[str, str]]:
+    """Detector and level of each finding."""
+    return [(one.detector, one.level) for one in as_list(outcomes) if isinstance(one, Finding)]
+
+
+def as_list(outcomes: object) -> list[Outcome]:
+    return list(outcomes)  # type: ignore[call-overload, no-any-return]
+
+
+def test_weights_that_add_up_to_one_are_verified() -> None:
+    assert as_list(objective_weight.judge(step(0.25, 0.25, 0.25, 0.25, accumulation=4), ())) == [
+        Verified("objective weight")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("weights", "text"),
+    [
+        ((1.0,) * 4, "4 times too large (gradient_accumulation_steps): their weight is 4, 1 is right"),
+        ((1 / 16,) * 4, "4 times too small (gradient_accumulation_steps): their weight is 0.25, 1 is right"),
+        ((4.0,) * 4, "16 times too large (gradient_accumulation_steps squared): their weight is 16, 1 is right"),
+    ],
+)
+def test_a_factor_of_the_accumulation_is_an_error(weights: tuple[float, ...], text: str) -> None:
+    (found,) = as_list(objective_weight.judge(step(*weights, accumulation=4), ()))
+    assert isinstance(found, Finding)
+    assert (found.level, found.text) == ("error", f"the gradients of step 1 are {text}")
+
+
+def test_a_factor_of_the_ranks_is_named() -> None:
+    share = RankShare(first=2.0, total=2.0, labels=10.0, loss=4.0)
+    (found,) = as_list(objective_weight.judge(step(2.0, accumulation=1, ranks=(share, share)), ()))
+    assert isinstance(found, Finding)
+    assert "the number of processes" in found.text
+
+
+def test_unequal_ranks_are_judged_by_their_mean() -> None:
+    """Each rank divides by the labels of all ranks: their shares differ, and their mean is 1."""
+    ranks = tuple(RankShare(first=one, total=one, labels=10 * one, loss=one) for one in (0.5, 1.5))
+    judged = step(0.5, accumulation=1, ranks=ranks)
+    assert told(objective_weight.judge(judged, ())) == []
+    assert told(token_weights.judge(judged, ())) == []
+
+
+def test_a_loss_that_is_weighted_on_purpose_is_told_from_a_defect_by_a_replay() -> None:
+    half = step(0.125, 0.125, 0.125, 0.125, accumulation=4)
+    assert told(objective_weight.judge(replace(half, replay=Replay(loss=1.0, weight=0.5)), ())) == []
+    twice = step(0.5, 0.5, 0.5, 0.5, accumulation=4)
+    assert told(objective_weight.judge(replace(twice, replay=Replay(loss=1.0, weight=0.5)), ())) == [
+        ("objective weight", "error")
+    ]
+
+
+def test_two_halves_of_a_loss_are_a_whole() -> None:
+    terms = (LossTerm("cross_entropy", 0.5, 10, 2.0), LossTerm("cross_entropy", 0.5, 10, 2.0))
+    share = RankShare(first=0.5, total=1.0, labels=10.0, loss=2.0)
+    judged = replace(step(1.0), micro_batches=(MicroBatch(2.0, terms),), ranks=(share,))
+    assert told(objective_weight.judge(judged, ())) == []
+
+
+def test_without_a_loss_function_the_loss_of_a_replay_decides() -> None:
+    silent = replace(step(1.0, 1.0, 1.0, 1.0, accumulation=4), micro_batches=(MicroBatch(2.0),) * 4)
+    assert as_list(objective_weight.judge(silent, ())) == [
+        Unverified("objective weight", "no loss function of torch was called (fused or hand-written loss)")
+    ]
+    assert told(objective_weight.judge(replace(silent, replay=Replay(loss=8.0)), ())) == []
+    assert told(objective_weight.judge(replace(silent, replay=Replay(loss=8.0, share=0.25)), ())) == []
+    assert told(objective_weight.judge(replace(silent, replay=Replay(loss=2.0)), ())) == [("objective weight", "error")]
+
+
+def test_several_backward_passes_of_a_loop_are_no_accumulation_until_all_steps_say_so() -> None:
+    """The critic of a GAN calls backward twice; its optimizers are two."""
+    alone = step(1.0, 1.0)
+    assert told(objective_weight.judge(alone, ())) == []
+    assert told(objective_weight.judge_run(Run(steps=(alone, alone)))) == [("objective weight", "warning")]
+    assert told(objective_weight.judge_run(Run(steps=(alone, alone), optimizers=2))) == []
+    assert told(objective_weight.judge_run(Run(steps=(alone, step(1.0))))) == []
+
+
+def test_the_tail_of_an_epoch_is_a_note_and_a_step_on_every_micro_batch_an_error() -> None:
+    first = step(0.25, accumulation=4)
+    assert told(objective_weight.judge(first, ())) == [("objective weight", "note")]
+    assert told(objective_weight.judge(step(0.25, accumulation=4, number=2), (first,))) == [
+        ("objective weight", "error")
+    ]
+
+
+def test_means_of_unequal_micro_batches_weigh_labels_unequally() -> None:
+    micro = tuple(MicroBatch(0.5, (LossTerm("cross_entropy", 0.25, count, 2.0),)) for count in (2, 10))
+    assert told(token_weights.judge(replace(step(0.25), micro_batches=micro), ())) == [("token weights", "warning")]
+    assert as_list(token_weights.judge(step(0.5, 0.5), ())) == [Verified("token weights")]
+
+
+@pytest.mark.parametrize(("unexplained", "level"), [(0.4, "error"), (0.1, None)])
+def test_an_added_loss_counts_once(unexplained: float, level: str | None) -> None:
+    share = RankShare(first=1.0, total=1.0, labels=40.0, loss=2.0 + unexplained, unexplained=unexplained)
+    replay = Replay(loss=2.1, weight=1.0, unexplained=0.1)
+    judged = step(0.25, 0.25, 0.25, 0.25, accumulation=4, ranks=(share,), replay=replay)
+    assert [found for _, found in told(auxiliary_loss.judge(judged, ()))] == ([level] if level else [])
+
+
+def test_an_added_loss_that_cannot_be_replayed_is_not_verified() -> None:
+    share = RankShare(first=1.0, total=1.0, labels=10.0, loss=2.5, unexplained=0.5)
+    (found,) = as_list(auxiliary_loss.judge(step(1.0, ranks=(share,)), ()))
+    assert isinstance(found, Unverified)
+
+
+def test_a_loss_or_a_gradient_that_is_no_number() -> None:
+    assert told(finite_loss.judge(step(math.nan), ())) == [("finite loss", "error")]
+    assert told(finite_loss.judge(step(math.inf, 1.0), ())) == [("finite loss", "error")]
+    judged = step(1.0, gradients=gradients(1.0, norm=math.inf))
+    assert told(finite_loss.judge(judged, ())) == [("finite loss", "error")]
+    assert told(finite_loss.judge(step(1.0), ())) == []
+
+
+def test_gradients_that_do_not_arrive() -> None:
+    graphless = Gradients(trainable=20, without_graph=("a",), norm=1.0)
+    assert told(missing_gradient.judge(step(1.0, gradients=graphless), ())) == [("missing gradient", "error")]
+    cut = Gradients(trainable=20, cut_off=("a",), cut_off_share=0.05, norm=1.0)
+    assert told(missing_gradient.judge(step(1.0, gradients=cut), ())) == [("missing gradient", "note")]
+    most = replace(cut, cut_off_share=0.6)
+    assert told(missing_gradient.judge(step(1.0, gradients=most), ())) == [("missing gradient", "error")]
+    zero = Gradients(trainable=2, zero=("a", "b"), norm=0.0)
+    assert told(missing_gradient.judge(step(1.0, gradients=zero), ())) == [("missing gradient", "error")]
+    (unread,) = as_list(missing_gradient.judge(step(1.0), ()))
+    assert isinstance(unread, Unverified)
+
+
+@pytest.mark.parametrize(
+    ("kept", "cosine", "limit", "wrong"),
+    [
+        ((1.0, 1.0), 1.0, 0.0, False),
+        ((0.1, 0.1), 1.0, None, False),  # a loop may clip, and says so to nobody
+        ((0.1, 0.1), 1.0, 0.0, True),
+        ((0.1, 0.1), 1.0, 1.0, False),  # the norm is at the limit
+        ((0.1, 0.1), 1.0, 5.0, True),  # nothing was clipped
+        ((0.5, 1.0), 1.0, 1.0, True),
+        ((1.0, 1.0), 0.7, None, True),
+        ((2.0, 2.0), 1.0, None, True),
+    ],
+)
+def test_the_optimizer_gets_what_was_delivered(
+    kept: tuple[float, ...], cosine: float, limit: float | None, wrong: bool
+) -> None:
+    judged = step(1.0, gradients=gradients(*kept, cosine=cosine), max_grad_norm=limit)
+    assert bool(told(accumulated_gradient.judge(judged, ()))) is wrong
+
+
+def test_a_scale_that_is_still_in_the_gradients_is_named() -> None:
+    judged = step(1.0, gradients=gradients(65536.0), loss_scale=65536.0)
+    (found,) = as_list(accumulated_gradient.judge(judged, ()))
+    assert isinstance(found, Finding)
+    assert "GradScaler" in found.text
+
+
+def test_clipping_that_did_not_happen() -> None:
+    assert told(clipping.judge(step(1.0, gradients=gradients(1.0, norm=3.0), max_grad_norm=1.0), ())) == [
+        ("clipping", "error")
+    ]
+    assert told(clipping.judge(step(1.0, gradients=gradients(1.0, norm=1.0), max_grad_norm=1.0), ())) == []
+    assert as_list(clipping.judge(step(1.0, gradients=gradients(1.0, norm=3.0), max_grad_norm=0.0), ())) == []
+
+
+@pytest.mark.parametrize(
+    ("batch", "level"),
+    [
+        (Batch(offsets=(0.0, 1.0, 0.0), causal=True), None),
+        (Batch(offsets=(0.0, 0.1, 1.0), causal=True), "error"),
+        (Batch(offsets=(1.0, 0.1, 0.0), causal=True), "error"),
+        (Batch(offsets=(1.0, 1.0, 1.0), causal=True), None),  # one token over and over
+        (Batch(offsets=(1.0, 0.1, 0.0), causal=False), None),
+        (Batch(unlabelled=(2, 2)), "error"),
+        (Batch(unlabelled=(1, 2)), "warning"),
+        (Batch(ends=(2, 2)), "error"),
+        (Batch(ends=(2, 1)), None),
+        (Batch(padding_labels=3), "warning"),
+    ],
+)
+def test_labels(batch: Batch, level: str | None) -> None:
+    found = told(labels.judge(step(1.0, batch=batch), ()))
+    assert found == ([("labels", level)] if level else [])
+
+
+@pytest.mark.parametrize(("mixes", "outcome"), [(True, Finding), (False, Verified), (None, Unverified)])
+def test_packed_samples(mixes: bool | None, outcome: type) -> None:
+    (found,) = as_list(packing.judge(step(1.0, batch=Batch(packed=True, mixes=mixes)), ()))
+    assert isinstance(found, outcome)
+
+
+def test_evaluation_mode_in_training() -> None:
+    assert told(evaluation_mode.judge(step(1.0, evaluating=("Dropout",)), ())) == [("evaluation mode", "warning")]
+
+
+def test_replicas_that_differ_and_data_that_repeat() -> None:
+    ranks = (
+        RankShare(first=1, total=1, labels=1, loss=1, data=5, parameters=1.0),
+        RankShare(first=1, total=1, labels=1, loss=1, data=6, parameters=1.5),
+    )
+    assert told(replicas.judge(step(1.0, ranks=ranks), ())) == [("replicas", "error")]
+    repeated = tuple(replace(one, data=5, parameters=1.0) for one in ranks)
+    assert told(replicas.judge(step(1.0, ranks=repeated), ())) == [("replicas", "warning")]
+    assert as_list(replicas.judge(step(1.0), ())) == []
+
+
+def test_parameters_that_do_not_move() -> None:
+    assert told(movement.judge_run(Run(steps=(step(1.0),), moved=0, still=("a",)))) == [("movement", "error")]
+    assert told(movement.judge_run(Run(steps=(step(1.0),), moved=3, still=("a",)))) == [("movement", "note")]
+    assert told(movement.judge_run(Run(steps=(step(1.0),), moved=1, still=("a", "b")))) == [("movement", "warning")]
+    assert as_list(movement.judge_run(Run(steps=(step(1.0),), moved=1))) == [Verified("movement")]
+
+
+def test_parameters_that_no_optimizer_holds() -> None:
+    assert told(optimizer_parameters.judge_run(Run(steps=(), held=2, unheld=("a",)))) == [
+        ("optimizer parameters", "warning")
+    ]
+    assert told(optimizer_parameters.judge_run(Run(steps=(), held=2, unheld=("a",), foreign=1))) == [
+        ("optimizer parameters", "error")
+    ]
+    (flat,) = as_list(optimizer_parameters.judge_run(Run(steps=(), unheld=("a",))))
+    assert isinstance(flat, Unverified)
+
+
+def test_the_first_step_of_a_warm_up_may_have_the_rate_zero() -> None:
+    warm = (step(1.0, rates=(0.0,)), step(1.0, rates=(1e-4,)))
+    assert told(learning_rate.judge_run(Run(steps=warm))) == []
+    assert told(learning_rate.judge_run(Run(steps=(warm[0], warm[0])))) == [("learning rate", "warning")]
+    assert told(data_type.judge_run(Run(steps=(), dtype_changed=("a",)))) == [("dtype", "warning")]
+
+
+@pytest.mark.parametrize(
+    ("logged", "trained", "wrong"),
+    [(8.0, [2.0], True), (0.5, [2.0], True), (2.01, [2.0], False), (3.0, [2.0, 4.0], False), (0.0, [math.nan], True)],
+)
+def test_the_log_shows_what_was_trained(logged: float, trained: list[float], wrong: bool) -> None:
+    assert bool(told(logged_loss.judge_log(logged, trained, 4))) is wrong
+
+
+def test_samples_of_gradients_are_compared() -> None:
+    found = sampled([1.0, 2.0], [2.0, 4.0], "weight")
+    assert found is not None
+    assert (found.kept, found.cosine) == (pytest.approx(2.0), pytest.approx(1.0))
+    assert sampled([0.0, 0.0], [1.0, 1.0], "weight") is None
+
+
+def test_every_detector_takes_a_step_of_which_little_is_known() -> None:
+    for judge in STEP_DETECTORS.values():
+        assert told(judge(step(1.0), ())) == []
+    for judge_run in RUN_DETECTORS.values():
+        assert told(judge_run(Run(steps=()))) == []

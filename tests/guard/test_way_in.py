@@ -1,0 +1,184 @@
+"""How a process comes to be guarded, and what a run without torch notices of it: nothing."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gradcompat.guard.import_hooks import AfterImport
+from gradcompat.guard.launch import SITE, environment
+from gradcompat.guard.options import Options, from_environment
+from tests.conftest import ROOT, Run
+
+TRAIN = "import os, sys; print(os.environ['GRADCOMPAT_GUARD'], sys.argv[1:])"
+
+
+def python(code: str, folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """A guarded interpreter; where torch is not installed, one that never trains."""
+    options = Options(report=str(folder / "report.json"), python=sys.executable)
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        cwd=folder,
+        env={**environment(options, os.environ), **variables},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.e2e
+def test_a_process_that_does_not_train_notices_nothing(tmp_path: Path) -> None:
+    done = python("import json, sys; print('torch' in sys.modules, json.dumps(1))", tmp_path)
+    assert (done.stdout, done.stderr, done.returncode) == ("False 1\n", "", 0)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.e2e
+def test_the_guard_brings_no_dependency_of_gradcompat(tmp_path: Path) -> None:
+    """The package may lie in another environment: what is installed beside it must not come along."""
+    code = "import sys; print(sorted({'typer', 'pydantic', 'packaging', 'yaml', 'httpx'} & set(sys.modules)))"
+    assert python(code, tmp_path).stdout == "[]\n"
+    code = "import sys; print([one for one in sys.path if 'sitecustomize' in one])"
+    assert python(code, tmp_path).stdout == "[]\n"
+
+
+@pytest.mark.e2e
+def test_a_sitecustomize_of_the_user_still_runs(tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "sitecustomize.py").write_text("print('mine')\n", "utf-8")
+    path = os.pathsep.join((SITE, str(tmp_path / "own")))
+    code = "import sitecustomize; print(sitecustomize.__file__.endswith('own/sitecustomize.py'))"
+    done = python(code, tmp_path, PYTHONPATH=path)
+    assert (done.stdout, done.stderr) == ("mine\nTrue\n", "")
+
+
+@pytest.mark.e2e
+def test_without_the_variable_the_folder_does_nothing(tmp_path: Path) -> None:
+    done = python("import sys; print('gradcompat' in sys.modules)", tmp_path, GRADCOMPAT_GUARD="0")
+    assert done.stdout == "False\n"
+
+
+@pytest.mark.e2e
+def test_an_option_that_makes_no_sense_is_told_and_the_program_runs(tmp_path: Path) -> None:
+    done = python("print(1)", tmp_path, GRADCOMPAT_GUARD_STEPS="many")
+    assert done.stdout == "1\n"
+    assert done.stderr == (
+        "gradcompat guard: GRADCOMPAT_GUARD_STEPS is 'many', and has to be a number of steps; nothing is guarded\n"
+    )
+
+
+@pytest.mark.e2e
+def test_guarding_starts_no_interpreter_noticeably_later(tmp_path: Path) -> None:
+    """No module of the standard library that is slow to import, and none of ours that a program pays for."""
+    code = "import sys; print(sorted({'importlib.metadata', 'subprocess', 'email'} & set(sys.modules)))"
+    assert python(code, tmp_path).stdout == "[]\n"
+
+
+def test_an_action_runs_once_after_its_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "some_framework.py").write_text("VALUE = 1\n", "utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    seen: list[int] = []
+    finder = AfterImport({"some_framework": lambda module: seen.append(module.VALUE)})
+    finder.install()
+    try:
+        assert seen == []
+        module = importlib.import_module("some_framework")
+        assert seen == [1]
+        importlib.reload(module)
+        assert seen == [1]
+    finally:
+        sys.meta_path.remove(finder)
+        sys.modules.pop("some_framework", None)
+
+
+def test_a_module_that_is_absent_stays_absent() -> None:
+    finder = AfterImport({"no_such_framework": lambda module: None})
+    finder.install()
+    try:
+        with pytest.raises(ModuleNotFoundError):
+            importlib.import_module("no_such_framework")
+    finally:
+        sys.meta_path.remove(finder)
+
+
+def test_a_module_that_is_loaded_is_acted_on_at_once() -> None:
+    seen: list[str] = []
+    finder = AfterImport({"json": lambda module: seen.append(module.__name__)})
+    finder.install()
+    sys.meta_path.remove(finder)
+    assert seen == ["json"]
+
+
+def test_options_of_the_environment() -> None:
+    assert from_environment({}) == Options()
+    values = {"GRADCOMPAT_GUARD_STEPS": "5", "GRADCOMPAT_GUARD_ON_DEFECT": "warn", "GRADCOMPAT_GUARD_REPORT": ""}
+    assert from_environment(values) == Options(steps=5, on_defect="warn", report="")
+    for wrong in ({"GRADCOMPAT_GUARD_STEPS": "0"}, {"GRADCOMPAT_GUARD_ON_DEFECT": "explode"}):
+        with pytest.raises(ValueError, match="has to be"):
+            from_environment(wrong)
+
+
+def test_the_path_of_the_user_is_kept() -> None:
+    assert environment(Options(), {"PYTHONPATH": "mine"})["PYTHONPATH"] == os.pathsep.join((SITE, "mine"))
+    assert environment(Options(), {})["PYTHONPATH"] == SITE
+
+
+@pytest.mark.e2e
+def test_run_passes_on_what_the_command_returns(run_process: Run) -> None:
+    outcome = run_process("run", "--", sys.executable, "-c", "import sys; sys.exit(7)")
+    assert outcome.status == 7
+    assert outcome.err == "note: the guard has seen no optimizer step: nothing was verified\n"
+
+
+@pytest.mark.e2e
+def test_run_hands_arguments_over_as_they_are(run_process: Run) -> None:
+    outcome = run_process("run", "--on-defect", "warn", "--", sys.executable, "-c", TRAIN, "--steps", "3", "--", "a b")
+    assert (outcome.status, outcome.out) == (0, "1 ['--steps', '3', '--', 'a b']\n")
+
+
+@pytest.mark.e2e
+def test_run_says_86_for_a_launcher_that_has_another_status(run_process: Run, tmp_path: Path) -> None:
+    """torchrun ends with 1 whatever its workers ended with; the report knows."""
+    code = "import json, os, sys; json.dump({'stopped': True}, open(os.environ['GRADCOMPAT_GUARD_REPORT'], 'w'))"
+    outcome = run_process("run", "--", sys.executable, "-c", f"{code}; sys.exit(1)")
+    assert (outcome.status, outcome.err) == (86, "")
+    assert json.loads((tmp_path / "gradcompat-guard.json").read_text("utf-8")) == {"stopped": True}
+    # A report that lies there from an earlier run says nothing of this one.
+    outcome = run_process("run", "--", sys.executable, "-c", "import sys; sys.exit(1)")
+    assert outcome.status == 1
+
+
+@pytest.mark.e2e
+def test_run_tells_of_a_signal_as_a_shell_does(run_process: Run) -> None:
+    code = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    assert run_process("run", "--", sys.executable, "-c", code).status == 128 + signal.SIGKILL
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--", "no-such-program"), "`no-such-program` cannot be started: No such file or directory"),
+        (("--on-defect", "explode", "--", "true"), "`--on-defect explode` is not known"),
+    ],
+)
+def test_run_refuses_what_makes_no_sense(run: Run, arguments: tuple[str, ...], said: str) -> None:
+    outcome = run("run", *arguments)
+    assert outcome.status == 2
+    assert outcome.err.startswith(f"error: {said}\n")
+
+
+def test_the_guard_imports_no_framework() -> None:
+    """What it needs of torch is taken from `sys.modules`."""
+    words = ("import torch", "import transformers", "import lightning", "import accelerate", "import numpy")
+    for path in (ROOT / "gradcompat" / "guard").rglob("*.py"):
+        text = path.read_text("utf-8")
+        assert [word for word in words if word in text] == [], path
+    assert importlib.util.find_spec("gradcompat.guard") is not None
