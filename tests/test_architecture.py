@@ -55,7 +55,7 @@ LAYERS = (
     ("model", "markers"),
     ("versions", "budget", "spoken_names"),
     (
-        *("truth", "errors", "names", "user_folders", "worker_process", "programs", "regular_files", "root"),
+        *("truth", "errors", "names", "user_folders", "worker_process", "programs", "regular_files", "root", "guard"),
         *("abandoned_files", "quotation", "gpu_names", "_version", "__init__"),
     ),
     ("redaction",),
@@ -75,6 +75,9 @@ LATE = {
     "index.client": {"gradcompat.index.transport", "gradcompat.index.requirements"},
     # httpx, only where there is no --offline
     "index.catalog": {"gradcompat.index.client", "gradcompat.index.configuration", "gradcompat.user_folders"},
+    # of a process that may never train
+    "guard.startup": {"gradcompat.guard"},
+    "guard.sitecustomize.sitecustomize": {"importlib", "gradcompat.guard.startup"},
     "index.public": {"pypi_simple"},  # only where its source does not show the one constant
     # a lockfile alone needs no table of defaults
     "presumptions.upon": {"gradcompat.presumptions.left_out"},
@@ -240,7 +243,7 @@ def syntax(*parts: str) -> Iterator[tuple[str, ast.Module]]:
 
 
 # What asks and tells somebody, and what runs once a day: the doors, and what they print with.
-DOORS = {"__main__", "pytest_plugin", "cli", "api", "renderers"}
+DOORS = {"__main__", "pytest_plugin", "cli", "api", "renderers", "guard"}
 DOMAIN = tuple(sorted(RANK.keys() - DOORS))
 
 # Who writes to a stream all the same.

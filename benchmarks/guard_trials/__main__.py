@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from guard_trials.cells import STACKS, TOLERANCE, Cell, cells
 from gradcompat.probes.overlay_environments import Overlay, describe, layer
+from guard_trials.cells import STACKS, TOLERANCE, Cell, cells
 
 ROOT = Path(__file__).parents[2]
 INSIDE = Path(__file__).parent / "inside.py"
@@ -62,7 +62,7 @@ class Outcome:
         weights = self.found.get("weights") or [None]
         if self.cell.ratio is None or weights[0] is None or "objective weight" not in self.told or not weights[0]:
             return True
-        return abs(weights[0] / self.cell.ratio - 1) <= TOLERANCE
+        return bool(abs(weights[0] / self.cell.ratio - 1) <= TOLERANCE)
 
 
 def main() -> int:

@@ -54,7 +54,12 @@ STACKS: dict[str, list[str]] = {
     "accelerate 0.30.1": ["accelerate==0.30.1"],
     "accelerate 1.4.0": [],
     "accelerate 1.15.0": ["accelerate==1.15.0"],
-    "pytorch-lightning 2.0.9": ["pytorch-lightning==2.0.9", "lightning-utilities==0.15.3", "torchmetrics==1.9.0"],
+    "pytorch-lightning 2.0.9": [
+        "setuptools==75.8.0",
+        "pytorch-lightning==2.0.9",
+        "lightning-utilities==0.15.3",
+        "torchmetrics==1.9.0",
+    ],
     "pytorch-lightning 2.6.6": ["pytorch-lightning==2.6.6", "lightning-utilities==0.15.3", "torchmetrics==1.9.0"],
 }
 

@@ -1,0 +1,319 @@
+"""The guard in processes that really train, by the interpreter that ``GRADCOMPAT_PROBE_PYTHON`` names."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gradcompat.guard.launch import environment
+from gradcompat.guard.options import Options
+from tests.conftest import ROOT
+from tests.probes.really import INTERPRETER, LAYERS, NEEDS_TORCH
+
+pytestmark = NEEDS_TORCH
+
+# A plain loop: LOSS is computed for each of four micro-batches, and whatever a test wants happens in between.
+LOOP = """\
+import torch
+from torch.nn import functional as F
+
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Tanh(), torch.nn.Dropout(0.1), torch.nn.Linear(16, 3))
+optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+{before}
+for step in range({steps}):
+    for micro in range(4):
+        x, y = torch.randn(8, 8), torch.randint(0, 3, (8,))
+        loss = F.cross_entropy(model(x), y) {scaled}
+        loss.backward()
+        {between}
+    optimizer.step()
+    optimizer.zero_grad()
+print(sum(p.double().sum().item() for p in model.parameters()).hex())
+"""
+
+
+def loop(*, steps: int = 10, scaled: str = "/ 4", between: str = "pass", before: str = "") -> str:
+    return LOOP.format(steps=steps, scaled=scaled, between=between, before=before)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a process printed and how it ended, and the report that the guard wrote."""
+
+    out: str
+    err: str
+    status: int
+    report: Mapping[str, Any] | None
+
+    @property
+    def told(self) -> list[tuple[str, str]]:
+        """Detector and level of the findings, but for notes."""
+        findings = (self.report or {}).get("findings", [])
+        return [(one["detector"], one["level"]) for one in findings if one["level"] != "note"]
+
+
+def train(script: str, folder: Path, *arguments: str, guarded: bool = True, **variables: str) -> Trained:
+    """Run a script as `gradcompat run` starts it; ``guarded`` False runs it alone."""
+    (folder / "train.py").write_text(script, "utf-8")
+    report = folder / "report.json"
+    options = Options(report=str(report), python=sys.executable)
+    layers = os.pathsep.join(str(one) for one in LAYERS)
+    plain = {**{key: value for key, value in os.environ.items() if key != "PYTHONPATH"}, "OMP_NUM_THREADS": "1"}
+    if layers:
+        plain["PYTHONPATH"] = layers
+    done = subprocess.run(
+        [INTERPRETER, *(arguments or ("train.py",))],
+        cwd=folder,
+        env={**(environment(options, plain) if guarded else plain), **variables},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    read = json.loads(report.read_text("utf-8")) if report.exists() else None
+    return Trained(done.stdout, done.stderr, done.returncode, read)
+
+
+def test_a_healthy_loop_has_the_same_weights_bit_for_bit(tmp_path: Path) -> None:
+    guarded, alone = train(loop(), tmp_path), train(loop(), tmp_path, guarded=False)
+    assert guarded.out == alone.out
+    assert (guarded.status, guarded.told) == (0, [])
+    assert guarded.report is not None
+    assert guarded.report["steps"] == 2
+    assert {"objective weight", "accumulated gradient", "movement"} <= set(guarded.report["verified"])
+    assert guarded.err.count("gradcompat guard:") == 2  # the first line and the last one
+
+
+def test_gradients_that_are_erased_stop_the_run_before_the_update(tmp_path: Path) -> None:
+    script = loop(between="if micro == 1: optimizer.zero_grad()") + "\nprint('not reached')"
+    trained = train(script, tmp_path)
+    assert (trained.status, trained.out) == (86, "")
+    assert trained.told == [("accumulated gradient", "error")]
+    assert trained.report is not None
+    assert trained.report["stopped"] is True
+    assert "stopped   before the update, with exit status 86" in trained.err
+
+
+def test_a_run_that_only_warns_goes_on(tmp_path: Path) -> None:
+    script = loop(between="if micro == 1: optimizer.zero_grad()")
+    trained = train(script, tmp_path, GRADCOMPAT_GUARD_ON_DEFECT="warn")
+    assert trained.status == 0
+    assert trained.out == train(script, tmp_path, guarded=False).out
+    assert trained.err.count("the optimizer gets") == 1
+    assert trained.report is not None
+    assert trained.report["stopped"] is False
+
+
+def test_an_accumulation_that_nobody_divides_is_told(tmp_path: Path) -> None:
+    assert train(loop(scaled=""), tmp_path).told == [("objective weight", "warning")]
+
+
+OFF = """
+from torch.optim.optimizer import _global_optimizer_post_hooks as after, _global_optimizer_pre_hooks as before
+wrapped = (F.cross_entropy, F.softmax, F.scaled_dot_product_attention, torch.autograd.backward)
+print(len(before), len(after), sum(hasattr(one, "__wrapped__") for one in wrapped))
+print(sum(len(one._forward_pre_hooks) for one in model.modules()))
+print(sum(len(one._backward_hooks or ()) for one in model.parameters()))
+"""
+
+
+def test_everything_is_taken_off_after_the_last_guarded_step(tmp_path: Path) -> None:
+    assert train(loop(steps=4) + OFF, tmp_path).out.splitlines()[1:] == ["0 0 0", "0", "0"]
+    still_on = train(loop(steps=2) + OFF, tmp_path).out.splitlines()[1:]
+    assert still_on[0].startswith("1 1 ")  # it ends when the next step begins
+    assert still_on[1:] != ["0", "0"]
+
+
+def test_the_error_of_the_program_is_its_own(tmp_path: Path) -> None:
+    script = loop(between="if step == 0 and micro == 2: raise KeyError('mine')")
+    trained = train(script, tmp_path)
+    assert trained.status == 1
+    assert "KeyError: 'mine'" in trained.err
+    frames = [line for line in trained.err.splitlines() if line.startswith("  File ")]
+    assert len(frames) == 1  # the program's own line, and none of the guard
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "import torch\nmodel = torch.nn.Linear(2, 2)\nmodel(torch.ones(1, 2)).sum().backward()\nprint('done')",
+        "import torch\nprint(torch.nn.Linear(2, 2)(torch.ones(1, 2)).shape[0]); print('done')",
+        "import torch\nx = torch.ones(1, requires_grad=True)\no = torch.optim.SGD([x], lr=0.1)\nx.sum().backward()\n"
+        "o.step()\nprint('done')",
+        "import torch\nx = torch.ones(3, requires_grad=True)\ntorch.optim.SGD([x], lr=0.1).step()\nprint('done')",
+    ],
+    ids=["no optimizer", "no loss", "no module", "no backward"],
+)
+def test_a_program_that_hardly_trains_ends_as_without_the_guard(tmp_path: Path, script: str) -> None:
+    trained = train(script, tmp_path)
+    assert trained.out.endswith("done\n")
+    assert trained.status == 0
+    assert "Traceback" not in trained.err
+    assert "failed" not in trained.err
+
+
+@pytest.mark.parametrize("context", ["fork", "spawn"])
+def test_workers_of_a_data_loader(tmp_path: Path, context: str) -> None:
+    script = f"""\
+import torch
+from torch.nn import functional as F
+
+
+class Data(torch.utils.data.Dataset):
+    def __len__(self):
+        return 64
+
+    def __getitem__(self, index):
+        x = torch.full((8,), float(index), requires_grad=True)
+        F.mse_loss(x, torch.zeros(8)).backward()  # a worker may use torch as it likes
+        return x.detach(), index % 3
+
+
+if __name__ == "__main__":
+    torch.manual_seed(0)
+    model = torch.nn.Linear(8, 3)
+    optimizer = torch.optim.AdamW(model.parameters())
+    loader = torch.utils.data.DataLoader(Data(), batch_size=8, num_workers=2, multiprocessing_context="{context}")
+    for x, y in loader:
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    print("done")
+"""
+    trained = train(script, tmp_path)
+    assert (trained.out, trained.status, trained.told) == ("done\n", 0, [])
+    assert trained.err.count("looks at the first") == 1
+
+
+def test_two_guards_at_once(tmp_path: Path) -> None:
+    script = loop(
+        before="from gradcompat.guard import Guard\nfirst = Guard(model).__enter__()\nGuard(model).__enter__()"
+    )
+    trained = train(script, tmp_path, GRADCOMPAT_GUARD_REPORT="")
+    assert trained.status == 0
+    assert "another guard is at work, this one does nothing" in trained.err
+    assert trained.err.count("looks at the first") == 1
+
+
+def test_a_guard_that_fails_says_so_once_and_lets_the_run_go_on(tmp_path: Path) -> None:
+    broken = (
+        "from gradcompat.guard.observer import Observer\n"
+        "def measure(self, optimizer): raise RuntimeError('planted')\n"
+        "Observer.measure = measure"
+    )
+    trained = train(loop(before=broken), tmp_path)
+    assert trained.out == train(loop(), tmp_path, guarded=False).out
+    assert trained.err == "gradcompat guard: failed (RuntimeError: planted); the run goes on without it\n"
+
+
+def test_a_torch_without_hooks_for_optimizers_is_not_guarded(tmp_path: Path) -> None:
+    """Torch 1.13 has none; here they are taken away."""
+    script = "import os\nos.environ['GRADCOMPAT_GUARD'] = '0'\n" + loop(
+        before="import torch.optim.optimizer as o\ndel o.register_optimizer_step_pre_hook\n"
+        "from gradcompat.guard import Guard\nGuard(model).__enter__()"
+    )
+    trained = train(script, tmp_path)
+    assert "has no hooks for optimizers, 2.0 is needed" in trained.err
+    assert trained.status == 0
+
+
+def test_functions_that_are_wrapped_can_be_scripted(tmp_path: Path) -> None:
+    script = (
+        "import torch\nfrom torch.nn import functional as F\n"
+        "@torch.jit.script\ndef loss(x, y):\n    return F.cross_entropy(x, y)\n"
+        "print(round(loss(torch.zeros(2, 4), torch.tensor([1, 2])).item(), 4))"
+    )
+    trained = train("import warnings\nwarnings.simplefilter('ignore')\n" + script, tmp_path)
+    assert trained.out == "1.3863\n"
+
+
+TRAINER = """\
+import sys, warnings
+warnings.simplefilter("ignore")
+from gradcompat.probes.inside import models, trainers
+import transformers
+transformers.logging.set_verbosity_error()
+kind = sys.argv[1]
+model = models.build(kind, 0)
+trainer = trainers.train(
+    model, models.samples(kind, "equal", 24, 0), per_device_train_batch_size=1, gradient_accumulation_steps=4,
+    max_steps=5, learning_rate=0.01, **trainers.on("cpu"))
+print("training_step" in vars(trainer), sum(p.double().sum().item() for p in model.parameters()).hex())
+"""
+
+
+@pytest.mark.skipif(bool(LAYERS), reason="what is right depends on the release")
+def test_the_trainer_of_transformers(tmp_path: Path) -> None:
+    """4.49.0 multiplies the gradients of LLaVA by the accumulation (GC-0004), and not those of Llama."""
+    wrong = train(TRAINER, tmp_path, "train.py", "llava")
+    assert (wrong.status, wrong.told[0]) == (86, ("objective weight", "error"))
+    assert wrong.report is not None
+    assert wrong.report["findings"][0]["records"][0] == "GC-0004"
+    assert wrong.report["measured"][0]["objective_weight"] == pytest.approx(4.0, rel=0.01)
+    assert "GC-0004" in wrong.err
+    assert "upgrade transformers 4.49.0 to" in wrong.err.replace("\n            ", " ")
+    text = json.dumps(wrong.report)
+    assert str(tmp_path) not in text
+    assert str(ROOT) not in text
+    right = train(TRAINER, tmp_path, "train.py", "llama")
+    assert (right.status, right.told) == (0, [])
+    assert right.out.startswith("False ")  # the wrapper of the Trainer's method is gone
+    alone = train(
+        f"import sys; sys.path.insert(0, {str(ROOT)!r})\n" + TRAINER,
+        tmp_path,
+        "train.py",
+        "llama",
+        guarded=False,
+    )
+    assert right.out == alone.out
+
+
+DISTRIBUTED = """\
+import contextlib, sys
+import torch
+import torch.distributed as dist
+from torch.nn import functional as F
+
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+torch.manual_seed(0)
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Linear(16, 3)))
+optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+generator = torch.Generator().manual_seed(rank)
+for step in range(4):
+    for micro in range(2):
+        x, y = torch.randn(8, 8, generator=generator), torch.randint(0, 3, (8,), generator=generator)
+        with model.no_sync() if micro == 0 else contextlib.nullcontext():
+            loss = F.cross_entropy(model(x), y) / 2
+            if sys.argv[1] == "nan" and rank == 1:
+                loss = loss * float("nan")
+            loss.backward()
+    if sys.argv[1] == "apart" and rank == 1:
+        with torch.no_grad():
+            model.module[0].weight.add_(0.1)
+    optimizer.step()
+    optimizer.zero_grad()
+dist.destroy_process_group()
+"""
+_TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "train.py")
+
+
+@pytest.mark.parametrize(
+    ("what", "told"),
+    [("right", []), ("nan", [("finite loss", "error")]), ("apart", [("replicas", "error")])],
+)
+def test_two_ranks_judge_alike_and_one_speaks(tmp_path: Path, what: str, told: list[tuple[str, str]]) -> None:
+    trained = train(DISTRIBUTED, tmp_path, *_TORCHRUN, what)
+    assert trained.told == told
+    assert (trained.status == 0) is (not told)
+    assert trained.err.count("looks at the first") <= 1
+    assert trained.err.count("stopped   before the update") == len(told)
