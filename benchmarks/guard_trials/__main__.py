@@ -1,6 +1,7 @@
 """Runs the trials of the guard and writes their table.
 
-    cd benchmarks && python -m guard_trials --python base/bin/python --layers DIR [--only TEXT] [--write ../docs/guard.md]
+    cd benchmarks
+    python -m guard_trials --python base/bin/python --layers DIR [--only TEXT] [--write ../docs/guard.md]
 
 `--python` is an interpreter with torch 2.13.0, transformers 4.49.0, accelerate 1.4.0 and peft 0.15.0; the other
 releases are laid over it, from the package index where they are not in `--layers` yet. A cell that could not be run is
@@ -16,13 +17,14 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gradcompat.guard.findings import STOPPED
 from gradcompat.probes.overlay_environments import Overlay, describe, layer
-from guard_trials.cells import STACKS, TOLERANCE, Cell, cells
+from guard_trials.cells import STACKS, TOLERANCE, TORCHRUN, Cell, cells
 
 ROOT = Path(__file__).parents[2]
 INSIDE = Path(__file__).parent / "inside.py"
@@ -72,13 +74,17 @@ def main() -> int:
     options.add_argument("--layers", required=True, type=Path, help="where releases are laid down")
     options.add_argument("--only", default="", help="cells with this in their name")
     options.add_argument("--write", type=Path, help="the page to write the table into")
-    options.add_argument("--keep", type=Path, help="a file for everything that was measured")
+    options.add_argument("--keep", type=Path, help="a file of what was found; cells in it are not run again")
     arguments = options.parse_args()
     chosen = [cell for cell in cells() if arguments.only in cell.name]
-    outcomes = run(chosen, arguments.python, arguments.layers)
-    if arguments.keep is not None:
-        kept = [{"name": one.cell.name, "right": one.right, **one.found} for one in outcomes]
-        arguments.keep.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
+    kept: dict[str, Any] = {}
+    if arguments.keep is not None and arguments.keep.is_file():
+        kept = json.loads(arguments.keep.read_text("utf-8"))
+    for outcome in run([cell for cell in chosen if cell.name not in kept], arguments.python, arguments.layers):
+        kept[outcome.cell.name] = outcome.found
+        if arguments.keep is not None and outcome.ran:
+            arguments.keep.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
+    outcomes = [Outcome(cell, kept[cell.name]) for cell in chosen]
     if arguments.write is not None:
         rewrite(arguments.write, table(outcomes))
     for one in outcomes:
@@ -88,25 +94,27 @@ def main() -> int:
     return 0 if all(one.right for one in outcomes if one.ran) else 1
 
 
-def run(chosen: Iterable[Cell], python: Path, layers: Path) -> list[Outcome]:
-    """One process a stack, whose cells follow one another."""
+def run(chosen: Iterable[Cell], python: Path, layers: Path) -> Iterator[Outcome]:
+    """One process a stack, whose cells follow one another; commands have processes of their own."""
     by_stack: dict[str, list[Cell]] = defaultdict(list)
     for cell in chosen:
         by_stack[cell.stack].append(cell)
     base = describe(python)
-    outcomes = []
     for stack, group in by_stack.items():
         laid = [Overlay(name=pin.split("==")[0], version=pin.split("==")[1]) for pin in STACKS[stack]]
         folders = [layer(base, one, layers) for one in laid]
-        found = _inside(group, python, folders)
-        outcomes += [Outcome(cell, found.get(cell.name, {"error": "the process ended"})) for cell in group]
-        print(f"{stack}: {summary(outcomes[-len(group) :])}", file=sys.stderr)
-    return outcomes
+        found = _inside([cell for cell in group if not cell.job.get("alone")], python, folders)
+        found |= {cell.name: _alone(cell, python, folders) for cell in group if cell.job.get("alone")}
+        outcomes = [Outcome(cell, found.get(cell.name, {"error": "the process ended"})) for cell in group]
+        print(f"{stack}: {summary(outcomes)}", file=sys.stderr)
+        yield from outcomes
 
 
 def _inside(group: Sequence[Cell], python: Path, folders: Sequence[Path]) -> dict[str, dict[str, Any]]:
-    jobs = [{**cell.job, "name": cell.name, "healthy": cell.healthy} for cell in group]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders)), "HF_HUB_OFFLINE": "1"}
+    if not group:
+        return {}
+    jobs = [_job(cell) for cell in group]
+    environment = _environment(folders)
     with tempfile.TemporaryDirectory() as scratch:
         job = Path(scratch) / "cells.json"
         job.write_text(json.dumps(jobs), "utf-8")
@@ -123,6 +131,58 @@ def _inside(group: Sequence[Cell], python: Path, folders: Sequence[Path]) -> dic
     if len(rows) < len(jobs):
         print(done.stderr[-2000:], file=sys.stderr)
     return {row.pop("name"): row for row in rows}
+
+
+def _job(cell: Cell) -> dict[str, Any]:
+    return {**cell.job, "name": cell.name, "healthy": cell.healthy}
+
+
+def _environment(folders: Sequence[Path]) -> dict[str, str]:
+    path = os.pathsep.join(map(str, folders))
+    return {**os.environ, "PYTHONPATH": path, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+
+
+def _alone(cell: Cell, python: Path, folders: Sequence[Path]) -> dict[str, Any]:
+    """A program that knows nothing of the guard, by `gradcompat run`; a healthy one without it, too."""
+    with tempfile.TemporaryDirectory() as scratch:
+        (Path(scratch) / "cells.json").write_text(json.dumps([_job(cell)]), "utf-8")
+        program = [str(INSIDE), str(ROOT / "gradcompat"), "cells.json"]
+        launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+        command = [str(python), *(launcher if cell.way == TORCHRUN else ()), *program]
+
+        def run_it(*before: str) -> subprocess.CompletedProcess[str]:
+            return subprocess.run(
+                [*before, *command],
+                cwd=scratch,
+                env=_environment(folders),
+                capture_output=True,
+                text=True,
+                timeout=_SECONDS,
+                check=False,
+            )
+
+        done = run_it(sys.executable, "-P", "-m", "gradcompat", "run", "--report", "report.json", "--")
+        try:
+            report = json.loads((Path(scratch) / "report.json").read_text("utf-8"))
+        except (OSError, ValueError):
+            return {"error": f"no report, status {done.returncode}: {done.stderr[-600:]}{done.stdout[-600:]}"}
+        found = {
+            "stopped": done.returncode == STOPPED,
+            "findings": [[one["detector"], one["level"], one["text"]] for one in report["findings"]],
+            "weights": [one["objective_weight"] for one in report["measured"]],
+            "verified": report["verified"],
+            "unverified": report["unverified"],
+        }
+        if cell.healthy:
+            guarded, plain = _digest(done.stdout), _digest(run_it().stdout)
+            found["same"] = guarded is not None and guarded == plain
+        return found
+
+
+def _digest(printed: str) -> str | None:
+    """The digest of the weights that ``inside.py`` printed."""
+    lines = [line for line in printed.splitlines() if line.startswith("{")]
+    return json.loads(lines[-1]).get("digest") if lines else None
 
 
 def summary(outcomes: Sequence[Outcome]) -> str:

@@ -20,6 +20,8 @@ _OF_TRANSFORMERS_5 = (
     "typer-slim==0.24.0",
 )
 
+_OF_LIGHTNING = ("lightning-utilities==0.15.3", "torchmetrics==1.9.0")
+
 # Name → what is laid over the base: torch 2.13.0, transformers 4.49.0, accelerate 1.4.0, peft 0.15.0.
 STACKS: dict[str, list[str]] = {
     "transformers 4.45.2": ["transformers==4.45.2", "tokenizers==0.20.3"],
@@ -105,7 +107,8 @@ class Cell:
 
 def cells() -> list[Cell]:
     """All of them."""
-    return [*_accumulation(), *_trainer(), *_packing(), *_loops(), *_accelerate(), *_lightning()]
+    in_process = (*_accumulation(), *_trainer(), *_experts(), *_packing(), *_loops(), *_accelerate(), *_lightning())
+    return [*in_process, *_commands(), *_ranks()]
 
 
 def _measured() -> dict[tuple[str, str, str], dict[str, float]]:
@@ -191,6 +194,17 @@ def _trainer() -> Iterator[Cell]:
         yield Cell(stack, "llama, accumulation 8", way, {**llama, "accumulation": 8, "batch": 1}, ())
 
 
+def _experts() -> Iterator[Cell]:
+    """The router's loss, which counts as often as micro-batches are accumulated from 4.46 on."""
+    for stack in _TRAINERS:
+        job = {"program": "trainer", "model": "mixtral"}
+        version = stack.split()[1]
+        wrong: dict[str, tuple[str, ...]] = dict.fromkeys(("4.57.6", "5.23.0"), ("auxiliary loss",))
+        wrong |= {"4.45.2": (), "4.46.3": ("auxiliary loss", "objective weight")}
+        if version in wrong:
+            yield Cell(stack, "mixtral, router's loss, accumulation 4", "GuardCallback", job, wrong[version])
+
+
 def _packing() -> Iterator[Cell]:
     """Packed samples in a loop of one's own; which releases keep them apart is measured (attention_masks)."""
     leaks = {"transformers 4.49.0": True, "transformers 4.57.6": False, "transformers 5.0.0": False}
@@ -273,3 +287,57 @@ def _lightning() -> Iterator[Cell]:
         yield Cell(stack, "validation inside an accumulated step", "LightningGuard", job, lost)
         job = {"program": "lightning", "what": "batch_index"}
         yield Cell(stack, "training_step without batch_idx", "LightningGuard", job, lost)
+
+
+RUN = "gradcompat run"
+TORCHRUN = "gradcompat run -- torchrun"
+
+
+def _commands() -> Iterator[Cell]:
+    """Programs that know nothing of the guard, started by the command."""
+    measured = _measured()
+    for stack in _TRAINERS:
+        for model in ("llama", "t5", "llava"):
+            values = measured[stack.split()[1], model, "equal"]
+            job = {"program": "trainer", "model": model, "alone": True}
+            yield Cell(stack, f"{model}, accumulation 4", RUN, job, _wrong(values, "equal"), values["update_ratio"])
+    for what in ("plain", "checkpointed", "autocast", "scaler", "two optimizers", "smoothing"):
+        yield Cell("torch 2.13.0", what, RUN, {"program": "loop", "what": what, "alone": True})
+    yield Cell("torch 2.13.0", "two models and two optimizers (GAN)", RUN, {"program": "adversarial", "alone": True})
+    yield Cell("torch 2.13.0", "closures (LBFGS)", RUN, {"program": "closure", "alone": True})
+    for what in ("undivided", "erased", "never zeroed", "some left out", "tiny rate", "evaluation"):
+        yield Cell("torch 2.13.0", what, RUN, {"program": "loop", "what": what, "alone": True}, _WRONG_LOOPS[what])
+    for stack in ("accelerate 1.4.0", "accelerate 1.15.0"):
+        yield Cell(stack, "accumulation 4", RUN, {"program": "accelerate", "alone": True})
+    for stack in ("pytorch-lightning 2.0.9", "pytorch-lightning 2.6.6"):
+        job = {"program": "lightning", "alone": True}
+        yield Cell(stack, "accumulation 4", RUN, job)
+        lost = ("accumulated gradient",) if stack.endswith("2.0.9") else ()
+        yield Cell(stack, "validation inside an accumulated step", RUN, {**job, "what": "validation"}, lost)
+
+
+def _ranks() -> Iterator[Cell]:
+    """Two processes with gloo."""
+    stack, job = "torch 2.13.0", {"program": "ranks", "alone": True}
+    for accumulation in (1, 2):
+        yield Cell(stack, f"DDP, accumulation {accumulation}", TORCHRUN, {**job, "accumulation": accumulation})
+        other = {**job, "accumulation": accumulation, "engine": "fsdp2"}
+        yield Cell(stack, f"FSDP2, accumulation {accumulation}", TORCHRUN, other)
+    for what, detectors in (
+        ("nan on one rank", ("finite loss",)),
+        ("apart", ("replicas",)),
+        ("not averaged", ("accumulated gradient",)),
+    ):
+        yield Cell(stack, f"DDP, {what}", TORCHRUN, {**job, "what": what}, detectors)
+    for stack, model, accumulation, ratio in (
+        ("transformers 4.49.0", "llama", 2, None),
+        ("transformers 4.57.6", "llama", 2, None),
+        ("transformers 5.23.0", "llama", 2, None),
+        # Measured by hand: two processes double the gradients of these, accumulated or not.
+        ("transformers 5.23.0", "t5", 1, 2.0),
+        ("transformers 5.23.0", "bert_sequence_classification", 1, 2.0),
+        ("transformers 4.57.6", "llama_sequence_classification", 2, 4.0),
+    ):
+        job = {"program": "trainer", "model": model, "accumulation": accumulation, "alone": True}
+        wrong: tuple[str, ...] = () if ratio is None else ("objective weight",)
+        yield Cell(stack, f"{model}, DDP, accumulation {accumulation}", TORCHRUN, job, wrong, ratio)

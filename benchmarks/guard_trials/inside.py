@@ -24,7 +24,9 @@ _AFFECTED_STEPS = 3
 
 
 def _load(package):
-    """The package without what is installed beside it."""
+    """The package without what is installed beside it; under `gradcompat run` it is there."""
+    if "gradcompat" in sys.modules:
+        return
     spec = importlib.util.spec_from_file_location("gradcompat", os.path.join(package, "__init__.py"))
     sys.modules["gradcompat"] = module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -44,8 +46,9 @@ def main():
                 found = _trial(cell)
             except Exception as error:  # a cell that cannot run is not measured
                 found = {"error": f"{type(error).__name__}: {error}"[:300], "trace": traceback.format_exc()[-1500:]}
-        out.write(json.dumps({"name": cell["name"], **found, "said": said.getvalue()[-1500:]}) + "\n")
-        out.flush()
+        if os.environ.get("RANK", "0") == "0":
+            out.write(json.dumps({"name": cell["name"], **found, "said": said.getvalue()[-1500:]}) + "\n")
+            out.flush()
 
 
 def _trial(cell):
@@ -56,6 +59,8 @@ def _trial(cell):
     torch.set_num_threads(1)
     train = PROGRAMS[cell["program"]]
     steps = _HEALTHY_STEPS if cell["healthy"] else _AFFECTED_STEPS
+    if cell.get("alone"):  # the guard, if any, comes from outside
+        return {"digest": _digest(train(cell, steps, None, []))}
     stopped, guarded = False, None
     options = {"report": "", "on_defect": "stop"}
     holder = []
@@ -107,8 +112,10 @@ def _trainer(cell, steps, options, holder):
 
     transformers.logging.set_verbosity_error()
     kind, accumulation = cell["model"], cell.get("accumulation", 4)
-    model = models.build(kind, 0)
-    data = models.samples(kind, cell.get("labels", "equal"), accumulation * steps * cell.get("batch", 1), 0)
+    model = models.build(kind, 0) if kind != "mixtral" else _mixture()
+    ranks = int(os.environ.get("WORLD_SIZE", "1"))
+    samples = "llama" if kind == "mixtral" else kind
+    data = models.samples(samples, cell.get("labels", "equal"), accumulation * steps * cell.get("batch", 1) * ranks, 0)
     _prepare(model, data, cell)
     callbacks = [GuardCallback(**options)] if options is not None else []
     holder += [lambda: callbacks[0].guard]
@@ -130,6 +137,27 @@ def _trainer(cell, steps, options, holder):
     torch.manual_seed(0)
     trainer.train()
     return model
+
+
+def _mixture():
+    """A mixture of experts whose router has a loss of its own."""
+    import torch
+    from transformers import MixtralConfig, MixtralForCausalLM
+
+    torch.manual_seed(0)
+    return MixtralForCausalLM(
+        MixtralConfig(
+            vocab_size=64,
+            hidden_size=32,
+            intermediate_size=64,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            num_key_value_heads=4,
+            num_local_experts=4,
+            output_router_logits=True,
+            router_aux_loss_coef=0.1,
+        )
+    )
 
 
 def _prepare(model, data, cell):
@@ -485,7 +513,52 @@ def _lightning(cell, steps, options, holder):
     return module
 
 
+def _ranks(cell, steps, options, holder):
+    """Two processes under DDP or FSDP2, as torchrun starts them."""
+    import torch
+    from torch import distributed
+    from torch.nn import functional
+
+    if not distributed.is_initialized():
+        distributed.init_process_group("gloo")
+    rank, accumulation, what = distributed.get_rank(), cell.get("accumulation", 2), cell.get("what", "")
+    torch.manual_seed(0)
+    bare = _classifier("")
+    sharded = cell.get("engine") == "fsdp2"
+    if sharded:
+        from torch.distributed.fsdp import fully_shard
+
+        model = fully_shard(bare)
+    else:
+        model = torch.nn.parallel.DistributedDataParallel(bare)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+    generator = torch.Generator().manual_seed(0 if what == "same data" else rank)
+    torch.manual_seed(rank)
+    for _ in range(steps):
+        for micro in range(accumulation):
+            x, y = torch.randn(8, 8, generator=generator), torch.randint(0, 5, (8,), generator=generator)
+            last = micro == accumulation - 1
+            waiting = contextlib.nullcontext() if last or sharded else model.no_sync()
+            with waiting:
+                loss = functional.cross_entropy(model(x), y) / accumulation
+                if what == "nan on one rank" and rank == 1:
+                    loss = loss * float("nan")
+                loss.backward()
+        if what == "apart" and rank == 1:
+            with torch.no_grad():
+                bare[0].weight.add_(0.1)
+        if what == "not averaged" and rank == 1:
+            for one in bare.parameters():
+                one.grad.mul_(3.0)
+        optimizer.step()
+        optimizer.zero_grad()
+    if sharded:
+        return torch.nn.ParameterList([one.full_tensor() for one in model.parameters()])
+    return bare
+
+
 PROGRAMS = {
+    "ranks": _ranks,
     "trainer": _trainer,
     "loop": _loop,
     "adversarial": _adversarial,

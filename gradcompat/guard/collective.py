@@ -13,11 +13,11 @@ _FIELDS = 14
 
 @dataclass(frozen=True)
 class RankReport:
-    """What one rank tells the others: its share, its replay, and elements of summed gradients."""
+    """What one rank tells the others: its share, its replay, and elements of gradients, as many on every rank."""
 
     share: RankShare
     replay: Replay | None
-    sums: tuple[float, ...]
+    elements: tuple[float, ...]
 
 
 def world_size() -> int:
@@ -33,16 +33,15 @@ def rank() -> int:
     return int(loaded("torch").distributed.get_rank()) if world_size() > 1 else 0
 
 
-def exchange(mine: RankReport, length: int, device: Any) -> list[RankReport]:
+def exchange(mine: RankReport, device: Any) -> list[RankReport]:
     """The reports of all ranks, in their order.
 
     Args:
         mine: of this rank.
-        length: numbers in :attr:`RankReport.sums`, the same on every rank.
         device: of the parameters.
     """
     torch = loaded("torch")
-    numbers = [*_encode(mine), *mine.sums, *([0.0] * (length - len(mine.sums)))]
+    numbers = [*_encode(mine), *mine.elements]
     dtype = torch.float32 if device.type == "mps" else torch.float64
     vector = torch.tensor(numbers, dtype=dtype).to(device)
     received = [torch.empty_like(vector) for _ in range(world_size())]
@@ -84,4 +83,4 @@ def _decode(row: list[float]) -> RankReport:
         parameters=row[6],
         failing=bool(row[7]),
     )
-    return RankReport(share=share, replay=replay, sums=tuple(row[_FIELDS:]))
+    return RankReport(share=share, replay=replay, elements=tuple(row[_FIELDS:]))

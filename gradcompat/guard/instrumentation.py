@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any
 
@@ -15,6 +15,19 @@ Around = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 def loaded(name: str) -> Any:
     """A module that the process has imported, or None: the guard imports no framework."""
     return sys.modules.get(name)
+
+
+def with_parents(cls: type, modules: Iterable[str], name: str) -> type:
+    """A class that also has the callback classes of frameworks as parents, as far as they are loaded.
+
+    Args:
+        cls: of ours, which is imported before or after them.
+        modules: where the classes are.
+        name: of the classes.
+    """
+    found = [getattr(loaded(module), name) for module in modules if hasattr(loaded(module), name)]
+    missing = [parent for parent in found if not issubclass(cls, parent)]
+    return type(cls.__name__, (cls, *missing), {"__module__": cls.__module__}) if missing else cls
 
 
 class Instrumentation:

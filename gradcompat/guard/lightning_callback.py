@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from gradcompat.guard.findings import GuardStop
 from gradcompat.guard.guard import Guard
-from gradcompat.guard.instrumentation import loaded
+from gradcompat.guard.instrumentation import with_parents
 from gradcompat.guard.options import DEFAULT_REPORT, DEFAULT_STEPS
 
 _MODULES = ("lightning.pytorch.callbacks.callback", "pytorch_lightning.callbacks.callback")
-_Callback: Any = next(
-    (module.Callback for module in map(loaded, _MODULES) if hasattr(module, "Callback")),
-    object,
-)
 
 
-class LightningGuard(_Callback):  # type: ignore[misc]
+class LightningGuard:
     """``Trainer(…, callbacks=[LightningGuard()])`` verifies the first optimizer steps."""
+
+    def __new__(cls, **options: Any) -> LightningGuard:
+        """An instance that is a ``Callback`` of the Lightning that is loaded, under either of its names."""
+        return object.__new__(with_parents(cls, _MODULES, "Callback"))
 
     def __init__(
         self,
@@ -32,23 +33,9 @@ class LightningGuard(_Callback):  # type: ignore[misc]
         self._options: dict[str, Any] = {"steps": steps, "on_defect": on_defect, "report": report, "python": python}
         self.guard: Guard | None = None
 
-    @property
-    def state_key(self) -> str:
-        """Names the callback in checkpoints, of which it keeps nothing."""
-        return type(self).__qualname__
-
-    def state_dict(self) -> dict[str, Any]:
-        """There is nothing to keep."""
-        return {}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """There is nothing to restore."""
-
-    def __getattr__(self, name: str) -> Any:
-        # Where Lightning was imported later, and for hooks of releases to come.
-        if name.startswith("on_") or name in ("setup", "teardown"):
-            return lambda *arguments, **keywords: None
-        raise AttributeError(name)
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Strategies that spawn processes send callbacks there."""
+        return functools.partial(LightningGuard, **self._options), ()
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         """Put the guard on, before the first micro-batch."""

@@ -204,18 +204,20 @@ class Observer:
         together = collective.world_size() > 1 and (
             self.asked.data_parallel or any(watch.distributed or watch.sharded for watch in self.models)
         )
-        sums, length = gradients.sums(readout), gradients.length
-        if together:
-            device = self.models[0].trainable[0][1].device
-            own = replace(step, gradients=gradients.measured(readout, step.loss_scale, None))
-            share = replace(step.ranks[0], failing=bool(local_errors(own)))
-            mine = collective.RankReport(share=share, replay=step.replay, sums=sums)
-            reports = collective.exchange(mine, length, device)
-            columns = zip(*(one.sums for one in reports), strict=True)
-            sums = tuple(math.fsum(column) / len(reports) for column in columns)
-            replays = [one.replay for one in reports if one.replay is not None]
-            step = replace(step, ranks=tuple(one.share for one in reports), replay=_mean(replays))
-        return replace(step, gradients=gradients.measured(readout, step.loss_scale, sums))
+        own = gradients.elements(readout)
+        if not together:
+            return replace(step, gradients=gradients.measured(readout, step.loss_scale, [own]))
+        alone = replace(step, gradients=gradients.measured(readout, step.loss_scale, []))
+        share = replace(step.ranks[0], failing=bool(local_errors(alone)))
+        mine = collective.RankReport(share=share, replay=step.replay, elements=own)
+        reports = collective.exchange(mine, self.models[0].trainable[0][1].device)
+        step = replace(
+            step,
+            ranks=tuple(one.share for one in reports),
+            replay=_mean([one.replay for one in reports if one.replay is not None]),
+        )
+        elements = [one.elements for one in reports]
+        return replace(step, gradients=gradients.measured(readout, step.loss_scale, elements))
 
     # Around the update.
 
@@ -288,9 +290,7 @@ class _GradientReading:
             lost, cut = watch.without_gradient()
             self._lost += tuple(name for name in lost if name in own)
             self._cut += tuple(name for name in cut if name in own)
-        # The exchange has this length on every rank, whatever arrived.
         sums = models[0].sums if models else []
-        self.length = sum(one.elements(one.parameter).numel() for one in sums)
         if self._readable:
             with torch.no_grad():
                 self._norms = [
@@ -311,15 +311,22 @@ class _GradientReading:
                 )
             )
 
-    def sums(self, readout: Readout) -> tuple[float, ...]:
-        """What autograd delivered on this rank, with zeros where nothing arrived."""
+    def elements(self, readout: Readout) -> tuple[float, ...]:
+        """What autograd delivered on this rank, and what its optimizer gets; as many numbers on every rank."""
         found: list[float] = []
-        for _, count, delivered, _, _ in self._pairs:
+        for _, count, delivered, gradient, _ in self._pairs:
             found += readout.numbers(delivered) or [0.0] * count
+            found += readout.numbers(gradient) or [math.nan] * count
         return tuple(found)
 
-    def measured(self, readout: Readout, scale: float, sums: tuple[float, ...] | None) -> Gradients | None:
-        """The gradients, compared with ``sums`` of all ranks; None if they cannot be read here."""
+    def measured(self, readout: Readout, scale: float, elements: list[tuple[float, ...]]) -> Gradients | None:
+        """The gradients; None if they cannot be read here.
+
+        Args:
+            readout: has read the device.
+            scale: factor of a GradScaler.
+            elements: what :meth:`elements` gave on each rank; empty to compare nothing.
+        """
         if not self._readable:
             return None
         norms = [(name, readout.number(place)) for name, place in self._norms]
@@ -333,23 +340,21 @@ class _GradientReading:
             cut_off_share=max(cut_size, len(self._cut) / len(self._entries)),
             zero=tuple(name for name, one in norms if one == 0.0),
             norm=norm,
-            samples=self._samples(readout, scale, sums, norm or 0.0) if sums is not None else (),
+            samples=self._samples(elements, scale, norm or 0.0),
             leftover=any(readout.number(place) > 0 for *_, place in self._pairs),
         )
 
-    def _samples(
-        self, readout: Readout, scale: float, sums: tuple[float, ...], norm: float
-    ) -> tuple[GradientSample, ...]:
+    def _samples(self, ranks: list[tuple[float, ...]], scale: float, norm: float) -> tuple[GradientSample, ...]:
+        """Every rank's optimizer against the mean of what was delivered on all ranks."""
         found, start = [], 0
-        for name, count, _, gradient, _ in self._pairs:
-            delivered = [one / scale for one in sums[start : start + count]]
-            start += count
-            numbers = readout.numbers(gradient)
-            if len(numbers) != count or math.sqrt(math.fsum(one * one for one in delivered)) <= NOISE * norm:
-                continue
-            sample = sampled(delivered, numbers, name)
-            if sample is not None:
-                found.append(sample)
+        for name, count, *_ in self._pairs:
+            middle, end = start + count, start + 2 * count
+            columns = zip(*(one[start:middle] for one in ranks), strict=True)
+            delivered = [math.fsum(column) / len(ranks) / scale for column in columns]
+            if math.sqrt(math.fsum(one * one for one in delivered)) > NOISE * norm:
+                pairs = (sampled(delivered, one[middle:end], name) for one in ranks if not math.isnan(one[middle]))
+                found += [pair for pair in pairs if pair is not None]
+            start = end
         return tuple(found)
 
 

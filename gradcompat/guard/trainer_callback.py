@@ -10,16 +10,17 @@ from gradcompat.guard import live_facts
 from gradcompat.guard.detectors import logged_loss
 from gradcompat.guard.findings import Finding
 from gradcompat.guard.guard import Guard
-from gradcompat.guard.instrumentation import loaded
+from gradcompat.guard.instrumentation import with_parents
 from gradcompat.guard.options import DEFAULT_REPORT, DEFAULT_STEPS
 from gradcompat.guard.replay import TrainerReplay
 
-# The Trainer calls by name and asks for no class; with the class, type checkers and other libraries are content too.
-_Callback: Any = getattr(loaded("transformers.trainer_callback"), "TrainerCallback", object)
 
-
-class GuardCallback(_Callback):  # type: ignore[misc]
+class GuardCallback:
     """``Trainer(…, callbacks=[GuardCallback()])`` verifies the first optimizer steps."""
+
+    def __new__(cls, **options: Any) -> GuardCallback:
+        """An instance that is a ``TrainerCallback`` of the transformers that is loaded."""
+        return object.__new__(with_parents(cls, ("transformers.trainer_callback",), "TrainerCallback"))
 
     def __init__(
         self,
@@ -46,12 +47,6 @@ class GuardCallback(_Callback):  # type: ignore[misc]
         self._replay: TrainerReplay | None = None
         self._restore: Any = None
         self._logged = 0
-
-    def __getattr__(self, name: str) -> Any:
-        # Where transformers was imported later, and for events of releases to come.
-        if name.startswith("on_"):
-            return lambda *arguments, **keywords: None
-        raise AttributeError(name)
 
     def on_train_begin(self, args: Any, state: Any, control: Any, model: Any = None, **keywords: Any) -> None:
         """Put the guard on, before the first micro-batch."""
