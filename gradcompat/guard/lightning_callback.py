@@ -30,17 +30,17 @@ class LightningGuard:
     ) -> None:
         """Take the options of :class:`gradcompat.guard.Guard`."""
         super().__init__()
-        self._options: dict[str, Any] = {"steps": steps, "on_defect": on_defect, "report": report, "python": python}
+        self.options: dict[str, Any] = {"steps": steps, "on_defect": on_defect, "report": report, "python": python}
         self.guard: Guard | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Strategies that spawn processes send callbacks there."""
-        return functools.partial(LightningGuard, **self._options), ()
+        return functools.partial(LightningGuard, **self.options), ()
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         """Put the guard on, before the first micro-batch."""
         automatic = bool(getattr(pl_module, "automatic_optimization", True))
-        guard = self.guard = Guard(pl_module, **self._options)
+        guard = self.guard = Guard(pl_module, **self.options)
         guard.framework = "Trainer of Lightning"
         guard.asked.accumulation = int(trainer.accumulate_grad_batches) if automatic else None
         limit, by = trainer.gradient_clip_val, str(getattr(trainer, "gradient_clip_algorithm", None) or "norm")

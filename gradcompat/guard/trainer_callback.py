@@ -41,7 +41,7 @@ class GuardCallback:
             trainer: the Trainer; without it, the one that calls.
         """
         super().__init__()
-        self._options: dict[str, Any] = {"steps": steps, "on_defect": on_defect, "report": report, "python": python}
+        self.options: dict[str, Any] = {"steps": steps, "on_defect": on_defect, "report": report, "python": python}
         self._trainer = trainer
         self.guard: Guard | None = None
         self._replay: TrainerReplay | None = None
@@ -51,7 +51,7 @@ class GuardCallback:
     def on_train_begin(self, args: Any, state: Any, control: Any, model: Any = None, **keywords: Any) -> None:
         """Put the guard on, before the first micro-batch."""
         trainer = self._trainer or _calling_trainer()
-        guard = Guard(trainer.model if trainer is not None else model, **self._options)
+        guard = Guard(trainer.model if trainer is not None else model, **self.options)
         self.guard = guard
         guard.framework = "Trainer of transformers"
         guard.asked.accumulation = int(args.gradient_accumulation_steps)

@@ -5,16 +5,21 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+from gradcompat.guard.axolotl_plugin import GuardPlugin
 from gradcompat.guard.import_hooks import AfterImport
 from gradcompat.guard.launch import SITE, environment
+from gradcompat.guard.lightning_callback import LightningGuard
 from gradcompat.guard.options import Options, from_environment
+from gradcompat.guard.trainer_callback import GuardCallback
 from tests.conftest import ROOT, Run
 
 TRAIN = "import os, sys; print(os.environ['GRADCOMPAT_GUARD'], sys.argv[1:])"
@@ -182,3 +187,52 @@ def test_the_guard_imports_no_framework() -> None:
         text = path.read_text("utf-8")
         assert [word for word in words if word in text] == [], path
     assert importlib.util.find_spec("gradcompat.guard") is not None
+
+
+@pytest.mark.e2e
+def test_the_folder_for_a_launcher_that_cannot_be_changed() -> None:
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "gradcompat.guard"], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == f"{SITE}\n"
+
+
+class BasePlugin:
+    """As axolotl has it: every hook is there, and does nothing."""
+
+    def add_callbacks_pre_trainer(self, cfg: object, model: object) -> list[object]:
+        return []
+
+    def add_callbacks_post_trainer(self, cfg: object, trainer: object) -> list[object]:
+        return []
+
+
+def test_the_plug_in_of_axolotl(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against its interface alone, not axolotl itself."""
+    base = ModuleType("axolotl.integrations.base")
+    base.BasePlugin = BasePlugin  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "axolotl.integrations.base", base)
+    monkeypatch.setenv("GRADCOMPAT_GUARD_STEPS", "3")
+    plugin = GuardPlugin()
+    assert isinstance(plugin, BasePlugin)
+    (callback,) = plugin.add_callbacks_pre_trainer(None, None)
+    assert isinstance(callback, GuardCallback)
+    assert callback.options["steps"] == 3
+    assert plugin.add_callbacks_post_trainer(None, None) == []
+
+
+class Callback:
+    """As Lightning has it."""
+
+
+def test_a_callback_belongs_to_the_framework_that_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not isinstance(LightningGuard(), Callback)
+    module = ModuleType("pytorch_lightning.callbacks.callback")
+    module.Callback = Callback  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    guard = LightningGuard(steps=3)
+    assert isinstance(guard, Callback)
+    # A strategy that spawns processes sends it there.
+    again = pickle.loads(pickle.dumps(guard))  # noqa: S301  # our own
+    assert isinstance(again, LightningGuard)
+    assert again.options == guard.options
