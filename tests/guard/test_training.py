@@ -277,6 +277,34 @@ def test_the_trainer_of_transformers(tmp_path: Path) -> None:
     assert right.out == alone.out
 
 
+BY_HAND = """
+import warnings
+warnings.simplefilter("ignore")
+from gradcompat.guard import GuardCallback
+from gradcompat.probes.inside import models, trainers
+import transformers
+transformers.logging.set_verbosity_error()
+callback = GuardCallback(report="")
+trainer = transformers.Trainer(
+    model=models.build("llama", 0),
+    args=trainers.arguments(gradient_accumulation_steps=2, max_steps=1, **trainers.on("cpu")),
+    train_dataset=models.samples("llama", "equal", 24, 0),
+    data_collator=trainers.collate,
+    callbacks=[callback],
+)
+trainer.train()
+print(isinstance(callback, transformers.TrainerCallback), callback.guard.judgement.clean[:2], callback.guard.finished)
+"""
+
+
+def test_a_callback_of_the_program_takes_the_place_of_the_one_of_the_command(tmp_path: Path) -> None:
+    """One optimizer step is fewer than two: what was verified of it is said at the end of the training."""
+    trained = train(BY_HAND, tmp_path)
+    assert trained.out.splitlines()[-1] == "True ['finite loss', 'objective weight'] True"
+    assert trained.err.count("looks at the first 2 optimizer steps (Trainer of transformers)") == 1
+    assert trained.err.count("1 step verified") == 1
+
+
 DISTRIBUTED = """\
 import contextlib, sys
 import torch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import os
@@ -14,7 +15,6 @@ from types import ModuleType
 
 import pytest
 
-from gradcompat.guard.axolotl_plugin import GuardPlugin
 from gradcompat.guard.import_hooks import AfterImport
 from gradcompat.guard.launch import SITE, environment
 from gradcompat.guard.lightning_callback import LightningGuard
@@ -197,6 +197,16 @@ def test_the_folder_for_a_launcher_that_cannot_be_changed() -> None:
     assert done.stdout == f"{SITE}\n"
 
 
+@pytest.mark.parametrize("name", ["Guard", "GuardCallback", "GuardStop", "LightningGuard", "Finding"])
+def test_names_of_the_package(name: str) -> None:
+    assert getattr(importlib.import_module("gradcompat.guard"), name).__name__ == name
+
+
+def test_a_name_that_the_package_has_not() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
+        _ = importlib.import_module("gradcompat.guard").Nothing
+
+
 class BasePlugin:
     """As axolotl has it: every hook is there, and does nothing."""
 
@@ -213,7 +223,8 @@ def test_the_plug_in_of_axolotl(monkeypatch: pytest.MonkeyPatch) -> None:
     base.BasePlugin = BasePlugin  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "axolotl.integrations.base", base)
     monkeypatch.setenv("GRADCOMPAT_GUARD_STEPS", "3")
-    plugin = GuardPlugin()
+    module, _, name = "gradcompat.guard.axolotl_plugin.GuardPlugin".rpartition(".")
+    plugin = getattr(importlib.import_module(module), name)()
     assert isinstance(plugin, BasePlugin)
     (callback,) = plugin.add_callbacks_pre_trainer(None, None)
     assert isinstance(callback, GuardCallback)
