@@ -49,11 +49,11 @@ def command(
       2   wrong usage, or the command cannot be started
       N   any other status is that of the command; 128 and the number of the signal that has ended it
 
-    Environment:
-      GRADCOMPAT_GUARD=1  guards a process that finds the folder of the guard on its PYTHONPATH
-
     Files:
       gradcompat-guard.json  what was measured, with versions and settings, and nothing of data or paths
+
+    Environment:
+      GRADCOMPAT_GUARD=1  guards a process that finds the folder of the guard on its PYTHONPATH
 
     Examples:
       gradcompat run -- python train.py --lr 1e-4
