@@ -75,11 +75,14 @@ def main() -> int:
     options.add_argument("--only", default="", help="cells with this in their name")
     options.add_argument("--write", type=Path, help="the page to write the table into")
     options.add_argument("--keep", type=Path, help="a file of what was found; cells in it are not run again")
+    options.add_argument("--no-run", action="store_true", help="only the cells that --keep has")
     arguments = options.parse_args()
     chosen = [cell for cell in cells() if arguments.only in cell.name]
     kept: dict[str, Any] = {}
     if arguments.keep is not None and arguments.keep.is_file():
         kept = json.loads(arguments.keep.read_text("utf-8"))
+    if arguments.no_run:
+        chosen = [cell for cell in chosen if cell.name in kept]
     for outcome in run([cell for cell in chosen if cell.name not in kept], arguments.python, arguments.layers):
         kept[outcome.cell.name] = outcome.found
         if arguments.keep is not None and outcome.ran:
