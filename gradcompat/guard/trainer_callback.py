@@ -49,7 +49,7 @@ class GuardCallback:
         self._logged = 0
 
     def __getattr__(self, name: str) -> Any:
-        # `import transformers` loads the class of callbacks when somebody asks for a Trainer, perhaps after this one.
+        # transformers loads the class of callbacks when somebody asks for a Trainer, perhaps after this one was made.
         if name.startswith("on_"):
             return lambda *arguments, **keywords: None
         raise AttributeError(name)
