@@ -50,6 +50,7 @@ LAYERS = (
         "class_facts",
         "comparison",
         "package_facts",
+        "releases",
     ),
     ("torch_builds",),
     ("model", "markers"),
@@ -72,7 +73,11 @@ LATE = {
     "pytest_plugin": {"gradcompat.check", "gradcompat.renderers.text"},
     "markers": {"packaging.markers"},  # only odd comparisons in lockfiles with alternatives need it
     # httpx, only where the cache does not answer
-    "index.client": {"gradcompat.index.transport", "gradcompat.index.requirements"},
+    "index.client": {
+        "gradcompat.index.transport",
+        "gradcompat.index.requirements",
+        "gradcompat.index.release_files",
+    },
     # httpx, only where there is no --offline
     "index.catalog": {"gradcompat.index.client", "gradcompat.index.configuration", "gradcompat.user_folders"},
     # of a process that may never train

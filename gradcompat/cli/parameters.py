@@ -86,6 +86,9 @@ Seed = Annotated[int, Option("--seed", metavar="N", help="The seed of all genera
 Jobs = Annotated[int, Option("--jobs", metavar="N", min=1, max=64, help="How many releases at a time.")]
 Layers = Annotated[str | None, Option("--layers", metavar="DIR", help="Where releases are laid down, and found again.")]
 RowsFolder = Annotated[str, Option("--output", metavar="DIR", help="The folder of the measurements.")]
+Scheduler = Annotated[
+    str | None, Option("--scheduler", metavar="ADDRESS", help="A Dask scheduler, in place of local processes.")
+]
 DryRun = Annotated[bool, Option("--dry-run", help="Print a unified diff, and write nothing.")]
 Measured = Annotated[
     str | None,

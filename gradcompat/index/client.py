@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from packaging.version import Version
 
@@ -204,6 +204,20 @@ class PackageIndex:
         if version.local is None:
             return tuple(files.values())
         return tuple(file for file in files.values() if version_of(file.filename, name) == version)
+
+    def open_file(self, file: Distribution, limit: int) -> IO[bytes]:
+        """A wheel or an sdist, to be read; a wheel is fetched as far as it is read.
+
+        Args:
+            file: one of :meth:`distributions`.
+            limit: how many bytes may be fetched.
+
+        Raises:
+            IndexUnavailable: if it cannot be read.
+        """
+        from gradcompat.index.release_files import open_release_file
+
+        return open_release_file(self._connected[0], file, limit)
 
     # Pages
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import IO, cast
 
 from gradcompat.errors import IndexUnavailable
@@ -14,6 +14,9 @@ from gradcompat.index.transport import Answer, Transport
 # Of most wheels the whole directory is in it; of those with ten thousand files it takes one request more.
 _TAIL = 64 * 1024
 _AHEAD = 16 * 1024
+# What lies between two spans that are fetched together: less than another request costs.
+_GAP = 128 * 1024
+_AT_ONCE = 32 * 2**20
 
 
 class RangeFile(io.RawIOBase):
@@ -49,6 +52,30 @@ class RangeFile(io.RawIOBase):
             raise ValueError("a position before the start of the file")
         self._position = start + offset
         return self._position
+
+    def prefetch(self, spans: Iterable[tuple[int, int]]) -> None:
+        """Fetch what will be read: spans that lie close together, in one request.
+
+        Args:
+            spans: the first position of each and the one behind its last, in any order.
+
+        Raises:
+            EOFError: if it would take more of the file than is fetched.
+            IndexUnavailable: if the server does not send it.
+        """
+        joined: list[list[int]] = []
+        for start, behind in sorted(spans):
+            end = min(behind, self._size)
+            if joined and start - joined[-1][1] <= _GAP and end - joined[-1][0] <= _AT_ONCE:
+                joined[-1][1] = max(end, joined[-1][1])
+            elif end > start:
+                joined.append([start, end])
+        for start, end in joined:
+            if end - start > self._left:
+                raise EOFError("it would take more of the file than is fetched")
+            content = self._fetch(start, end)
+            self._left -= len(content)
+            self._parts.append((start, content))
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # any buffer would do; zipfile has these
         """Fill the buffer, unless the file ends: unlike other raw files, this one does not return early."""

@@ -12,11 +12,13 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 from gradcompat.model.probe import Row
 from gradcompat.probes.matrix import Task, measured
 from gradcompat.worker_process import Worker, WorkerDied
+
+Result = TypeVar("Result")
 
 
 class Pool(Executor):
@@ -61,9 +63,14 @@ class Pool(Executor):
 
 def work(task: Task) -> tuple[Row, ...]:
     """Measure one release, and stop at once when interrupted."""
+    return interruptible(measured, task)
+
+
+def interruptible(function: Callable[..., Result], *arguments: Any) -> Result:
+    """Call a function in a process of the pool so that it stops at once when it is interrupted."""
     signal.signal(signal.SIGINT, _stop)
     try:
-        return measured(task)
+        return function(*arguments)
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 

@@ -13,7 +13,20 @@ from __future__ import annotations
 
 _HERE = "gradcompat.cli.commands.knowledge"
 _NAMES = (
-    *("lint", "new", "measure", "compile", "matrix", "ranges", "report", "horizon", "refresh", "export", "serve"),
+    *(
+        "lint",
+        "new",
+        "measure",
+        "read",
+        "compile",
+        "matrix",
+        "ranges",
+        "report",
+        "horizon",
+        "refresh",
+        "export",
+        "serve",
+    ),
     "snapshot",
 )
 

@@ -14,6 +14,7 @@ from gradcompat.cli.parameters import (
     Jobs,
     Layers,
     RowsFolder,
+    Scheduler,
     Seed,
     repeatable,
 )
@@ -58,9 +59,7 @@ def command(
     ],
     layers: Layers = None,
     folder: RowsFolder = "knowledge/measured",
-    scheduler: Annotated[
-        str | None, typer.Option("--scheduler", metavar="ADDRESS", help="A Dask scheduler that runs the cells.")
-    ] = None,
+    scheduler: Scheduler = None,
 ) -> int:
     """Run probes over the releases of a package. What is measured already is not measured again.
 

@@ -1,0 +1,135 @@
+"""What the source of one module says, before anything is known of the modules beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """One name of an import statement that stands outside of functions.
+
+    Attributes:
+        module: from which something is imported, absolute.
+        name: what is imported from it; None for the module itself, ``*`` for everything.
+        line: in the file.
+        guarded: it is not certain that it is executed, or that a failure of it gets out.
+    """
+
+    module: str
+    name: str | None
+    line: int
+    guarded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a name that a module binds comes from.
+
+    Attributes:
+        module: absolute.
+        name: in that module; empty for the module itself.
+    """
+
+    module: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClassFacts:
+    """A class, as its statement says it.
+
+    Attributes:
+        bases: dotted names, as written; ``?`` for what is none.
+        kind: ``dataclass``, ``dataclass kw_only``, ``class``; ``unknown`` where a decorator or a metaclass may change
+            how it is called.
+        fields: the annotated fields of its body that a dataclass would take, as parameters of :class:`ModuleFacts`.
+    """
+
+    bases: tuple[str, ...]
+    kind: str
+    fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModuleFacts:
+    """A module as it is written.
+
+    Attributes:
+        package: it is an ``__init__``.
+        own: the names that it defines.
+        origins: the names that it imports.
+        listed: its ``__all__``; None where there is none, or where it is not literal.
+        open: why it may have names that are not seen; None where it cannot.
+        lazy: names that are imported when they are asked for → the module that has them.
+        only_lazy: the module object is replaced by one that has the lazy names alone.
+        structured: folders whose modules say what is lazy (``define_import_structure``), relative to its own.
+        stars: modules of which everything is imported.
+        imports: what is imported when the module is.
+        exported: what ``define_import_structure`` takes of the module.
+        raises: importing it fails in any case.
+        signatures: functions and methods by qualified name. A parameter is ``name`` or ``name=default``; ``/``,
+            ``*``, ``*args`` and ``**kwargs`` stand where they stand in Python; ``?`` at the end says that a decorator
+            may have changed it, and ``old>new`` that the keyword was renamed.
+        classes: by qualified name.
+    """
+
+    package: bool
+    own: frozenset[str]
+    origins: Mapping[str, Origin]
+    listed: tuple[str, ...] | None = None
+    open: str | None = None
+    lazy: Mapping[str, str] = field(default_factory=dict)
+    only_lazy: bool = False
+    structured: tuple[str, ...] = ()
+    stars: tuple[str, ...] = ()
+    imports: tuple[Import, ...] = ()
+    exported: tuple[str, ...] = ()
+    raises: bool = False
+    signatures: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    classes: Mapping[str, ClassFacts] = field(default_factory=dict)
+
+
+def dumps(facts: ModuleFacts) -> bytes:
+    """The facts of a module as they are kept."""
+    content = {
+        **asdict(facts),
+        "own": sorted(facts.own),
+        "origins": {name: (one.module, one.name) for name, one in facts.origins.items()},
+        "imports": [(one.module, one.name, one.line, one.guarded) for one in facts.imports],
+        "classes": {name: (one.bases, one.kind, one.fields) for name, one in facts.classes.items()},
+    }
+    return json.dumps(content, separators=(",", ":")).encode()
+
+
+def loads(content: bytes) -> ModuleFacts:
+    """What :func:`dumps` made of them.
+
+    Raises:
+        ValueError: if it is something else.
+    """
+    try:
+        found = json.loads(content)
+        return ModuleFacts(
+            package=found["package"],
+            own=frozenset(found["own"]),
+            origins={name: Origin(*parts) for name, parts in found["origins"].items()},
+            listed=None if found["listed"] is None else tuple(found["listed"]),
+            open=found["open"],
+            lazy=found["lazy"],
+            only_lazy=found["only_lazy"],
+            structured=tuple(found["structured"]),
+            stars=tuple(found["stars"]),
+            imports=tuple(Import(*parts) for parts in found["imports"]),
+            exported=tuple(found["exported"]),
+            raises=found["raises"],
+            signatures={name: tuple(parts) for name, parts in found["signatures"].items()},
+            classes={
+                name: ClassFacts(tuple(bases), kind, tuple(fields))
+                for name, (bases, kind, fields) in found["classes"].items()
+            },
+        )
+    except (KeyError, TypeError):
+        raise ValueError("are no facts of a module") from None

@@ -1,0 +1,347 @@
+"""Reading a module: its syntax alone, nothing of it is run."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterable, Sequence
+
+from gradcompat.curation.getattr_hooks import answered
+from gradcompat.curation.lazy_structure import Structure
+from gradcompat.curation.module_facts import ClassFacts, Import, ModuleFacts, Origin
+from gradcompat.curation.signature_reading import class_facts, signature
+
+_CATCHES_IMPORTS = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
+
+
+def read_module(source: bytes, name: str, *, package: bool) -> ModuleFacts:
+    """What a module says.
+
+    Args:
+        source: the file, in the encoding that it states.
+        name: of the module, absolute.
+        package: the file is its ``__init__``.
+
+    Raises:
+        ValueError: if it is not Python 3, or too deeply nested; the message is a sentence without subject.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # odd escapes in strings
+            tree = ast.parse(source)
+        reader = _Reader(name, package=package)
+        reader.read(tree.body)
+        return reader.facts()
+    except (SyntaxError, ValueError, LookupError):
+        raise ValueError("is not Python 3 that can be parsed") from None
+    except (RecursionError, MemoryError):
+        raise ValueError("is nested too deeply") from None
+
+
+class _Reader:
+    """Gathers what the statements outside of functions do."""
+
+    def __init__(self, name: str, *, package: bool) -> None:
+        self._name = name
+        self._package = package
+        self._own: set[str] = set()
+        self._origins: dict[str, Origin] = {}
+        self._imports: list[Import] = []
+        self._stars: list[str] = []
+        self._listed: list[str] | None = None
+        self._unlisted = False
+        self._open: str | None = None
+        self._structure = Structure()
+        self._exported: set[str] = set()
+        self._raises = False
+        self._hook: ast.FunctionDef | None = None
+        self._tables: dict[str, ast.expr] = {}
+        self._signatures: dict[str, tuple[str, ...]] = {}
+        self._classes: dict[str, ClassFacts] = {}
+
+    def read(self, body: Sequence[ast.stmt]) -> None:
+        """Take the statements of the module."""
+        self._block(body, guarded=False, typing=False)
+        if self._hook is not None:
+            found = answered(self._hook, self._tables)
+            self._own |= found.names
+            if not found.closed:
+                self._note("a `__getattr__` that answers more than it lists")
+
+    def facts(self) -> ModuleFacts:
+        """What was gathered."""
+        lazy = {name: self._absolute(target) for name, target in self._structure.names.items()}
+        listed = None if self._listed is None or self._unlisted else tuple(sorted(set(self._listed)))
+        return ModuleFacts(
+            package=self._package,
+            own=frozenset(self._own),
+            origins=self._origins,
+            listed=listed,
+            open=self._open,
+            lazy=lazy,
+            only_lazy=self._structure.replaces,
+            structured=tuple(self._structure.folders),
+            stars=tuple(self._stars),
+            imports=tuple(self._imports),
+            exported=tuple(sorted(self._exported | set(listed or ()))),
+            raises=self._raises,
+            signatures=self._signatures,
+            classes=self._classes,
+        )
+
+    def _absolute(self, relative: str) -> str:
+        return f"{self._name}.{relative}" if relative else self._name
+
+    def _note(self, reason: str) -> None:
+        self._open = self._open or reason
+
+    def _block(self, body: Sequence[ast.stmt], *, guarded: bool, typing: bool) -> None:
+        for statement in body:
+            self._statement(statement, guarded=guarded, typing=typing)
+
+    def _statement(self, node: ast.stmt, *, guarded: bool, typing: bool) -> None:
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                self._function(node, typing=typing)
+            case ast.ClassDef():
+                self._class(node, guarded=guarded, typing=typing)
+            case ast.Import() | ast.ImportFrom():
+                self._import(node, guarded=guarded, typing=typing)
+            case ast.If():
+                self._if(node, guarded=guarded, typing=typing)
+            case ast.Try():
+                self._try(node, guarded=guarded, typing=typing)
+            case ast.With() | ast.AsyncWith():
+                held = any("suppress" in ast.unparse(item.context_expr) for item in node.items)
+                for item in node.items:
+                    if item.optional_vars is not None:
+                        self._bind(item.optional_vars, typing)
+                self._block(node.body, guarded=guarded or held, typing=typing)
+            case ast.For() | ast.AsyncFor():
+                self._bind(node.target, typing)
+                self._block([*node.body, *node.orelse], guarded=True, typing=typing)
+            case ast.While():
+                self._block([*node.body, *node.orelse], guarded=True, typing=typing)
+            case ast.Match():
+                for case in node.cases:
+                    self._block(case.body, guarded=True, typing=typing)
+            case ast.Raise():
+                self._raises = self._raises or not (guarded or typing)
+            case _ if not typing:
+                self._simple(node)
+
+    def _simple(self, node: ast.stmt) -> None:
+        self._structure.take(node)
+        match node:
+            case ast.Assign():
+                for target in node.targets:
+                    self._bind(target, False)
+                    self._assigned(target, node.value)
+            case ast.AnnAssign(target=target, value=value) if value is not None:
+                self._bind(target, False)
+                self._assigned(target, value)
+            case ast.AugAssign(target=ast.Name(id="__all__"), value=value):
+                self._list(value)
+            case ast.AugAssign(target=target):
+                self._bind(target, False)
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id="__all__")), args=[value])):
+                self._list(value)
+            case ast.Delete():
+                if any(isinstance(target, ast.Name) for target in node.targets):
+                    self._forget(node.targets)
+        self._made_at_import(node)
+
+    def _forget(self, targets: Iterable[ast.expr]) -> None:
+        """Names that are deleted may be gone, or have stood elsewhere too."""
+        for target in targets:
+            if isinstance(target, ast.Name):
+                self._own.discard(target.id)
+                self._origins.pop(target.id, None)
+
+    def _assigned(self, target: ast.expr, value: ast.expr) -> None:
+        match target:
+            case ast.Name(id="__all__"):
+                self._listed, self._unlisted = None, False
+                self._list(value)
+            case ast.Name(id="__getattr__"):
+                found = answered(value, self._tables)
+                self._own |= found.names
+                if not found.closed:
+                    self._note("a `__getattr__` that is made elsewhere")
+            case ast.Name(id=name):
+                self._tables[name] = value
+                if isinstance(value, ast.Name) and value.id in self._classes:
+                    self._origins.setdefault(name, Origin(self._name, value.id))
+                if isinstance(value, ast.Lambda):
+                    self._signatures[name] = signature(value)
+
+    def _list(self, value: ast.expr) -> None:
+        self._listed = self._listed or []
+        for part in _parts(value):
+            try:
+                found = ast.literal_eval(part)
+            except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+                self._unlisted = True
+                continue
+            self._listed += [found] if isinstance(found, str) else [one for one in found if isinstance(one, str)]
+
+    def _made_at_import(self, node: ast.stmt) -> None:
+        """Whether names may be made that no statement shows."""
+        for inner in ast.walk(node):
+            match inner:
+                case ast.Lambda():
+                    continue
+                case ast.Subscript(value=ast.Call(func=ast.Name(id="globals" | "vars" | "locals")), ctx=ast.Store()):
+                    self._note("names made at import time")
+                case ast.Call(
+                    func=ast.Attribute(
+                        value=ast.Call(func=ast.Name(id="globals" | "vars" | "locals")), attr="update" | "setdefault"
+                    )
+                ):
+                    self._note("names made at import time")
+                case ast.Call(func=ast.Name(id="exec")):
+                    self._note("names made at import time")
+                case ast.Call(
+                    func=ast.Name(id="setattr"), args=[ast.Subscript(value=ast.Attribute(attr="modules")), *_]
+                ):
+                    self._note("names made at import time")
+                case ast.Subscript(
+                    value=ast.Attribute(value=ast.Name(id="sys"), attr="modules"), slice=ast.Name(), ctx=ast.Store()
+                ) if not self._structure.replaces:
+                    self._note("a module that replaces itself")
+
+    def _bind(self, target: ast.expr, typing: bool) -> None:
+        if not typing:
+            for node in ast.walk(target):
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                    self._own.add(node.id)
+                    self._origins.pop(node.id, None)
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, *, typing: bool) -> None:
+        if typing:
+            return
+        self._own.add(node.name)
+        self._origins.pop(node.name, None)
+        self._signatures[node.name] = signature(node)
+        if node.name == "__getattr__" and isinstance(node, ast.FunctionDef):
+            self._hook = node
+        if _is_exported(node):
+            self._exported.add(node.name)
+
+    def _class(self, node: ast.ClassDef, *, guarded: bool, typing: bool) -> None:
+        if typing:
+            return
+        self._own.add(node.name)
+        self._origins.pop(node.name, None)
+        facts, signatures = class_facts(node)
+        self._classes[node.name] = facts
+        for method, found in signatures.items():
+            self._signatures[f"{node.name}.{method}"] = found
+        if _is_exported(node):
+            self._exported.add(node.name)
+        for inner in node.body:
+            if isinstance(inner, (ast.Import, ast.ImportFrom)):
+                self._needs(inner, guarded=guarded)
+
+    def _if(self, node: ast.If, *, guarded: bool, typing: bool) -> None:
+        test = node.test
+        if _is_typing(test):
+            self._block(node.body, guarded=True, typing=True)
+            self._block(node.orelse, guarded=guarded, typing=typing)
+            return
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and _is_typing(test.operand):
+            self._block(node.body, guarded=guarded, typing=typing)
+            self._block(node.orelse, guarded=True, typing=True)
+            return
+        if _is_main(test):
+            return
+        self._block(node.body, guarded=True, typing=typing)
+        self._block(node.orelse, guarded=True, typing=typing)
+
+    def _try(self, node: ast.Try, *, guarded: bool, typing: bool) -> None:
+        held = any(_catches(handler) for handler in node.handlers)
+        self._block(node.body, guarded=guarded or held, typing=typing)
+        for handler in node.handlers:
+            self._block(handler.body, guarded=True, typing=typing)
+        self._block(node.orelse, guarded=guarded or bool(node.handlers), typing=typing)
+        self._block(node.finalbody, guarded=guarded, typing=typing)
+
+    def _import(self, node: ast.Import | ast.ImportFrom, *, guarded: bool, typing: bool) -> None:
+        if typing:
+            return
+        self._needs(node, guarded=guarded)
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                bound = alias.asname or alias.name.partition(".")[0]
+                self._origins[bound] = Origin(alias.name if alias.asname else bound, "")
+            return
+        module = self._target(node)
+        for alias in node.names:
+            if alias.name == "*":
+                self._stars.append(module)
+            else:
+                self._origins[alias.asname or alias.name] = Origin(module, alias.name)
+
+    def _needs(self, node: ast.Import | ast.ImportFrom, *, guarded: bool) -> None:
+        if isinstance(node, ast.Import):
+            self._imports += [Import(alias.name, None, node.lineno, guarded) for alias in node.names]
+            return
+        module = self._target(node)
+        self._imports += [Import(module, alias.name, node.lineno, guarded) for alias in node.names]
+
+    def _target(self, node: ast.ImportFrom) -> str:
+        if not node.level:
+            return node.module or ""
+        parts = self._name.split(".")
+        up = node.level - 1 if self._package else node.level
+        parts = parts[: len(parts) - up] if up else parts
+        return ".".join([*parts, node.module] if node.module else parts)
+
+
+def _parts(value: ast.expr) -> Iterable[ast.expr]:
+    """The summands of a list that is put together with ``+``."""
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
+        yield from _parts(value.left)
+        yield from _parts(value.right)
+    elif isinstance(value, (ast.List, ast.Tuple)):
+        yield from value.elts
+    else:
+        yield value
+
+
+def _is_typing(test: ast.expr) -> bool:
+    match test:
+        case ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING") | ast.Constant(value=False):
+            return True
+        case ast.BoolOp(op=ast.Or(), values=values):
+            # transformers: `TYPE_CHECKING or slow_imports`, where the second is an option of developers
+            return any(map(_is_typing, values))
+    return False
+
+
+def _is_main(test: ast.expr) -> bool:
+    return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
+
+
+def _catches(handler: ast.ExceptHandler) -> bool:
+    """May a failed import end in this handler, without getting out of it again?"""
+    caught = {"BaseException"}
+    if handler.type is not None:
+        caught = {one.rpartition(".")[2] for one in re.findall(r"[\w.]+", ast.unparse(handler.type))}
+    if not caught & _CATCHES_IMPORTS and caught & _NO_IMPORT_FAILURE == caught:
+        return False
+    return not (handler.body and isinstance(handler.body[-1], ast.Raise))
+
+
+# What a failed import never is. Any other name may be an alias of ImportError.
+_NO_IMPORT_FAILURE = {"AttributeError", "KeyError", "ValueError", "TypeError", "NameError", "IndexError"}
+
+
+def _is_exported(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
+    """Is it decorated so that transformers' ``define_import_structure`` takes it?"""
+    for decorator in node.decorator_list:
+        called = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if isinstance(called, ast.Name) and called.id in ("export", "requires"):
+            return True
+    return False

@@ -1,0 +1,347 @@
+"""What the releases of a package export, need and accept, asked release by release.
+
+The tables ship with gradcompat, a file a package; ``gradcompat knowledge read`` writes them from the wheels. Nothing is
+loaded before it is asked for, and of a table only the blocks that hold the answer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
+from pathlib import Path
+
+from packaging.version import Version
+
+from gradcompat.names import normalise
+from gradcompat.releases.answers import Need, Presence, Signature, Stretch
+from gradcompat.releases.lines import Line, unpacked
+from gradcompat.releases.runs import Growing, Value, stretches, value_at
+from gradcompat.releases.signatures import signature
+from gradcompat.releases.table_file import TableFile
+
+FOLDER = Path(__file__).parents[1] / "knowledge" / "releases"
+SUFFIX = ".table"
+INDEX = "index.json"
+
+# Keys of a line of names that are no names.
+EXISTS, OPEN = ".", "?"
+# How many names are followed from module to module; more than any package has, unless they go in a circle.
+_MOST_STEPS = 30
+
+Beside = Callable[[str], "Version | None"]
+"""The release of another package, by its name, that is to be taken for what a class inherits from it."""
+
+
+class ReleaseTable:
+    """The table of one package.
+
+    Attributes:
+        package: its normalised name.
+        versions: the releases that were read, sorted.
+        unread: releases that could not be read → why.
+        imports: the modules at its top (``huggingface_hub``).
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open a table.
+
+        Raises:
+            KnowledgeError: if it cannot be read.
+        """
+        self._file = TableFile(path)
+        header = self._file.header
+        self.package: str = header["package"]
+        self.versions: tuple[Version, ...] = tuple(map(Version, header["versions"]))
+        self.unread: Mapping[Version, str] = {Version(one): why for one, why in header["unread"].items()}
+        self.imports: tuple[str, ...] = tuple(header["imports"])
+        self._built = frozenset(header["built"])
+        self._skipped = frozenset(header["skipped"])
+        self._numbers = {version: number for number, version in enumerate(self.versions)}
+        self._lines: dict[tuple[str, str], Line | None] = {}
+
+    def presence(self, version: Version, module: str, name: str | None = None) -> Presence:
+        """Whether a name can be imported from a module, a submodule among them.
+
+        What stands behind a condition counts as present.
+
+        Args:
+            version: of the package.
+            module: absolute.
+            name: in it; None asks for the module itself.
+        """
+        number = self._numbers.get(version)
+        if number is None or module.partition(".")[0] not in self.imports:
+            return Presence.UNKNOWN
+        line = self._line("names", module)
+        exists = _at(line, EXISTS, number)
+        if exists is None:
+            return self._missing(number, module)
+        if exists == RAISES:
+            return Presence.ABSENT
+        if name is None or _at(line, name, number) is not None:
+            return Presence.PRESENT
+        inner = f"{module}.{name}"
+        if name in ALWAYS or _at(self._line("names", inner), EXISTS, number) is not None:
+            return Presence.PRESENT
+        if _at(line, OPEN, number) is not None:
+            return Presence.UNKNOWN
+        return self._missing(number, inner)
+
+    def why_open(self, version: Version, module: str) -> str | None:
+        """Why a module may have names that its source does not show; None where it cannot."""
+        number = self._numbers.get(version)
+        found = None if number is None else _at(self._line("names", module), OPEN, number)
+        return None if found is None else str(found)
+
+    def history(self, module: str, name: str | None = None) -> tuple[Stretch, ...]:
+        """The releases that have a name, or a module, certainly."""
+        present = [
+            number for number, version in enumerate(self.versions) if self.presence(version, module, name) is _PRESENT
+        ]
+        return self._stretches(present)
+
+    def names(self, version: Version, module: str) -> frozenset[str]:
+        """The names that a module certainly has, without its submodules."""
+        number = self._numbers.get(version)
+        line = self._line("names", module) or {}
+        if number is None:
+            return frozenset()
+        return frozenset(key for key, runs in line.items() if key not in _MARKS and value_at(runs, number) is not None)
+
+    def modules(self, version: Version) -> tuple[str, ...]:
+        """The modules of a release, sorted. Loads every block of names."""
+        number = self._numbers.get(version)
+        if number is None:
+            return ()
+        found = (
+            module for module, line in self._file.lines("names") if _at(unpacked(line), EXISTS, number) is not None
+        )
+        return tuple(found)
+
+    def origin(self, version: Version, module: str, name: str) -> tuple[str, str]:
+        """Where a name is defined: the module and the name there, followed through re-exports of this package.
+
+        An empty name stands for the module itself. What is not known to come from elsewhere is defined where it is
+        asked for; the module may be one of another package.
+        """
+        number = self._numbers.get(version)
+        for _ in range(_MOST_STEPS if number is not None else 0):
+            found = _at(self._line("names", module), name, number or 0)
+            target = _target(found, name) if isinstance(found, str) else None
+            if target is None or target == (module, name):
+                if found is None and self._exists(f"{module}.{name}", number or 0):
+                    return f"{module}.{name}", ""
+                break
+            module, name = target
+            if not name or module.partition(".")[0] not in self.imports:
+                break
+        return module, name
+
+    def needs(self, version: Version, module: str, name: str | None = None) -> tuple[Need, ...]:
+        """What of other packages has to be there for an import, followed through the modules that it executes.
+
+        Args:
+            version: of the package.
+            module: that is imported, or imported from.
+            name: what is imported from it; a lazy one executes the module behind it.
+
+        Returns:
+            Without what stands behind a condition or in a ``try``, in the order of the files.
+        """
+        number = self._numbers.get(version)
+        if number is None:
+            return ()
+        found = []
+        for one in sorted(self._executed(number, module, name)):
+            line = self._line("needs", one) or {}
+            file = str(_at(self._line("names", one), EXISTS, number) or "")
+            for key, runs in line.items():
+                where = value_at(runs, number)
+                if isinstance(where, int) and where:
+                    target, _, wanted = key.partition(":")
+                    found.append(Need(target.partition(".")[0], target, wanted or None, file_of(one, file), where))
+        return tuple(found)
+
+    def executed(self, version: Version, module: str, name: str | None = None) -> frozenset[str]:
+        """The modules of this package that an import certainly executes."""
+        number = self._numbers.get(version)
+        return frozenset() if number is None else frozenset(self._executed(number, module, name))
+
+    def signature(self, version: Version, qualified_name: str, beside: Beside | None = None) -> Signature | None:
+        """How a function, a method or a constructor is called.
+
+        Args:
+            version: of the package.
+            qualified_name: ``transformers.TrainingArguments``, ``transformers.Trainer.train``.
+            beside: releases of other packages, for what a class inherits from them.
+
+        Returns:
+            None where it is not known: there is no such callable, or what it inherits from was not read.
+        """
+        return signature(self, version, qualified_name, partial(_beside, beside))
+
+    def renamed(self, version: Version, qualified_name: str, keyword: str) -> str | None:
+        """The new name of a keyword that a release still accepts and warns of; empty where it does not say it."""
+        found = self.signature(version, qualified_name)
+        return None if found is None else found.renamed.get(keyword)
+
+    def fact(self, version: Version, section: str, module: str, key: str) -> Value | None:
+        """One value of the table as it is stored."""
+        number = self._numbers.get(version)
+        return None if number is None else _at(self._line(section, module), key, number)
+
+    def facts(self, version: Version, section: str, module: str) -> Mapping[str, Value]:
+        """What a section stores of a module."""
+        number = self._numbers.get(version)
+        line = self._line(section, module) or {}
+        if number is None:
+            return {}
+        return {key: value for key, runs in line.items() if (value := value_at(runs, number)) is not None}
+
+    def _executed(self, number: int, module: str, name: str | None) -> set[str]:
+        seen: set[str] = set()
+        waiting = [(module, name)]
+        asked: set[tuple[str, str | None]] = set()
+        while waiting:
+            target, wanted = waiting.pop()
+            if (target, wanted) in asked or target.partition(".")[0] not in self.imports:
+                continue
+            asked.add((target, wanted))
+            if target not in seen:
+                if not self._exists(target, number):
+                    continue
+                seen.add(target)
+                if "." in target:
+                    waiting.append((target.rpartition(".")[0], None))
+                for key, runs in (self._line("needs", target) or {}).items():
+                    if value_at(runs, number) == 0:
+                        edge, _, imported = key.partition(":")
+                        waiting.append((edge, imported or None))
+            if wanted is None or wanted == "*":
+                continue
+            bound = _at(self._line("names", target), wanted, number)
+            if bound is None:
+                waiting.append((f"{target}.{wanted}", None))
+            elif isinstance(bound, str) and bound.startswith(LAZY):
+                behind = _target(bound, wanted)
+                if behind is not None:
+                    waiting.append((behind[0], behind[1] or None))
+        return seen
+
+    def _exists(self, module: str, number: int) -> bool:
+        return _at(self._line("names", module), EXISTS, number) is not None
+
+    def _missing(self, number: int, module: str) -> Presence:
+        """Of a module without line: certainly absent, or not seen?"""
+        parts = module.split(".")
+        if number in self._built or self._skipped.intersection(parts[1:]):
+            return Presence.UNKNOWN
+        # What is below a module that is not Python is not seen.
+        for length in range(1, len(parts)):
+            above = ".".join(parts[:length])
+            line = self._line("names", above)
+            if _at(line, EXISTS, number) is not None and _at(line, OPEN, number) == COMPILED:
+                return Presence.UNKNOWN
+        return Presence.ABSENT
+
+    def _line(self, section: str, module: str) -> Line | None:
+        key = (section, module)
+        if key not in self._lines:
+            found = self._file.line(section, module)
+            self._lines[key] = None if found is None else unpacked(found)
+        return self._lines[key]
+
+    def _stretches(self, numbers: list[int]) -> tuple[Stretch, ...]:
+        growing = Growing()
+        for number in numbers:
+            growing.add(number, 1)
+        runs = growing.runs(len(self.versions)) if numbers else []
+        return tuple(
+            Stretch(
+                self.versions[start],
+                self.versions[end - 1],
+                self.versions[end] if end < len(self.versions) else None,
+            )
+            for start, end, _ in stretches(runs, len(self.versions))
+        )
+
+
+# What a line says of where a name comes from: `>module` the same name there, `>module name` another one, `>module ` the
+# module itself; the same with `~` where it is imported when it is asked for. Otherwise 1.
+EAGER, LAZY = ">", "~"
+# Values of EXISTS besides 0 (``a/b.py``) and 1 (``a/b/__init__.py``).
+PLAIN, PACKAGE, NAMESPACE, BINARY, RAISES = 0, 1, 2, 3, 4
+# Value of OPEN where the module is not Python.
+COMPILED = "compiled"
+ALWAYS = frozenset({"__name__", "__doc__", "__file__", "__spec__", "__dict__", "__loader__", "__package__"})
+_MARKS = frozenset({EXISTS, OPEN})
+_PRESENT = Presence.PRESENT
+
+
+def file_of(module: str, kind: str) -> str:
+    """The file of a module, as a wheel names it."""
+    return module.replace(".", "/") + ("/__init__.py" if kind == str(PACKAGE) else ".py")
+
+
+def tabled_packages() -> frozenset[str]:
+    """The packages of which a table ships, by their normalised names."""
+    return frozenset(_index())
+
+
+def package_of(top: str) -> str | None:
+    """The package of which a table ships that has a module at its top (``huggingface_hub``)."""
+    return _tops().get(top)
+
+
+def table_of(package: str) -> ReleaseTable | None:
+    """The table of a package; None where none ships. It is kept, as far as it was loaded.
+
+    Raises:
+        KnowledgeError: if the table cannot be read.
+    """
+    name = normalise(package)
+    return _table(name) if name in _index() else None
+
+
+def _beside(beside: Beside | None, top: str) -> tuple[ReleaseTable, Version] | None:
+    """The table and the release of the package that has a module at its top."""
+    package = package_of(top)
+    version = None if package is None or beside is None else beside(package)
+    table = None if package is None or version is None else table_of(package)
+    return None if table is None or version is None else (table, version)
+
+
+@lru_cache(maxsize=64)
+def _table(name: str) -> ReleaseTable:
+    return ReleaseTable(FOLDER / (name + SUFFIX))
+
+
+@lru_cache(maxsize=1)
+def _index() -> Mapping[str, list[str]]:
+    """Package → its modules at the top."""
+    try:
+        with open(FOLDER / INDEX, "rb") as file:
+            found: dict[str, list[str]] = json.load(file)
+    except OSError:
+        return {}
+    return found
+
+
+@lru_cache(maxsize=1)
+def _tops() -> Mapping[str, str]:
+    return {top: package for package, tops in _index().items() for top in tops}
+
+
+def _at(line: Line | None, key: str, number: int) -> Value | None:
+    if line is None or key not in line:
+        return None
+    return value_at(line[key], number)
+
+
+def _target(value: str, name: str) -> tuple[str, str] | None:
+    """Where a name comes from, by what a line says of it."""
+    if value[:1] not in (EAGER, LAZY):
+        return None
+    module, space, other = value[1:].partition(" ")
+    return (module, other) if space else (module, name)

@@ -1,0 +1,113 @@
+"""How callables of a release are called: through re-exports, inheritance and dataclasses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from packaging.version import Version
+
+from gradcompat.releases.answers import Signature
+from tests.releases.packages import table
+
+V1 = Version("1.0")
+SOURCE = """
+from dataclasses import dataclass, field
+from typing import ClassVar
+from elsewhere import Base
+
+def f(a, /, b, c=None, *args, d, e=1, **kw): ...
+def g(*, x="y"): ...
+def long(a="0123456789012345678901234567890123456789012345678901234567890123456789"): ...
+@unknown
+def changed(a): ...
+@deprecate_kwarg("old", new_name="new", version="2")
+def renaming(new=None): ...
+
+class Plain:
+    def __init__(self, a, b=2): ...
+    def method(self, x): ...
+    @staticmethod
+    def still(x): ...
+    @classmethod
+    def of(cls, x): ...
+    @property
+    def value(self): ...
+class Child(Plain):
+    def other(self): ...
+class Empty: ...
+class Foreign(Base): ...
+
+@dataclass
+class Arguments:
+    output_dir: str = None
+    many: list = field(default_factory=list)
+    shared: ClassVar[int] = 1
+    hidden: int = field(default=1, init=False)
+@dataclass
+class More(Arguments):
+    output_dir: str = "out"
+    beta: float = field(default=0.1, metadata={"help": "of the loss"})
+class Below(More): ...
+@dataclass(kw_only=True)
+class Keywords:
+    a: int
+"""
+RELEASE = {"one/__init__.py": "from .a import *\nfrom .a import Plain as Renamed\n", "one/a.py": SOURCE}
+
+
+def text(found: Signature | None) -> str | None:
+    """A signature as Python writes it."""
+    if found is None:
+        return None
+    parts = []
+    for one in found.parameters:
+        star = one.kind if one.kind.startswith("*") else ""
+        parts.append(f"{star}{one.name}" + (f"={one.default}" if one.default is not None else ""))
+    return ", ".join(parts)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("f", "a, b, c=None, *args, d, e=1, **kw"),
+        ("g", "x='y'"),
+        ("long", "a=…"),
+        ("Plain", "a, b=2"),
+        ("Renamed", "a, b=2"),
+        ("Child", "a, b=2"),
+        ("Child.method", "x"),
+        ("Plain.still", "x"),
+        ("Plain.of", "x"),
+        ("Plain.value", None),
+        ("Empty", ""),
+        ("Foreign", None),
+        ("Arguments", "output_dir=None, many=[]"),
+        ("More", "output_dir='out', many=[], beta=0.1"),
+        ("Below", "output_dir='out', many=[], beta=0.1"),
+        ("Keywords", "a"),
+        ("missing", None),
+        ("a.f", "a, b, c=None, *args, d, e=1, **kw"),
+    ],
+)
+def test_parameters(tmp_path: Path, name: str, expected: str | None) -> None:
+    assert text(table(tmp_path, {"1.0": RELEASE}).signature(V1, f"one.{name}")) == expected
+
+
+def test_which_keywords_are_accepted(tmp_path: Path) -> None:
+    one = table(tmp_path, {"1.0": RELEASE})
+
+    def accepts(name: str, keyword: str) -> bool | None:
+        found = one.signature(V1, f"one.{name}")
+        return found.accepts(keyword) if found is not None else None
+
+    assert accepts("More", "many") is True
+    assert accepts("More", "shared") is False
+    assert accepts("More", "hidden") is False
+    assert accepts("f", "a") is None  # it may be among `**kw`
+    assert accepts("f", "d") is True
+    assert accepts("g", "y") is False
+    assert accepts("changed", "b") is None  # the decorator may take it
+    assert accepts("renaming", "old") is True
+    assert one.renamed(V1, "one.renaming", "old") == "new"
+    assert one.renamed(V1, "one.renaming", "new") is None
