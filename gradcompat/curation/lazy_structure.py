@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 
 class Structure:
@@ -51,8 +51,22 @@ class Structure:
             if isinstance(inner, ast.Call):
                 self._call(inner)
 
+    def attached(self, made: ast.expr, tables: Mapping[str, ast.expr]) -> bool:
+        """Take lazy_loader's ``attach(__name__, submodules, submod_attrs)``; False where these are not literal."""
+        if not (isinstance(made, ast.Call) and _called(made).endswith("attach")):
+            return False
+        given = dict(enumerate(made.args)) | {keyword.arg: keyword.value for keyword in made.keywords}
+        modules, names = given.get(1, given.get("submodules")), given.get(2, given.get("submod_attrs"))
+        if isinstance(names, ast.Name):
+            names = tables.get(names.id)
+        if not isinstance(names, (ast.Dict, type(None))) or not isinstance(modules, (ast.List, ast.Set, type(None))):
+            return False
+        if names is not None:
+            self._table(names)
+        return True
+
     def _call(self, call: ast.Call) -> None:
-        called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        called = _called(call)
         if called == "_LazyModule":
             self.replaces = True
             for keyword in call.keywords:
@@ -76,6 +90,10 @@ class Structure:
     def _entry(self, key: str, value: ast.expr) -> None:
         for name in _texts(value):
             self.names[name] = key
+
+
+def _called(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
 def _texts(value: ast.expr) -> Iterator[str]:

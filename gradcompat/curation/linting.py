@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 from packaging.version import Version
 
+from gradcompat.curation.table_linting import lint_tables
 from gradcompat.database.private import files_of, with_file
 from gradcompat.errors import IndexUnavailable
 from gradcompat.index.snapshot import shipped_snapshot
@@ -61,6 +62,11 @@ def _releases(package: str) -> tuple[Version, ...]:
     except IndexUnavailable:
         return ()
     return tuple(one.version for one in found if not one.yanked and not one.version.is_prerelease)
+
+
+def with_tables(found: LintResult, folder: Path) -> LintResult:
+    """The problems of a file, and behind them those of the tables of releases in a folder."""
+    return replace(found, problems=(*found.problems, *lint_tables(folder)))
 
 
 def lint_private(places: Sequence[str], base: KnowledgeBase) -> Iterator[LintResult]:

@@ -165,16 +165,22 @@ class _Reader:
                 self._listed, self._unlisted = None, False
                 self._list(value)
             case ast.Name(id="__getattr__"):
-                found = answered(value, self._tables)
-                self._own |= found.names
-                if not found.closed:
-                    self._note("a `__getattr__` that is made elsewhere")
+                self._made_hook(value)
+            case ast.Tuple(elts=[ast.Name(id="__getattr__"), *_]):
+                if not self._structure.attached(value, self._tables):
+                    self._made_hook(value)
             case ast.Name(id=name):
                 self._tables[name] = value
                 if isinstance(value, ast.Name) and value.id in self._classes:
                     self._origins.setdefault(name, Origin(self._name, value.id))
                 if isinstance(value, ast.Lambda):
                     self._signatures[name] = signature(value)
+
+    def _made_hook(self, value: ast.expr) -> None:
+        found = answered(value, self._tables)
+        self._own |= found.names
+        if not found.closed:
+            self._note("a `__getattr__` that is made elsewhere")
 
     def _list(self, value: ast.expr) -> None:
         self._listed = self._listed or []
@@ -282,6 +288,8 @@ class _Reader:
                 self._stars.append(module)
             else:
                 self._origins[alias.asname or alias.name] = Origin(module, alias.name)
+                if (alias.asname or alias.name) == "__getattr__":
+                    self._note("a `__getattr__` that is made elsewhere")
 
     def _needs(self, node: ast.Import | ast.ImportFrom, *, guarded: bool) -> None:
         if isinstance(node, ast.Import):

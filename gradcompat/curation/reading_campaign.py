@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 from collections import deque
@@ -196,20 +197,20 @@ def _read_interruptibly(package: str, version: str, lookup: Lookup, store: str |
     return interruptible(read_release, package, version, lookup, store)
 
 
-# What a process keeps from release to release.
-_OPEN = ExitStack()
-_INDEXES: dict[str, PackageIndex] = {}
+# What a thread keeps from release to release; connections are closed when the process ends.
 _OWN = threading.local()
+_OPEN = ExitStack()
+atexit.register(_OPEN.close)
 
 
 def _index(lookup: Lookup) -> PackageIndex:
-    key = repr(lookup)
-    if key not in _INDEXES:
+    if getattr(_OWN, "lookup", None) != lookup:
         catalogue = _OPEN.enter_context(catalogue_of(lookup, lambda _: None))
         if not isinstance(catalogue, PackageIndex):
             raise IndexUnavailable("files of releases are on an index", hint="leave out `--offline`")
-        _INDEXES[key] = catalogue
-    return _INDEXES[key]
+        _OWN.lookup, _OWN.index = lookup, catalogue
+    found: PackageIndex = _OWN.index
+    return found
 
 
 def _store(path: str | None) -> FactsStore:

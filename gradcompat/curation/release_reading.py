@@ -105,7 +105,11 @@ def read_sdist(content: IO[bytes], version: Version) -> ReleaseRow:
                     found[module] = _module(data.read(), module, inner)
     except _BROKEN:
         return _unread(version, "its sdist is not a tar.gz that can be read")
-    packages = {module.partition(".")[0] for module in found if "." in module}
+    packages = {
+        module.partition(".")[0]
+        for module, one in found.items()
+        if "." in module or (isinstance(one, ModuleFacts) and one.package)
+    }
     return _row(version, {m: one for m, one in found.items() if m.partition(".")[0] in packages}, built=True)
 
 

@@ -22,7 +22,7 @@ def worth_storing(sections: Mapping[str, Section]) -> Iterator[tuple[str, str, s
     classes = sections.get("classes", {})
     for module, names in sections.get("names", {}).items():
         inherited = _first_parts(classes.get(module, {}))
-        origins = names[EXISTS] == PACKAGE
+        origins = names.get(EXISTS) == PACKAGE
         for name, value in names.items():
             if isinstance(value, str) and value.startswith(EAGER) and not (origins or name in inherited):
                 yield "names", module, name, 1
@@ -46,4 +46,5 @@ def worth_storing(sections: Mapping[str, Section]) -> Iterator[tuple[str, str, s
 
 def _first_parts(classes: Mapping[str, Value]) -> set[str]:
     """The names that the bases of classes begin with."""
-    return {base.partition(".")[0] for text in classes.values() for base in str(text).split("\n")[1].split()}
+    bases = (str(text).partition("\n")[2].partition("\n")[0] for text in classes.values())
+    return {base.partition(".")[0] for several in bases for base in several.split()}

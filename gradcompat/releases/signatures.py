@@ -31,7 +31,7 @@ Others = Callable[[str], "tuple[Table, Version] | None"]
 """The table and the release of another package, by a module at its top."""
 
 # Classes of which nothing is inherited that a constructor takes.
-_PLAIN = frozenset({"object", "ABC", "abc.ABC", "Generic", "typing.Generic", "Protocol", "typing.Protocol"})
+_PLAIN = frozenset({"object", "ABC", "abc.ABC", "Generic", "typing.Generic"})
 _DEEPEST = 40
 
 

@@ -59,6 +59,10 @@ def __getattr__(name):
         return moved
     raise AttributeError(name)
 """
+ATTACHED = """
+_NAMES = {"a": ["A", "B"]}
+__getattr__, __dir__, __all__ = _attach(__name__, submodules=[], submod_attrs=_NAMES)
+"""
 JAX = """
 _deprecations = {"old": ("use new", _old), "gone": ("was removed", None)}
 __getattr__ = _deprecation_getattr(__name__, _deprecations)
@@ -116,6 +120,15 @@ __getattr__ = _deprecation_getattr(__name__, _deprecations)
             id="an open __getattr__",
         ),
         pytest.param({"one/__init__.py": JAX}, {"old": PRESENT, "gone": ABSENT, "q": ABSENT}, id="deprecations of jax"),
+        pytest.param(
+            {"one/__init__.py": ATTACHED, "one/a.py": ""}, {"A": PRESENT, "B": PRESENT, "C": ABSENT}, id="lazy_loader"
+        ),
+        pytest.param(
+            {"one/__init__.py": "__getattr__, __dir__, _ = attach_stub(__name__, __file__)"},
+            {"q": UNKNOWN},
+            id="lazy_loader with a stub",
+        ),
+        pytest.param({"one/__init__.py": "from x import __getattr__"}, {"q": UNKNOWN}, id="an imported __getattr__"),
         pytest.param({"one/__init__.py": "globals().update(x)\n"}, {"q": UNKNOWN}, id="names made at import time"),
         pytest.param({"one/__init__.py": "x = 1\ndel x\n"}, {"x": ABSENT}, id="a name that is deleted"),
         pytest.param(

@@ -8,11 +8,12 @@ from pathlib import Path
 from gradcompat.cli.console import print_note
 from gradcompat.cli.parameters import OwnRecords, RecordsFile
 from gradcompat.curation.authored_file import authored_file
-from gradcompat.curation.linting import LintResult, lint_private, lint_records
+from gradcompat.curation.linting import LintResult, lint_private, lint_records, with_tables
 from gradcompat.database.open import public_records
 from gradcompat.knowledge.lint import is_own
 from gradcompat.knowledge.records import read
 from gradcompat.messages import counted
+from gradcompat.releases.table import FOLDER
 from gradcompat.renderers.terminal import safe
 
 
@@ -23,7 +24,8 @@ def command(
 ) -> int:
     """Check records: schema, examples through the matcher, bounds, references, traps, and what was measured.
 
-    Measurements are read from the folder `measured` beside the file.
+    Measurements are read from the folder `measured` beside the file; the tables of releases are checked with the
+    records of gradcompat.
 
     Exit status:
       0  nothing is wrong
@@ -36,7 +38,9 @@ def command(
     wrong = False
     if path is not None or not knowledge:
         authored = read(Path(authored_file(path)))
-        wrong = _print(lint_records(authored, public_records(print_note) if is_own(authored) else None))
+        own = is_own(authored)
+        found = lint_records(authored, public_records(print_note) if own else None)
+        wrong = _print(found if own else with_tables(found, FOLDER))
     if knowledge:
         for found in lint_private(knowledge, public_records(print_note)):
             wrong = _print(found) or wrong
