@@ -14,6 +14,7 @@ from gradcompat.curation.release_row import READER
 from gradcompat.curation.table_writing import SECTIONS
 from gradcompat.errors import KnowledgeError
 from gradcompat.knowledge.records import Problem
+from gradcompat.regular_files import read_regular
 from gradcompat.releases.lines import unpacked
 from gradcompat.releases.runs import Run
 from gradcompat.releases.table import INDEX, SUFFIX
@@ -44,7 +45,7 @@ def lint_tables(folder: Path) -> Iterator[Problem]:
         yield Problem(str(folder), None, None, f"the tables have {size / 1e6:.1f} MB, more than {_MOST_BYTES / 1e6:g}")
 
 
-_AGAIN = "`gradcompat knowledge read PACKAGE --again` writes it again"
+_AGAIN = "`gradcompat knowledge read PACKAGE --reread` writes it again"
 
 
 def _problems(table: TableFile, path: Path) -> Iterator[str]:
@@ -96,6 +97,6 @@ def _valid(runs: Sequence[Run], count: int) -> bool:
 
 def _index(path: Path) -> object:
     try:
-        return json.loads(path.read_text("utf-8"))
+        return json.loads(read_regular(path))
     except (OSError, ValueError):
         return None

@@ -34,6 +34,7 @@ ELSEWHERE = {
     "gradcompat knowledge horizon": "tests/cli/test_refresh.py: horizon --looked-at",
     "gradcompat knowledge measure": "tests/cli/test_measure.py: measure --python",
     "gradcompat knowledge new": "tests/cli/test_new_record.py: new",
+    "gradcompat knowledge read": "tests/cli/test_read.py: read",
     "gradcompat knowledge refresh": "tests/cli/test_refresh.py: refresh --python",
     "gradcompat knowledge serve": "tests/real/test_auditors.py: --service-url",
     "gradcompat knowledge snapshot": "tests/cli/test_knowledge.py: snapshot",

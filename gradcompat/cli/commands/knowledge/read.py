@@ -13,7 +13,8 @@ from typing import Annotated
 import typer
 
 from gradcompat.cli.console import package_index
-from gradcompat.cli.parameters import IndexParameters, Jobs, Scheduler
+from gradcompat.cli.index_parameters import IndexParameters
+from gradcompat.cli.parameters import Jobs, Scheduler
 from gradcompat.curation.executors import executor_of
 from gradcompat.curation.reading_campaign import Reading, releases_to_read
 from gradcompat.errors import IndexUnavailable, UsageError
@@ -30,7 +31,7 @@ def command(
     since: Annotated[
         str, typer.Option("--since", metavar="DATE", help="Only releases that were uploaded from this day on.")
     ] = "2023-01-01",
-    again: Annotated[bool, typer.Option("--again", help="Also read again what the table has.")] = False,
+    reread: Annotated[bool, typer.Option("--reread", help="Also read again what the table has.")] = False,
     jobs: Jobs = 2,
     rows: Annotated[
         str | None, typer.Option("--rows", metavar="DIR", help="Where rows are kept until the table has them.")
@@ -82,7 +83,7 @@ def command(
                     folder=Path(folder) if folder is not None else FOLDER,
                     say=_say,
                 )
-                reading.run(jobs, executor, local=scheduler is None, again=again)
+                reading.run(jobs, executor, local=scheduler is None, again=reread)
                 lost = lost or bool(reading.lost)
     except IndexUnavailable as error:
         _say(f"stopped: {error}")
