@@ -10,6 +10,7 @@ from datetime import date
 from typing import Literal
 
 from gradcompat.audit.options import AuditOptions, ids_of
+from gradcompat.audit.replaced_versions import parse_replacements
 from gradcompat.database.open import open_database
 from gradcompat.model.environment import SettingValue
 from gradcompat.model.issue import Level
@@ -23,6 +24,7 @@ def check(
     *targets: str | os.PathLike[str],
     python: str | os.PathLike[str] | None = None,
     contexts: Sequence[str | os.PathLike[str]] = (),
+    versions: Mapping[str, str] | None = None,
     settings: Mapping[str, SettingValue | Sequence[SettingValue]] | None = None,
     fail_on: Level | None = "error",
     strict: bool = False,
@@ -42,6 +44,8 @@ def check(
             environment.
         python: an interpreter, whose environment is checked as well.
         contexts: training configs, launch scripts or programs that belong to all of the targets.
+        versions: judged in place of what is pinned, by the name of the package; then only what they bring counts, and
+            :attr:`Audit.cured` is what they cure.
         settings: what else is known of the training, by the keys that ``gradcompat explain settings`` lists; it counts
             more than any file.
         fail_on: findings at or above this level make :attr:`Report.exit_status` 1; None for none.
@@ -57,7 +61,8 @@ def check(
         is never clean.
 
     Raises:
-        UsageError: if a setting or an id is not known, or the file of the waivers is wrong.
+        UsageError: if a setting or an id is not known, a package of ``versions`` is listed nowhere, or the file of the
+            waivers is wrong.
         KnowledgeError: if the knowledge base cannot be loaded.
     """
     base = open_database([os.fspath(one) for one in knowledge], note=warnings.warn, project=False)
@@ -68,6 +73,7 @@ def check(
         fail_on=fail_on,
         strict=strict,
         presume=assume == "usual",
+        replacements=parse_replacements([f"{name}=={version}" for name, version in (versions or {}).items()]),
     )
     if waivers is not None:
         options = replace(options, waivers=waivers_at(os.fspath(waivers)))

@@ -88,6 +88,9 @@ def build_report(
         options: what counts.
         probed: adds the verdicts of probes, where they are run.
         judging: builders of suppression rules, in order of precedence.
+
+    Raises:
+        UsageError: if a version is to be replaced of a package that is listed nowhere.
     """
     audits = audit_all(request, base, options)
     if probed is not None:
@@ -103,7 +106,13 @@ def build_report(
     if beside and audits:
         # What a folder holds beside its environments is reported once, with the first of them.
         audits[0] = replace(audits[0], skipped=(*audits[0].skipped, *beside))
-    rules = [build_rules(audits) for build_rules in judging]
+    rules = []
+    if options.replacements:
+        from gradcompat.suppression.replacement import compare_with_pinned
+
+        audits, rule = compare_with_pinned(request, audits, base, options)
+        rules.append(rule)
+    rules += [build_rules(audits) for build_rules in judging]
     remarks = tuple(remark for rule in rules for remark in rule.remarks)
     audits = suppress(audits, [rule.judge for rule in rules])
     status = exit_status(audits, options)

@@ -36,6 +36,7 @@ LAYERS = (
         "knowledge",
         "advice",
         "host",
+        "breaks",
     ),
     ("matcher",),
     ("presumptions",),
@@ -346,6 +347,7 @@ SEVERAL_MEANINGS = {
     "--format": "each command has formats of its own",
     "--output": "several formats and files, a folder of advisories, a snapshot, a folder of rows",
     "--python": "the environment that is read, the one to measure in, the base of all releases",
+    "--with": "versions that `check` judges, versions that `measure` installs",
 }
 
 
@@ -391,8 +393,8 @@ def test_an_option_that_is_declared_twice_is_seen() -> None:
 # What a module reads with `pathlib` is its own or the user's alone, and no file of a project.
 READING = {"is_file", "is_dir", "exists", "read_bytes", "read_text"}
 OWN_FILES = {
-    "index.public", "knowledge.load", "knowledge.matrix", "knowledge.measured", "probes.overlay_environments",
-    "probes.matrix", "probes.runner", "renderers.html_report",
+    "breaks.pairs", "index.public", "knowledge.load", "knowledge.matrix", "knowledge.measured",
+    "probes.overlay_environments", "probes.matrix", "probes.runner", "renderers.html_report",
 }  # fmt: skip
 
 

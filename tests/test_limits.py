@@ -176,7 +176,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Task]:
     monkeypatch.setattr(auditor, "MATCH_STEPS", 6_000)
     for number in range(40):
         (tmp_path / f"requirements{number:02}.txt").write_text(TWO)
-    return [(File(path, path.name), ()) for path in sorted(tmp_path.iterdir())]
+    return [Task(File(path, path.name)) for path in sorted(tmp_path.iterdir())]
 
 
 @pytest.mark.parametrize("processors", [1, pytest.param(2, marks=pytest.mark.e2e)])  # two are processes
@@ -200,9 +200,9 @@ def test_environments_beyond_the_steps_are_gaps(
 
 def test_the_steps_grow_with_the_files(folder: list[Task], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(auditor, "_processors", lambda: 1)
-    for source, _ in folder:
-        assert isinstance(source, File)
-        source.path.write_text(TWO + "# a comment\n" * 5_000)
+    for task in folder:
+        assert isinstance(task.source, File)
+        task.source.path.write_text(TWO + "# a comment\n" * 5_000)
     audits = auditor.audit_each(folder, BASE, AuditOptions())
     assert sum(audit.kind is not None for audit in audits) > 20
 

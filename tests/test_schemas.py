@@ -78,6 +78,7 @@ RUNS = (
     "check requirements.txt --context train.yaml",
     "check requirements.txt --context train.yaml --all --strict",
     "check newer.txt missing.lock",
+    "check apart.txt --with torchvision==0.20.1 --with tokenizers==0.21.0",
     "check .",
     "check marked.txt --context train.yaml",
     "inspect marked.txt",

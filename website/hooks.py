@@ -10,11 +10,11 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from gradcompat.knowledge.load import load
-from website import commands, records, schemas
+from website import commands, pairs, records, schemas
 from website.links import TAKEN_OVER, carried_over, filled
 
 _ROOT = Path(__file__).parents[1]
-_MADE = {"records": records.by_package, "commands": commands.manual, "schemas": schemas.tables}
+_MADE = {"records": records.by_package, "commands": commands.manual, "schemas": schemas.tables, "pairs": pairs.listing}
 _IN_REPOSITORY = {address: path for path, address in TAKEN_OVER.items()}
 
 
@@ -28,6 +28,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def _made() -> Iterator[tuple[str, str]]:
     yield from records.files()
     yield from schemas.files()
+    yield from pairs.files()
     for path, address in TAKEN_OVER.items():
         yield address, (_ROOT / path).read_text("utf-8")
 

@@ -8,11 +8,12 @@ from contextlib import suppress
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gradcompat.audit.advising import PLAN_QUESTIONS, advise_findings
 from gradcompat.audit.matching import MATCH_STEPS, match_runs
 from gradcompat.audit.options import AuditOptions
+from gradcompat.audit.replaced_versions import refused_by_requirements, replace_versions
 from gradcompat.audit.targets import AuditRequest, File, Source, environment_of, megabytes
 from gradcompat.errors import SourceError, TooComplex
 from gradcompat.knowledge.horizon import newer
@@ -23,6 +24,7 @@ from gradcompat.model.report import Audit, ReportedFinding
 from gradcompat.versions import parse_version
 
 if TYPE_CHECKING:
+    from gradcompat.model.code_use import CodeUse
     from gradcompat.model.context import Context
 
 _OWN_PROJECT = frozenset({"editable", "virtual", "directory", "path"})
@@ -33,14 +35,22 @@ PLAN_STEPS = 700_000
 _TOO_LARGE = "check it alone, on a machine with more memory"
 _MEGABYTE = 1_000_000
 
-Task = tuple[Source, "tuple[Context, ...]"]
+
+class Task(NamedTuple):
+    """One source with its training runs, and what the code beside it takes from other packages."""
+
+    source: Source
+    contexts: tuple[Context, ...] = ()
+    uses: tuple[CodeUse, ...] = ()
 
 
 def tasks_of(request: AuditRequest) -> list[Task]:
-    """Each source with its training runs, in their order."""
+    """Each source with its training runs and code, in their order."""
+    if request.contexts is None:
+        return [Task(source) for source in request.sources]
     display_path = [_display_path(source) for source in request.sources]
-    runs = request.contexts.of(display_path) if request.contexts is not None else [()] * len(display_path)
-    return list(zip(request.sources, runs, strict=True))
+    runs, uses = request.contexts.of(display_path), request.contexts.uses(display_path)
+    return [Task(*parts) for parts in zip(request.sources, runs, uses, strict=True)]
 
 
 def audit_all(request: AuditRequest, base: KnowledgeBase, options: AuditOptions) -> list[Audit]:
@@ -75,10 +85,10 @@ def audit_each(tasks: Sequence[Task], base: KnowledgeBase, options: AuditOptions
 def _match_steps(tasks: Sequence[Task]) -> int:
     """How many steps there are for files of this size."""
     size = 0
-    for source, _ in tasks:
-        if isinstance(source, File):
+    for task in tasks:
+        if isinstance(task.source, File):
             with suppress(OSError):
-                size += source.path.stat().st_size
+                size += task.source.path.stat().st_size
     return MATCH_STEPS * max(size, _MEGABYTE) // _MEGABYTE
 
 
@@ -93,7 +103,7 @@ def _allowed(audits: Iterable[Audit], most: int) -> Iterator[Audit]:
 
 
 def _beyond(task: Task, audited: int, most: int) -> Audit:
-    display_path = _display_path(task[0])
+    display_path = _display_path(task.source)
     message = f"not checked: the {counted(audited, 'environment')} before it took all of the {most:,} steps of a run"
     return _unread(display_path, TooComplex(message, path=display_path, hint="check it alone, or its folder"))
 
@@ -101,15 +111,15 @@ def _beyond(task: Task, audited: int, most: int) -> Audit:
 def _audits(tasks: Sequence[Task], most: int, base: KnowledgeBase, options: AuditOptions) -> Iterable[Audit]:
     """The audits of as many of the first tasks as there are steps for, or of more."""
     plan_questions = PLAN_QUESTIONS // max(len(tasks), 1)
-    share = PLAN_STEPS * megabytes([source for source, _ in tasks]) // max(len(tasks), 1)
+    share = PLAN_STEPS * megabytes([task.source for task in tasks]) // max(len(tasks), 1)
     options = replace(options, plan_steps=min(options.plan_steps, share))
-    files = sum(isinstance(source, File) for source, _ in tasks)
+    files = sum(isinstance(task.source, File) for task in tasks)
     processors = min(_processors(), files // _FILES_FOR_A_PROCESS)
     if processors > 1:
         from gradcompat.audit.worker_pool import map_in_processes
 
         # The processes work in another folder.
-        placed = [(_placed(source), contexts) for source, contexts in tasks]
+        placed = [task._replace(source=_placed(task.source)) for task in tasks]
         with suppress(OSError):  # the system has no process left for us
             return map_in_processes(
                 _audit_here,
@@ -121,7 +131,7 @@ def _audits(tasks: Sequence[Task], most: int, base: KnowledgeBase, options: Audi
                 steps_of=attrgetter("steps"),
                 most_steps=most,
             )
-    return (audit(source, contexts, base, options, plan_questions) for source, contexts in tasks)
+    return (audit(task, base, options, plan_questions) for task in tasks)
 
 
 def _placed(source: Source) -> Source:
@@ -136,7 +146,7 @@ def _processors() -> int:
 
 
 def _lost(task: Task) -> Audit:
-    display_path = _display_path(task[0])
+    display_path = _display_path(task.source)
     return _unread(display_path, SourceError("the process that read it was killed", path=display_path, hint=_TOO_LARGE))
 
 
@@ -162,25 +172,30 @@ def _prepare(base: KnowledgeBase | None, options: AuditOptions, plan_questions: 
 
 
 def _audit_here(task: Task) -> Audit:
-    return audit(task[0], task[1], *_worker)
+    return audit(task, *_worker)
 
 
-def audit(
-    source: Source,
-    contexts: tuple[Context, ...],
-    base: KnowledgeBase,
-    options: AuditOptions,
-    plan_questions: int = PLAN_QUESTIONS,
-) -> Audit:
-    """Read one source, match it with each training run and advise; what cannot be read is an audit that says so."""
+def audit(task: Task, base: KnowledgeBase, options: AuditOptions, plan_questions: int = PLAN_QUESTIONS) -> Audit:
+    """Read one source, match it with each training run and advise; what cannot be read is an audit that says so.
+
+    Args:
+        task: what was asked for.
+        base: the records.
+        options: what counts.
+        plan_questions: that the plan of its findings may ask.
+    """
     try:
-        environment = environment_of(source)
-        path = source.path if isinstance(source, File) else None
-        return _audited(environment, contexts, path, base, options, plan_questions)
+        environment, replaced = replace_versions(environment_of(task.source), options.replacements, base.names)
+        path = task.source.path if isinstance(task.source, File) else None
+        audited = _audited(environment, task, path, base, options, plan_questions)
+        if not replaced:
+            return audited
+        beside = refused_by_requirements(environment, replaced)
+        return replace(audited, replaced=replaced, skipped=(*audited.skipped, *beside))
     except SourceError as error:
-        return _unread(_display_path(source), error)
+        return _unread(_display_path(task.source), error)
     except MemoryError:
-        display_path = _display_path(source)
+        display_path = _display_path(task.source)
         return _unread(
             display_path, SourceError("needs more memory than is available", path=display_path, hint=_TOO_LARGE)
         )
@@ -196,13 +211,13 @@ def _unread(display_path: str, error: SourceError) -> Audit:
 
 def _audited(
     environment: Environment,
-    contexts: tuple[Context, ...],
+    task: Task,
     path: Path | None,
     base: KnowledgeBase,
     options: AuditOptions,
     plan_questions: int,
 ) -> Audit:
-    matched = match_runs(environment, contexts, base, options)
+    matched = match_runs(environment, task.contexts, base, options, uses=task.uses)
     advised = advise_findings(environment, matched, path, base, options, plan_questions)
     findings = tuple(
         ReportedFinding(finding=finding, advice=advised.advice.get(id(finding)))
@@ -221,7 +236,7 @@ def _audited(
             *advised.skipped,
             *_missing_versions(matched.environment, base, strict=options.strict or not options.presume),
         ),
-        contexts=tuple(context.source for context in contexts),
+        contexts=tuple(context.source for context in task.contexts),
         newer=newer(environment, matched.issues, base),
         versions=_versions(environment, options.versions_of, base) if options.versions_of else {},
         steps=matched.steps + advised.steps,

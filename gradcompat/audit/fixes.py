@@ -58,7 +58,7 @@ def planned_advice(
             base,
             catalogue,
             level_options,
-            PlanOptions(),
+            PlanOptions(keep=frozenset(name for name, _ in options.replacements)),
             alternatives=False,
             budget=budget,
         )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from gradcompat.audit.breaks import breaks_of, told
 from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.published import allowed
 from gradcompat.budget import Budget
@@ -22,6 +23,7 @@ from gradcompat.versions import parse_version
 from gradcompat.vocabulary import VIRTUAL_PACKAGES
 
 if TYPE_CHECKING:
+    from gradcompat.model.code_use import CodeUse
     from gradcompat.model.context import Context
 
 # Of one run of gradcompat, for each megabyte of the files that it reads. An environment of torch and transformers needs
@@ -42,6 +44,7 @@ class Matched:
             where there is no training run.
         issues: every issue that speaks of a package of the environment.
         findings: in the order in which they are shown.
+        uses: what the code beside it takes from other packages.
         skipped: what was not decided.
         steps: how many questions were asked, and runs compared.
     """
@@ -50,6 +53,7 @@ class Matched:
     runs: dict[str, Environment]
     issues: tuple[Issue, ...]
     findings: tuple[Finding, ...]
+    uses: tuple[CodeUse, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     steps: int = 0
 
@@ -64,6 +68,7 @@ def match_runs(
     base: KnowledgeBase,
     options: AuditOptions,
     most_steps: int = MATCH_STEPS,
+    uses: Sequence[CodeUse] = (),
 ) -> Matched:
     """Match an environment with each of its training runs.
 
@@ -72,11 +77,13 @@ def match_runs(
         contexts: its training runs.
         base: the records.
         options: what counts.
+        uses: what the code beside it takes from other packages.
         most_steps: for which runs beside the first one are matched; what they would need beyond is a gap.
     """
-    issues = base.about([environment])
     if options.presume:
         environment = _with_releases(environment, base)
+    breaks = breaks_of(environment, uses, base.names)
+    issues = (*base.about([environment]), *breaks.issues)
     # A record that is ignored still stands in the place of more general ones.
     wanted = [
         issue
@@ -100,7 +107,7 @@ def match_runs(
     forks = Forks(environment.conflicts)
     budget = Budget(most_steps)
     merged = merge_findings(_findings(runs, wanted, base, forks, budget))
-    findings = [finding for finding in merged if finding.issue.id not in options.ignore]
+    findings = [finding for finding in told(merged, breaks, base.names) if finding.issue.id not in options.ignore]
     findings.sort(
         key=lambda finding: (_STATUSES.index(finding.status), -LEVELS.index(finding.issue.level), finding.issue.id)
     )
@@ -109,6 +116,7 @@ def match_runs(
         runs=runs,
         issues=issues,
         findings=tuple(findings),
+        uses=tuple(uses),
         skipped=tuple(_undecided(environment, len(runs), forks, budget)),
         steps=budget.most if budget.spent else budget.most - budget.left,
     )

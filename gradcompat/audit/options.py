@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.environment import Location, SettingValue
-from gradcompat.model.issue import Level
+from gradcompat.model.issue import Level, as_written, is_break
 
 if TYPE_CHECKING:
     from gradcompat.model.waiver import Waivers
@@ -32,6 +32,7 @@ class AuditOptions:
     waivers: Waivers | None = None
     versions_of: frozenset[str] = frozenset()  # packages that something but a record asks after
     plan_steps: int = 300_000  # for the plan behind the advice for one environment
+    replacements: tuple[tuple[str, str], ...] = ()  # versions to judge instead of what is pinned, by normalised name
     advise: bool = True  # say what to do about each finding; an audit to compare with needs none
 
 
@@ -42,7 +43,7 @@ def ids_of(identifiers: Sequence[str], base: KnowledgeBase) -> frozenset[str]:
         UsageError: if there is no such record.
     """
     known = {record["id"] for record in base.records}
-    ids = frozenset(identifier.upper() for identifier in identifiers)
-    for identifier in sorted(ids - known):
+    ids = frozenset(map(as_written, identifiers))
+    for identifier in sorted(one for one in ids - known if not is_break(one)):
         raise UsageError(f"there is no record `{identifier}`", hint=NO_SUCH_ID)
     return ids

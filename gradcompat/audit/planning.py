@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from gradcompat.audit.breaks import constraints_of, constraints_of_code
 from gradcompat.audit.matching import Matched, match_runs, with_facts
 from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.project_files import Project, project_of
@@ -15,10 +16,11 @@ from gradcompat.dependency_formats import BY_KIND
 from gradcompat.errors import SourceError
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.assumption import Assumption
+from gradcompat.model.code_use import CodeUse
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Location, Skipped
 from gradcompat.model.finding import Finding
-from gradcompat.model.issue import LEVELS, Issue
+from gradcompat.model.issue import LEVELS, Issue, is_break
 from gradcompat.model.plan import Alternative, Plan, Planned
 from gradcompat.model.release import Catalogue
 from gradcompat.names import normalise
@@ -80,7 +82,8 @@ def plan_all(
     """
     shown = [source.source if isinstance(source, Environment) else source.shown for source in asked.sources]
     runs = asked.contexts.of(shown) if asked.contexts is not None else [()] * len(shown)
-    read = [_task(source, contexts, base, options) for source, contexts in zip(asked.sources, runs, strict=True)]
+    uses = asked.contexts.uses(shown) if asked.contexts is not None else [()] * len(shown)
+    read = [_task(*parts, base, options) for parts in zip(asked.sources, runs, uses, strict=True)]
     waiting = [one for one in read if isinstance(one, _Task) and _has_to_change(one.found, options)]
 
     def make(task: _Task, budget: Budget) -> Plan | None:
@@ -129,7 +132,11 @@ class _Task:
 
 
 def _task(
-    source: Source, contexts: tuple[Context, ...], base: KnowledgeBase, options: AuditOptions
+    source: Source,
+    contexts: tuple[Context, ...],
+    uses: tuple[CodeUse, ...],
+    base: KnowledgeBase,
+    options: AuditOptions,
 ) -> _Task | PlanningResult:
     """What there is to plan; a result where the source cannot be read."""
     try:
@@ -140,7 +147,7 @@ def _task(
         skipped = (Skipped(what=shown, reason=error.message, location=location),)
         nothing = Planned(source=shown, kind=None, summaries={}, references={}, plan=None, skipped=skipped)
         return PlanningResult(source=source, environment=None, found=None, project=Project(), planned=nothing)
-    found = match_runs(environment, contexts, base, options)
+    found = match_runs(environment, contexts, base, options, uses=uses)
     project = project_of(environment, source.path if isinstance(source, File) else None)
     return _Task(source, environment, found, project)
 
@@ -170,12 +177,12 @@ def within(budget: Budget, tasks: Sequence[_Task], make: Callable[[_Task, Budget
 
 def _result(task: _Task, made: Plan | None, base: KnowledgeBase, options: AuditOptions) -> PlanningResult:
     source, environment, project = task.source, task.environment, task.project
-    named = _named(made, base)
+    named = _named(made, base, task.found.issues)
     planned = Planned(
         source=environment.source,
         kind=environment.kind,
         summaries={issue.id: issue.summary for issue in named},
-        references={issue.id: issue.references[0].url for issue in named},
+        references={issue.id: issue.references[0].url for issue in named if issue.references},
         plan=made,
         assumed=_assumed(made, task.found),
         possible=_possible(task.found, options),
@@ -252,7 +259,7 @@ def plan_of(
     return plan(
         stated,
         _wanted(found, options),
-        base.in_force(),
+        (*base.in_force(), *_not_leading_into(environment, found, base)),
         base.names,
         catalogue,
         request,
@@ -260,6 +267,14 @@ def plan_of(
         with_alternatives=alternatives,
         budget=budget,
     )
+
+
+def _not_leading_into(environment: Environment, found: Matched, base: KnowledgeBase) -> list[Issue]:
+    """The breaks between the packages that are listed: those that are there, and those that a change would make."""
+    here = {issue.id: issue for issue in found.issues if is_break(issue.id)}
+    listed = frozenset(map(base.names.canonical, environment.packages))
+    ahead = (*constraints_of(listed), *constraints_of_code(found.environment, found.uses, base.names))
+    return [*here.values(), *(issue for issue in ahead if issue.id not in here)]
 
 
 def _command(environment: Environment, source: Source, project: Project, made: Plan | None) -> tuple[str, ...]:
@@ -288,7 +303,7 @@ def head_of(path: Path, kind: str) -> str:
         return ""  # it has been read before; who edits it will say what became of it
 
 
-def _named(made: Plan | None, base: KnowledgeBase) -> tuple[Issue, ...]:
+def _named(made: Plan | None, base: KnowledgeBase, found: Sequence[Issue]) -> tuple[Issue, ...]:
     """The issues that a plan names."""
     if made is None:
         return ()
@@ -298,4 +313,6 @@ def _named(made: Plan | None, base: KnowledgeBase) -> tuple[Issue, ...]:
         ids.update(way.fixed, way.remaining)
         for changes in (way.changes, way.settings, way.code):
             ids.update(identifier for change in changes for identifier in change.cures)
-    return tuple(issue for identifier in sorted(ids) if (issue := base.get(identifier)) is not None)
+    breaks = {issue.id: issue for issue in found if is_break(issue.id)}
+    issues = (breaks.get(identifier) or base.get(identifier) for identifier in sorted(ids))
+    return tuple(issue for issue in issues if issue is not None)

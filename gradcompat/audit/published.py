@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -66,13 +66,16 @@ def allowed(
 
 def _goes_with(name: str, version: Version, pins: Mapping[str, Version]) -> bool:
     """Do the unconditional requirements of a release allow what is pinned?"""
-    lines = _requirements(name, version)
-    for line in lines if pins else ():
+    return not pins or next(refused(name, version, pins), None) is None
+
+
+def refused(name: str, version: Version, pins: Mapping[str, Version]) -> Iterator[tuple[str, str]]:
+    """The pinned packages that the unconditional requirements of a release do not allow, with what they allow."""
+    for line in _requirements(name, version):
         read = _UNCONDITIONAL.fullmatch(line)
-        pinned = None if read is None else pins.get(normalise(read["name"]))
-        if read is not None and pinned is not None and not _within(pinned, read["specifier"]):
-            return False
-    return True
+        required = "" if read is None else normalise(read["name"])
+        if read is not None and required in pins and not _within(pins[required], read["specifier"]):
+            yield required, read["specifier"].strip()
 
 
 @lru_cache(maxsize=4096)

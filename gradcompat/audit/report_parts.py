@@ -193,6 +193,7 @@ def ranges(audit: Audit) -> list[tuple[Skipped, tuple[str, ...]]]:
 def places_text(finding: Finding, most: int = 2) -> str:
     """The first entries that take part, each behind its line."""
     texts = list(dict.fromkeys(f"{package.location} {entry_text(package)}" for package in finding.packages))
+    texts = texts if finding.location is None else [str(finding.location), *texts]
     more = [f"and {len(texts) - most} more"] if len(texts) > most else []
     return "; ".join([*texts[:most], *more])
 

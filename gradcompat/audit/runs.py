@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from gradcompat.budget import Budget
 from gradcompat.errors import NotFound, SourceError
 from gradcompat.formats import walking
+from gradcompat.model.code_use import CodeUse
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.root import Root, is_link_outside, root_of_file, root_of_folder
@@ -79,6 +80,14 @@ class Contexts:
             for key, contexts in _distinct(owned.values()).items()
         }
         return [runs[_identity(owned[PurePosixPath(environment).parent])] for environment in environments]
+
+    def uses(self, environments: Sequence[str]) -> list[tuple[CodeUse, ...]]:
+        """What the code beside each environment takes from other packages, in runs or not; each place once."""
+        shared = [use for context in (*self.together, *self.named) for use in context.uses]
+        return [
+            tuple(dict.fromkeys((*shared, *(use for context in contexts for use in context.uses))))
+            for contexts in self._owned(environments)
+        ]
 
     def unused(self, environments: Sequence[str]) -> list[Skipped]:
         """The files that were found and are part of no run of any environment."""

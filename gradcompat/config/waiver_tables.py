@@ -6,6 +6,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from gradcompat.config.project_file import ABSENT, BESIDE, ProjectFile, why_not_inside
+from gradcompat.model.issue import as_written
 from gradcompat.model.waiver import VersionBound, Waiver
 from gradcompat.names import normalise
 from gradcompat.quotation import quoted
@@ -62,7 +63,7 @@ def _waiver(table: Any, number: int, file: ProjectFile) -> Waiver:
         if wrong not in (None, ABSENT):  # whoever reads it reports one that is not there
             raise file.error(f"`proof` of a waiver names `{proof}`, which {wrong}", *at, "proof", hint=BESIDE)
     return Waiver(
-        id=_needed(table, "id", at, file).upper(),
+        id=as_written(_needed(table, "id", at, file)),
         reason=_needed(table, "reason", at, file),
         until=_until(table.get("until"), at, file),
         packages=_packages(table.get("packages", {}), at, file),

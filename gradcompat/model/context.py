@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gradcompat.model.code_use import CodeUse
 from gradcompat.model.environment import Location, Setting, SettingValue, Skipped
 from gradcompat.root import Root
 
@@ -162,6 +163,7 @@ class Context:
         lookups: what it takes from configs of its own.
         values: what a config of a project's own holds.
         modules: the modules of the project that it imports, which do nothing by themselves; its settings have theirs.
+        uses: what it takes from other packages, and what its modules do.
     """
 
     source: str
@@ -180,3 +182,4 @@ class Context:
     lookups: tuple[ConfigLookup, ...] = ()
     values: tuple[ConfigValue, ...] = ()
     modules: tuple[str, ...] = ()
+    uses: tuple[CodeUse, ...] = ()

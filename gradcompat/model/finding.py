@@ -59,6 +59,7 @@ class Finding:
         dormant: for ``dormant``, what is presumed not to be used, in words; empty otherwise.
         terms: the terms of the combination that matched first; what a remedy has to break.
         contexts: the training runs of which this is true, where some were looked at.
+        location: the line of the code that it is about; None for what is about the entries.
     """
 
     issue: Issue
@@ -71,6 +72,7 @@ class Finding:
     contexts: tuple[str, ...] = ()
     assumed: tuple[Assumption, ...] = ()
     dormant: tuple[str, ...] = ()
+    location: Location | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

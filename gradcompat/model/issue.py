@@ -16,6 +16,8 @@ LEVELS: tuple[Level, ...] = ("note", "warning", "error")  # from low to high
 
 # What an independent check of a record may look at.
 Checked = Literal["bounds", "conditions", "remedies"]
+# The first part of the id of an issue that is no record, but was read in released files: `import:peft:transformers`.
+BREAKS = ("import", "code")
 
 Basis = Literal["measured", "tags", "wheels", "release-notes", "reported"]
 
@@ -211,3 +213,13 @@ class Issue:
     probes: tuple[IssueProbe, ...] = ()
     bounds: tuple[Bound, ...] = ()
     checked: Check | None = None
+
+
+def is_break(identifier: str) -> bool:
+    """Is it the id of a break, which released files show by themselves, and not of a record?"""
+    return identifier.partition(":")[0] in BREAKS and ":" in identifier
+
+
+def as_written(identifier: str) -> str:
+    """An id as reports have it: a record's in capitals, a break's as it is."""
+    return identifier if is_break(identifier) else identifier.upper()

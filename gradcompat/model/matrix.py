@@ -37,7 +37,8 @@ class Matrix:
         releases: from low to high.
         cells: by variant and release.
         signs: letter → meaning, of the letters that occur.
-        made_with: versions of torch and Python, the device, the dates.
+        basis: how it is known.
+        made_with: versions of torch and Python, the device, the dates; behind the basis.
     """
 
     package: str
@@ -49,6 +50,7 @@ class Matrix:
     cells: Mapping[tuple[str, str], Cell]
     signs: Mapping[str, str]
     made_with: str
+    basis: str = "measured with"
 
     def cell(self, variant: ProbeSpec, release: str) -> Cell:
         """The cell of a variant in a release."""

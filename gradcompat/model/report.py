@@ -33,13 +33,13 @@ class Suppression:
 
     Attributes:
         kind: ``waiver``: somebody accepted it; ``baseline``: an earlier report has it; ``diff``: it is there in the
-            revision that this one is compared with, too.
+            revision that this one is compared with, too; ``pinned``: it is there with the pinned versions, too.
         reason: in words.
         location: where that is said.
         until: the day or the condition that ends it, in words; None if nothing does.
     """
 
-    kind: Literal["waiver", "baseline", "diff"]
+    kind: Literal["waiver", "baseline", "diff", "pinned"]
     reason: str
     location: Location
     until: str | None = None
@@ -118,6 +118,23 @@ class Newer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Replaced:
+    """An entry that was judged with another version than it pins.
+
+    Attributes:
+        package: its name there.
+        version_from: the version, or what is allowed where none is pinned; None where nothing is said.
+        version_to: the version that it was judged with.
+        location: where the pin stands.
+    """
+
+    package: str
+    version_from: str | None
+    version_to: str
+    location: Location
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
     """One environment after matching, or one file that could not be read (then ``kind`` is None).
 
@@ -132,6 +149,8 @@ class Audit:
         versions: of the packages that waivers ask after, by the name that records have; None for an entry without one.
         hint: for a file that could not be read, what to do about it.
         steps: that it took to match.
+        replaced: the entries that were judged with another version than they pin.
+        cured: what is affected with the versions that are pinned, and no longer with those.
     """
 
     source: str
@@ -146,6 +165,8 @@ class Audit:
     suppressed: tuple[ReportedFinding, ...] = ()
     versions: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict)
     steps: int = 0
+    replaced: tuple[Replaced, ...] = ()
+    cured: tuple[ReportedFinding, ...] = ()
 
     @property
     def complete(self) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from gradcompat.messages import assumptions_text, counted, entry_text, move_text, moves_text, remedy_text
 from gradcompat.model.environment import Location, Package
 from gradcompat.model.finding import Advice, Finding, Reason
-from gradcompat.model.issue import CodeRemedy, InstallRemedy, VersionRemedy
+from gradcompat.model.issue import CodeRemedy, InstallRemedy, Issue, VersionRemedy, is_break
 from gradcompat.model.report import ReportedFinding
 from gradcompat.renderers.probe_text import ran
 from gradcompat.renderers.terminal import wrapped
@@ -78,8 +78,16 @@ def _fields(advised: ReportedFinding) -> list[tuple[str, str]]:
     fields += _fix(advised.advice)
     probe = f"gradcompat probe {issue.id} in the environment that trains; "
     proves = bool(issue.probes) and not advised.probed
-    fields.append(("prove" if proves else "more", f"{probe if proves else ''}gradcompat explain {issue.id}"))
+    fields.append(("prove" if proves else "more", f"{probe if proves else ''}{more_text(issue)}"))
     return [(label, text) for label, text in fields if text]
+
+
+def more_text(issue: Issue) -> str:
+    """The command that tells more of an issue; empty if its finding tells all."""
+    kind, *names = issue.id.split(":")
+    if not is_break(issue.id):
+        return f"gradcompat explain {issue.id}"
+    return f"gradcompat knowledge pairs {' '.join(names)}" if kind == "import" else ""
 
 
 def _fitted(fields: list[tuple[str, list[str]]], columns: int) -> list[tuple[str, list[str]]]:
@@ -126,13 +134,15 @@ def probed_texts(advised: ReportedFinding) -> list[str]:
 def places_of(finding: Finding) -> list[str]:
     """Each package behind its line; entries that differ in nothing but their place share one."""
     places: dict[str, list[Location]] = {}
+    if finding.location is not None:
+        places[""] = [finding.location]
     for package in finding.packages:
         places.setdefault(entry_text(package) + _fork(package), []).append(package.location)
     shown = []
     for text, locations in places.items():
         where = ", ".join(str(location) for location in locations[:3])
         more = f" and {len(locations) - 3} more" if len(locations) > 3 else ""
-        shown.append(f"{where}{more} {text}")
+        shown.append(f"{where}{more} {text}".rstrip())
     return shown
 
 
@@ -169,13 +179,15 @@ def _place(reason: Reason, finding: Finding, named: str | None) -> str:
 
 
 def _is_entry(reason: Reason, finding: Finding) -> bool:
+    if reason.location is finding.location:
+        return True
     return any(reason.location is package.location for package in finding.packages)
 
 
 def _evidence(finding: Finding) -> str:
     references = [reference for reference in finding.issue.references if reference.type in ("FIX", "REPORT")]
-    url = (references or list(finding.issue.references))[0].url
-    return f"{BASIS[finding.issue.range_basis]}; {url}"
+    found = [one.url for one in (*references, *finding.issue.references)][:1]
+    return "; ".join((BASIS[finding.issue.range_basis], *found))
 
 
 def _fix(advice: Advice | None) -> list[tuple[str, str]]:

@@ -16,6 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from gradcompat._version import __version__
+from gradcompat.audit.report_parts import places_text
 from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.model.issue import LEVELS
 from gradcompat.model.report import Audit, Report
@@ -35,7 +36,7 @@ from gradcompat.renderers.results import (
     suppression,
 )
 from gradcompat.renderers.summary_text import summary
-from gradcompat.renderers.suppressed_text import counts_text, remark_text
+from gradcompat.renderers.suppressed_text import counts_text, remark_text, replaced_text
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _SUPPRESSED = "suppressed"
@@ -111,6 +112,14 @@ def _section(audit: Audit, found: Sequence[Result], paths: RepositoryPaths) -> d
     other = "other " if audit.suppressed else ""
     return {
         "source": plain(paths.shown(audit.source)),
+        "replaced": plain(replaced_text(audit.replaced)),
+        "cured": [
+            plain(
+                f"{one.finding.issue.level} {one.finding.issue.id}: {one.finding.issue.summary} "
+                f"({places_text(one.finding)})"
+            )
+            for one in audit.cured
+        ],
         "gaps": gaps,
         "ranges": range_texts(audit),
         "articles": [_article(result, paths) for result in found if _state(result) in _OF_AUDIT],

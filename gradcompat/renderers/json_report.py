@@ -73,6 +73,42 @@ def _environment(audit: Audit) -> dict[str, Any]:
             }
             for newer in audit.newer
         ],
+        **(_replaced(audit) if audit.replaced else {}),
+    }
+
+
+def _replaced(audit: Audit) -> dict[str, Any]:
+    """What was judged in place of what is pinned, and what that cures."""
+    return {
+        "with": [
+            {
+                "name": one.package,
+                "version_from": one.version_from,
+                "version_to": one.version_to,
+                "path": one.location.path,
+                "line": one.location.line,
+            }
+            for one in audit.replaced
+        ],
+        "cured": [_cured(advised) for advised in audit.cured],
+    }
+
+
+def _cured(advised: ReportedFinding) -> dict[str, Any]:
+    """A finding of the pinned versions that the others do not have."""
+    return {
+        "id": advised.finding.issue.id,
+        "level": advised.finding.issue.level,
+        "summary": advised.finding.issue.summary,
+        "packages": [
+            {
+                "name": package.name,
+                "version": package.version,
+                "path": package.location.path,
+                "line": package.location.line,
+            }
+            for package in advised.finding.packages
+        ],
     }
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TextIO
 
+from gradcompat.audit.report_parts import places_text
 from gradcompat.audit.repository_paths import RepositoryPaths
-from gradcompat.model.report import Audit, Report
+from gradcompat.model.report import Audit, Report, ReportedFinding
 from gradcompat.renderers.results import (
     Asides,
     Result,
@@ -26,7 +27,7 @@ from gradcompat.renderers.results import (
     suppression,
 )
 from gradcompat.renderers.summary_text import summary
-from gradcompat.renderers.suppressed_text import counts_text, remark_text
+from gradcompat.renderers.suppressed_text import counts_text, remark_text, replaced_text
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~&@:-])")
 # A forge links @name, #1, GH-1 and www.… even behind a backslash.
@@ -56,11 +57,15 @@ def render(report: Report, out: TextIO) -> None:
     several = len(report.audits) > 1
     for audit in report.audits:
         mine = [one for one in found if one.audit is audit and _is_of_audit(one)]
-        if several and not mine and audit.complete and not range_texts(audit):
+        if several and not mine and not audit.replaced and audit.complete and not range_texts(audit):
             clean += [] if audit.suppressed else [escaped(places.shown(audit.source))]
             continue
         out.write(f"### {escaped(places.shown(audit.source))}\n\n")
+        if audit.replaced:
+            out.write(f"{escaped(replaced_text(audit.replaced))}\n\n")
         _sure(mine, places, out)
+        if audit.cured:
+            _listed("Would be cured:", map(_cured, audit.cured), out)
         if several:
             _read_in_part(audit, out)
     if clean:
@@ -128,6 +133,11 @@ def _line(result: Result, places: RepositoryPaths) -> str:
     text = f"{_linked(result)} {escaped(issue.summary)} ({escaped(_where(result, places))}): {escaped(reason(result))}"
     showed = "" if result.state == "refuted" else measured(result)
     return f"{text.removesuffix(': ')}{'; measured here: ' if showed else ''}{escaped(showed)}"
+
+
+def _cured(advised: ReportedFinding) -> str:
+    issue = advised.finding.issue
+    return f"{issue.level} {escaped(f'{issue.id} {issue.summary} ({places_text(advised.finding)})')}"
 
 
 def _suppressed(result: Result, places: RepositoryPaths) -> str:

@@ -28,13 +28,15 @@ def render(matrix: Matrix, out: TextIO) -> None:
         f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>\n{_STYLE}</style>\n<h1>{escape(title)}</h1>\n"
-        f'<p>Measured with {escape(matrix.made_with)}.</p>\n<div class="picture">\n{picture.getvalue()}</div>\n'
+        f"<p>{escape(matrix.basis.capitalize())} {escape(matrix.made_with)}.</p>\n"
+        f'<div class="picture">\n{picture.getvalue()}</div>\n'
     )
     for variant, label in zip(matrix.variants, matrix.labels, strict=True):
         out.write(f"<details><summary>{escape(label)}</summary>\n<table>\n<tr><th>release<th>verdict<th>why\n")
         for release in matrix.releases:
             cell = matrix.cell(variant, release)
-            outcome = "not run" if cell.outcome is None else cell.outcome.replace("_", " ")
+            unmeasured = matrix.signs.get(cell.sign, "not run")
+            outcome = unmeasured if cell.outcome is None else cell.outcome.replace("_", " ")
             out.write(f"<tr><td>{escape(release)}<td>{outcome}<td>{escape(cell.text)}\n")
         out.write("</table></details>\n")
     out.write("</html>\n")

@@ -47,7 +47,7 @@ def render(matrix: Matrix, out: TextIO) -> None:
 def _parts(matrix: Matrix) -> Iterator[str]:
     left = round(max(map(len, matrix.labels), default=0) * _LETTER) + 16
     title = f"{matrix.package}: {matrix.summary}"
-    made_with = f"measured with {matrix.made_with}"
+    made_with = f"{matrix.basis} {matrix.made_with}"
     wide = max(
         left + _CELL * len(matrix.releases) + 24,
         round(len(title) * _BIG_LETTER) + 16,

@@ -19,7 +19,7 @@ def render(matrix: Matrix, out: TextIO) -> None:
     """Write one table; one with more variants than a line or the alphabet has room for comes in parts."""
     columns = width()
     out.write(wrapped(f"{matrix.package}: {matrix.summary}", columns, "", "") + "\n")
-    out.write(wrapped(f"measured with {matrix.made_with}", columns, "", "") + "\n")
+    out.write(wrapped(f"{matrix.basis} {matrix.made_with}", columns, "", "") + "\n")
     longest = max(map(len, matrix.releases), default=0)
     room = max(1, min((columns - 2 * longest - 7) // 2, len(_LETTERS)))
     for start in range(0, len(matrix.variants), room):

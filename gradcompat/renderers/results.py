@@ -111,8 +111,8 @@ def results(report: Report, places: RepositoryPaths, *, suppressed: bool = False
             further=further.get(id(advised), 0),
             counts=report.counts(advised),
             fails=report.fails(advised),
-            pin=pin,
-            location=_location(audit, pin),
+            pin=pin if advised.finding.location is None else None,
+            location=advised.finding.location or _location(audit, pin),
             fingerprint=marks[id(advised)],
         )
 

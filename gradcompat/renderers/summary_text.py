@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from gradcompat.messages import counted
+from gradcompat.messages import counted, joined
 from gradcompat.model.issue import LEVELS
 from gradcompat.model.report import Report
 from gradcompat.renderers.sources_text import sources_text
@@ -28,10 +28,14 @@ def summary(report: Report) -> str:
     possible, dormant = len(open_ones - sure), len(unused - open_ones - sure)
     gaps = sum(1 for audit in report.audits for skipped in audit.skipped if skipped.gap)
     parts = [counted(levels[level], level) for level in reversed(LEVELS) if levels[level]]
-    none = "no other known defect" if report.suppressed else "no known defect"
-    parts = parts or [f"{none} is sure to apply" if possible else f"{none} found"]
+    changed = any(audit.replaced for audit in report.audits)
+    if changed:
+        parts = _brought(parts, report)
+    else:
+        none = "no other known defect" if report.suppressed else "no known defect"
+        parts = parts or [f"{none} is sure to apply" if possible else f"{none} found"]
     if possible:
-        parts.append(f"{possible} could apply")
+        parts.append(f"{possible} {'more ' if changed else ''}could apply")
     if dormant:
         parts.append(f"{dormant} for features that are not used")
     if gaps:
@@ -39,3 +43,16 @@ def summary(report: Report) -> str:
     if len(report.audits) >= MANY:
         parts[-1] += f", in {counted(len(report.audits), 'environment')}"
     return f"{', '.join(parts)} ({sources_text(report.records, report.date, report.sources)})"
+
+
+def _brought(levels: list[str], report: Report) -> list[str]:
+    """What a change of versions brings, what it cures, and what is there with and without it."""
+    parts = [f"{joined(tuple(levels), 'and')} would come" if levels else "no known defect would come"]
+    if cured := sum(len(audit.cured) for audit in report.audits):
+        parts.append(f"{cured} would be cured")
+    stay = sum(
+        1
+        for one in report.suppressed
+        if one.suppressed is not None and one.suppressed.kind == "pinned" and one.finding.status == "affected"
+    )
+    return [*parts, f"{stay} would stay"] if stay else parts

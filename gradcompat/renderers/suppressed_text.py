@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from gradcompat.model.report import Remark, ReportedFinding, Suppression
+from gradcompat.messages import joined
+from gradcompat.model.report import Remark, Replaced, ReportedFinding, Suppression
 
-_BY = {"waiver": ("by a waiver", "by waivers"), "baseline": ("by the baseline",), "diff": ("there before",)}
+_BY = {
+    "waiver": ("by a waiver", "by waivers"),
+    "baseline": ("by the baseline",),
+    "diff": ("there before",),
+    "pinned": ("there with the pinned versions, too",),
+}
 
 
 def counts_text(suppressed: Sequence[ReportedFinding]) -> str:
@@ -28,3 +34,16 @@ def suppression_text(suppression: Suppression) -> str:
 def remark_text(remark: Remark) -> str:
     """``warning: gradcompat.toml:4: unused waiver of GC-0004: nothing that was found here needs it``."""
     return f"{remark.level}: {remark.location}: {remark.text}"
+
+
+def replaced_text(replaced: Sequence[Replaced]) -> str:
+    """``with transformers 5.5.4 in place of 4.49.0 (uv.lock:12)``; empty if nothing was replaced."""
+    moved: dict[tuple[str, str, str | None], list[str]] = {}
+    for one in replaced:
+        places = moved.setdefault((one.package, one.version_to, one.version_from), [])
+        places.append(str(one.location))
+    parts = [
+        f"{name} {version}{'' if was is None else f' in place of {was}'} ({', '.join(dict.fromkeys(places))})"
+        for (name, version, was), places in moved.items()
+    ]
+    return f"with {joined(tuple(parts), 'and')}" if parts else ""

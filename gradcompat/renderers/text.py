@@ -19,7 +19,7 @@ from gradcompat.model.report import Audit, Newer, Report, ReportedFinding
 from gradcompat.renderers.affected_text import AffectedBlock, advice_text, affected_block, places_of, probed_texts
 from gradcompat.renderers.probe_text import ran
 from gradcompat.renderers.summary_text import MANY, summary
-from gradcompat.renderers.suppressed_text import counts_text, remark_text, suppression_text
+from gradcompat.renderers.suppressed_text import counts_text, remark_text, replaced_text, suppression_text
 from gradcompat.renderers.terminal import safe, skipped_text, width, wrapped
 
 _QUESTIONS = 5  # facts that are asked for
@@ -57,7 +57,7 @@ def render(report: Report, out: TextIO) -> None:
         for audit in report.audits:
             if audit.kind is not None:
                 _read_in_part(audit, columns, out, most=_RANGES, many=many)
-    if any(_asks_for_change(advised) for audit in report.audits for advised in audit.findings):
+    if any(_asks_for_change(advised) for audit in report.audits if not audit.replaced for advised in audit.findings):
         text = "gradcompat plan with the same targets shows the whole change, and what was verified of it"
         rest = "; --all shows what does not fit above" if cut else ""
         out.write(wrapped(f"{text}{rest}", columns, "", "") + "\n\n")
@@ -103,7 +103,7 @@ def _nothing_to_say(audit: Audit, *, listing: bool, notes: bool) -> bool:
     shown = audit.suppressed if listing else ()
     skipped = any((notes and not one.range) or one.gap for one in audit.skipped)
     sure = any(advised.finding.status == "affected" for advised in audit.findings)
-    return audit.kind is not None and not sure and not skipped and not shown
+    return audit.kind is not None and not sure and not skipped and not shown and not audit.replaced
 
 
 def _names(names: list[str], most: int = 8) -> str:
@@ -133,10 +133,15 @@ def _audit(
             out.write(f"  {safe(audit.hint)}\n")
         out.write("\n")
         return
-    out.write(safe(_head(audit)) + "\n\n")
+    out.write(safe(_head(audit)) + "\n")
+    if audit.replaced:
+        out.write(wrapped(replaced_text(audit.replaced), columns, "", "  ") + "\n")
+        out.write("\nWould come with it:\n" if affected else "\nNothing that is sure would come with it.\n")
+    out.write("\n")
     for block in affected:
         out.write(f"{block.text}\n")
     _informational(parts_of(audit.findings).informational, columns, out)
+    _cured(audit, columns, out)
     if listing:
         _suppressed(audit.suppressed, columns, out)
     if several:
@@ -157,6 +162,17 @@ def _head(audit: Audit) -> str:
     runs = audit.contexts
     beside = "" if not runs else f"; with {runs[0] if len(runs) == 1 else counted(len(runs), 'training run')}"
     return f"{audit.source}: {kind}{counted(audit.packages, 'package')}{some}{beside}"
+
+
+def _cured(audit: Audit, columns: int, out: TextIO) -> None:
+    """What the pinned versions have, and the others do not: a line each."""
+    if audit.cured:
+        out.write("Would be cured:\n\n")
+        for advised in audit.cured:
+            issue = advised.finding.issue
+            text = f"{issue.summary} ({places_of(advised.finding)[0]})"
+            out.write(wrapped(text, columns, f"  {issue.level} {issue.id}: ", "    ") + "\n")
+        out.write("\n")
 
 
 def _informational(findings: tuple[ReportedFinding, ...], columns: int, out: TextIO) -> None:

@@ -19,6 +19,7 @@ from pathlib import Path, PurePosixPath
 from gradcompat.budget import Budget
 from gradcompat.errors import SourceError
 from gradcompat.formats.document import Document, read_document
+from gradcompat.model.code_use import CodeUse
 from gradcompat.model.environment import Location
 from gradcompat.root import Root, root_of_file
 from gradcompat.scanners.code_findings import Findings
@@ -55,6 +56,7 @@ class Module:
         chains: the names that its statements mention, as far as that was asked.
         statements: those of its top level that are no imports.
         place: where its nodes stand.
+        uses: what it takes from other packages; None as long as nobody has asked.
     """
 
     file: str
@@ -63,6 +65,7 @@ class Module:
     names: Names
     facts: dict[ast.stmt, Findings] = field(default_factory=dict)
     chains: dict[ast.stmt, frozenset[tuple[str, str]]] = field(default_factory=dict)
+    uses: tuple[CodeUse, ...] | None = None
     statements: tuple[ast.stmt, ...] = field(init=False)
     place: Callable[[ast.AST], Location] = field(init=False)
 

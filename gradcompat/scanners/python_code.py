@@ -16,6 +16,7 @@ from pathlib import PurePosixPath
 
 from gradcompat.errors import Malformed, Unrecognised
 from gradcompat.formats.document import Document
+from gradcompat.model.code_use import CodeUse
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.scanners import code_calls
@@ -25,6 +26,7 @@ from gradcompat.scanners.code_findings import Findings
 from gradcompat.scanners.code_names import Names
 from gradcompat.scanners.code_syntax import parse, places_in
 from gradcompat.scanners.code_unset import unset
+from gradcompat.scanners.code_uses import uses
 from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.scanners.local_modules import Followed, Links, Module, Project, follow, project_of
 from gradcompat.scanners.reachability import is_main_guard, reached
@@ -119,7 +121,17 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
         modules=tuple(
             module.document.path for module in followed.modules if not any(map(is_main_guard, module.tree.body))
         ),
+        uses=()
+        if is_test
+        else (*uses(tree, names, place), *(use for module in followed.modules for use in _uses(module))),
     )
+
+
+def _uses(module: Module) -> tuple[CodeUse, ...]:
+    """What a module takes from other packages, asked once for all programs that import it."""
+    if module.uses is None:
+        module.uses = uses(module.tree, module.names, places_in(module.document))
+    return module.uses
 
 
 def _facts(module: Module, statements: Sequence[ast.stmt]) -> list[Findings]:

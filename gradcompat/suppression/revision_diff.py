@@ -156,18 +156,18 @@ def _audits_of(
     )
     then = replace(options, settings=settings, show_all=False, advise=False)
     now = {
-        task[0].shown: (task, audit)
+        task.source.shown: (task, audit)
         for task, audit in zip(tasks_of(asked), audits, strict=True)
-        if isinstance(task[0], File)
+        if isinstance(task.source, File)
     }
     tasks = tasks_of(before)
     same = {
-        index: now[source.shown][1]
-        for index, (source, runs) in enumerate(tasks)
-        if isinstance(source, File)
+        index: now[task.source.shown][1]
+        for index, task in enumerate(tasks)
+        if isinstance(task.source, File)
         and then.settings == options.settings
-        and source.shown in now
-        and _unchanged((source, runs), now[source.shown][0])
+        and task.source.shown in now
+        and _unchanged(task, now[task.source.shown][0])
     }
     others = iter(audit_each([task for index, task in enumerate(tasks) if index not in same], base, then))
     return [same[index] if index in same else next(others) for index in range(len(tasks))]
@@ -175,11 +175,11 @@ def _audits_of(
 
 def _unchanged(then: Task, now: Task) -> bool:
     """Is there nothing that could make a difference? A lockfile alone refers to no other file."""
-    (before, runs), (source, runs_now) = then, now
+    before, source = then.source, now.source
     if not isinstance(before, File) or not isinstance(source, File):
         return False
     expected = by_name(source.path.name)
-    if expected is None or not expected.lock or runs != runs_now:
+    if expected is None or not expected.lock or (then.contexts, then.uses) != (now.contexts, now.uses):
         return False
     try:
         if before.path.stat().st_size != source.path.stat().st_size:

@@ -18,7 +18,7 @@ from gradcompat.errors import UsageError
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.messages import joined
 from gradcompat.model.environment import Environment
-from gradcompat.model.issue import Issue
+from gradcompat.model.issue import Issue, as_written, is_break
 from gradcompat.names import normalise
 from gradcompat.suppression.waiver_evidence import read_proof, verdict_against
 from gradcompat.versions import VersionSet
@@ -61,10 +61,10 @@ def new_waiver(asked: WaiverRequest, folder: Path, base: KnowledgeBase, today: d
     Raises:
         UsageError: if something makes no sense, or what it needs is not there.
     """
-    issue = _issue(asked.identifier, base)
+    issue = None if is_break(asked.identifier) else _issue(asked.identifier, base)
     if not asked.reason.strip():
         raise UsageError("a waiver needs a reason", hint='say why: --reason "we train on one GPU only"')
-    waiver: dict[str, Any] = {"id": issue.id, "reason": asked.reason.strip()}
+    waiver: dict[str, Any] = {"id": as_written(asked.identifier), "reason": asked.reason.strip()}
     if asked.until is not None:
         waiver["until"] = _day(asked.until, today)
     if asked.until_change:
@@ -72,6 +72,8 @@ def new_waiver(asked: WaiverRequest, folder: Path, base: KnowledgeBase, today: d
     if asked.path is not None:
         waiver["path"] = _pattern(asked.path, folder)
     if asked.proof is not None:
+        if issue is None:
+            raise UsageError(f"{asked.identifier} has no probe", hint="a waiver of it needs a reason alone")
         waiver["proof"] = _proof(asked.proof, issue, folder)
     return waiver
 

@@ -15,6 +15,7 @@ from gradcompat.config.schema import options_in, waivers_in
 from gradcompat.config.waiver_tables import pattern
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.messages import joined
+from gradcompat.model.issue import is_break
 from gradcompat.model.report import Audit, Remark, ReportedFinding, Suppression
 from gradcompat.model.waiver import VersionBound, Waiver, Waivers
 from gradcompat.root import root_of_file
@@ -225,9 +226,9 @@ def _lapse(
 ) -> tuple[Lapse, str] | None:
     """Why a waiver does not do what it is there for; None if it does, or if that cannot be told here."""
     issue = base.get(one.waiver.id)
-    if issue is None:
+    if issue is None and not is_break(one.waiver.id):
         return "unknown", "there is no such record"
-    if issue.withdrawn is not None:
+    if issue is not None and issue.withdrawn is not None:
         return "unknown", f"the record is withdrawn: {issue.withdrawn}"
     if one.waiver.until is not None and one.waiver.until < today.isoformat():
         return "expired", _over(one.waiver.until)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gradcompat.audit import auditor, planning
-from gradcompat.audit.auditor import audit
+from gradcompat.audit.auditor import Task, audit
 from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.planning import PlanOptions, exit_status, plan_all, within
 from gradcompat.audit.targets import AuditRequest, File, megabytes
@@ -83,7 +83,7 @@ def test_a_check_without_steps_for_a_plan_names_the_nearest_single_change(tmp_pa
     only = frozenset({"GC-0004"})
     planned, alone = (
         audit(
-            File(path, "requirements.txt"), (), load(), AuditOptions(settings=facts, only=only, plan_steps=steps)
+            Task(File(path, "requirements.txt")), load(), AuditOptions(settings=facts, only=only, plan_steps=steps)
         ).findings
         for steps in (300_000, 100)
     )
@@ -96,11 +96,11 @@ def test_the_steps_of_a_check_are_shared(tmp_path: Path, monkeypatch: pytest.Mon
     given: list[int] = []
     unread = Audit(source="1.txt", kind=None, packages=0, recognised=0, findings=(), skipped=())
 
-    def audited(_source: object, _contexts: object, _base: object, options: AuditOptions, _questions: int) -> Audit:
+    def audited(_task: object, _base: object, options: AuditOptions, _questions: int) -> Audit:
         given.append(options.plan_steps)
         return unread
 
     monkeypatch.setattr(auditor, "audit", audited)
     files = [File(tmp_path / f"{number}.txt", f"{number}.txt") for number in range(10)]
-    auditor.audit_each([(file, ()) for file in files], load(), AuditOptions())
+    auditor.audit_each([auditor.Task(file) for file in files], load(), AuditOptions())
     assert given == [70_000] * 10

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from gradcompat.audit import auditor as auditing
-from gradcompat.audit.auditor import audit_each
+from gradcompat.audit.auditor import Task, audit_each
 from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.targets import File
 from gradcompat.audit.worker_pool import map_in_processes
@@ -71,14 +71,16 @@ def many(tmp_path: Path) -> Path:
 
 
 def test_the_order_is_that_of_one_process(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tasks = [(File(path, path.relative_to(many).as_posix()), ()) for path in sorted(many.rglob("uv.lock"))]
+    tasks = [Task(File(path, path.relative_to(many).as_posix())) for path in sorted(many.rglob("uv.lock"))]
     base = load()
     reports = []
     for processors in (1, 2, 3, 7):
         monkeypatch.setattr(auditing, "_processors", lambda processors=processors: processors)
         reports.append(audit_each(tasks, base, AuditOptions()))
     assert reports[0] == reports[1] == reports[2] == reports[3]
-    assert [audit.source for audit in reports[0]] == [source.shown for source, _ in tasks]
+    assert [audit.source for audit in reports[0]] == [
+        task.source.shown for task in tasks if isinstance(task.source, File)
+    ]
     assert sum(audit.kind is None for audit in reports[0]) == 2
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import gradcompat
-from gradcompat.audit.auditor import audit
+from gradcompat.audit.auditor import Task, audit
 from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.targets import File
 from gradcompat.errors import UsageError
@@ -50,7 +50,7 @@ def judged(
     """Lockfiles with the waivers of ``gradcompat.toml``."""
     wanted = options or AuditOptions(settings=SETTINGS, only=frozenset({ID}), advise=False)
     given, judging = build_waiver_rule(waivers_at("gradcompat.toml"), base, wanted, today, targets)
-    audits = [audit(File(Path(source), source), (), base, given) for source in sources or ("uv.lock",)]
+    audits = [audit(Task(File(Path(source), source)), base, given) for source in sources or ("uv.lock",)]
     judgement = judging(audits)
     return suppress(audits, [judgement.judge]), judgement.remarks
 
@@ -167,7 +167,7 @@ def test_a_path_counts_from_the_waiver_s_own_file(
     given, judging = build_waiver_rule(
         waivers_at("../gradcompat.toml"), base, AuditOptions(only=frozenset({ID}), presume=False), TODAY
     )
-    audits = [audit(File(Path(name), name), (), base, given) for name in ("uv.lock", "../uv.lock")]
+    audits = [audit(Task(File(Path(name), name)), base, given) for name in ("uv.lock", "../uv.lock")]
     judge = judging(audits).judge
     assert [judge(one, one.findings[0]) is not None for one in audits] == [True, False]
 

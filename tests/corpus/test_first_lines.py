@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gradcompat.audit.auditor import audit
+from gradcompat.audit.auditor import Task, audit
 from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.planning import PlanOptions, plan_all
 from gradcompat.audit.targets import AuditRequest, File
@@ -38,7 +38,7 @@ def test_check_says_what_a_plan_does(corpus: Path, facts: tuple[str, ...], least
             source = File(path, path.name)
             found = [
                 one
-                for one in audit(source, (), base, options).findings
+                for one in audit(Task(source), base, options).findings
                 if one.finding.status == "affected" and one.finding.issue.level == "error"
             ]
             if not found:

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
+from gradcompat.audit.replaced_versions import parse_replacements
 from gradcompat.audit.report_parts import MOST_QUESTIONS, asked_of
 from gradcompat.cli.audit_options import options_of
 from gradcompat.cli.console import known_records
@@ -18,6 +19,7 @@ from gradcompat.cli.declarations import Option
 from gradcompat.cli.output import outputs_of, write
 from gradcompat.cli.parameters import AuditParameters, repeatable
 from gradcompat.config.schema import configuration
+from gradcompat.errors import UsageError
 from gradcompat.messages import counted
 from gradcompat.pipeline import CheckRequest, check_targets
 from gradcompat.renderers.registry import RENDERERS
@@ -76,6 +78,15 @@ def command(
             "to them are listed and do not count.",
         ),
     ] = None,
+    replacements: Annotated[
+        list[str],
+        repeatable(
+            "--with",
+            metavar="NAME==VERSION",
+            help="Judge with this version in place of the pinned one: what it would break, and what it would cure. "
+            "Repeatable.",
+        ),
+    ],
     show_suppressed: Annotated[
         bool | None,
         Option(
@@ -92,7 +103,7 @@ def command(
     Nothing that is checked is run or imported, and no network is used.
 
     Exit status:
-      0  nothing is affected at or above --fail-on
+      0  nothing is affected at or above --fail-on; with --with, nothing that the pinned versions do not have
       1  findings; with --strict also conditional ones
       2  wrong usage, or nothing could be read
       3  something could not be checked: a file that could not be read, a missing version
@@ -110,12 +121,18 @@ def command(
       gradcompat check
       gradcompat check uv.lock --context train.yaml
       gradcompat check uv.lock --set training.gradient_accumulation_steps=8
+      gradcompat check uv.lock --with transformers==5.5.4 --with peft==0.18.1
       gradcompat check . --output sarif=gradcompat.sarif --output github=-
       gradcompat check . --baseline baseline.json
       gradcompat check . --diff origin/main --config-from origin/main
       pip list | gradcompat check -
     """
     wanted = outputs_of(form, outputs)
+    if replacements and (probe or diff is not None):
+        raise UsageError(
+            f"`--with` judges versions that are not installed, and `{'--probe' if probe else '--diff'}` those that are",
+            hint="leave one of them out",
+        )
     with ExitStack() as stack:
         settled = None
         if config_from is not None:
@@ -125,6 +142,7 @@ def command(
         kept = configuration(Path.cwd()) if settled is None else settled.kept
         base = known_records(audit.knowledge, kept=kept)
         options = options_of(base, audit, show_all=show_all, kept=kept)
+        options = replace(options, replacements=parse_replacements(replacements))
         request = CheckRequest(
             targets=audit.targets,
             python=audit.python,
@@ -145,7 +163,7 @@ def command(
         report = replace(check_targets(request, base, options, date.today()), show_suppressed=show_suppressed)
     if settled is not None:
         report = replace(report, remarks=(*settled.remarks, *report.remarks))
-    if any(RENDERERS[one.form].edits for one in wanted):
+    if not replacements and any(RENDERERS[one.form].edits for one in wanted):
         from gradcompat.audit.pin_edits import with_edits
 
         report = replace(report, audits=tuple(map(with_edits, report.audits)))

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from packaging.utils import is_normalized_name
 
+from gradcompat.audit.breaks import constraints_of_all
 from gradcompat.audit.matching import with_facts
 from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.planning import PlanOptions, exit_status, plan_all
@@ -75,7 +76,7 @@ def command(
         done = plan_all(asked, base, catalogue, options, PlanOptions.of(resolution.keep, prereleases=False))
     print_unread(done)
     if any(work.environment is not None for work in done):
-        lines = _of_plans([work.planned for work in done], base)
+        lines = _of_plans([work.planned for work in done])
         # A file of constraints is read again long after what was said here is gone.
         unread = [skipped_text(skipped) for work in done for skipped in work.planned.skipped]
         write([*_head(base, "what makes these environments right"), *unread], lines, sys.stdout, complete=not unread)
@@ -89,13 +90,13 @@ def _head(base: KnowledgeBase, what: str) -> list[str]:
     ]
 
 
-def _of_plans(plans: Iterable[Planned], base: KnowledgeBase) -> list[Line]:
+def _of_plans(plans: Iterable[Planned]) -> list[Line]:
     lines: dict[str, Line] = {}
     for planned in plans:
         if planned.plan is None:
             continue
         for change in planned.plan.changes:
-            line = _of_change(change, planned, base)
+            line = _of_change(change, planned)
             if lines.setdefault(change.package, line).specifier != line.specifier:
                 hint = "write constraints for each of them alone"
                 raise UsageError(f"the targets need different versions of `{change.package}`", hint=hint)
@@ -106,18 +107,22 @@ def _of_plans(plans: Iterable[Planned], base: KnowledgeBase) -> list[Line]:
     return [lines[name] for name in sorted(lines)]
 
 
-def _of_change(change: Change, planned: Planned, base: KnowledgeBase) -> Line:
+def _of_change(change: Change, planned: Planned) -> Line:
     was = f"was {change.version_from} in {planned.source}" if change.version_from is not None else planned.source
-    issues = tuple(issue for one in change.cures if (issue := base.get(one)) is not None)
     return Line(
         package=change.package,
         specifier=f"=={change.version_to}",
-        reasons=(*map(_reason, issues), *change.because, was),
+        reasons=(*(_cured(one, planned) for one in change.cures), *change.because, was),
     )
 
 
+def _cured(identifier: str, planned: Planned) -> str:
+    said = f"{identifier}: {planned.summaries.get(identifier, '')}"
+    return "; ".join((said, *filter(None, [planned.references.get(identifier)])))
+
+
 def _reason(issue: Issue) -> str:
-    return f"{issue.id}: {issue.summary}; {issue.references[0].url}"
+    return "; ".join((f"{issue.id}: {issue.summary}", *(one.url for one in issue.references[:1])))
 
 
 def _all(base: KnowledgeBase, options: AuditOptions, catalogue: Catalogue) -> int:
@@ -167,7 +172,8 @@ def _known_good(wanted: Sequence[str], base: KnowledgeBase, options: AuditOption
         conditional=options.strict,
         yanked=base.yanked,
     )
-    found = good_set(names, empty, base.in_force(), base.names, catalogue, request)
+    issues = (*base.in_force(), *constraints_of_all())
+    found = good_set(names, empty, issues, base.names, catalogue, request)
     lines = [
         Line(package=chosen.package, specifier=f"=={chosen.version}", reasons=chosen.reasons) for chosen in found.chosen
     ]

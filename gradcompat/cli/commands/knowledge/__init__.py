@@ -20,6 +20,7 @@ _NAMES = (
         "read",
         "compile",
         "matrix",
+        "pairs",
         "ranges",
         "report",
         "horizon",

@@ -12,7 +12,7 @@ from gradcompat.cli.parameters import Measured
 from gradcompat.curation.measured_rows import rows_in, tables_of
 from gradcompat.errors import UsageError
 
-_FORMATS = {
+FORMATS = {
     "text": "gradcompat.renderers.matrix_text",
     "svg": "gradcompat.renderers.matrix_svg",
     "html": "gradcompat.renderers.matrix_html",
@@ -34,13 +34,13 @@ def command(
       gradcompat knowledge matrix transformers
       gradcompat knowledge matrix transformers gradient_flow --format svg > flow.svg
     """
-    if form not in _FORMATS:
-        raise UsageError(f"`--format {form}` is not known", hint=f"known: {', '.join(_FORMATS)}")
+    if form not in FORMATS:
+        raise UsageError(f"`--format {form}` is not known", hint=f"known: {', '.join(FORMATS)}")
     found = tables_of(rows_in(measured), package, recipe)
     if form != "text" and len(found) > 1:
         known = ", ".join(f"{one.package} {one.recipe}" for one in found)
         raise UsageError("a file holds one table", hint=f"name a package and a recipe: {known}")
-    renderer = import_module(_FORMATS[form])
+    renderer = import_module(FORMATS[form])
     for position, one in enumerate(found):
         sys.stdout.write("\n" if position else "")
         renderer.render(one, sys.stdout)

@@ -1,0 +1,225 @@
+"""The breaks that no record tells: packages that do not import together, and code that a release breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from packaging.version import Version
+
+from gradcompat.breaks.pair_issues import CATEGORIES, issue_of_versions, pair_issue, with_evidence
+from gradcompat.breaks.pairs import Pair, known_names, pairs_among
+from gradcompat.comparison import matches
+from gradcompat.matcher import Names
+from gradcompat.model.code_use import CodeUse
+from gradcompat.model.environment import Environment, Package
+from gradcompat.model.finding import Finding
+from gradcompat.model.issue import Issue, SymbolTerm, is_break
+from gradcompat.truth import Truth
+from gradcompat.versions import locate
+
+if TYPE_CHECKING:
+    from gradcompat.breaks.code_issues import BrokenUse
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentBreaks:
+    """What may be broken in an environment, as issues, and what they come from.
+
+    Attributes:
+        issues: in the order of their ids.
+        pairs: by the id of their issue.
+        code: the same, of what the code uses.
+    """
+
+    issues: tuple[Issue, ...] = ()
+    pairs: Mapping[str, Pair] = field(default_factory=dict)
+    code: Mapping[str, BrokenUse] = field(default_factory=dict)
+
+
+def breaks_of(environment: Environment, uses: Sequence[CodeUse], names: Names) -> EnvironmentBreaks:
+    """The pairs that do not go together in some versions that the environment lists or allows, and the broken code.
+
+    Args:
+        environment: with the releases that its ranges allow.
+        uses: what the code beside it takes from other packages.
+        names: under which names packages go.
+    """
+    listed: dict[str, list[Package]] = {}
+    for package in environment.packages:
+        listed.setdefault(names.canonical(package), []).append(package)
+    issues: list[Issue] = []
+    pairs: dict[str, Pair] = {}
+    for pair in pairs_among(listed):
+        chosen = next(_candidates(pair, listed[pair.consumer], listed[pair.provider]), None)
+        if chosen is None:
+            continue
+        issue = _issue(pair, *(package.version for package in chosen))
+        issues.append(issue)
+        pairs[issue.id] = pair
+    code = {one.issue.id: one for one in _broken_code(environment, uses, names)} if uses else {}
+    return EnvironmentBreaks((*issues, *(one.issue for one in code.values())), pairs, code)
+
+
+def _broken_code(environment: Environment, uses: Sequence[CodeUse], names: Names) -> Iterator[BrokenUse]:
+    """What fails in the versions that are listed, or in the newest that a range allows."""
+    # Only where there is code; a lockfile alone needs no table.
+    from gradcompat.breaks.code_issues import broken_uses
+    from gradcompat.releases.table import table_of
+
+    versions = _versions(environment, names)
+    for package, found in _by_package(uses).items():
+        if package not in versions or (table := table_of(package)) is None:
+            continue
+        for version in versions[package]:
+            broken = broken_uses(found, names.families.get(package, package), table, version, _beside(versions))
+            yield from broken
+            if broken:
+                break  # the issue speaks of every release; the matcher finds the other entries
+
+
+def _by_package(uses: Sequence[CodeUse]) -> dict[str, list[CodeUse]]:
+    """The uses by the distribution that they are of, where a table of it ships."""
+    from gradcompat.releases.table import package_of
+
+    found: dict[str, list[CodeUse]] = {}
+    for use in uses:
+        package = package_of(use.root)
+        if package is not None:
+            found.setdefault(package, []).append(use)
+    return found
+
+
+def _versions(environment: Environment, names: Names) -> dict[str, list[Version]]:
+    """The versions that are listed of each distribution, or the newest that its range allows."""
+    found: dict[str, list[Version]] = {}
+    for package in environment.packages:
+        written = package.version or (package.releases[-1] if package.releases else None)
+        window = None if written is None else locate(written, unreleased=package.unreleased)
+        if window is not None and window.exact:
+            name = names.canonical(package) if package.source == "conda" else package.name
+            found.setdefault(name, []).append(window.low)
+    return {name: list(dict.fromkeys(versions)) for name, versions in found.items()}
+
+
+def _beside(versions: Mapping[str, Sequence[Version]]) -> Callable[[str], Version | None]:
+    """The release of a package that is listed in one version."""
+    only = {name: some[0] for name, some in versions.items() if len(some) == 1}
+    return only.get
+
+
+@lru_cache(maxsize=256)
+def _issue(pair: Pair, consumer: str | None, provider: str | None) -> Issue:
+    broken = None if consumer is None or provider is None else pair.broken(consumer, provider)
+    if broken is None or consumer is None or provider is None:
+        return pair_issue(pair)
+    return issue_of_versions(pair, broken, consumer, provider)
+
+
+def _candidates(
+    pair: Pair, consumers: Sequence[Package], providers: Sequence[Package]
+) -> Iterator[tuple[Package, Package]]:
+    """Entries that may be broken beside each other, those that surely are first."""
+    open_ones: list[tuple[Package, Package]] = []
+    for consumer in consumers:
+        for provider in providers:
+            if consumer.version is None or provider.version is None:
+                open_ones.append((consumer, provider))
+                continue
+            at = locate(consumer.version, unreleased=consumer.unreleased)
+            beside = locate(provider.version, unreleased=provider.unreleased)
+            if at is None or beside is None:
+                continue
+            truth = max(
+                (min(one.consumers.truth(at), one.providers.truth(beside)) for one in pair.breaks), default=Truth.NO
+            )
+            if truth is Truth.YES:
+                yield consumer, provider
+            elif truth is Truth.UNKNOWN:
+                open_ones.append((consumer, provider))
+    yield from open_ones
+
+
+def told(findings: Sequence[Finding], breaks: EnvironmentBreaks, names: Names) -> list[Finding]:
+    """The findings without the breaks that a record tells, and the others with what the wheels say.
+
+    Of a pair only what is affected is told: that two packages go together is no news, and of ranges a resolver takes
+    releases that do.
+    """
+    if not breaks.issues:
+        return list(findings)
+    by_records = [
+        frozenset(map(names.canonical, one.packages))
+        for one in findings
+        if not is_break(one.issue.id)
+        and one.status in ("affected", "conditional")
+        and not set(CATEGORIES).isdisjoint(one.issue.categories)
+    ]
+    kept: list[Finding] = []
+    for finding in findings:
+        pair, code = breaks.pairs.get(finding.issue.id), breaks.code.get(finding.issue.id)
+        if code is not None:
+            if finding.status in ("affected", "conditional") and not _speaks_of(code.use, findings):
+                from gradcompat.breaks.code_issues import with_lines
+
+                kept.append(with_lines(finding, code))
+        elif pair is None:
+            kept.append(finding)
+        elif finding.status == "affected" and {pair.consumer, pair.provider} not in by_records:
+            kept.append(with_evidence(finding, pair, _entries(finding.packages, pair, names)))
+    return kept
+
+
+def _speaks_of(use: CodeUse, findings: Sequence[Finding]) -> bool:
+    """Does a record tell of the symbol that the code uses?"""
+    name = ".".join(part for part in (use.module, use.name) if part)
+    return any(
+        isinstance(term, SymbolTerm) and any(matches(name, pattern) for pattern in term.symbols)
+        for one in findings
+        if one.status in ("affected", "conditional") and not is_break(one.issue.id)
+        for term in one.terms
+    )
+
+
+def _entries(packages: Iterable[Package], pair: Pair, names: Names) -> Iterator[tuple[Package, Package]]:
+    packages = tuple(packages)
+    for consumer in packages:
+        for provider in packages:
+            if (names.canonical(consumer), names.canonical(provider)) == (pair.consumer, pair.provider):
+                yield consumer, provider
+
+
+def constraints_of_code(environment: Environment, uses: Sequence[CodeUse], names: Names) -> tuple[Issue, ...]:
+    """What the code uses, as issues of the releases that do not have it."""
+    if not uses:
+        return ()
+    from gradcompat.breaks.code_issues import constraint_of
+    from gradcompat.releases.table import table_of
+
+    versions = _versions(environment, names)
+    found: dict[str, Issue] = {}
+    for package, some in _by_package(uses).items():
+        if package not in versions or (table := table_of(package)) is None:
+            continue
+        for use in some:
+            issue = constraint_of(use, names.families.get(package, package), table, _beside(versions))
+            if issue is not None:
+                found.setdefault(issue.id, issue)
+    return tuple(found.values())
+
+
+def constraints_of(listed: Iterable[str]) -> tuple[Issue, ...]:
+    """Every pair of these packages (canonical names) in all releases: what no set of versions may lead into."""
+    return tuple(map(_constraint, pairs_among(frozenset(listed))))
+
+
+def constraints_of_all() -> tuple[Issue, ...]:
+    """Every pair that is known, for a set of packages that is yet to be chosen."""
+    return constraints_of(known_names())
+
+
+@lru_cache(maxsize=256)
+def _constraint(pair: Pair) -> Issue:
+    return pair_issue(pair)

@@ -1,0 +1,36 @@
+"""What code takes from other packages: imports, attributes of modules and keyword arguments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from gradcompat.model.environment import Location
+
+UseKind = Literal["import", "attribute", "keyword"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeUse:
+    """A name of another package that a file of the project cannot do without.
+
+    Attributes:
+        kind: ``import``: a statement imports it; ``attribute``: it is read from a module; ``keyword``: a call gives the
+            argument.
+        module: for ``import`` the module that it is imported from; else the top-level module of ``name``.
+        name: what is imported, None for the module itself; else the full name of what is read or called, without the
+            top-level module.
+        keyword: the argument; None for ``import`` and ``attribute``.
+        location: where it stands first in the file.
+    """
+
+    kind: UseKind
+    module: str
+    name: str | None
+    keyword: str | None = None
+    location: Location
+
+    @property
+    def root(self) -> str:
+        """The top-level module, which belongs to one distribution."""
+        return self.module.partition(".")[0]

@@ -1,0 +1,176 @@
+"""What the project's code uses, held against the release that is listed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.version import Version
+
+import gradcompat
+from gradcompat.model.report import Report, ReportedFinding
+from gradcompat.releases import table as tables
+from gradcompat.releases.answers import Parameter, Presence, Signature
+from gradcompat.renderers.registry import RENDERERS
+from tests.renderers.reports import rendered
+
+
+@dataclass
+class Release:
+    """Module → its names, callable → its signature; ``?`` among the names of a module that makes some at run time."""
+
+    modules: Mapping[str, str]
+    calls: Mapping[str, Signature] = field(default_factory=dict)
+
+
+def called(names: str, *, renamed: Mapping[str, str] | None = None, extra: bool = False) -> Signature:
+    parameters = [Parameter(name, "any", "None") for name in names.split()]
+    if extra:
+        parameters.append(Parameter("kwargs", "**", None))
+    return Signature(tuple(parameters), True, renamed or {}, "")
+
+
+MAIN = 'if __name__ == "__main__":\n    pass\n'  # what makes a program of a module
+
+# `trainlib` 1.0, 2.0, 3.0: `Cache` goes in 3.0, `Extra` comes in 2.0, `old` is renamed in 2.0 and gone in 3.0.
+RELEASES = {
+    "1.0": Release(
+        {"trainlib": "Args Cache Trainer", "trainlib.utils": "helper", "trainlib.lazy": "?"},
+        {"trainlib.Args": called("old out"), "trainlib.Trainer": called("model", extra=True)},
+    ),
+    "2.0": Release(
+        {"trainlib": "Args Cache Extra Trainer", "trainlib.utils": "helper", "trainlib.lazy": "?"},
+        {"trainlib.Args": called("new out", renamed={"old": "new"}), "trainlib.Trainer": called("model", extra=True)},
+    ),
+    "3.0": Release(
+        {"trainlib": "Args Extra Trainer", "trainlib.lazy": "?"},
+        {"trainlib.Args": called("new out"), "trainlib.Trainer": called("model", extra=True)},
+    ),
+}
+
+
+class SmallTable:
+    package = "trainlib"
+    imports = ("trainlib",)
+    versions = tuple(map(Version, RELEASES))
+
+    def presence(self, version: Version, module: str, name: str | None = None) -> Presence:
+        release = RELEASES.get(str(version))
+        if release is None:
+            return Presence.UNKNOWN
+        inner = module if name is None else f"{module}.{name}"
+        if inner in release.modules or (name is not None and name in release.modules.get(module, "").split()):
+            return Presence.PRESENT
+        return Presence.UNKNOWN if "?" in release.modules.get(module, "") else Presence.ABSENT
+
+    def signature(self, version: Version, qualified_name: str, beside: object = None) -> Signature | None:
+        release = RELEASES.get(str(version))
+        return None if release is None else release.calls.get(qualified_name)
+
+    def renamed(self, version: Version, qualified_name: str, keyword: str) -> str | None:
+        found = self.signature(version, qualified_name)
+        return None if found is None else found.renamed.get(keyword)
+
+
+@pytest.fixture(autouse=True)
+def small_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "package_of", {"trainlib": "trainlib"}.get)
+    monkeypatch.setattr(tables, "table_of", {"trainlib": SmallTable()}.get)
+
+
+def checked(folder: Path, pin: str, code: str, **options: Any) -> Report:
+    (folder / "requirements.txt").write_text(f"{pin}\n")
+    (folder / "train.py").write_text(f"import torch\n{code}{MAIN}")
+    return gradcompat.check(folder, **options)
+
+
+def breaks_in(report: Report) -> list[ReportedFinding]:
+    return [one for one in report.findings if one.finding.issue.id.startswith("code:")]
+
+
+def told(report: Report) -> list[tuple[str, int | None, str]]:
+    return [
+        (one.finding.issue.id, one.finding.location.line if one.finding.location else None, one.finding.issue.summary)
+        for one in breaks_in(report)
+    ]
+
+
+def test_a_name_that_a_release_removed(tmp_path: Path) -> None:
+    report = checked(tmp_path, "trainlib==3.0", "from trainlib import Cache\n")
+    summary = "cannot import name 'Cache' from 'trainlib' in trainlib 3.0: removed in 3.0"
+    assert told(report) == [("code:trainlib:Cache", 2, summary)]
+    assert report.exit_status == 1
+
+
+def test_a_name_that_is_not_there_yet(tmp_path: Path) -> None:
+    ((_, _, summary),) = told(checked(tmp_path, "trainlib==1.0", "import trainlib\ntrainlib.Extra()\n"))
+    assert summary == "trainlib 1.0 has no `trainlib.Extra`: new in 2.0"
+
+
+def test_a_module_that_is_gone(tmp_path: Path) -> None:
+    ((_, line, summary),) = told(checked(tmp_path, "trainlib==3.0", "x = 1\nfrom trainlib.utils import helper\n"))
+    assert (line, summary) == (3, "No module named 'trainlib.utils' in trainlib 3.0: removed in 3.0")
+
+
+def test_a_keyword_that_was_renamed(tmp_path: Path) -> None:
+    report = checked(tmp_path, "trainlib==3.0", "from trainlib import Args\nArgs(old=1, out='x')\n")
+    summary = "Args has no `old` in trainlib 3.0: renamed `new` in 2.0 and removed in 3.0"
+    assert told(report) == [("code:trainlib:Args:old", 3, summary)]
+    (found,) = breaks_in(report)
+    assert found.advice is not None
+    assert "write `new` instead of `old`" in rendered(report, "text")
+
+
+@pytest.mark.parametrize(
+    ("pin", "code"),
+    [
+        ("trainlib==2.0", "from trainlib import Cache, Args\nArgs(old=1)\n"),  # warned of, and works
+        ("trainlib==3.0", "from trainlib.lazy import anything\n"),  # made at import time
+        ("trainlib==3.0", "from trainlib import Trainer\nTrainer(whatever=1)\n"),  # takes **kwargs
+        ("trainlib==4.0", "from trainlib import Cache\n"),  # nobody has read that release
+        ("trainlib==3.0", "try:\n    from trainlib import Cache\nexcept ImportError:\n    Cache = None\n"),
+        ("other==3.0", "from trainlib import Cache\n"),
+        ("trainlib==3.0", "from trainlib import Args\nArgs.anything\nArgs().more\n"),
+        ("trainlib @ git+https://git.example/trainlib@abc", "from trainlib import Cache\n"),
+    ],
+)
+def test_what_is_not_certainly_missing_is_not_told(tmp_path: Path, pin: str, code: str) -> None:
+    assert told(checked(tmp_path, pin, code)) == []
+
+
+def test_every_place_is_named_once(tmp_path: Path) -> None:
+    (tmp_path / "eval.py").write_text("import torch\nimport torch\nfrom trainlib import Cache\n" + MAIN)
+    (found,) = breaks_in(checked(tmp_path, "trainlib==3.0", "from trainlib import Cache\n"))
+    (reason,) = [one.sentence for one in found.finding.because if "imports" in one.sentence]
+    assert f"{tmp_path}/eval.py:3" in reason
+    assert f"{tmp_path}/train.py:2" in reason
+
+
+def test_each_project_is_held_against_its_own_environment(tmp_path: Path) -> None:
+    for name, pin in (("old", "trainlib==1.0"), ("new", "trainlib==3.0")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "requirements.txt").write_text(f"{pin}\n")
+        (tmp_path / name / "train.py").write_text("import torch\nfrom trainlib import Cache\n" + MAIN)
+    found = breaks_in(gradcompat.check(tmp_path))
+    assert [one.finding.source for one in found] == [f"{tmp_path}/new/requirements.txt"]
+
+
+def test_an_upgrade_that_breaks_the_code(tmp_path: Path) -> None:
+    report = checked(tmp_path, "trainlib==2.0", "from trainlib import Cache\n", versions={"trainlib": "3.0"})
+    assert [identifier for identifier, _, _ in told(report)] == ["code:trainlib:Cache"]
+
+
+@pytest.mark.parametrize("form", sorted(RENDERERS))
+def test_every_format_tells_it(tmp_path: Path, form: str) -> None:
+    text = rendered(checked(tmp_path, "trainlib==3.0", "from trainlib import Cache\n"), form)
+    assert "code:trainlib:Cache" in text.replace("\\", "").replace("%3A", ":")
+
+
+@pytest.mark.parametrize("form", ["sarif", "github", "gitlab"])
+def test_forges_show_it_at_the_line_of_the_code(tmp_path: Path, form: str) -> None:
+    text = rendered(checked(tmp_path, "trainlib==3.0", "x = 1\nfrom trainlib import Cache\n"), form)
+    place = {"sarif": '"startLine": 3', "github": "train.py,line=3", "gitlab": '"begin": 3'}[form]
+    assert place in text
