@@ -84,10 +84,11 @@ class Contexts:
     def uses(self, environments: Sequence[str]) -> list[tuple[CodeUse, ...]]:
         """What the code beside each environment takes from other packages, in runs or not; each place once."""
         shared = [use for context in (*self.together, *self.named) for use in context.uses]
-        return [
-            tuple(dict.fromkeys((*shared, *(use for context in contexts for use in context.uses))))
-            for contexts in self._owned(environments)
-        ]
+        used = {
+            folder: tuple(dict.fromkeys((*shared, *(use for context in contexts for use in context.uses))))
+            for folder, contexts in self._owned(environments).items()
+        }
+        return [used[PurePosixPath(environment).parent] for environment in environments]
 
     def unused(self, environments: Sequence[str]) -> list[Skipped]:
         """The files that were found and are part of no run of any environment."""

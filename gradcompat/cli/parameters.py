@@ -42,6 +42,7 @@ ContextFiles = Annotated[
     ),
 ]
 Format = Annotated[str, Option("--format", metavar="text|json", help="How to print the result.")]
+TableFormat = Annotated[str, Option("--format", metavar="text|svg|html", help="How to print the table.")]
 FailOn = Annotated[
     str | None,
     Option(

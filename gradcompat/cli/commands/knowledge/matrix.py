@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from gradcompat.cli.parameters import Measured
+from gradcompat.cli.parameters import Measured, TableFormat
 from gradcompat.curation.measured_rows import rows_in, tables_of
 from gradcompat.errors import UsageError
 
@@ -25,7 +25,7 @@ def command(
         str | None, typer.Argument(metavar="[PACKAGE]", help="Only the releases of this package.")
     ] = None,
     recipe: Annotated[str | None, typer.Argument(metavar="[RECIPE]", help="Only what this recipe measured.")] = None,
-    form: Annotated[str, typer.Option("--format", metavar="text|svg|html", help="How to print the table.")] = "text",
+    form: TableFormat = "text",
     measured: Measured = None,
 ) -> int:
     """Show what was measured: releases against the variants of a recipe.

@@ -11,6 +11,7 @@ import typer
 from gradcompat.breaks.pair_matrix import pair_matrix
 from gradcompat.breaks.pairs import COMPILED, Pair, known_names, pair_of, pairs_among
 from gradcompat.cli.commands.knowledge.matrix import FORMATS
+from gradcompat.cli.parameters import TableFormat
 from gradcompat.errors import UsageError
 from gradcompat.messages import counted
 from gradcompat.names import normalise
@@ -23,7 +24,7 @@ def command(
         str | None, typer.Argument(metavar="[PACKAGE]", help="The package that is imported. Without one, a list.")
     ] = None,
     other: Annotated[str | None, typer.Argument(metavar="[OTHER]", help="The package beside which it is.")] = None,
-    form: Annotated[str, typer.Option("--format", metavar="text|svg|html", help="How to print the table.")] = "text",
+    form: TableFormat = "text",
     compiling: Annotated[
         bool, typer.Option("--compile", help="Compile the tables of releases into the pairs that `check` reads.")
     ] = False,
