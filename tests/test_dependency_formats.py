@@ -29,9 +29,18 @@ every = pytest.mark.parametrize("entry", FORMATS, ids=lambda entry: entry.kind)
 # Modules of `sources` that other readers use, and what reads an installed environment; none of them reads a format.
 HELPERS = {
     *("__init__", "build_contexts", "conda_prefix", "conda_spec", "constraints", "declared", "describe_interpreter"),
-    *("distributions", "folder", "installed", "interpreter", "joint_ranges", "lock_entries", "pip_command"),
-    *("poetry_constraint", "poetry_tables", "purl", "reading", "recognise", "requirement", "requires_dist"),
-    "setup_tables",
+    *(
+        "distributions",
+        "folder",
+        "installed",
+        "interpreter",
+        "joint_ranges",
+        "lock_entries",
+        "ngc_images",
+        "pip_command",
+    ),
+    *("poetry_constraint", "poetry_tables", "purl", "reading", "recognise", "requirement", "requirement_grammar"),
+    *("requires_dist", "setup_tables"),
     *("torch_index", "uv_choices", "uv_edges", "uv_tables", "workspace"),
 }
 

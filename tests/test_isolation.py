@@ -53,6 +53,7 @@ from gradcompat.cli.main import main
 if __name__ == "__main__":
     multiprocessing.set_start_method(sys.argv.pop(1))
     auditing._processors = lambda: 2
+    auditing._BYTES_FOR_A_PROCESS = 1
     main()
 """
 pytestmark = pytest.mark.e2e
@@ -175,7 +176,9 @@ def test_only_what_is_isolated_starts_processes() -> None:
         and any(starting.search(line) for line in path.read_text("utf-8").splitlines() if "``" not in line)
     }
     assert found - {"sources/notebook.py"} == {
+        "cli/commands/run.py",  # the user's own training
         "edit/locking.py",
+        "guard/matched_records.py",  # `gradcompat check` of versions and settings, from the process that trains
         "index/credentials.py",
         "probes/overlay_environments.py",
         "probes/runner.py",

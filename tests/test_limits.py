@@ -184,6 +184,7 @@ def test_environments_beyond_the_steps_are_gaps(
     folder: list[Task], processors: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(auditor, "_processors", lambda: processors)
+    monkeypatch.setattr(auditor, "_BYTES_FOR_A_PROCESS", 1)
     audits = auditor.audit_each(folder, BASE, AuditOptions())
     assert len(audits) == 40
     read_ones = [audit for audit in audits if audit.kind is not None]

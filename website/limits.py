@@ -65,7 +65,7 @@ LIMITS = (
     ),
     Limit(
         "scanners.local_modules:FOLLOWED",
-        "steps, and one more for every 5 characters, in which programs follow modules that they share",
+        "steps, and one more for every 12 characters, in which programs follow modules that they share",
         "what the last programs import of the project is unknown",
     ),
     Limit("scanners.hydra_defaults:MOST_FILES", "files of one Hydra config", _UNREAD),

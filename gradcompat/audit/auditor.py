@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from gradcompat.model.context import Context
 
 _OWN_PROJECT = frozenset({"editable", "virtual", "directory", "path"})
-# With fewer files a process costs more to start than it saves.
-_FILES_FOR_A_PROCESS = 16
+# Of less a process costs more than it saves: to start it, and to send back what it found.
+_BYTES_FOR_A_PROCESS = 1_000_000
 # What the plans behind the advice of one check may do together, for each megabyte of environments.
 PLAN_STEPS = 700_000
 _TOO_LARGE = "check it alone, on a machine with more memory"
@@ -84,12 +84,17 @@ def audit_each(tasks: Sequence[Task], base: KnowledgeBase, options: AuditOptions
 
 def _match_steps(tasks: Sequence[Task]) -> int:
     """How many steps there are for files of this size."""
+    return MATCH_STEPS * max(_size(tasks), _MEGABYTE) // _MEGABYTE
+
+
+def _size(tasks: Sequence[Task]) -> int:
+    """The bytes of all files."""
     size = 0
     for task in tasks:
         if isinstance(task.source, File):
             with suppress(OSError):
                 size += task.source.path.stat().st_size
-    return MATCH_STEPS * max(size, _MEGABYTE) // _MEGABYTE
+    return size
 
 
 def _allowed(audits: Iterable[Audit], most: int) -> Iterator[Audit]:
@@ -114,7 +119,7 @@ def _audits(tasks: Sequence[Task], most: int, base: KnowledgeBase, options: Audi
     share = PLAN_STEPS * megabytes([task.source for task in tasks]) // max(len(tasks), 1)
     options = replace(options, plan_steps=min(options.plan_steps, share))
     files = sum(isinstance(task.source, File) for task in tasks)
-    processors = min(_processors(), files // _FILES_FOR_A_PROCESS)
+    processors = min(_processors(), files, _size(tasks) // _BYTES_FOR_A_PROCESS)
     if processors > 1:
         from gradcompat.audit.worker_pool import map_in_processes
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # Of one run of gradcompat, for each megabyte of the files that it reads. An environment of torch and transformers needs
 # 500 in a training run.
-MATCH_STEPS = 30_000
+MATCH_STEPS = 25_000
 _COMPARED = 20  # settings that are compared, or runs that are listed, in one step
 
 _STATUSES: tuple[Status, ...] = ("affected", "conditional", "dormant", "not_affected")

@@ -47,6 +47,8 @@ def _indented(data: Any, margin: str = "\n") -> str:
         return f"[{inner}{f',{inner}'.join([_indented(value, inner) for value in data])}{margin}]"
     if data is None or isinstance(data, bool):
         return "null" if data is None else "true" if data else "false"
+    if type(data) is int:
+        return str(data)
     return json.dumps(data)
 
 

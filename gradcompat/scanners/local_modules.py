@@ -30,8 +30,8 @@ from gradcompat.scanners.registry import LIBRARIES
 MAX_MODULES = 100  # of one program
 _STAR = 10
 # Steps in which the programs of one root follow the modules that they share.
-FOLLOWED = 50_000
-_CHARACTERS_EACH = 5  # of a module that is read, for one more
+FOLLOWED = 25_000
+_CHARACTERS_EACH = 12  # of a module that is read, for one more
 _TOO_OFTEN = "is part of this project, whose programs import one another too often: what it uses is not seen here"
 _MAX_PARTS = 20  # of a dotted name
 _LARGEST_DECLARATION = 256 * 1024  # bytes; a larger file is a lockfile of which the first part will do

@@ -76,6 +76,7 @@ def test_the_order_is_that_of_one_process(many: Path, monkeypatch: pytest.Monkey
     reports = []
     for processors in (1, 2, 3, 7):
         monkeypatch.setattr(auditing, "_processors", lambda processors=processors: processors)
+        monkeypatch.setattr(auditing, "_BYTES_FOR_A_PROCESS", 1)
         reports.append(audit_each(tasks, base, AuditOptions()))
     assert reports[0] == reports[1] == reports[2] == reports[3]
     assert [audit.source for audit in reports[0]] == [

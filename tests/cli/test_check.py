@@ -209,12 +209,14 @@ def test_an_empty_folder_is_not_clean(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.e2e  # starts the processes that read
 def test_many_lockfiles_are_read_by_all_processors_in_a_stable_order(run: Run, tmp_path: Path) -> None:
+    large = "# a comment\n" * 5_000  # 2.4 MB in all
     for number in range(40):
         folder = tmp_path / f"project-{number:02}"
         folder.mkdir()
         version = "4.49.0" if number % 2 else "4.48.3"
         (folder / "uv.lock").write_text(
-            f'version = 1\n[[package]]\nname = "transformers"\nversion = "{version}"\nsource = {{ registry = "x" }}\n'
+            f"{large}version = 1\n"
+            f'[[package]]\nname = "transformers"\nversion = "{version}"\nsource = {{ registry = "x" }}\n'
         )
     (tmp_path / "project-07" / "uv.lock").write_text("version = 3\n")
     outcome = run("check", ".", *FACTS, "--only", "GC-0004", "--format", "json")
