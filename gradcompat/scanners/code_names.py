@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from gradcompat.model.environment import Location
-from gradcompat.scanners.code_syntax import LEAVES
 from gradcompat.scanners.code_syntax import children as children_of
 
 # What is not a literal. None is one.
@@ -107,7 +106,7 @@ class Names:
         waiting: list[tuple[ast.AST, Scope]] = [(tree, self.module)]
         while waiting:
             node, scope = waiting.pop()
-            if isinstance(node, LEAVES):
+            if isinstance(node, (ast.Name, ast.Constant)):
                 continue
             inner = scope
             if isinstance(node, (*_FUNCTIONS, ast.ClassDef, *_COMPREHENSIONS)):

@@ -18,7 +18,7 @@ from gradcompat.model.environment import Location
 from gradcompat.quotation import parser_reason
 
 MAX_CHARACTERS = 512 * 1024
-LEAVES = (ast.Name, ast.Constant)
+LEAVES = (ast.Name, ast.Constant, ast.Import, ast.ImportFrom)
 _MARKS = (ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
 _LONGEST_CHAIN = 1000
 _DEEPEST = 200

@@ -196,7 +196,10 @@ def _full_name(node: ast.AST, scope: Scope, names: Names) -> str | None:
 def _put_into_modules(tree: ast.Module, names: Names) -> frozenset[str]:
     """The names that the program itself puts into modules of others: ``transformers.AdamW = torch.optim.AdamW``."""
     found: set[str] = set()
-    for node in ast.walk(tree):
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        waiting.extend(children(node))
         match node:
             case ast.Attribute(ctx=ast.Store() | ast.Del()):
                 found.update(names.resolve(node, names.module))
