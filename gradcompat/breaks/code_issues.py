@@ -57,7 +57,7 @@ def broken_uses(
     """
     places: dict[str, list[CodeUse]] = {}
     for use in uses:
-        if is_missing(use, table, version, beside):
+        if is_missing(use, table, version, beside) and _was_somewhere(use, table, beside):
             if use.kind == "import" and table.presence(version, use.module) is Presence.ABSENT:
                 use = replace(use, name=None)  # noqa: PLW2901  # of a module that is gone, all names are
             places.setdefault(identifier_of(use, package), []).append(use)
@@ -73,6 +73,8 @@ def broken_uses(
 
 def constraint_of(use: CodeUse, package: str, table: ReleaseTable, beside: Beside) -> Issue | None:
     """The releases in which the use certainly fails, for whoever looks for another one; None if there are none."""
+    if not _was_somewhere(use, table, beside):
+        return None
     missing = _missing(use, table, beside)
     identifier = identifier_of(use, package)
     return _plain(identifier, use, package, missing) if missing else None
@@ -112,6 +114,11 @@ def _lacks_attribute(use: CodeUse, table: ReleaseTable, version: Version) -> boo
     return False
 
 
+def _was_somewhere(use: CodeUse, table: ReleaseTable, beside: Beside) -> bool:
+    """Has any release that was read what is used? What none has may be of a fork, or nothing that can be read."""
+    return any(not is_missing(use, table, version, beside) for version in table.versions)
+
+
 def _missing(use: CodeUse, table: ReleaseTable, beside: Beside) -> VersionSet:
     absent = [is_missing(use, table, version, beside) for version in table.versions]
     return ranges_of(list(map(str, table.versions)), absent.__getitem__)
@@ -144,9 +151,7 @@ def _named(use: CodeUse) -> str:
 def _issue(identifier: str, use: CodeUse, package: str, table: ReleaseTable, version: Version, beside: Beside) -> Issue:
     missing = _missing(use, table, beside)
     renamed = _renamed(use, table)
-    history = (
-        joined(tuple(_history(missing, table.versions, version, renamed)), "and") or "no release that was read has it"
-    )
+    history = joined(tuple(_history(missing, table.versions, version, renamed)), "and")
     remedies: list[Remedy] = list(_remedies(package, missing, version))
     if renamed is not None and renamed[0]:
         remedies.insert(0, CodeRemedy(text=f"write `{renamed[0]}` instead of `{use.keyword}`"))

@@ -132,6 +132,7 @@ def test_a_keyword_that_was_renamed(tmp_path: Path) -> None:
         ("trainlib==3.0", "from trainlib import Trainer\nTrainer(whatever=1)\n"),  # takes **kwargs
         ("trainlib==4.0", "from trainlib import Cache\n"),  # nobody has read that release
         ("trainlib==3.0", "try:\n    from trainlib import Cache\nexcept ImportError:\n    Cache = None\n"),
+        ("trainlib==3.0", "from trainlib import Never\nfrom trainlib.never import Never\n"),  # of a fork, perhaps
         ("other==3.0", "from trainlib import Cache\n"),
         ("trainlib==3.0", "from trainlib import Args\nArgs.anything\nArgs().more\n"),
         ("trainlib @ git+https://git.example/trainlib@abc", "from trainlib import Cache\n"),
