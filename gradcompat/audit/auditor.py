@@ -14,7 +14,7 @@ from gradcompat.audit.advising import PLAN_QUESTIONS, advise_findings
 from gradcompat.audit.matching import MATCH_STEPS, match_runs
 from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.replaced_versions import refused_by_requirements, replace_versions
-from gradcompat.audit.targets import AuditRequest, File, Source, environment_of, megabytes
+from gradcompat.audit.targets import AuditRequest, File, Source, environment_of, size_of
 from gradcompat.errors import SourceError, TooComplex
 from gradcompat.knowledge.horizon import newer
 from gradcompat.knowledge.load import KnowledgeBase
@@ -77,24 +77,10 @@ def audit_each(tasks: Sequence[Task], base: KnowledgeBase, options: AuditOptions
 
     Behind the audits that took all steps, each of the others is a gap: whatever the number of processors.
     """
-    most = _match_steps(tasks)
-    audits = list(_allowed(_audits(tasks, most, base, options), most))
+    size = size_of(task.source for task in tasks)
+    most = MATCH_STEPS * max(size, _MEGABYTE) // _MEGABYTE  # more for larger files
+    audits = list(_allowed(_audits(tasks, size, most, base, options), most))
     return [*audits, *(_beyond(task, len(audits), most) for task in tasks[len(audits) :])]
-
-
-def _match_steps(tasks: Sequence[Task]) -> int:
-    """How many steps there are for files of this size."""
-    return MATCH_STEPS * max(_size(tasks), _MEGABYTE) // _MEGABYTE
-
-
-def _size(tasks: Sequence[Task]) -> int:
-    """The bytes of all files."""
-    size = 0
-    for task in tasks:
-        if isinstance(task.source, File):
-            with suppress(OSError):
-                size += task.source.path.stat().st_size
-    return size
 
 
 def _allowed(audits: Iterable[Audit], most: int) -> Iterator[Audit]:
@@ -113,13 +99,13 @@ def _beyond(task: Task, audited: int, most: int) -> Audit:
     return _unread(display_path, TooComplex(message, path=display_path, hint="check it alone, or its folder"))
 
 
-def _audits(tasks: Sequence[Task], most: int, base: KnowledgeBase, options: AuditOptions) -> Iterable[Audit]:
+def _audits(tasks: Sequence[Task], size: int, most: int, base: KnowledgeBase, options: AuditOptions) -> Iterable[Audit]:
     """The audits of as many of the first tasks as there are steps for, or of more."""
     plan_questions = PLAN_QUESTIONS // max(len(tasks), 1)
-    share = PLAN_STEPS * megabytes([task.source for task in tasks]) // max(len(tasks), 1)
+    share = PLAN_STEPS * max(size // _MEGABYTE, 1) // max(len(tasks), 1)
     options = replace(options, plan_steps=min(options.plan_steps, share))
     files = sum(isinstance(task.source, File) for task in tasks)
-    processors = min(_processors(), files, _size(tasks) // _BYTES_FOR_A_PROCESS)
+    processors = min(_processors(), files, size // _BYTES_FOR_A_PROCESS)
     if processors > 1:
         from gradcompat.audit.worker_pool import map_in_processes
 

@@ -56,12 +56,17 @@ Source = File | Environment | Unreadable
 
 def megabytes(sources: Iterable[Source]) -> int:
     """How large the files are together, at least one."""
+    return max(size_of(sources) // 1_000_000, 1)
+
+
+def size_of(sources: Iterable[Source]) -> int:
+    """The bytes of all files."""
     size = 0
     for source in sources:
         if isinstance(source, File):
             with suppress(OSError, ValueError):
                 size += source.path.stat().st_size
-    return max(size // 1_000_000, 1)
+    return size
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import Literal
 
 from packaging.version import Version
 
+from gradcompat.breaks.pair_issues import break_issue
 from gradcompat.breaks.release_ranges import ranges_of
 from gradcompat.messages import counted, joined
 from gradcompat.model.code_use import CodeUse
@@ -73,9 +74,9 @@ def broken_uses(
 
 def constraint_of(use: CodeUse, package: str, table: ReleaseTable, beside: Beside) -> Issue | None:
     """The releases in which the use certainly fails, for whoever looks for another one; None if there are none."""
-    if not _was_somewhere(use, table, beside):
-        return None
     missing = _missing(use, table, beside)
+    if all(version in missing for version in table.versions):
+        return None
     identifier = identifier_of(use, package)
     return _plain(identifier, use, package, missing) if missing else None
 
@@ -125,21 +126,12 @@ def _missing(use: CodeUse, table: ReleaseTable, beside: Beside) -> VersionSet:
 
 
 def _plain(identifier: str, use: CodeUse, package: str, missing: VersionSet) -> Issue:
-    return Issue(
-        id=identifier,
+    return break_issue(
+        identifier,
         summary=f"the code uses {_named(use)}, which {package} does not have in {missing}",
         details=f"The code uses {_named(use)}. This was read in the released files of {package}.",
-        level="error",
-        silent=False,
-        informational=False,
         categories=("code",),
         affected=(Combination(terms=(PackageTerm(name=package, versions=missing),)),),
-        symptoms=(),
-        remedies=(),
-        references=(),
-        range_basis="wheels",
-        evidence=(),
-        withdrawn=None,
     )
 
 

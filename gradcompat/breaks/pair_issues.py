@@ -18,19 +18,38 @@ CATEGORIES = ("import",)
 _SHOWN = 3
 
 
+def break_issue(
+    identifier: str, *, summary: str, details: str, categories: tuple[str, ...], affected: tuple[Combination, ...]
+) -> Issue:
+    """What was read in released files, as an issue: loud, an error, and with no reference but the files."""
+    return Issue(
+        id=identifier,
+        summary=summary,
+        details=details,
+        level="error",
+        silent=False,
+        informational=False,
+        categories=categories,
+        affected=affected,
+        symptoms=(),
+        remedies=(),
+        references=(),
+        range_basis="wheels",
+        evidence=(),
+        withdrawn=None,
+    )
+
+
 def pair_issue(pair: Pair) -> Issue:
     """The issue of a pair in all of its releases, for whoever looks for versions that go together."""
     breaks = any_of(one.consumers for one in pair.breaks)
-    return Issue(
-        id=f"{PAIR}:{pair.consumer}:{pair.provider}",
+    return break_issue(
+        f"{PAIR}:{pair.consumer}:{pair.provider}",
         summary=f"{pair.consumer} cannot be imported with this {pair.provider}",
         details=(
             f"Importing {pair.consumer} ({versions_text(breaks)}) executes imports from {pair.provider} that some of "
             "its releases cannot serve. This was read in the released files of both packages."
         ),
-        level="error",
-        silent=False,
-        informational=False,
         categories=CATEGORIES,
         affected=tuple(
             Combination(
@@ -41,12 +60,6 @@ def pair_issue(pair: Pair) -> Issue:
             )
             for one in pair.breaks
         ),
-        symptoms=(),
-        remedies=(),
-        references=(),
-        range_basis="wheels",
-        evidence=(),
-        withdrawn=None,
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Mapping
 from typing import IO
 
@@ -15,6 +14,7 @@ from gradcompat.curation.facts_store import FactsStore, FileKey
 from gradcompat.curation.module_facts import ModuleFacts
 from gradcompat.curation.module_reading import read_module
 from gradcompat.curation.release_row import ReleaseRow, resolved
+from gradcompat.index.archives import BROKEN
 
 # A module that is larger is not read; the largest of any package that is read by hand has 1.2 MB.
 _LARGEST_MODULE = 4 * 2**20
@@ -26,17 +26,6 @@ _MOST_FILES = 60_000
 SKIPPED = frozenset({"tests", "test", "testing_data", "examples", "benchmarks", "docs", "conftest", "templates"})
 _DATA = re.compile(r"[^/]+\.data/(?:purelib|platlib)/")
 _EXTENSION = re.compile(r"(?:\.cpython-\w+(?:-[\w-]+)?|\.cp\d+-\w+|\.abi3)?\.(?:so|pyd)")
-_BROKEN = (
-    zipfile.BadZipFile,
-    tarfile.TarError,
-    zlib.error,
-    EOFError,
-    OSError,
-    ValueError,
-    NotImplementedError,
-    RuntimeError,
-    OverflowError,
-)
 
 
 def read_wheel(file: IO[bytes], package: str, version: Version, known: FactsStore) -> ReleaseRow:
@@ -78,7 +67,7 @@ def read_wheel(file: IO[bytes], package: str, version: Version, known: FactsStor
             found: dict[str, ModuleFacts | str | None] = {
                 module: None if _is_binary(one.filename) else facts[keys[module]] for module, one in members.items()
             }
-    except _BROKEN:
+    except BROKEN:
         return _unread(version, "its wheel is not a zip that can be read")
     return _row(version, found, built=False)
 
@@ -103,7 +92,7 @@ def read_sdist(content: IO[bytes], version: Version) -> ReleaseRow:
                     found[module] = _TOO_LARGE
                 else:
                     found[module] = _module(data.read(), module, inner)
-    except _BROKEN:
+    except BROKEN:
         return _unread(version, "its sdist is not a tar.gz that can be read")
     packages = {
         module.partition(".")[0]
@@ -153,7 +142,7 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, module: str) -> M
     try:
         with archive.open(member) as file:
             content = file.read(_LARGEST_MODULE + 1)
-    except _BROKEN:
+    except BROKEN:
         return "a file that cannot be unpacked"
     return _module(content, module, member.filename)
 

@@ -14,7 +14,7 @@ from typing import IO
 # How much of an unpacked sdist is looked through; it is not kept.
 _UNPACKED = 256 * 2**20
 # What the modules for archives raise for one that is none, or half of one.
-_BROKEN = (
+BROKEN = (
     zipfile.BadZipFile,
     tarfile.TarError,
     zlib.error,
@@ -74,7 +74,7 @@ def metadata_of_tar(content: bytes, limit: int, *, whole: bool) -> bytes | None:
                     return _read(tar, member, limit)
     except Lacking:
         raise
-    except _BROKEN:
+    except BROKEN:
         if whole:
             raise ValueError("is not a tar.gz that can be read") from None
     if whole:
@@ -118,7 +118,7 @@ def _member(file: IO[bytes], wanted: Callable[[str], object], limit: int) -> byt
                 data = member.read(limit + 1)
     except Lacking:
         raise
-    except _BROKEN:
+    except BROKEN:
         raise ValueError("is not a zip that can be read") from None
     if len(data) > limit:
         raise Lacking(f"has a {name} that is too large")
