@@ -330,6 +330,8 @@ for step in range(4):
             model.module[0].weight.add_(0.1)
     optimizer.step()
     optimizer.zero_grad()
+print("trained", rank, flush=True)
+dist.barrier()
 dist.destroy_process_group()
 """
 _TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "train.py")
@@ -342,6 +344,7 @@ _TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", 
 def test_two_ranks_judge_alike_and_one_speaks(tmp_path: Path, what: str, told: list[tuple[str, str]]) -> None:
     trained = train(DISTRIBUTED, tmp_path, *_TORCHRUN, what)
     assert trained.told == told
-    assert (trained.status == 0) is (not told)
+    # Not the status of torchrun: Gloo now and then aborts at the interpreter's exit, with the guard and without it.
+    assert trained.out.count("trained") == (0 if told else 2)
     assert trained.err.count("looks at the first") <= 1
     assert trained.err.count("stopped   before the update") == len(told)
