@@ -89,6 +89,11 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
+def _check_package_name(name: str) -> None:
+    if name != normalise(name):
+        raise ValueError(f"`{name}` is not normalised: write `{normalise(name)}`")
+
+
 def _versions(text: str) -> str:
     if not VersionSet.parse(text):
         raise ValueError(f"`{text}` holds no version")
@@ -140,8 +145,7 @@ class Combination(_Strict):
     @classmethod
     def _check_packages(cls, packages: dict[str, str]) -> dict[str, str]:
         for name, versions in packages.items():
-            if name != normalise(name):
-                raise ValueError(f"`{name}` is not normalised: write `{normalise(name)}`")
+            _check_package_name(name)
             if versions != "absent":
                 _versions(versions)
         if all(versions == "absent" for versions in packages.values()):
@@ -452,8 +456,7 @@ class ClassFact(_Strict):
     @classmethod
     def _check_packages(cls, packages: dict[str, str]) -> dict[str, str]:
         for name, versions in packages.items():
-            if name != normalise(name):
-                raise ValueError(f"`{name}` is not normalised: write `{normalise(name)}`")
+            _check_package_name(name)
             _versions(versions)
         return packages
 
