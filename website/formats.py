@@ -12,7 +12,7 @@ from gradcompat.config.project_file import OWN
 from gradcompat.dependency_formats import FORMATS, Group
 from gradcompat.messages import value_text
 from gradcompat.presumptions.engines import ENGINES
-from gradcompat.presumptions.left_out import LEFT_OUT
+from gradcompat.presumptions.left_out import LEFT_OUT, LeftOut
 from gradcompat.presumptions.usual import USUAL
 from gradcompat.renderers.registry import RENDERERS
 from gradcompat.scanners.registry import SCANNERS
@@ -85,10 +85,19 @@ def left_out() -> str:
     lines = ["| Setting | Default | Trainer | Releases | Read in |", "|---|---|---|---|---|"]
     lines += [
         f"| `{one.key}` | `{value_text(one.value)}` | {', '.join(f'`{name}`' for name in one.frameworks)} "
-        f"| {one.package} `{one.versions}` | {one.read} |"
+        f"| {_releases(one)} | {one.read} |"
         for one in LEFT_OUT
     ]
     return "".join(f"{line}\n" for line in lines)
+
+
+def _releases(default: LeftOut) -> str:
+    """The releases with a default, and what it takes for it."""
+    parts = [f"{default.package} `{default.versions}`"]
+    parts += [f"without {name} `{versions}`" for name, versions in filter(None, [default.unless])]
+    parts += [f"with `{key}={value_text(value)}`" for key, value in default.beside]
+    parts += [f"not with `{key}={value_text(value)}`" for key, value in default.against]
+    return ", ".join(parts)
 
 
 # Path → a pattern for the places in it, and what stands there, in their order.

@@ -28,6 +28,9 @@ class LeftOut:
         package: whose version decides.
         versions: the releases that have it.
         read: the releases in whose code it was read; the first and the last of a change are among them.
+        beside: settings that have to be stated with these values; otherwise it has no meaning.
+        against: settings that turn it round where they are stated with these values.
+        unless: a package and the versions of it that turn it round.
     """
 
     key: str
@@ -36,9 +39,15 @@ class LeftOut:
     package: str = "transformers"
     versions: str = ">=4.29.0,<=5.23.0"
     read: str = "4.29.0, 4.46.0, 4.53.0, 4.54.0, 4.57.6, 5.0.0, 5.23.0"
+    beside: tuple[tuple[str, SettingValue], ...] = ()
+    against: tuple[tuple[str, SettingValue], ...] = ()
+    unless: tuple[str, str] | None = None
 
 
 _TRL_READ = "0.12.0, 0.16.0, 0.18.0, 0.19.0, 0.20.0, 0.21.0, 0.22.0, 0.23.0, 0.24.0, 0.29.0, 1.0.0, 1.16.0"
+_REENTRANT_READ = "4.36.2, 4.37.2, 4.38.0, 4.40.0, 4.46.0, 4.49.0, 4.52.0, 4.57.6, 5.0.0rc3, 5.0.0, 5.23.0"
+_CHECKPOINTED = (("training.gradient_checkpointing", True),)
+_ZERO_3 = (("deepspeed.zero_stage", 3),)  # TRL turns reentrant checkpointing on beside PEFT
 
 LEFT_OUT = (
     LeftOut(key="training.gradient_accumulation_steps", value=1),
@@ -58,6 +67,41 @@ LEFT_OUT = (
         package="trl",
         versions=">=0.22.0,<=1.16.0",
         read=_TRL_READ,
+    ),
+    LeftOut(
+        key="training.use_reentrant",
+        value=True,
+        frameworks=(_TRAINER,),
+        versions=">=4.38.0,<5.0.0",
+        read=_REENTRANT_READ,
+        beside=_CHECKPOINTED,
+    ),
+    LeftOut(
+        key="training.use_reentrant",
+        value=True,
+        frameworks=(_TRL,),
+        versions=">=4.38.0,<5.0.0",
+        read=_REENTRANT_READ,
+        beside=_CHECKPOINTED,
+        unless=("trl", ">=0.27.0"),
+    ),
+    LeftOut(
+        key="training.use_reentrant",
+        value=False,
+        versions=">=5.0.0,<=5.23.0",
+        read=_REENTRANT_READ,
+        beside=_CHECKPOINTED,
+        against=_ZERO_3,
+    ),
+    LeftOut(
+        key="training.use_reentrant",
+        value=False,
+        frameworks=(_TRL,),
+        package="trl",
+        versions=">=0.27.0,<=1.16.0",
+        read="0.12.0, 0.16.0, 0.20.0, 0.22.0, 0.26.0, 0.27.0, 0.28.0, 0.29.0, 1.0.0, 1.16.0",
+        beside=_CHECKPOINTED,
+        against=_ZERO_3,
     ),
     LeftOut(key="training.label_smoothing_factor", value=0.0),
     LeftOut(key="training.torch_compile", value=False),
@@ -99,29 +143,47 @@ LEFT_OUT = (
 def left_out(environment: Environment) -> tuple[Setting, ...]:
     """The presumed settings of a run: what it leaves out, by the trainer that it names.
 
+    Where several trainers may drive it, only what all of them have in common is presumed.
+
     Args:
         environment: with everything that is stated of the run.
     """
-    stated = {setting.key for setting in environment.settings}
-    frameworks = {setting.value for setting in environment.settings if setting.key == FRAMEWORK_KEY}
-    if len(frameworks) != 1:
-        return ()
-    (framework,) = frameworks
-    found: dict[str, Setting] = {}
+    stated = {(setting.key, setting.value) for setting in environment.settings if not setting.presumed}
+    keys = {setting.key for setting in environment.settings}
+    having: dict[str, list[LeftOut]] = {}
+    frameworks = _frameworks(environment)
     for default in LEFT_OUT:
-        if default.key in stated or framework not in default.frameworks:
+        if (
+            default.key not in keys
+            and stated.issuperset(default.beside)
+            and stated.isdisjoint(default.against)
+            and (default.unless is None or not _installed(environment, *default.unless))
+            and _installed(environment, default.package, default.versions)
+        ):
+            having.setdefault(default.key, []).append(default)
+    found: list[Setting] = []
+    for key, candidates in having.items():
+        defaults = [default for default in candidates if not frameworks.isdisjoint(default.frameworks)]
+        covered = {framework for default in defaults for framework in default.frameworks}
+        if not defaults or len({default.value for default in defaults}) > 1 or not frameworks <= covered:
             continue
-        versions = _installed(environment, default)
-        if versions is not None:
-            place = Location(path=f"default of {default.package} {versions}".rstrip())
-            found[default.key] = Setting(key=default.key, value=default.value, location=place, presumed=True)
-    return tuple(found.values())
+        default = defaults[0]
+        versions = _installed(environment, default.package, default.versions)
+        place = Location(path=f"default of {default.package} {versions}".rstrip())
+        found.append(Setting(key=key, value=default.value, location=place, presumed=True))
+    return tuple(found)
 
 
-def _installed(environment: Environment, default: LeftOut) -> str | None:
-    """The versions of the package, if all of them have the default."""
-    entries = [package for package in environment.packages if package.name == default.package]
-    having = _versions(default.versions)
+def _frameworks(environment: Environment) -> set[SettingValue | None]:
+    """What drives the run, or else what presumably does."""
+    named = [setting for setting in environment.settings if setting.key == FRAMEWORK_KEY]
+    return {setting.value for setting in named if not setting.presumed} or {setting.value for setting in named}
+
+
+def _installed(environment: Environment, name: str, versions: str) -> str | None:
+    """The versions of a package, if all of them are in a range."""
+    entries = [package for package in environment.packages if package.name == name]
+    having = _versions(versions)
     named = [version for entry in entries for version in (entry.version, *entry.releases[-1:]) if version is not None]
     windows = [locate(version) for version in named]
     if not windows or not all(window is not None and having.truth(window) is Truth.YES for window in windows):

@@ -173,7 +173,7 @@ def _of_stated(term: Term, key: str, stated: Sequence[Setting]) -> Presumed:
             first = presumed[0]
             return Presumed(
                 certainty=Certainty.presumed(truths.pop()),
-                taking=f"{key} is {value_text(first.value)}" if first.value is not None else "",
+                taking=f"{key} is {joined(tuple(value_text(one.value) for one in presumed if one.value is not None))}",
                 feature=_feature(usual, key, wanted),
                 condition=_condition(usual, key, wanted),
                 location=first.location,

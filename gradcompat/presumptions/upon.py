@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from gradcompat.model.environment import Environment
+from gradcompat.model.environment import Environment, Setting
 from gradcompat.presumptions.engines import named_engines
 
 
@@ -23,5 +23,11 @@ def presumed_upon(environment: Environment, names: Iterable[str], *, run: bool) 
     if run:
         from gradcompat.presumptions.left_out import left_out  # a lockfile alone needs no table of defaults
 
-        settings = (*settings, *left_out(environment))
+        settings = tuple(setting for setting in settings if not _of_absent_driver(setting, engines))
+        settings = (*settings, *left_out(replace(environment, settings=settings)))
     return replace(environment, settings=settings, engines=engines)
+
+
+def _of_absent_driver(setting: Setting, engines: frozenset[str]) -> bool:
+    """A trainer that is presumed by the names of its arguments, and that the environment does not name."""
+    return setting.presumed and setting.key == "training.framework" and setting.value == "trl" and "trl" not in engines

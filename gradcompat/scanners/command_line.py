@@ -150,6 +150,10 @@ def settings_of(launch: Launch, places: Places) -> tuple[list[Setting], list[Ski
     if launch.launcher == "deepspeed":
         named += _of_deepspeed(launch, places)
     settings = settled(named)
+    if feeds is SCRIPTS and launch.tool == "":
+        names = {argument.name for argument in launch.arguments}
+        place = launch.place if launch.target is None else launch.target.place(0)
+        settings += training_arguments.drivers_by_arguments(names, places.location(place))
     # What is built around the model that is named has another class, and so has Megatron's own.
     plain = launch.tool != "megatron" and not any(argument.name.startswith(_AROUND) for argument in launch.arguments)
     for setting in list(settings):

@@ -6,12 +6,12 @@ arguments of PEFT and bitsandbytes that the scripts around them took over. Tools
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from gradcompat.errors import Malformed
 from gradcompat.formats import json_text
-from gradcompat.model.environment import Setting, SettingValue
+from gradcompat.model.environment import Location, Setting, SettingValue
 from gradcompat.scanners.key_mapping import Feed, Feeds
 
 # In the words of transformers' OptimizerNames; a name that is not here says nothing about where it comes from.
@@ -170,6 +170,32 @@ TRL_OWN = frozenset(
         *("use_bnb_nested_quant", "lora_task_type", "dataset_kwargs", "reference_free"),
     }
 )
+
+# Arguments that only TrainingArguments has: examples that write their loop themselves share the names of others.
+_TRAINING_ARGUMENTS = frozenset(
+    {
+        *("bf16", "fp16", "tf32", "optim", "gradient_checkpointing_kwargs", "save_strategy", "save_steps"),
+        *("eval_strategy", "evaluation_strategy", "logging_strategy", "eval_steps"),
+        *("save_total_limit", "warmup_ratio", "load_best_model_at_end", "metric_for_best_model", "group_by_length"),
+        *("remove_unused_columns", "ddp_find_unused_parameters", "dataloader_num_workers", "do_train", "do_eval"),
+        *("neftune_noise_alpha", "label_smoothing_factor", "use_liger_kernel", "average_tokens_across_devices"),
+        *("torch_compile", "overwrite_output_dir", "logging_first_step", "logging_dir", "ddp_timeout"),
+    }
+)
+
+
+def drivers_by_arguments(names: Collection[str], location: Location) -> list[Setting]:
+    """What presumably drives a loop that is given TrainingArguments by name: the Trainer or one of TRL's, its heirs.
+
+    Args:
+        names: of the arguments, without dashes.
+        location: of the settings.
+    """
+    if "per_device_train_batch_size" not in names or _TRAINING_ARGUMENTS.isdisjoint(names):
+        return []
+    drivers = ("transformers.Trainer", "trl") if TRL_OWN.isdisjoint(names) else ("trl",)
+    return [Setting(key="training.framework", value=one, location=location, presumed=True) for one in drivers]
+
 
 # Values that are mappings, and which a flag or a string in a config gives as JSON.
 _MAPPINGS = frozenset(

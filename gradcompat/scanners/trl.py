@@ -34,6 +34,7 @@ def scan(document: Document) -> Context:
         raise Unrecognised("is not a TRL config, and has no arguments of transformers' Trainer", path=document.path)
     settings, skipped = settings_of(config, FEEDS)
     if training_arguments.TRL_OWN.isdisjoint(top):
+        settings += training_arguments.drivers_by_arguments(top, Location(path=document.path))
         return run_of(config, "transformers", settings, skipped)
     settings.append(Setting(key="training.framework", value="trl", location=Location(path=document.path)))
     return run_of(config, "trl", settings, skipped)

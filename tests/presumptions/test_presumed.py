@@ -80,11 +80,25 @@ def test_what_is_set_and_not_literal_is_not_presumed() -> None:
     assert presumed(replace(stated, settings=(unread,)), compiled).status == "conditional"
 
 
-def run_of(*packages: tuple[str, str], framework: str = "transformers.Trainer", compiled: bool = False) -> Environment:
-    stated: dict[str, str | bool] = {"training.framework": framework}
+def run_of(
+    *packages: tuple[str, str], framework: str = "transformers.Trainer", compiled: bool = False, **more: bool
+) -> Environment:
+    stated: dict[str, str | bool] = {"training.framework": framework, **{f"training.{key}": more[key] for key in more}}
     if compiled:
         stated["training.torch_compile"] = True
     return environment(*(package(*one) for one in packages), settings=stated)
+
+
+def driven(run: Environment, *frameworks: str) -> Environment:
+    """The same, and what drives it is only presumed."""
+    stated = [setting for setting in run.settings if setting.key != "training.framework"]
+    named = [setting for setting in run.settings if setting.key == "training.framework"]
+    presumed = [replace(setting, value=one, presumed=True) for setting in named for one in frameworks]
+    return replace(run, settings=(*stated, *presumed))
+
+
+CHECKPOINTED = run_of(("transformers", "4.57.6"), ("trl", "0.26.2"), gradient_checkpointing=True)
+WITH_TRL_1 = run_of(("transformers", "4.57.6"), ("trl", "1.0.0"), gradient_checkpointing=True)
 
 
 @pytest.mark.parametrize(
@@ -100,6 +114,13 @@ def run_of(*packages: tuple[str, str], framework: str = "transformers.Trainer", 
         (run_of(("transformers", "99.0")), "training.torch_compile", None),  # nobody has read it
         (run_of(("transformers", "4.49.0"), framework="lightning"), "training.torch_compile", None),
         (run_of(("transformers", "4.49.0"), compiled=True), "training.torch_compile", None),
+        (CHECKPOINTED, "training.use_reentrant", True),
+        (WITH_TRL_1, "training.use_reentrant", True),
+        (driven(WITH_TRL_1, "trl"), "training.use_reentrant", False),
+        (driven(WITH_TRL_1, "transformers.Trainer", "trl"), "training.use_reentrant", None),  # they differ
+        (driven(CHECKPOINTED, "transformers.Trainer", "trl"), "training.use_reentrant", True),
+        (run_of(("transformers", "4.57.6")), "training.use_reentrant", None),  # without checkpointing it means nothing
+        (run_of(("transformers", "5.0.0"), gradient_checkpointing=True), "training.use_reentrant", False),
     ],
 )
 def test_a_run_leaves_to_its_trainer_what_it_does_not_say(run: Environment, key: str, value: object) -> None:

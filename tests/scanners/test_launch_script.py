@@ -50,6 +50,7 @@ def test_a_slurm_script() -> None:
         (10, "training.per_device_train_batch_size", None),
         (18, "peft.method", "lora"),
         (19, "peft.modules_to_save", True),
+        (22, "training.framework", "trl"),
         (23, "model.name", "llava-hf/llava-1.5-7b-hf"),
         (23, "model.architecture", ("LlavaForConditionalGeneration",)),
         (24, STRATEGY, "deepspeed"),
@@ -60,6 +61,24 @@ def test_a_slurm_script() -> None:
         (29, "optimizer.name", "adamw_8bit"),
         (29, "optimizer.library", "bitsandbytes"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "drivers"),
+    [
+        ("--per_device_train_batch_size 2 --bf16", ["transformers.Trainer", "trl"]),
+        ("--per_device_train_batch_size 2 --save_strategy no --use_peft", ["trl"]),
+        (
+            "--per_device_train_batch_size 2 --gradient_accumulation_steps 8 --output_dir out",
+            [],
+        ),  # a loop of its own too
+        ("--train_batch_size 2 --bf16", []),
+    ],
+)
+def test_arguments_of_the_trainer_tell_what_presumably_drives_the_loop(arguments: str, drivers: list[str]) -> None:
+    found = [one for one in scanned(f"torchrun train.py {arguments}").settings if one.key == "training.framework"]
+    assert [one.value for one in found] == drivers
+    assert all(one.presumed for one in found)
 
 
 @pytest.mark.parametrize("name", ["llava.sbatch", "stages.sh", "written.sh"])
