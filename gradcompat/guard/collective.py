@@ -1,7 +1,9 @@
-"""One exchange of fixed size between ranks, so that all of them judge the same numbers."""
+"""Exchanges of fixed size between ranks, so that all of them judge the same numbers and stop together."""
 
 from __future__ import annotations
 
+import os
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +11,7 @@ from gradcompat.guard.instrumentation import loaded
 from gradcompat.guard.measurement import RankShare, Replay
 
 _FIELDS = 14
+_POLL = 0.005  # seconds
 
 
 @dataclass(frozen=True)
@@ -29,8 +32,11 @@ def world_size() -> int:
 
 
 def rank() -> int:
-    """Number of this process in the default group."""
-    return int(loaded("torch").distributed.get_rank()) if world_size() > 1 else 0
+    """Number of this process in the default group; before it is made and after it is gone, what the launcher said."""
+    if world_size() > 1:
+        return int(loaded("torch").distributed.get_rank())
+    number = os.environ.get("RANK", "")
+    return int(number) if number.isdecimal() else 0
 
 
 def exchange(mine: RankReport, device: Any) -> list[RankReport]:
@@ -48,6 +54,43 @@ def exchange(mine: RankReport, device: Any) -> list[RankReport]:
     torch.distributed.all_gather(received, vector)
     rows: list[list[float]] = torch.stack(received).tolist()
     return [_decode(row) for row in rows]
+
+
+def flagged(mine: bool, device: Any) -> list[int]:
+    """The ranks that have raised a flag, in their order; every rank has to call this.
+
+    Args:
+        mine: whether this rank raises it, which counts where the others cannot be asked.
+        device: of the parameters.
+    """
+    torch = loaded("torch")
+    flag = torch.tensor([float(mine)], device=device)
+    received = [torch.empty_like(flag) for _ in range(world_size())]
+    try:
+        torch.distributed.all_gather(received, flag)
+    except RuntimeError:  # a rank is gone
+        return [rank()] if mine else []
+    return [place for place, one in enumerate(torch.cat(received).tolist()) if one]
+
+
+def meet(device: Any, seconds: float) -> bool:
+    """Wait until every rank has come here; one that is gone or late is not waited for.
+
+    Args:
+        device: of the parameters.
+        seconds: to wait at most.
+    """
+    torch = loaded("torch")
+    until = time.monotonic() + seconds
+    try:
+        work = torch.distributed.all_reduce(torch.zeros(1, device=device), async_op=True)
+        while not work.is_completed():
+            if time.monotonic() > until:
+                return False
+            time.sleep(_POLL)
+    except Exception:  # whatever a backend raises when a rank is gone: this one ends as it was going to
+        return False
+    return True
 
 
 def _encode(report: RankReport) -> list[float]:

@@ -5,21 +5,22 @@ from __future__ import annotations
 import functools
 import os
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from gradcompat.guard import live_facts, run_report, screen
+from gradcompat.guard import collective, live_facts, run_report, screen
 from gradcompat.guard.collective import rank
 from gradcompat.guard.findings import Finding, GuardStop, Outcome
 from gradcompat.guard.instrumentation import Instrumentation, loaded
 from gradcompat.guard.judgement import Judgement
 from gradcompat.guard.live_facts import Facts
-from gradcompat.guard.matched_records import Record, RecordMatching
+from gradcompat.guard.matched_records import LONGEST_ANSWER, Record, RecordMatching
 from gradcompat.guard.measurement import Replay, Step
 from gradcompat.guard.observer import Asked, Observer
 from gradcompat.guard.options import DEFAULT_REPORT, DEFAULT_STEPS, Options
 
 _WARN = '`gradcompat run --on-defect warn`, or on_defect="warn" where the guard is made'
+_LONGEST_WORD = 2 * LONGEST_ANSWER + 30  # seconds: the records and the change, each waited for, and the report
 _active: list[Guard] = []
 
 
@@ -130,7 +131,7 @@ class Guard:
             return  # a process that was forked, or a guard that is off
         if self._started and not self.finished and not self._failed and self._observer is not None:
             self.finished = True
-            self._last_words(self._observer, stopping=not at_exit and self.options.on_defect == "stop")
+            self._last_words(self._observer, at_exit=at_exit)
         self.close()
 
     @property
@@ -157,12 +158,17 @@ class Guard:
 
     # What torch calls.
 
-    def _safely(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A failure of the guard is told once, and the run goes on without it."""
+    def _safely(self, function: Callable[..., Any], *, always: bool = False) -> Callable[..., Any]:
+        """A failure of the guard is told once, and the run goes on without it.
+
+        Args:
+            function: what is called.
+            always: after everything is taken off, too.
+        """
 
         @functools.wraps(function)
         def call(*arguments: Any, **keywords: Any) -> Any:
-            if not self._instrumentation.active:
+            if not (always or self._instrumentation.active):
                 return None
             try:
                 return function(*arguments, **keywords)
@@ -186,9 +192,12 @@ class Guard:
 
     def _watch(self, observer: Observer, model: Any) -> None:
         observer.watch(model)
-        if self._matching is None and os.environ.get("RANK", "0") == "0" and rank() == 0:
-            self.facts = live_facts.of_process() | live_facts.of_model(model) | self.facts
-            self._matching = RecordMatching(self.facts, self.options.python)
+        if self._matching is None and rank() == 0:
+            self._match(model)
+
+    def _match(self, model: Any) -> None:
+        self.facts = live_facts.of_process() | live_facts.of_model(model) | self.facts
+        self._matching = RecordMatching(self.facts, self.options.python)
 
     def _called(self, module: Any, _inputs: Any) -> None:
         """Some module is called: one that trains and is not watched yet is a model."""
@@ -234,12 +243,10 @@ class Guard:
         with loaded("torch").no_grad():
             step = observer.measure(optimizer)
         new = self.judgement.step(step, observer.steps)
-        if any(one.failing for one in step.ranks) and not self.judgement.errors:
-            new += self.judgement.add([Finding("other ranks", "error", f"rank {_speaker(step.ranks)} has a defect")])
         observer.steps.append(step)
         if len(observer.steps) == 1:
             self._say_start()
-        self._tell(new, speaker=_speaker(step.ranks), stopping=self.options.on_defect == "stop")
+        self._tell(new, [place for place, one in enumerate(step.ranks) if one.failing])
         with loaded("torch").no_grad():
             observer.snapshot()
 
@@ -260,8 +267,8 @@ class Guard:
     # What is said.
 
     def tell(self, outcomes: Iterable[Outcome]) -> None:
-        """Take in what an adapter has seen; an error stops the run."""
-        self._tell(self.judgement.add(outcomes), speaker=0, stopping=self.options.on_defect == "stop")
+        """Take in what an adapter has seen; an error stops the run. Where ranks train together, each has to call it."""
+        self._safely(self._tell_together, always=True)(self.judgement.add(outcomes))
 
     def _records(self) -> tuple[Record, ...]:
         return self._matching.records() if self._matching is not None else ()
@@ -271,31 +278,69 @@ class Guard:
             records, matching = self._records(), self._matching
             screen.say(screen.start_line(self.options.steps, self.framework, records, matching.total, matching.problem))
 
-    def _tell(self, new: list[Finding], *, speaker: int, stopping: bool) -> None:
-        """Print findings on one rank, and stop all ranks if one of them is an error."""
+    def _tell_together(self, new: list[Finding]) -> None:
+        """Tell findings that ranks have made by themselves: what one of them sees is told there, and stops all."""
+        observer = self._observer
+        failing: list[int] = []
+        if observer is not None and not self._failed and observer.together:
+            failing = collective.flagged(_has_error(new), observer.device)
+        elif _has_error(new):
+            failing = [rank()]
+        self._tell(new, failing)
+
+    def _tell(self, new: list[Finding], failing: Sequence[int], *, stopping: bool = True) -> None:
+        """Print findings on one rank, and stop all ranks if one of them is an error.
+
+        Args:
+            new: findings of this rank.
+            failing: ranks with an error of their own, the first of which speaks; empty where all see the same.
+            stopping: an error may end the run.
+        """
+        speaker = failing[0] if failing else 0
+        if failing and not _has_error(new) and not self.judgement.errors:
+            new = new + self.judgement.add([Finding("other ranks", "error", f"rank {speaker} has a defect")])
         wrong = [one for one in new if one.level != "note"]
-        stopping = stopping and any(one.level == "error" for one in wrong)
-        if wrong and rank() == speaker:
+        stopping = stopping and self.options.on_defect == "stop" and _has_error(wrong)
+        self.finished = self.finished or stopping
+        if rank() == speaker:
+            try:
+                self._speak(wrong, stopping=stopping)
+            except Exception as error:  # what cannot be told hides no stop
+                if not stopping:
+                    raise
+                screen.say(f"gradcompat guard: error: {wrong[0].text}; stopped ({type(error).__name__}: {error})")
+        if not stopping:
+            return
+        observer = self._observer
+        if observer is not None and observer.together:
+            # A launcher ends all processes when the first one is gone, and the speaker may need a while.
+            collective.meet(observer.device, _LONGEST_WORD)
+        self.close()
+        raise GuardStop(tuple(self.judgement.errors))
+
+    def _speak(self, wrong: list[Finding], *, stopping: bool) -> None:
+        if wrong:
+            if self._matching is None and self._observer is not None and self._observer.models:
+                self._match(self._observer.models[0].model)  # another rank than the first one speaks
             records = self._records()
             ids = [record.id for one in wrong for record in screen.explaining(one, records)[:1]]
             if ids and self._matching is not None:
                 self._change = self._matching.change(list(dict.fromkeys(ids)))
             screen.say(screen.screen(wrong, records, self._change, stopping=stopping, warn_hint=_WARN))
         if stopping:
-            self.finished = True
-            if rank() == speaker:
-                self._write(stopped=True)
-            self.close()
-            raise GuardStop(tuple(self.judgement.errors))
+            self._write(stopped=True)
 
-    def _last_words(self, observer: Observer, *, stopping: bool) -> None:
+    def _last_words(self, observer: Observer, *, at_exit: bool) -> None:
         if not observer.steps:
             return
         with loaded("torch").no_grad():
             if self._looked:
                 observer.compare(len(self._optimizers))
             new = self.judgement.run(observer.run())
-        self._tell(new, speaker=0, stopping=stopping)
+        if at_exit:  # ranks end when they like
+            self._tell(new, [rank()] if _has_error(new) else [], stopping=False)
+        else:
+            self._tell_together(new)
         if rank() == 0:
             screen.say(screen.end_line(len(observer.steps), self.judgement))
             self._write(stopped=False)
@@ -318,10 +363,8 @@ class Guard:
             screen.say(f"gradcompat guard: {self.options.report} cannot be written: {error.strerror}")
 
 
-def _speaker(ranks: Any) -> int:
-    """The first rank with a defect of its own; rank 0 where all see the same."""
-    failing = [place for place, one in enumerate(ranks) if one.failing]
-    return failing[0] if failing else 0
+def _has_error(findings: Iterable[Finding]) -> bool:
+    return any(one.level == "error" for one in findings)
 
 
 def current() -> Guard | None:

@@ -17,7 +17,7 @@ from typing import Any
 
 Fact = bool | int | float | str
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_SECONDS = 30.0
+LONGEST_ANSWER = 30.0  # seconds
 _ABSENT = "ModuleNotFoundError"
 # Starts the command with the package of this process, whatever the other interpreter has installed.
 _START = """\
@@ -132,11 +132,11 @@ class RecordMatching:
         if process is None:
             return None
         try:
-            printed, said = process.communicate(timeout=_SECONDS)
+            printed, said = process.communicate(timeout=LONGEST_ANSWER)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-            self.problem = f"gradcompat has not answered within {_SECONDS:.0f} s"
+            self.problem = f"gradcompat has not answered within {LONGEST_ANSWER:.0f} s"
             return None
         try:
             answer: dict[str, Any] = json.loads(printed)

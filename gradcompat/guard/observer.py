@@ -99,6 +99,18 @@ class Observer:
                 self._reading = BatchReading(model, self._fail)
                 self._reading.attach(self._instrumentation)
 
+    @property
+    def together(self) -> bool:
+        """Whether ranks train one model, so that each makes every step with the others."""
+        return collective.world_size() > 1 and (
+            self.asked.data_parallel or any(watch.distributed or watch.sharded for watch in self.models)
+        )
+
+    @property
+    def device(self) -> Any:
+        """Of the parameters, by which ranks exchange numbers."""
+        return self.models[0].trainable[0][1].device
+
     def knows(self, module: Any) -> bool:
         """Whether a module is part of a model that is watched."""
         return any(id(module) in watch.modules for watch in self.models)
@@ -201,16 +213,16 @@ class Observer:
 
     def _with_ranks(self, step: Step, gradients: _GradientReading, readout: Readout) -> Step:
         """The step with what all ranks contribute; the one exchange, whatever this rank has found."""
-        together = collective.world_size() > 1 and (
-            self.asked.data_parallel or any(watch.distributed or watch.sharded for watch in self.models)
-        )
         own = gradients.elements(readout)
-        if not together:
+        if not self.together:
             return replace(step, gradients=gradients.measured(readout, step.loss_scale, [own]))
         alone = replace(step, gradients=gradients.measured(readout, step.loss_scale, []))
         share = replace(step.ranks[0], failing=bool(local_errors(alone)))
         mine = collective.RankReport(share=share, replay=step.replay, elements=own)
-        reports = collective.exchange(mine, self.models[0].trainable[0][1].device)
+        try:
+            reports = collective.exchange(mine, self.device)
+        except RuntimeError:  # a rank is gone: what this one sees by itself still counts
+            return alone
         step = replace(
             step,
             ranks=tuple(one.share for one in reports),

@@ -315,7 +315,15 @@ dist.init_process_group("gloo")
 rank = dist.get_rank()
 torch.manual_seed(0)
 model = torch.nn.parallel.DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Linear(16, 3)))
-optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+trained = model.parameters()
+if sys.argv[1] == "stale" and rank == 1:
+    trained = [torch.nn.Parameter(one.detach().clone()) for one in trained]
+optimizer = torch.optim.AdamW(trained, lr=0.01)
+if "slow" in sys.argv:
+    import threading
+    from gradcompat.guard.guard import Guard
+    speak = Guard._records
+    Guard._records = lambda self: (threading.Event().wait(3.0) if self.judgement.errors else None, speak(self))[1]
 generator = torch.Generator().manual_seed(rank)
 for step in range(4):
     for micro in range(2):
@@ -348,3 +356,20 @@ def test_two_ranks_judge_alike_and_one_speaks(tmp_path: Path, what: str, told: l
     assert trained.out.count("trained") == (0 if told else 2)
     assert trained.err.count("looks at the first") <= 1
     assert trained.err.count("stopped   before the update") == len(told)
+
+
+@pytest.mark.parametrize(("what", "told"), [("nan", "finite loss"), ("apart", "replicas")])
+def test_the_launcher_ends_no_rank_before_the_speaker_has_spoken(tmp_path: Path, what: str, told: str) -> None:
+    """The speaker waits for the plan; the rank that has nothing to say would end first, and torchrun the others."""
+    trained = train(DISTRIBUTED, tmp_path, *_TORCHRUN, what, "slow")
+    assert trained.told == [(told, "error")]
+    assert trained.err.count("stopped   before the update") == 1
+
+
+def test_an_error_that_one_rank_alone_sees_stops_all_and_is_told(tmp_path: Path) -> None:
+    """The optimizer of rank 1 holds copies: that is known when the steps are over, and to no other rank."""
+    trained = train(DISTRIBUTED, tmp_path, *_TORCHRUN, "stale", GRADCOMPAT_GUARD_STEPS="1")
+    assert "no optimizer" in trained.err.replace("\n  ", " ")
+    assert ("optimizer parameters", "error") in trained.told
+    assert trained.err.count("stopped   before the update") == 1
+    assert "trained" not in trained.out
