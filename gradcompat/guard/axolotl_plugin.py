@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from gradcompat.guard.instrumentation import with_parents
@@ -18,9 +19,4 @@ class GuardPlugin:
 
     def add_callbacks_pre_trainer(self, cfg: Any, model: Any) -> list[GuardCallback]:
         """The callbacks that axolotl gives to its Trainer."""
-        options = from_environment()
-        return [
-            GuardCallback(
-                steps=options.steps, on_defect=options.on_defect, report=options.report, python=options.python
-            )
-        ]
+        return [GuardCallback(**asdict(from_environment()))]

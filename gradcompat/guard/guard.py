@@ -17,7 +17,7 @@ from gradcompat.guard.live_facts import Facts
 from gradcompat.guard.matched_records import LONGEST_ANSWER, Record, RecordMatching
 from gradcompat.guard.measurement import Replay, Step
 from gradcompat.guard.observer import Asked, Observer
-from gradcompat.guard.options import DEFAULT_REPORT, DEFAULT_STEPS, Options
+from gradcompat.guard.options import Options
 
 _WARN = '`gradcompat run --on-defect warn`, or on_defect="warn" where the guard is made'
 _LONGEST_WORD = 2 * LONGEST_ANSWER + 30  # seconds: the records and the change, each waited for, and the report
@@ -39,28 +39,22 @@ class Guard:
         self,
         model: Any = None,
         *,
-        steps: int = DEFAULT_STEPS,
-        on_defect: str = "stop",
         accumulation: int | None = None,
         max_grad_norm: float | None = None,
-        report: str = DEFAULT_REPORT,
-        python: str = "",
+        **options: Any,
     ) -> None:
         """Prepare; nothing is put on before the guard is entered.
 
         Args:
             model: what is trained; without it, the modules that are called in training.
-            steps: optimizer steps to look at.
-            on_defect: ``stop`` raises :class:`GuardStop` before the wrong update, ``warn`` prints.
             accumulation: micro-batches of an optimizer step, where no framework tells.
             max_grad_norm: clipping that should happen; 0 if none should.
-            report: the JSON file that is written; empty for none.
-            python: an interpreter that has gradcompat with its dependencies, if this one has not.
+            options: fields of :class:`gradcompat.guard.options.Options`.
 
         Raises:
             ValueError: if an option makes no sense.
         """
-        self.options = Options(steps=steps, on_defect=on_defect, report=report, python=python)
+        self.options = Options(**options)
         self.asked = Asked(accumulation=accumulation, max_grad_norm=max_grad_norm)
         self.judgement = Judgement()
         self.facts: Facts = {}

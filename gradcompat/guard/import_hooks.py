@@ -17,6 +17,7 @@ class AfterImport(importlib.abc.MetaPathFinder):
     def __init__(self, actions: Mapping[str, Callable[[Any], None]]) -> None:
         """Take name → what to do with the module."""
         self._actions = dict(actions)
+        self._asking: set[str] = set()
 
     def install(self) -> None:
         """Stand before all other finders; what is imported already is done at once."""
@@ -27,11 +28,17 @@ class AfterImport(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Ask the others, and add the action behind the execution of the module."""
-        action = self._actions.pop(fullname, None)
-        if action is None:
+        """Ask the others, and add the action behind the execution of the module.
+
+        Whoever only wants to know whether a module is there asks too, and executes nothing: the action stays.
+        """
+        if fullname not in self._actions or fullname in self._asking:
             return None
-        spec = importlib.util.find_spec(fullname)
+        self._asking.add(fullname)
+        try:
+            spec = importlib.util.find_spec(fullname)
+        finally:
+            self._asking.discard(fullname)
         loader: Any = getattr(spec, "loader", None)
         if spec is None or not hasattr(loader, "exec_module"):
             return spec
@@ -41,7 +48,9 @@ class AfterImport(importlib.abc.MetaPathFinder):
             execute(module)
             # The module has the loader that it expects, for whoever asks for its files.
             vars(loader).pop("exec_module", None)
-            action(module)
+            action = self._actions.pop(fullname, None)
+            if action is not None:
+                action(module)
 
         loader.exec_module = exec_module
         return spec

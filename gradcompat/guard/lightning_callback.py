@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import asdict
 from typing import Any
 
 from gradcompat.guard.findings import GuardStop
 from gradcompat.guard.guard import Guard
 from gradcompat.guard.instrumentation import with_parents
-from gradcompat.guard.options import DEFAULT_REPORT, DEFAULT_STEPS
+from gradcompat.guard.options import Options
 
 _MODULES = ("lightning.pytorch.callbacks.callback", "pytorch_lightning.callbacks.callback")
 
@@ -20,27 +21,27 @@ class LightningGuard:
         """An instance that is a ``Callback`` of the Lightning that is loaded, under either of its names."""
         return object.__new__(with_parents(cls, _MODULES, "Callback"))
 
-    def __init__(
-        self,
-        *,
-        steps: int = DEFAULT_STEPS,
-        on_defect: str = "stop",
-        report: str = DEFAULT_REPORT,
-        python: str = "",
-    ) -> None:
-        """Take the options of :class:`gradcompat.guard.Guard`."""
+    def __init__(self, **options: Any) -> None:
+        """Take the options of the guard.
+
+        Args:
+            options: fields of :class:`gradcompat.guard.options.Options`.
+
+        Raises:
+            ValueError: if an option makes no sense.
+        """
         super().__init__()
-        self.options: dict[str, Any] = {"steps": steps, "on_defect": on_defect, "report": report, "python": python}
+        self.options = Options(**options)
         self.guard: Guard | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Strategies that spawn processes send callbacks there."""
-        return functools.partial(LightningGuard, **self.options), ()
+        return functools.partial(LightningGuard, **asdict(self.options)), ()
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         """Put the guard on, before the first micro-batch."""
         automatic = bool(getattr(pl_module, "automatic_optimization", True))
-        guard = self.guard = Guard(pl_module, **self.options)
+        guard = self.guard = Guard(pl_module, **asdict(self.options))
         guard.framework = "Trainer of Lightning"
         guard.asked.accumulation = int(trainer.accumulate_grad_batches) if automatic else None
         limit, by = trainer.gradient_clip_val, str(getattr(trainer, "gradient_clip_algorithm", None) or "norm")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from dataclasses import asdict
 from typing import Any
 
 from gradcompat.guard import live_facts
@@ -11,7 +12,7 @@ from gradcompat.guard.detectors import logged_loss
 from gradcompat.guard.findings import Finding
 from gradcompat.guard.guard import Guard
 from gradcompat.guard.instrumentation import with_parents
-from gradcompat.guard.options import DEFAULT_REPORT, DEFAULT_STEPS
+from gradcompat.guard.options import Options
 from gradcompat.guard.replay import TrainerReplay
 
 
@@ -22,26 +23,18 @@ class GuardCallback:
         """An instance that is a ``TrainerCallback`` of the transformers that is loaded."""
         return object.__new__(with_parents(cls, ("transformers.trainer_callback",), "TrainerCallback"))
 
-    def __init__(
-        self,
-        *,
-        steps: int = DEFAULT_STEPS,
-        on_defect: str = "stop",
-        report: str = DEFAULT_REPORT,
-        python: str = "",
-        trainer: Any = None,
-    ) -> None:
-        """Take the options of :class:`gradcompat.guard.Guard`.
+    def __init__(self, *, trainer: Any = None, **options: Any) -> None:
+        """Take the options of the guard.
 
         Args:
-            steps: optimizer steps to look at.
-            on_defect: ``stop`` or ``warn``.
-            report: the JSON file that is written; empty for none.
-            python: an interpreter that has gradcompat with its dependencies, if this one has not.
             trainer: the Trainer; without it, the one that calls.
+            options: fields of :class:`gradcompat.guard.options.Options`.
+
+        Raises:
+            ValueError: if an option makes no sense.
         """
         super().__init__()
-        self.options: dict[str, Any] = {"steps": steps, "on_defect": on_defect, "report": report, "python": python}
+        self.options = Options(**options)
         self._trainer = trainer
         self.guard: Guard | None = None
         self._replay: TrainerReplay | None = None
@@ -57,7 +50,7 @@ class GuardCallback:
     def on_train_begin(self, args: Any, state: Any, control: Any, model: Any = None, **keywords: Any) -> None:
         """Put the guard on, before the first micro-batch."""
         trainer = self._trainer or _calling_trainer()
-        guard = Guard(trainer.model if trainer is not None else model, **self.options)
+        guard = Guard(trainer.model if trainer is not None else model, **asdict(self.options))
         self.guard = guard
         guard.framework = "Trainer of transformers"
         guard.asked.accumulation = int(args.gradient_accumulation_steps)

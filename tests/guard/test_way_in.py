@@ -104,6 +104,31 @@ def test_an_action_runs_once_after_its_module(tmp_path: Path, monkeypatch: pytes
         sys.modules.pop("some_framework", None)
 
 
+def test_an_action_survives_who_only_asks_whether_a_module_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """transformers, datasets and peft ask for the spec of torch long before they import it."""
+    (tmp_path / "asked_framework").mkdir()
+    (tmp_path / "asked_framework" / "__init__.py").write_text("", "utf-8")
+    (tmp_path / "asked_framework" / "trainer.py").write_text("VALUE = 2\n", "utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    seen: list[str] = []
+    names = ("asked_framework", "asked_framework.trainer")
+    finder = AfterImport({name: lambda module: seen.append(module.__name__) for name in names})
+    finder.install()
+    try:
+        for _ in range(2):
+            assert importlib.util.find_spec("asked_framework") is not None
+        assert importlib.util.find_spec("asked_framework.trainer") is not None
+        assert seen == ["asked_framework"]  # asking for a module imports its parents
+        assert importlib.import_module("asked_framework.trainer").VALUE == 2
+        assert seen == ["asked_framework", "asked_framework.trainer"]
+    finally:
+        sys.meta_path.remove(finder)
+        for name in names:
+            sys.modules.pop(name, None)
+
+
 def test_a_module_that_is_absent_stays_absent() -> None:
     finder = AfterImport({"no_such_framework": lambda module: None})
     finder.install()
@@ -170,6 +195,8 @@ def test_run_tells_of_a_signal_as_a_shell_does(run_process: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        ((), "no command is given"),
+        (("--steps", "3", "--"), "no command is given"),
         (("--", "no-such-program"), "`no-such-program` cannot be started: No such file or directory"),
         (("--on-defect", "explode", "--", "true"), "`--on-defect explode` is not known"),
     ],
@@ -178,6 +205,10 @@ def test_run_refuses_what_makes_no_sense(run: Run, arguments: tuple[str, ...], s
     outcome = run("run", *arguments)
     assert outcome.status == 2
     assert outcome.err.startswith(f"error: {said}\n")
+
+
+def test_run_without_a_command_shows_how_it_is_written(run: Run) -> None:
+    assert "`gradcompat run -- python train.py`" in run("run").err
 
 
 def test_the_guard_imports_no_framework() -> None:
@@ -200,6 +231,15 @@ def test_the_folder_for_a_launcher_that_cannot_be_changed() -> None:
 @pytest.mark.parametrize("name", ["Guard", "GuardCallback", "GuardStop", "LightningGuard", "Finding"])
 def test_names_of_the_package(name: str) -> None:
     assert getattr(importlib.import_module("gradcompat.guard"), name).__name__ == name
+
+
+@pytest.mark.parametrize("callback", [GuardCallback, LightningGuard])
+def test_callbacks_take_the_options_of_the_guard(callback: type) -> None:
+    assert callback(steps=5, on_defect="warn").options == Options(steps=5, on_defect="warn")
+    with pytest.raises(ValueError, match="on_defect is 'explode'"):
+        callback(on_defect="explode")
+    with pytest.raises(TypeError, match="stepz"):
+        callback(stepz=5)
 
 
 def test_a_name_that_the_package_has_not() -> None:
@@ -228,7 +268,7 @@ def test_the_plug_in_of_axolotl(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(plugin, BasePlugin)
     (callback,) = plugin.add_callbacks_pre_trainer(None, None)
     assert isinstance(callback, GuardCallback)
-    assert callback.options["steps"] == 3
+    assert callback.options.steps == 3
     assert plugin.add_callbacks_post_trainer(None, None) == []
 
 

@@ -24,9 +24,9 @@ _SIGNALLED = 128
 def command(
     *,
     launched: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(metavar="-- COMMAND...", help="What trains, with its arguments.", show_default=False),
-    ],
+    ] = None,
     steps: Annotated[
         int, typer.Option("--steps", metavar="N", min=1, max=1000, help="Optimizer steps to look at.")
     ] = DEFAULT_STEPS,
@@ -60,6 +60,10 @@ def command(
       gradcompat run --on-defect warn -- torchrun --nproc-per-node 2 train.py
       gradcompat run -- llamafactory-cli train config.yaml
     """
+    if not launched:
+        raise UsageError(
+            "no command is given", hint="write what trains behind two dashes: `gradcompat run -- python train.py`"
+        )
     if on_defect not in ("stop", "warn"):
         raise UsageError(f"`--on-defect {on_defect}` is not known", hint="known: stop, warn")
     path = os.path.abspath(report)
