@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import os
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from gradcompat.guard import collective, live_facts, run_report, screen
+from gradcompat.guard import collective, live_facts, run_report, screen, trackers
 from gradcompat.guard.collective import rank
 from gradcompat.guard.findings import Finding, GuardStop, Outcome
 from gradcompat.guard.instrumentation import Instrumentation, loaded
@@ -132,6 +132,11 @@ class Guard:
     def observer(self) -> Observer | None:
         """What watches torch; None before something trains."""
         return self._observer
+
+    @property
+    def between_steps(self) -> bool:
+        """Whether the next backward pass is the first one of a step."""
+        return self._looked or self._observer is None or not self._observer.pending
 
     @property
     def measured_steps(self) -> list[Step]:
@@ -303,6 +308,8 @@ class Guard:
                 if not stopping:
                     raise
                 screen.say(f"gradcompat guard: error: {wrong[0].text}; stopped ({type(error).__name__}: {error})")
+        if wrong:
+            self._track("; ".join(one.text for one in wrong), trackers.of_findings(wrong))
         if not stopping:
             return
         observer = self._observer
@@ -336,8 +343,16 @@ class Guard:
         else:
             self._tell_together(new)
         if rank() == 0:
-            screen.say(screen.end_line(len(observer.steps), self.judgement))
+            line = screen.end_line(len(observer.steps), self.judgement)
+            screen.say(line)
+            told = [one.text for one in self.judgement.findings if one.level != "note"]
+            self._track("; ".join([*told, line]), trackers.of_step(observer.steps[-1]))
             self._write(stopped=False)
+
+    def _track(self, text: str, numbers: Mapping[str, float]) -> None:
+        """On every rank that has a run of a tracker."""
+        for name, why in trackers.log(text, numbers, len(self.measured_steps)).items():
+            screen.say(f"gradcompat guard: {name} got nothing ({why})")
 
     def _write(self, *, stopped: bool) -> None:
         if not self.options.report or self._observer is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from gradcompat.guard.options import ENABLED, ON_DEFECT, PYTHON, REPORT, STEPS, Options
+from gradcompat.guard.options import ALSO, ENABLED, ON_DEFECT, PYTHON, REPORT, STEPS, Options
 
 # Python imports the `sitecustomize` of the first folder on its path that has one.
 SITE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sitecustomize")
@@ -27,4 +27,5 @@ def environment(options: Options, environ: Mapping[str, str]) -> dict[str, str]:
         ON_DEFECT: options.on_defect,
         REPORT: os.path.abspath(options.report) if options.report else "",
         PYTHON: options.python,
+        ALSO: ",".join(options.also),
     }

@@ -11,8 +11,15 @@ STEPS = "GRADCOMPAT_GUARD_STEPS"
 ON_DEFECT = "GRADCOMPAT_GUARD_ON_DEFECT"
 REPORT = "GRADCOMPAT_GUARD_REPORT"
 PYTHON = "GRADCOMPAT_GUARD_PYTHON"
+ALSO = "GRADCOMPAT_GUARD_ALSO"
 DEFAULT_STEPS = 2
 DEFAULT_REPORT = "gradcompat-guard.json"
+
+# What costs more than measuring the first steps, and is done where it is asked for.
+LATER_LOSSES = "later-losses"
+CHECKPOINTS = "checkpoints"
+PACKING = "packing"
+EXTRA = (LATER_LOSSES, CHECKPOINTS, PACKING)
 
 
 @dataclass(frozen=True)
@@ -24,12 +31,16 @@ class Options:
         on_defect: ``stop`` ends the run before the wrong update, ``warn`` prints.
         report: the file that is written; empty for none.
         python: an interpreter that has gradcompat with its dependencies, to match records; empty for this one.
+        also: what is verified only where it is asked for: ``later-losses`` (a flag on the device notices a loss that is
+            not finite after the guarded steps), ``checkpoints`` (what ``torch.save`` and safetensors write in the run is
+            read back and compared), ``packing`` (the first batch runs forward twice more, with another first sample).
     """
 
     steps: int = DEFAULT_STEPS
     on_defect: str = "stop"
     report: str = DEFAULT_REPORT
     python: str = ""
+    also: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
@@ -37,6 +48,9 @@ class Options:
             raise ValueError(f"steps is {self.steps}, and has to be 1 or more")
         if self.on_defect not in ("stop", "warn"):
             raise ValueError(f"on_defect is {self.on_defect!r}, and has to be 'stop' or 'warn'")
+        unknown = [one for one in self.also if one not in EXTRA]
+        if isinstance(self.also, str) or unknown:
+            raise ValueError(f"also is {self.also!r}, and has to be some of {', '.join(EXTRA)}")
 
 
 def from_environment(environ: Mapping[str, str] | None = None) -> Options:
@@ -54,4 +68,5 @@ def from_environment(environ: Mapping[str, str] | None = None) -> Options:
         on_defect=values.get(ON_DEFECT, "stop"),
         report=values.get(REPORT, DEFAULT_REPORT),
         python=values.get(PYTHON, ""),
+        also=tuple(one.strip() for one in values.get(ALSO, "").split(",") if one.strip()),
     )

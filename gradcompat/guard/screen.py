@@ -73,9 +73,12 @@ def screen(
 
 
 def end_line(steps: int, judgement: Judgement) -> str:
-    """What was verified and what was not."""
+    """What was verified, what was noted and what was not verified."""
     verified = ", ".join(judgement.clean) or "nothing"
     line = f"gradcompat guard: {steps} step{'s' if steps != 1 else ''} verified: {verified}"
+    notes = [one.text for one in judgement.findings if one.level == "note"]
+    if notes:
+        line += "; noted: " + "; ".join(notes)
     if judgement.unverified:
         line += "; not verified: " + ", ".join(f"{what} ({why})" for what, why in judgement.unverified.items())
     return line

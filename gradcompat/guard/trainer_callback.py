@@ -77,7 +77,7 @@ class GuardCallback:
         own = vars(trainer).get("training_step")
 
         def training_step(model: Any, inputs: Any, *arguments: Any, **keywords: Any) -> Any:
-            if not guard.finished and not observer.pending and hasattr(inputs, "items"):
+            if not guard.finished and guard.between_steps and hasattr(inputs, "items"):
                 replay.remember(inputs, arguments[0] if arguments else keywords.get("num_items_in_batch"))
             return original(model, inputs, *arguments, **keywords)
 

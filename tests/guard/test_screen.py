@@ -63,6 +63,12 @@ def test_the_first_and_the_last_line() -> None:
     assert judgement.errors == judgement.findings
 
 
+def test_what_is_only_a_note_is_in_the_last_line() -> None:
+    judgement = Judgement()
+    judgement.step(step(0.9677, accumulation=1), ())
+    assert "; noted: the labels of step 1 count 0.9677 times" in end_line(1, judgement)
+
+
 def test_a_finding_is_told_once() -> None:
     judgement = wrong()
     again = objective_weight.judge(step(1.0, 1.0, 1.0, 1.0, accumulation=4, number=2), ())

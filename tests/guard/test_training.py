@@ -305,6 +305,38 @@ def test_a_callback_of_the_program_takes_the_place_of_the_one_of_the_command(tmp
     assert trained.err.count("1 step verified") == 1
 
 
+OWN_LOSS = """
+import sys, warnings
+warnings.simplefilter("ignore")
+from gradcompat.probes.inside import models, trainers
+import torch, transformers
+transformers.logging.set_verbosity_error()
+
+
+class Own(transformers.Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        labels = inputs["labels"][:, 1:]
+        chosen = model(input_ids=inputs["input_ids"]).logits[:, :-1].log_softmax(-1)
+        chosen = chosen.gather(-1, labels.clamp(min=0).unsqueeze(-1)).squeeze(-1)
+        return -(chosen * (labels != -100)).sum() / num_items_in_batch
+
+
+model = models.build("llama", 0)
+Own(model=model, args=trainers.arguments(per_device_train_batch_size=1, gradient_accumulation_steps=4, max_steps=3,
+    learning_rate=0.01, **trainers.on("cpu")), train_dataset=models.samples("llama", "unequal", 24, 0),
+    data_collator=trainers.collate).train()
+"""
+
+
+@pytest.mark.skipif(bool(LAYERS), reason="what a Trainer divides depends on the release")
+def test_a_loss_of_ones_own_is_replayed_with_the_batch_of_its_own_step(tmp_path: Path) -> None:
+    trained = train(OWN_LOSS, tmp_path)
+    assert (trained.status, trained.told) == (0, []), trained.err
+    assert "step 2 count" not in trained.err
+    assert trained.report is not None
+    assert not [one for one in trained.report["findings"] if one["detector"] == "objective weight"]
+
+
 DISTRIBUTED = """\
 import contextlib, sys
 import torch
