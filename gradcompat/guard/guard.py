@@ -13,11 +13,12 @@ from gradcompat.guard.collective import rank
 from gradcompat.guard.findings import Finding, GuardStop, Outcome
 from gradcompat.guard.instrumentation import Instrumentation, loaded
 from gradcompat.guard.judgement import Judgement
+from gradcompat.guard.later_losses import LaterLosses
 from gradcompat.guard.live_facts import Facts
 from gradcompat.guard.matched_records import LONGEST_ANSWER, Record, RecordMatching
 from gradcompat.guard.measurement import Replay, Step
 from gradcompat.guard.observer import Asked, Observer
-from gradcompat.guard.options import Options
+from gradcompat.guard.options import LATER_LOSSES, Options
 
 _WARN = '`gradcompat run --on-defect warn`, or on_defect="warn" where the guard is made'
 _LONGEST_WORD = 2 * LONGEST_ANSWER + 30  # seconds: the records and the change, each waited for, and the report
@@ -69,6 +70,7 @@ class Guard:
         self._passed_over: set[int] = set()
         self._looked = self._updating = self._started = self._failed = False
         self._change = ""
+        self._later: LaterLosses | None = None
 
     # On and off.
 
@@ -121,6 +123,8 @@ class Guard:
         Raises:
             GuardStop: if something is wrong that shows at the end.
         """
+        if self._later is not None:
+            self._later.end()
         if at_exit and not self._instrumentation.active:
             return  # a process that was forked, or a guard that is off
         if self._started and not self.finished and not self._failed and self._observer is not None:
@@ -262,8 +266,17 @@ class Guard:
             observer.compare(len(self._optimizers))
         if len(observer.steps) >= self.options.steps * len(self._optimizers):
             self.end()
+            if LATER_LOSSES in self.options.also and not self._failed:
+                self._later = LaterLosses(self._tell_later, self.fail)
 
     # What is said.
+
+    def _tell_later(self, finding: Finding) -> None:
+        """A loss has become NaN long after: the rank that sees it says so, and the run is not stopped."""
+        new = self.judgement.add([finding])
+        self._tell(new, [rank()], stopping=False)
+        if new and rank() == 0:
+            self._write(stopped=False)
 
     def tell(self, outcomes: Iterable[Outcome]) -> None:
         """Take in what an adapter has seen; an error stops the run. Where ranks train together, each has to call it."""
@@ -296,7 +309,7 @@ class Guard:
             stopping: an error may end the run.
         """
         speaker = failing[0] if failing else 0
-        if failing and not _has_error(new) and not self.judgement.errors:
+        if failing and rank() not in failing and not self.judgement.errors:
             new = new + self.judgement.add([Finding("other ranks", "error", f"rank {speaker} has a defect")])
         wrong = [one for one in new if one.level != "note"]
         stopping = stopping and self.options.on_defect == "stop" and _has_error(wrong)

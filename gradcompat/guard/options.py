@@ -31,9 +31,9 @@ class Options:
         on_defect: ``stop`` ends the run before the wrong update, ``warn`` prints.
         report: the file that is written; empty for none.
         python: an interpreter that has gradcompat with its dependencies, to match records; empty for this one.
-        also: what is verified only where it is asked for: ``later-losses`` (a flag on the device notices a loss that is
-            not finite after the guarded steps), ``checkpoints`` (what ``torch.save`` and safetensors write in the run is
-            read back and compared), ``packing`` (the first batch runs forward twice more, with another first sample).
+        also: what is verified only where it is asked for. ``later-losses``: a flag on the device notices a loss that is
+            not finite after the guarded steps. ``checkpoints``: what is written with ``torch.save`` and safetensors is
+            read back and compared. ``packing``: the first batch runs forward twice more, once with another sample.
     """
 
     steps: int = DEFAULT_STEPS

@@ -62,6 +62,7 @@ def _finding(finding: Finding, records: Sequence[Record]) -> dict[str, Any]:
         "level": finding.level,
         "text": finding.text,
         "measured": dict(finding.measured),
+        "categories": list(finding.categories),
         "records": [one.id for one in explaining(finding, records)],
     }
 

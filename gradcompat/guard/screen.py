@@ -62,7 +62,7 @@ def screen(
             lines += _wrapped("  record    ", f"{record.id}: {record.summary}")
         if not matching and finding.level == "error":
             lines += _wrapped(
-                "  record    ", "none explains it; `gradcompat knowledge new` makes one of the report that was written"
+                "  record    ", "none explains it; `gradcompat knowledge new --from gradcompat-guard.json` makes one"
             )
     if change:
         lines += _wrapped("  change    ", change)

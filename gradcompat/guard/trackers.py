@@ -67,9 +67,7 @@ def _tensorboard(text: str, numbers: Mapping[str, float], step: int) -> None:
 
 def _writers() -> list[Any]:
     """Writers that are open; nobody keeps a list of them."""
-    classes = tuple(
-        getattr(loaded(module), "SummaryWriter") for module in _WRITERS if hasattr(loaded(module), "SummaryWriter")
-    )
+    classes = tuple(loaded(module).SummaryWriter for module in _WRITERS if hasattr(loaded(module), "SummaryWriter"))
     if not classes:
         return []
     return [

@@ -41,7 +41,7 @@ def test_the_screen_of_a_defect() -> None:
 
 def test_a_defect_that_no_record_explains_offers_a_report() -> None:
     text = screen(wrong().findings, (OTHER,), "", stopping=False, warn_hint="")
-    assert "record    none explains it; `gradcompat knowledge new`" in text
+    assert "record    none explains it; `gradcompat knowledge new --from gradcompat-guard.json`" in text
     assert "stopped" not in text
 
 

@@ -15,7 +15,9 @@ import pytest
 
 from gradcompat.guard.launch import environment
 from gradcompat.guard.options import Options
-from tests.conftest import ROOT
+from gradcompat.knowledge.records import read
+from tests.conftest import ROOT, Run
+from tests.knowledge.authored import RECORD, written
 from tests.probes.really import INTERPRETER, LAYERS, NEEDS_TORCH
 
 pytestmark = NEEDS_TORCH
@@ -103,6 +105,16 @@ def test_gradients_that_are_erased_stop_the_run_before_the_update(tmp_path: Path
     assert "stopped   before the update, with exit status 86" in trained.err
 
 
+def test_what_no_record_explains_becomes_one_by_the_command_that_the_screen_names(tmp_path: Path, run: Run) -> None:
+    trained = train(loop(between="if micro == 1: optimizer.zero_grad()"), tmp_path)
+    assert "`gradcompat knowledge new --from gradcompat-guard.json`" in trained.err
+    path = written(tmp_path, RECORD)
+    rest = ("--details", "Lost.", "--reference", "https://example.org/1", "--remedy", "code zero them later")
+    outcome = run("knowledge", "new", str(path), "--from", str(tmp_path / "report.json"), *rest)
+    assert outcome.status == 0, outcome.err
+    assert set(read(path).records[-1].affected[0].packages) == {"torch"}
+
+
 def test_a_run_that_only_warns_goes_on(tmp_path: Path) -> None:
     script = loop(between="if micro == 1: optimizer.zero_grad()")
     trained = train(script, tmp_path, GRADCOMPAT_GUARD_ON_DEFECT="warn")
@@ -131,6 +143,29 @@ def test_everything_is_taken_off_after_the_last_guarded_step(tmp_path: Path) -> 
     still_on = train(loop(steps=2) + OFF, tmp_path).out.splitlines()[1:]
     assert still_on[0].startswith("1 1 ")  # it ends when the next step begins
     assert still_on[1:] != ["0", "0"]
+
+
+LATER = "if step == {step} and micro == 2: loss = loss * float('inf')"
+
+
+def test_a_loss_that_becomes_infinite_later_is_told_where_that_is_asked_for(tmp_path: Path) -> None:
+    script = loop(steps=6).replace(
+        "        loss.backward()", f"        {LATER.format(step=4)}\n        loss.backward()"
+    )
+    silent = train(script, tmp_path)
+    assert (silent.status, silent.told) == (0, [])
+    trained = train(script, tmp_path, GRADCOMPAT_GUARD_ALSO="later-losses")
+    assert (trained.status, trained.told) == (0, [("finite loss", "warning")])
+    # The pass that ends the guarded steps is the first of step 2; the one that is planted is the third of step 4.
+    assert "a loss was NaN or infinite in backward pass 10 after the guarded steps" in trained.err.replace("\n  ", " ")
+    assert trained.out == silent.out
+
+
+def test_a_healthy_run_has_its_weights_with_the_flag_too(tmp_path: Path) -> None:
+    off = "print('still', hasattr(torch.autograd.backward, '__wrapped__'))\n"
+    trained = train(loop() + off, tmp_path, GRADCOMPAT_GUARD_ALSO="later-losses")
+    assert (trained.status, trained.told) == (0, [])
+    assert trained.out == train(loop() + off, tmp_path, guarded=False).out.replace("False", "True")
 
 
 def test_the_error_of_the_program_is_its_own(tmp_path: Path) -> None:

@@ -151,7 +151,14 @@ def test_options_of_the_environment() -> None:
     assert from_environment({}) == Options()
     values = {"GRADCOMPAT_GUARD_STEPS": "5", "GRADCOMPAT_GUARD_ON_DEFECT": "warn", "GRADCOMPAT_GUARD_REPORT": ""}
     assert from_environment(values) == Options(steps=5, on_defect="warn", report="")
-    for wrong in ({"GRADCOMPAT_GUARD_STEPS": "0"}, {"GRADCOMPAT_GUARD_ON_DEFECT": "explode"}):
+    also = Options(also=("packing", "later-losses"))
+    assert from_environment({"GRADCOMPAT_GUARD_ALSO": "packing, later-losses"}) == also
+    assert from_environment(environment(also, {})).also == also.also
+    for wrong in (
+        {"GRADCOMPAT_GUARD_STEPS": "0"},
+        {"GRADCOMPAT_GUARD_ON_DEFECT": "explode"},
+        {"GRADCOMPAT_GUARD_ALSO": "everything"},
+    ):
         with pytest.raises(ValueError, match="has to be"):
             from_environment(wrong)
 
@@ -199,6 +206,7 @@ def test_run_tells_of_a_signal_as_a_shell_does(run_process: Run) -> None:
         (("--steps", "3", "--"), "no command is given"),
         (("--", "no-such-program"), "`no-such-program` cannot be started: No such file or directory"),
         (("--on-defect", "explode", "--", "true"), "`--on-defect explode` is not known"),
+        (("--also", "everything", "--", "true"), "`--also everything` is not known"),
     ],
 )
 def test_run_refuses_what_makes_no_sense(run: Run, arguments: tuple[str, ...], said: str) -> None:

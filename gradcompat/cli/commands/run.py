@@ -13,10 +13,11 @@ from typing import Annotated, Any
 import typer
 
 from gradcompat.cli.console import print_note
+from gradcompat.cli.parameters import repeatable
 from gradcompat.errors import UsageError
 from gradcompat.guard.findings import STOPPED
 from gradcompat.guard.launch import environment
-from gradcompat.guard.options import DEFAULT_REPORT, DEFAULT_STEPS, Options
+from gradcompat.guard.options import DEFAULT_REPORT, DEFAULT_STEPS, EXTRA, Options
 
 _SIGNALLED = 128
 
@@ -36,6 +37,10 @@ def command(
     report: Annotated[
         str, typer.Option("--report", metavar="FILE", help="Where versions, settings and measurements are written.")
     ] = DEFAULT_REPORT,
+    also: Annotated[
+        list[str],
+        repeatable("--also", metavar="|".join(EXTRA), help="Verify that too; it costs more. Repeatable."),
+    ],
 ) -> int:
     """Train with a guard that verifies the first optimizer steps, and stops before a wrong update.
 
@@ -66,8 +71,10 @@ def command(
         )
     if on_defect not in ("stop", "warn"):
         raise UsageError(f"`--on-defect {on_defect}` is not known", hint="known: stop, warn")
+    if unknown := [one for one in also if one not in EXTRA]:
+        raise UsageError(f"`--also {unknown[0]}` is not known", hint=f"known: {', '.join(EXTRA)}")
     path = os.path.abspath(report)
-    options = Options(steps=steps, on_defect=on_defect, report=path, python=sys.executable)
+    options = Options(steps=steps, on_defect=on_defect, report=path, python=sys.executable, also=tuple(also))
     before = _written_at(path)
     status = _run(launched, environment(options, os.environ))
     if _written_at(path) == before:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -12,6 +13,7 @@ import typer
 from packaging.version import Version
 
 from gradcompat.cli.console import print_note
+from gradcompat.cli.guard_report import answers
 from gradcompat.cli.parameters import repeatable
 from gradcompat.cli.record_questions import Given, record_from
 from gradcompat.curation.authored_file import ISSUES, authored_file
@@ -37,6 +39,10 @@ def command(
     *,
     named: Annotated[
         str | None, typer.Argument(metavar="[FILE]", help="The file of records.", show_default=ISSUES)
+    ] = None,
+    report: Annotated[
+        str | None,
+        typer.Option("--from", metavar="REPORT", help="What a guarded run has measured: gradcompat-guard.json."),
     ] = None,
     identifier: Annotated[
         str | None, typer.Option("--id", metavar="GC-0000", help="Its id; without it, the next free one.")
@@ -89,7 +95,8 @@ def command(
 ) -> int:
     """Write a new record after the last one, with examples on both sides of each bound; missing values are asked for.
 
-    Nothing is asked if the options give everything that a record needs. It is checked as `lint` does it.
+    Nothing is asked if the options give everything that a record needs. It is checked as `lint` does it. The report
+    of a guarded run answers for packages, conditions, summary, category and evidence, as far as no option does.
 
     A remedy is `upgrade NAME RANGE`, `downgrade NAME RANGE`, `set KEY=VALUE`, `code WHAT TO DO` or `install WHAT GOES
     TOGETHER`.
@@ -102,6 +109,7 @@ def command(
     Examples:
       gradcompat knowledge new
       gradcompat knowledge new --package 'transformers >=4.49.0,<4.52.1'
+      gradcompat knowledge new --from gradcompat-guard.json
     """
     given = Given(
         id=identifier,
@@ -119,6 +127,9 @@ def command(
         remedies=remedies or None,
         evidence=evidence or None,
     )
+    if report is not None:
+        measured = asdict(answers(report))
+        given = Given(**{key: measured[key] if value is None else value for key, value in asdict(given).items()})
     path = authored_file(named)
     before = _read(path)
     text = before.decode("utf-8")
