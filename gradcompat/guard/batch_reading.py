@@ -20,6 +20,7 @@ class BatchReading:
     def __init__(self, model: Any, fail: Callable[[Exception], None]) -> None:
         """Wait for the first forward pass of a model."""
         self.inputs: dict[str, Any] = {}
+        self.data: Any = None
         self._mixes: Any = None
         self._model = model
         self._fail = fail
@@ -38,12 +39,14 @@ class BatchReading:
         instrumentation.wrap(functional, "scaled_dot_product_attention", self._attention)
         instrumentation.wrap(functional, "softmax", self._softmax)
 
-    def _called(self, module: Any, _arguments: Any, keywords: dict[str, Any]) -> None:
+    def _called(self, module: Any, arguments: Any, keywords: dict[str, Any]) -> None:
         torch = loaded("torch")
         if self.inputs or not module.training:
             return
         names = ("input_ids", "labels", "attention_mask", "position_ids", "decoder_input_ids")
         self.inputs = {name: keywords[name] for name in names if torch.is_tensor(keywords.get(name))} or {"": None}
+        given = (keywords.get("input_ids"), *arguments, *keywords.values())
+        self.data = next((one for one in given if torch.is_tensor(one) and one.numel() > 1), None)
 
     def _segments(self) -> Any:
         """The number of the sample that a token belongs to, by ``position_ids`` that begin anew; None without them."""

@@ -23,6 +23,7 @@ class Finding:
         text: what was measured against what is right, in one sentence.
         measured: the numbers behind it.
         categories: of the records that could explain it, best first.
+        facts: settings that the measurement has decided, by the keys of the records.
     """
 
     detector: str
@@ -30,6 +31,7 @@ class Finding:
     text: str
     measured: Mapping[str, Number] = field(default_factory=dict)
     categories: tuple[str, ...] = ()
+    facts: Mapping[str, Number] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

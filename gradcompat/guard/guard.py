@@ -6,6 +6,7 @@ import functools
 import os
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gradcompat.guard import collective, live_facts, run_report, screen, trackers
@@ -14,7 +15,7 @@ from gradcompat.guard.findings import Finding, GuardStop, Outcome
 from gradcompat.guard.instrumentation import Instrumentation, loaded
 from gradcompat.guard.judgement import Judgement
 from gradcompat.guard.later_losses import LaterLosses
-from gradcompat.guard.live_facts import Facts
+from gradcompat.guard.live_facts import Fact, Facts
 from gradcompat.guard.matched_records import LONGEST_ANSWER, Record, RecordMatching
 from gradcompat.guard.measurement import Replay, Step
 from gradcompat.guard.observer import Asked, Observer
@@ -70,6 +71,7 @@ class Guard:
         self._passed_over: set[int] = set()
         self._looked = self._updating = self._started = self._failed = False
         self._change = ""
+        self._first_batches: list[list[int]] = []
         self._later: LaterLosses | None = None
 
     # On and off.
@@ -199,8 +201,17 @@ class Guard:
             self._match(model)
 
     def _match(self, model: Any) -> None:
-        self.facts = live_facts.of_process() | live_facts.of_model(model) | self.facts
+        known = live_facts.of_process() | live_facts.of_model(model) | self.facts
+        self.facts = known if "training.framework" in known else live_facts.of_loop(model) | known
         self._matching = RecordMatching(self.facts, self.options.python)
+
+    def _match_again(self, measured: Mapping[str, Fact]) -> None:
+        """What a finding has decided may be the very setting that a record asks for."""
+        new = {key: value for key, value in measured.items() if key not in self.facts}
+        if new and self._matching is not None:
+            self._matching.close()
+            self.facts = self.facts | new
+            self._matching = RecordMatching(self.facts, self.options.python)
 
     def _called(self, module: Any, _inputs: Any) -> None:
         """Some module is called: one that trains and is not watched yet is a model."""
@@ -245,6 +256,8 @@ class Guard:
             self.asked.accumulation = live_facts.accelerate_steps()
         with loaded("torch").no_grad():
             step = observer.measure(optimizer)
+        if not observer.steps:
+            step = self._against_earlier_runs(step)
         new = self.judgement.step(step, observer.steps)
         observer.steps.append(step)
         if len(observer.steps) == 1:
@@ -252,6 +265,13 @@ class Guard:
         self._tell(new, [place for place, one in enumerate(step.ranks) if one.failing])
         with loaded("torch").no_grad():
             observer.snapshot()
+
+    def _against_earlier_runs(self, step: Step) -> Step:
+        """Whether this run begins with the batch that an earlier one began with, by the report that lies there."""
+        now = [one.data for one in step.ranks]
+        earlier = run_report.first_batches(self.options.report) if self.options.report else []
+        self._first_batches = [*earlier, now] if any(now) else earlier
+        return replace(step, repeats=now in earlier if earlier and any(now) else None)
 
     def _after_update(self, _optimizer: Any, _arguments: Any, _keywords: Any) -> None:
         self._updating = False
@@ -336,6 +356,7 @@ class Guard:
         if wrong:
             if self._matching is None and self._observer is not None and self._observer.models:
                 self._match(self._observer.models[0].model)  # another rank than the first one speaks
+            self._match_again({key: value for one in wrong for key, value in one.facts.items()})
             records = self._records()
             ids = [record.id for one in wrong for record in screen.explaining(one, records)[:1]]
             if ids and self._matching is not None:
@@ -378,6 +399,7 @@ class Guard:
             packages=self._matching.packages if self._matching is not None else {},
             change=self._change,
             stopped=stopped,
+            first_batches=self._first_batches,
         )
         try:
             run_report.write(self.options.report, content)

@@ -55,6 +55,9 @@ class LightningGuard:
             "training.manual_optimization": not automatic,
             "distributed.strategy": "ddp" if "DDP" in strategy else "fsdp" if "FSDP" in strategy else "none",
         }
+        if trainer.global_step > 0:
+            batches = getattr(trainer.fit_loop.epoch_loop, "batch_idx", -1)
+            guard.asked.resumed = "inside an epoch" if batches > 0 else "somewhere"
         interval = getattr(trainer, "val_check_batch", None)
         batches = getattr(trainer, "num_training_batches", None)
         if isinstance(interval, (int, float)) and isinstance(batches, (int, float)) and trainer.enable_validation:

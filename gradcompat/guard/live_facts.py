@@ -48,6 +48,7 @@ def of_model(model: Any) -> Facts:
             "model.attn_implementation": getattr(config, "_attn_implementation", None),
             "model.vocab_size": getattr(text, "vocab_size", None),
             "model.tied_embeddings": bool(getattr(config, "tie_word_embeddings", False)),
+            "model.use_cache": getattr(text, "use_cache", None),
             "model.output_router_logits": bool(getattr(text, "output_router_logits", False)),
         }
         facts.update({key: value for key, value in known.items() if value is not None and value != ""})
@@ -58,6 +59,16 @@ def of_model(model: Any) -> Facts:
     )
     facts["quantization.method"] = str(getattr(method, "value", method)) if method else "none"
     return facts
+
+
+def of_loop(model: Any) -> Facts:
+    """A loop of PyTorch, or of accelerate where its state is set."""
+    shared = getattr(getattr(loaded("accelerate.state"), "AcceleratorState", None), "_shared_state", None)
+    modules = base_model(model).modules()
+    return {
+        "training.framework": "accelerate" if shared else "torch",
+        "training.gradient_checkpointing": any(getattr(one, "gradient_checkpointing", False) for one in modules),
+    }
 
 
 def of_arguments(arguments: Any) -> Facts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 
 @dataclass(frozen=True)
@@ -153,6 +154,8 @@ class Step:
         loss_scale: factor of a GradScaler.
         evaluating: modules with an effect (dropout) that are in evaluation mode, by class.
         batch: of the first micro-batch, in step 1.
+        resumed: where in its data the run goes on, in step 1; None if it is not resumed.
+        repeats: the first batch is one that an earlier run began with; None if that is not known.
     """
 
     number: int
@@ -166,6 +169,8 @@ class Step:
     loss_scale: float = 1.0
     evaluating: tuple[str, ...] = ()
     batch: Batch | None = None
+    resumed: Literal["inside an epoch", "somewhere"] | None = None
+    repeats: bool | None = None
 
     @property
     def first(self) -> float:

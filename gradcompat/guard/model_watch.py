@@ -57,6 +57,9 @@ class ModelWatch:
         self.distributed = type(model).__name__ in ("DistributedDataParallel", "DeepSpeedEngine", "DeepSpeedLight")
         self.sharded = any(hasattr(parameter, "to_local") or hasattr(parameter, "ds_id") for _, parameter in named)
         self.sharded = self.sharded or any("FlatParam" in type(parameter).__name__ for _, parameter in named)
+        self.data_parallel = self.distributed or any(
+            type(module).__name__.startswith(("FSDP", "FullyShardedDataParallel")) for module in model.modules()
+        )
         self.modules = {id(module) for module in model.modules()}
         self._with_graph: set[str] = set()
         self._without_graph: set[str] = set()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from gradcompat.guard import collective
 from gradcompat.guard.batch_reading import BatchReading
@@ -48,12 +48,14 @@ class Asked:
         max_grad_norm: clipping by global norm; 0 if off, None if unknown.
         data_parallel: ranks average their gradients.
         replay: runs the first micro-batch of a step alone.
+        resumed: where in its data a resumed run goes on; None if it is not resumed, or nobody said.
     """
 
     accumulation: int | None = None
     max_grad_norm: float | None = None
     data_parallel: bool = False
     replay: Callable[[], Replay | None] | None = None
+    resumed: Literal["inside an epoch", "somewhere"] | None = None
 
 
 class Observer:
@@ -169,8 +171,8 @@ class Observer:
         held = _held(optimizer)
         gradients = _GradientReading(self.models, held, readout)
         digest_at = readout.add(self.models[0].digest() if self.models else None)
-        ids = self._reading.inputs.get("input_ids") if self._reading is not None and not self.steps else None
-        data_at = readout.add(None if ids is None else _digest(ids))
+        data = self._reading.data if self._reading is not None and not self.steps else None
+        data_at = readout.add(None if data is None else _digest(data))
         first_calls = self._pending[0].calls
         target = next((call.target for call in first_calls if call.target is not None), None)
         reading = self._reading if self._reading is not None and self._reading.inputs else None
@@ -193,6 +195,7 @@ class Observer:
             loss_scale=scale,
             evaluating=self._evaluating,
             batch=reading.batch(readout) if reading is not None else None,
+            resumed=(self.asked.resumed or _loaded(optimizer)) if not self.steps else None,
         )
         if reading is not None:
             self._reading = None
@@ -216,6 +219,8 @@ class Observer:
         own = gradients.elements(readout)
         if not self.together:
             return replace(step, gradients=gradients.measured(readout, step.loss_scale, [own]))
+        if not self.asked.data_parallel and not any(watch.data_parallel for watch in self.models):
+            step = replace(step, ranks=(replace(step.ranks[0], data=0),))  # tensor parallel ranks share their batch
         alone = replace(step, gradients=gradients.measured(readout, step.loss_scale, []))
         share = replace(step.ranks[0], failing=bool(local_errors(alone)))
         mine = collective.RankReport(share=share, replay=step.replay, elements=own)
@@ -374,6 +379,14 @@ def _held(optimizer: Any) -> dict[int, Any]:
     return {id(parameter): parameter for group in optimizer.param_groups for parameter in group["params"]}
 
 
+def _loaded(optimizer: Any) -> Literal["somewhere"] | None:
+    """Whether an optimizer that this process has not stepped has state: it was loaded."""
+    for state in optimizer.state.values():
+        if isinstance(state, Mapping) and (float(state.get("step", 0)) > 0 or state.get("momentum_buffer") is not None):
+            return "somewhere"
+    return None
+
+
 def _needs_replay(step: Step) -> bool:
     if not step.finite:
         return False
@@ -409,8 +422,10 @@ def _mean(replays: list[Replay]) -> Replay | None:
     )
 
 
-def _digest(ids: Any) -> Any:
+def _digest(data: Any) -> Any:
+    """A number below :data:`_DIGEST`; 0 where all elements are the same, which tells nothing of a sample."""
     torch = loaded("torch")
-    flat = ids.detach().reshape(-1).to(torch.int64)
+    flat = data.detach().reshape(-1)
+    flat = flat.float().view(torch.int32).to(torch.int64) if flat.is_floating_point() else flat.to(torch.int64)
     places = torch.arange(1, flat.numel() + 1, device=flat.device)
-    return (flat * places).sum() % _DIGEST
+    return torch.where((flat == flat[0]).all(), 0, (flat * places).sum() % _DIGEST)

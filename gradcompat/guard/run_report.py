@@ -15,6 +15,7 @@ from gradcompat.guard.measurement import Step
 from gradcompat.guard.screen import explaining
 
 SCHEMA_VERSION = 1
+MOST_RUNS = 100
 
 
 def report(
@@ -26,12 +27,25 @@ def report(
     packages: Mapping[str, str],
     change: str,
     stopped: bool,
+    first_batches: Sequence[Sequence[int]] = (),
 ) -> dict[str, Any]:
-    """The report as JSON has it."""
+    """The report as JSON has it.
+
+    Args:
+        judgement: what was found.
+        steps: that were measured.
+        records: that apply.
+        facts: settings by the keys of the records.
+        packages: name → version.
+        change: what ``gradcompat plan`` changes.
+        stopped: the run was ended.
+        first_batches: a checksum of 20 bits of the first batch, a list a run with one entry a rank.
+    """
     return {
         "schema_version": SCHEMA_VERSION,
         "stopped": stopped,
         "steps": len(steps),
+        "first_batches": list(first_batches),
         "findings": [_finding(one, records) for one in judgement.findings],
         "verified": judgement.clean,
         "unverified": [{"what": what, "reason": why} for what, why in judgement.unverified.items()],
@@ -41,6 +55,16 @@ def report(
         "settings": dict(facts),
         "packages": dict(packages),
     }
+
+
+def first_batches(path: str) -> list[list[int]]:
+    """What the reports of earlier runs say of their first batches; nothing where there is none."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            found = json.load(file)["first_batches"]
+        return [[int(one) for one in batches] for batches in found][-MOST_RUNS:]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
 
 
 def write(path: str, content: Mapping[str, Any]) -> None:

@@ -15,6 +15,8 @@ from gradcompat.guard.instrumentation import with_parents
 from gradcompat.guard.options import Options
 from gradcompat.guard.replay import TrainerReplay
 
+_START_OF_EPOCH = 1e-6  # of an epoch
+
 
 class GuardCallback:
     """``Trainer(…, callbacks=[GuardCallback()])`` verifies the first optimizer steps."""
@@ -56,6 +58,11 @@ class GuardCallback:
         guard.asked.accumulation = int(args.gradient_accumulation_steps)
         guard.asked.max_grad_norm = float(args.max_grad_norm or 0.0)
         guard.asked.data_parallel = args.world_size > 1
+        if state.global_step > 0:
+            inside = (
+                not args.ignore_data_skip and abs((state.epoch or 0.0) - round(state.epoch or 0.0)) > _START_OF_EPOCH
+            )
+            guard.asked.resumed = "inside an epoch" if inside else "somewhere"
         try:
             guard.facts = live_facts.of_trainer(trainer) if trainer is not None else live_facts.of_arguments(args)
         except Exception as error:  # whatever it is, the run goes on

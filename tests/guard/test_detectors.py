@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -25,6 +26,7 @@ from gradcompat.guard.detectors import (
     optimizer_parameters,
     packing,
     replicas,
+    resumed_data,
     token_weights,
 )
 from gradcompat.guard.findings import Finding, Outcome, Unverified, Verified
@@ -119,9 +121,14 @@ def test_the_tail_of_an_epoch_is_a_note_and_a_step_on_every_micro_batch_an_error
     ]
 
 
+UNEQUAL = replace(
+    step(0.25),
+    micro_batches=tuple(MicroBatch(0.5, (LossTerm("cross_entropy", 0.25, count, 2.0),)) for count in (2, 10)),
+)
+
+
 def test_means_of_unequal_micro_batches_weigh_labels_unequally() -> None:
-    micro = tuple(MicroBatch(0.5, (LossTerm("cross_entropy", 0.25, count, 2.0),)) for count in (2, 10))
-    assert told(token_weights.judge(replace(step(0.25), micro_batches=micro), ())) == [("token weights", "warning")]
+    assert told(token_weights.judge(UNEQUAL, ())) == [("token weights", "warning")]
     assert as_list(token_weights.judge(step(0.5, 0.5), ())) == [Verified("token weights")]
 
 
@@ -234,6 +241,33 @@ def test_replicas_that_differ_and_data_that_repeat() -> None:
     repeated = tuple(replace(one, data=5, parameters=1.0) for one in ranks)
     assert told(replicas.judge(step(1.0, ranks=repeated), ())) == [("replicas", "warning")]
     assert as_list(replicas.judge(step(1.0), ())) == []
+
+
+@pytest.mark.parametrize(
+    ("resumed", "repeats", "outcome"),
+    [
+        (None, True, None),
+        ("inside an epoch", None, Unverified),
+        ("inside an epoch", False, Verified),
+        ("inside an epoch", True, "warning"),
+        ("somewhere", True, "note"),
+    ],
+)
+def test_a_resumed_run_does_not_begin_again(resumed: Any, repeats: bool | None, outcome: object) -> None:
+    found = as_list(resumed_data.judge(step(1.0, resumed=resumed, repeats=repeats), ()))
+    assert [one.level if isinstance(one, Finding) else type(one) for one in found] == ([outcome] if outcome else [])
+
+
+def test_a_finding_brings_the_settings_that_it_has_measured() -> None:
+    (packed,) = as_list(packing.judge(step(1.0, batch=Batch(packed=True, mixes=True)), ()))
+    (unequal,) = as_list(token_weights.judge(UNEQUAL, ()))
+    replayed = step(1.0, 1.0, accumulation=2, replay=Replay(loss=2.0, weight=1.0))
+    (undivided,) = as_list(objective_weight.judge(replayed, ()))
+    assert [one.facts for one in (packed, unequal, undivided) if isinstance(one, Finding)] == [
+        {"training.packing": True},
+        {"data.unequal_labels": True},
+        {"model.uses_num_items_in_batch": False},
+    ]
 
 
 def test_parameters_that_do_not_move() -> None:

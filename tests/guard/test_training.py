@@ -372,6 +372,35 @@ def test_a_loss_of_ones_own_is_replayed_with_the_batch_of_its_own_step(tmp_path:
     assert not [one for one in trained.report["findings"] if one["detector"] == "objective weight"]
 
 
+RESUMED = """
+import os, sys, warnings
+warnings.simplefilter("ignore")
+from gradcompat.probes.inside import models, trainers
+import transformers, transformers.trainer
+transformers.logging.set_verbosity_error()
+if sys.argv[1] == "again":  # as where nothing is skipped
+    transformers.trainer.skip_first_batches = lambda loader, count: loader
+checkpoint = os.path.join("run", "checkpoint-2")
+transformers.Trainer(model=models.build("llama", 0), args=trainers.arguments(per_device_train_batch_size=1,
+    gradient_accumulation_steps=2, max_steps=int(sys.argv[2]), save_steps=2,
+    **(trainers.on("cpu") | {"output_dir": "run", "save_strategy": "steps"})),
+    train_dataset=models.samples("llama", "unequal", 24, 0),
+    data_collator=trainers.collate).train(resume_from_checkpoint=checkpoint if os.path.exists(checkpoint) else None)
+"""
+
+
+@pytest.mark.skipif(bool(LAYERS), reason="what a Trainer skips depends on the release")
+@pytest.mark.parametrize(("how", "told"), [("behind", []), ("again", [("resumed data", "warning")])])
+def test_data_that_repeats_after_a_resume(tmp_path: Path, how: str, told: list[tuple[str, str]]) -> None:
+    first = train(RESUMED, tmp_path, "train.py", "behind", "3")
+    assert (first.status, first.told) == (0, []), first.err
+    resumed = train(RESUMED, tmp_path, "train.py", how, "5")
+    assert (resumed.status, resumed.told) == (0, told), resumed.err
+    assert resumed.report is not None
+    assert ("resumed data" in resumed.report["verified"]) == (not told)
+    assert len(resumed.report["first_batches"]) == 2
+
+
 DISTRIBUTED = """\
 import contextlib, sys
 import torch
@@ -391,7 +420,7 @@ if "slow" in sys.argv:
     from gradcompat.guard.guard import Guard
     speak = Guard._records
     Guard._records = lambda self: (threading.Event().wait(3.0) if self.judgement.errors else None, speak(self))[1]
-generator = torch.Generator().manual_seed(rank)
+generator = torch.Generator().manual_seed(0 if sys.argv[1] == "same" else rank)
 for step in range(4):
     for micro in range(2):
         x, y = torch.randn(8, 8, generator=generator), torch.randint(0, 3, (8,), generator=generator)
@@ -423,6 +452,13 @@ def test_two_ranks_judge_alike_and_one_speaks(tmp_path: Path, what: str, told: l
     assert trained.out.count("trained") == (0 if told else 2)
     assert trained.err.count("looks at the first") <= 1
     assert trained.err.count("stopped   before the update") == len(told)
+
+
+def test_two_ranks_that_train_on_the_same_samples_are_told(tmp_path: Path) -> None:
+    trained = train(DISTRIBUTED, tmp_path, *_TORCHRUN, "same")
+    assert trained.told == [("replicas", "warning")]
+    assert "all 2 ranks train on the same first batch" in trained.err
+    assert trained.out.count("trained") == 2
 
 
 @pytest.mark.parametrize(("what", "told"), [("nan", "finite loss"), ("apart", "replicas")])

@@ -23,6 +23,7 @@ from gradcompat.guard.detectors import (
     optimizer_parameters,
     packing,
     replicas,
+    resumed_data,
     token_weights,
 )
 from gradcompat.guard.findings import Outcome
@@ -43,6 +44,7 @@ STEP_DETECTORS: dict[str, JudgeStep] = {
     "packing": packing.judge,
     "evaluation mode": evaluation_mode.judge,
     "replicas": replicas.judge,
+    "resumed data": resumed_data.judge,
 }
 RUN_DETECTORS: dict[str, JudgeRun] = {
     "objective weight": objective_weight.judge_run,

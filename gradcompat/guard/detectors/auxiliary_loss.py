@@ -37,7 +37,7 @@ def judge(step: Step, _earlier: Sequence[Step]) -> Iterator[Outcome]:
             f"what is added to the loss beside {step.micro_batches[0].terms[0].function} counts {ratio:.3g} times as "
             "much as in a batch of its own, once is right (gradient_accumulation_steps)",
             {"ratio": round(ratio, 4), "right": 1.0, "accumulation": asked},
-            ("wrong-loss", "gradient-scale"),
+            ("loss-scale", "wrong-gradient", "wrong-loss", "gradient-scale"),
         )
     else:
         yield Verified("auxiliary loss")

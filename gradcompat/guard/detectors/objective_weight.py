@@ -95,12 +95,14 @@ def _finding(step: Step, ratio: float, *, certain: bool, earlier: Sequence[Step]
         level: Level = "warning" if certain and abs(ratio - 1) > 0.1 else "note"
         text = f"the labels of step {step.number} count {ratio:.4g} times, 1 is what one large batch gives them"
         return Finding("objective weight", level, text, measured, _CATEGORIES)
+    undivided = step.accumulation is not None and abs(ratio / asked - 1) <= FACTOR_TOLERANCE
     size = "large" if ratio > 1 else "small"
     text = (
         f"the gradients of step {step.number} are {max(ratio, 1 / ratio):.4g} times too {size} ({factor}): "
         f"their weight is {ratio:.4g}, 1 is right"
     )
-    return Finding("objective weight", "error" if certain else "warning", text, measured, _CATEGORIES)
+    facts = {"model.uses_num_items_in_batch": False} if certain and undivided else {}
+    return Finding("objective weight", "error" if certain else "warning", text, measured, _CATEGORIES, facts)
 
 
 def _short_step(step: Step, measured: dict[str, Number], earlier: Sequence[Step]) -> Finding:

@@ -23,6 +23,7 @@ def judge(step: Step, _earlier: Sequence[Step]) -> Iterator[Outcome]:
             "sample see the first",
             {"mixes": True, "right": False},
             ("packing", "masking"),
+            {"training.packing": True},
         )
     else:
         yield Verified("packing")

@@ -34,4 +34,5 @@ def judge(step: Step, _earlier: Sequence[Step]) -> Iterator[Outcome]:
         "averaged, whatever the number of labels behind them",
         {"spread": round(spread, 4), "right": 1.0},
         ("wrong-gradient", "loss-scale"),
+        {"data.unequal_labels": True},
     )
