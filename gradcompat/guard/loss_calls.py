@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +25,15 @@ LOSSES = (
     "logsigmoid",
 )
 _CLASSES = ("cross_entropy", "nll_loss")
+_IGNORED = -100
+_LOG_PROBABILITIES = "log_probabilities"
+# Losses that are computed with the last layer, by the class of their autograd function and what it computes.
+FUSED = {
+    ("liger_kernel.ops.fused_linear_cross_entropy", "LigerFusedLinearCrossEntropyFunction"): "cross_entropy",
+    ("liger_kernel.ops.cross_entropy", "LigerCrossEntropyFunction"): "cross_entropy",
+    ("trl.kernels.chunked_logprob", "ChunkedLogProbFunction"): _LOG_PROBABILITIES,
+}
+_SAME_WEIGHT = 0.01  # log-probabilities are a loss where all of them count alike, and advantages weigh none
 
 
 @dataclass
@@ -36,6 +47,7 @@ class LossCall:
         value: the output, summed where it has elements.
         arrived: the gradient that arrived at the output, summed; None where none did.
         target: the labels, where they are classes.
+        valid: which elements are labels that count; None if all are.
         output: kept for a replay alone, which differentiates as far as here.
     """
 
@@ -45,12 +57,29 @@ class LossCall:
     value: Any
     arrived: Any = None
     target: Any = None
+    valid: Any = field(default=None, repr=False)
     output: Any = field(default=None, repr=False)
 
     @property
     def tensors(self) -> tuple[Any, Any, Any]:
         """What has to be read from the device."""
         return self.arrived, self.count, self.value
+
+    def receive(self, gradient: Any) -> None:
+        """Take in the gradient that arrives at the output."""
+        torch = loaded("torch")
+        received = gradient.detach()
+        if self.reduction == "none" and self.valid is not None:
+            received = received * self.valid.reshape(received.shape)
+        if self.function == _LOG_PROBABILITIES and received.numel():
+            counted = received != 0
+            self.value = (self.value * counted).sum() if self.value.ndim else self.value
+            self.count = counted.sum()
+            lowest = torch.where(counted, received, math.inf).min()
+            highest = torch.where(counted, received, -math.inf).max()
+            alike = (highest - lowest).abs() <= _SAME_WEIGHT * lowest.abs()
+            received = torch.where(alike, received, 0.0)
+        self.arrived = received.sum() if received.ndim else received.clone()
 
     def term(self, arrived: float, count: float, value: float, *, scale: float) -> LossTerm:
         """The term in plain numbers.
@@ -63,7 +92,7 @@ class LossCall:
         """
         weight = arrived * count if self.reduction == "sum" else arrived
         mean = value if self.reduction == "mean" else value / max(1.0, count)
-        if self.function == "logsigmoid":  # whoever trains on it takes its negative
+        if self.function in ("logsigmoid", _LOG_PROBABILITIES):  # whoever trains on it takes its negative
             weight, mean = -weight, -mean
         return LossTerm(function=self.function, weight=weight / scale, labels=count, mean=mean)
 
@@ -86,6 +115,16 @@ class LossLedger:
         functional = loaded("torch").nn.functional
         for name in LOSSES:
             instrumentation.wrap(functional, name, self._around)
+        self._instrumentation = instrumentation
+        self._fused: set[tuple[str, str]] = set()
+
+    def wrap_fused(self) -> None:
+        """Wrap what computes a loss together with the last layer, as far as the process has loaded it."""
+        for (module, name), function in FUSED.items():
+            owner = getattr(loaded(module), name, None)
+            if owner is not None and (module, name) not in self._fused:
+                self._fused.add((module, name))
+                self._instrumentation.wrap(owner, "apply", functools.partial(self._around_fused, function, owner))
 
     def take(self) -> list[LossCall]:
         """The calls, which are forgotten here."""
@@ -93,11 +132,29 @@ class LossLedger:
         return calls
 
     def _around(self, function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        output = function(*arguments, **keywords)
+        return self._seen(
+            function(*arguments, **keywords),
+            lambda output: self._call(function.__name__, _bound(function, arguments, keywords), output),
+        )
+
+    def _around_fused(
+        self, name: str, owner: Any, apply: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> Any:
+        outputs = apply(*arguments, **keywords)
+        first = outputs[0] if isinstance(outputs, tuple) else outputs
+
+        def call(output: Any) -> LossCall:
+            values = _bound(owner.forward, (None, *arguments), keywords)
+            return self._call(name, {"ignore_index": _IGNORED, **values}, output)
+
+        seen = self._seen(first, call)
+        return (seen, *outputs[1:]) if isinstance(outputs, tuple) else seen
+
+    def _seen(self, output: Any, call: Callable[[Any], LossCall]) -> Any:
         try:
             # Checkpointing computes a loss inside its region again, in backward; reentrant, for the first time.
             if getattr(output, "requires_grad", False) and not (self.in_backward and self.calls):
-                self.calls.append(self._call(function, arguments, keywords, output))
+                self.calls.append(call(output))
                 if self.keep_outputs:
                     # `loss *= n` would change the node that a replay differentiates for.
                     return output.clone()
@@ -105,16 +162,12 @@ class LossLedger:
             self._fail(error)
         return output
 
-    def _call(
-        self, function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any], output: Any
-    ) -> LossCall:
+    def _call(self, name: str, values: dict[str, Any], output: Any) -> LossCall:
         torch = loaded("torch")
-        name = function.__name__
         if name == "log_sigmoid":
             name = "logsigmoid"
-        values = _bound(function, arguments, keywords)
         target: Any = values.get("target")
-        reduction = "none" if name == "logsigmoid" else str(values.get("reduction", "mean"))
+        reduction = "none" if name in ("logsigmoid", _LOG_PROBABILITIES) else str(values.get("reduction", "mean"))
         valid = None
         if name in _CLASSES and target is not None and not target.is_floating_point():
             valid = target != values["ignore_index"]
@@ -129,18 +182,12 @@ class LossLedger:
             function=name,
             reduction=reduction,
             count=count,
-            value=value.sum() if value.ndim else value,
+            value=value.sum() if value.ndim and name != _LOG_PROBABILITIES else value,
+            valid=valid,
             target=target.detach() if valid is not None and self.keep_targets else None,
             output=output if self.keep_outputs else None,
         )
-
-        def arrived(gradient: Any) -> None:
-            received = gradient.detach()
-            if reduction == "none" and valid is not None:
-                received = received * valid.reshape(received.shape)
-            call.arrived = received.sum() if received.ndim else received.clone()
-
-        output.register_hook(arrived)
+        output.register_hook(call.receive)
         return call
 
 

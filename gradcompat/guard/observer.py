@@ -95,6 +95,7 @@ class Observer:
 
     def watch(self, model: Any) -> None:
         """Watch a model, from its next forward pass on."""
+        self.ledger.wrap_fused()
         if len(self.models) < _MOST_MODELS:
             self.models.append(ModelWatch(model, self._instrumentation))
             if self._reading is None:

@@ -120,13 +120,12 @@ class TrainerReplay:
             return Replay(loss=value, share=share)
         # Only as far as the loss functions: nothing goes backward through the model.
         arrived = torch.autograd.grad(loss, [call.output for call in calls], allow_unused=True)
-        terms = [
-            (
-                call.reduction,
-                call.term(0.0 if one is None else float(one.sum()), float(call.count), float(call.value), scale=1.0),
-            )
-            for call, one in zip(calls, arrived, strict=True)
-        ]
+        terms = []
+        for call, one in zip(calls, arrived, strict=True):
+            if one is not None:
+                call.receive(one)
+                numbers = (float(call.arrived), float(call.count), float(call.value))
+                terms.append((call.reduction, call.term(*numbers, scale=1.0)))
         found = merged(terms)
         if not found:
             return Replay(loss=value, share=share)
