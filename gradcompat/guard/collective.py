@@ -73,6 +73,17 @@ def flagged(mine: bool, device: Any) -> list[int]:
     return [place for place, one in enumerate(torch.cat(received).tolist()) if one]
 
 
+def summed(squares: Any) -> Any:
+    """The sums over all ranks of sums over their shards; every rank has to call this.
+
+    Args:
+        squares: a tensor with an entry a parameter.
+    """
+    total = squares.clone()
+    loaded("torch").distributed.all_reduce(total)
+    return total
+
+
 def meet(device: Any, seconds: float) -> bool:
     """Wait until every rank has come here; one that is gone or late is not waited for.
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gradcompat.guard import collective, live_facts, run_report, screen, trackers
+from gradcompat.guard import collective, deepspeed_engine, live_facts, run_report, screen, trackers
 from gradcompat.guard.collective import rank
 from gradcompat.guard.findings import Finding, GuardStop, Outcome
 from gradcompat.guard.instrumentation import Instrumentation, loaded
@@ -197,6 +197,14 @@ class Guard:
 
     def _watch(self, observer: Observer, model: Any) -> None:
         observer.watch(model)
+        if deepspeed_engine.is_engine(model):
+            self.asked.accumulation = self.asked.accumulation or deepspeed_engine.accumulation(model)
+            self.asked.data_parallel = True
+            self.facts = {
+                "distributed.strategy": "deepspeed",
+                "training.gradient_accumulation_steps": self.asked.accumulation,
+                **self.facts,
+            }
         if self._matching is None and rank() == 0:
             self._match(model)
 

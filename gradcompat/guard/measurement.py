@@ -154,6 +154,7 @@ class Step:
         loss_scale: factor of a GradScaler.
         evaluating: modules with an effect (dropout) that are in evaluation mode, by class.
         batch: of the first micro-batch, in step 1.
+        compiled: torch.compile has a part of the model.
         resumed: where in its data the run goes on, in step 1; None if it is not resumed.
         repeats: the first batch is one that an earlier run began with; None if that is not known.
     """
@@ -169,6 +170,7 @@ class Step:
     loss_scale: float = 1.0
     evaluating: tuple[str, ...] = ()
     batch: Batch | None = None
+    compiled: bool = False
     resumed: Literal["inside an epoch", "somewhere"] | None = None
     repeats: bool | None = None
 

@@ -57,6 +57,10 @@ class ModelWatch:
         self.distributed = type(model).__name__ in ("DistributedDataParallel", "DeepSpeedEngine", "DeepSpeedLight")
         self.sharded = any(hasattr(parameter, "to_local") or hasattr(parameter, "ds_id") for _, parameter in named)
         self.sharded = self.sharded or any("FlatParam" in type(parameter).__name__ for _, parameter in named)
+        self.compiled = any(
+            type(module).__name__ == "OptimizedModule" or getattr(module, "_compiled_call_impl", None) is not None
+            for module in model.modules()
+        )
         self.data_parallel = self.distributed or any(
             type(module).__name__.startswith(("FSDP", "FullyShardedDataParallel")) for module in model.modules()
         )
@@ -118,20 +122,20 @@ class ModelWatch:
         self._before = {}
         for _, parameter in self.trainable:
             gradient = parameter.grad
-            if gradient is None or not parameter.numel() or gradient.is_sparse or hasattr(parameter, "to_local"):
+            if gradient is None or gradient.is_sparse or not _here(parameter).numel():
                 continue
-            flat = parameter.detach().reshape(-1)
-            stride = max(1, parameter.numel() // MOVING_ELEMENTS)
-            places = torch.arange(0, parameter.numel(), stride, device=parameter.device)[:MOVING_ELEMENTS]
+            flat = _here(parameter).reshape(-1)
+            stride = max(1, flat.numel() // MOVING_ELEMENTS)
+            places = torch.arange(0, flat.numel(), stride, device=flat.device)[:MOVING_ELEMENTS]
             # Of an embedding only the rows that were used move: the largest gradient is in one of them.
-            largest = gradient.detach().reshape(-1).abs().argmax().reshape(1)
+            largest = _here(gradient).reshape(-1).abs().argmax().reshape(1)
             places = torch.cat([places, largest])
             self._before[id(parameter)] = (parameter, places, flat[places].clone())
 
     def compare(self) -> None:
         """After the update: which of these parameters are another number now."""
         for key, (parameter, places, before) in self._before.items():
-            changed = (parameter.detach().reshape(-1)[places] != before).any()
+            changed = (_here(parameter).reshape(-1)[places] != before).any()
             name = self.names[key]
             self.moved[name] = changed if name not in self.moved else self.moved[name] | changed
         self._before = {}
@@ -142,3 +146,9 @@ class ModelWatch:
             one.clear()
         self._with_graph.clear()
         self._without_graph.clear()
+
+
+def _here(tensor: Any) -> Any:
+    """The tensor, or of one that is spread over ranks the part that this rank has."""
+    local = tensor.to_local() if hasattr(tensor, "to_local") else tensor
+    return local.detach()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from gradcompat.guard import collective
+from gradcompat.guard import collective, deepspeed_engine
 from gradcompat.guard.batch_reading import BatchReading
 from gradcompat.guard.detectors import auxiliary_loss, objective_weight
 from gradcompat.guard.instrumentation import Instrumentation, loaded
@@ -164,7 +164,9 @@ class Observer:
     def measure(self, optimizer: Any) -> Step:
         """What the step is made of, from all ranks where they train together."""
         readout = Readout()
-        scale_at = readout.add(getattr(self._scaler, "_scale", None))
+        scale_at = readout.add(
+            deepspeed_engine.loss_scale(self.models) if self._scaler is None else getattr(self._scaler, "_scale", None)
+        )
         micro_at = [
             (readout.add(one.root), [tuple(map(readout.add, call.tensors)) for call in one.calls])
             for one in self._pending
@@ -196,6 +198,7 @@ class Observer:
             loss_scale=scale,
             evaluating=self._evaluating,
             batch=reading.batch(readout) if reading is not None else None,
+            compiled=any(watch.compiled for watch in self.models),
             resumed=(self.asked.resumed or _loaded(optimizer)) if not self.steps else None,
         )
         if reading is not None:
@@ -296,9 +299,11 @@ class _GradientReading:
         self._entries = [
             (name, parameter) for watch in models for name, parameter in watch.trainable if id(parameter) in held
         ]
-        self._readable = bool(self._entries) and not any(watch.sharded for watch in models)
         with_gradient = [(name, one) for name, one in self._entries if one.grad is not None and not one.grad.is_sparse]
-        self._readable = self._readable and bool(with_gradient)
+        # Of FSDP 2 every rank knows which part of a gradient it has; of FSDP 1 and ZeRO the parts are in flat tensors.
+        self._parted = bool(self._entries) and all(_is_spread_over_all_ranks(one) for _, one in self._entries)
+        whole = self._parted or not any(watch.sharded for watch in models)
+        self._readable = whole and bool(with_gradient)
         self._lost: tuple[str, ...] = ()
         self._cut: tuple[str, ...] = ()
         self._norms: list[tuple[str, int]] = []
@@ -309,7 +314,14 @@ class _GradientReading:
             self._lost += tuple(name for name in lost if name in own)
             self._cut += tuple(name for name in cut if name in own)
         sums = models[0].sums if models else []
-        if self._readable:
+        if self._readable and self._parted:
+            norms = collective.summed(torch.stack([_square(one) for _, one in self._entries])).sqrt()
+            self._norms = [
+                (name, readout.add(norm))
+                for (name, one), norm in zip(self._entries, norms, strict=True)
+                if one.grad is not None
+            ]
+        elif self._readable:
             with torch.no_grad():
                 self._norms = [
                     (name, readout.add(torch.linalg.vector_norm(one.grad.detach(), dtype=torch.float32)))
@@ -374,6 +386,27 @@ class _GradientReading:
                 found += [pair for pair in pairs if pair is not None]
             start = end
         return tuple(found)
+
+
+def _is_spread_over_all_ranks(parameter: Any) -> bool:
+    """Whether it is a DTensor of a mesh that has every rank."""
+    mesh = getattr(parameter, "device_mesh", None)
+    placements = getattr(parameter, "placements", ())
+    return (
+        mesh is not None
+        and mesh.size() == collective.world_size()
+        and all(one.is_shard() or one.is_replicate() for one in placements)
+    )
+
+
+def _square(parameter: Any) -> Any:
+    """The part of this rank in the squared norm of a gradient that is spread over ranks."""
+    torch, gradient, mesh = loaded("torch"), parameter.grad, parameter.device_mesh
+    if gradient is None:
+        return torch.zeros((), device=parameter.to_local().device)
+    # A dimension of the mesh that does not part it has copies.
+    copies = math.prod(mesh.size(place) for place, one in enumerate(gradient.placements) if one.is_replicate())
+    return gradient.to_local().detach().float().square().sum() / copies
 
 
 def _held(optimizer: Any) -> dict[int, Any]:

@@ -132,6 +132,13 @@ def test_means_of_unequal_micro_batches_weigh_labels_unequally() -> None:
     assert as_list(token_weights.judge(step(0.5, 0.5), ())) == [Verified("token weights")]
 
 
+def test_a_compiled_loss_is_said_to_be_one() -> None:
+    micro = (MicroBatch(1.0),)
+    for compiled, said in ((True, "torch.compile computes it"), (False, "fused or hand-written loss")):
+        found = as_list(objective_weight.judge(step(1.0, micro_batches=micro, compiled=compiled), ()))
+        assert found == [Unverified("objective weight", f"no loss function of torch was called ({said})")]
+
+
 @pytest.mark.parametrize(("unexplained", "level"), [(0.4, "error"), (0.1, None)])
 def test_an_added_loss_counts_once(unexplained: float, level: str | None) -> None:
     share = RankShare(first=1.0, total=1.0, labels=40.0, loss=2.0 + unexplained, unexplained=unexplained)

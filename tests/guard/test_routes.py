@@ -1,4 +1,4 @@
-"""Losses that no function of torch computes, and engines that step by themselves: by the names that they really have."""
+"""Fused losses, gradients that are spread over ranks, and engines that divide and scale by themselves."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.guard.test_training import train
+from tests.guard.test_training import TORCHRUN, train
 from tests.probes.really import NEEDS_TORCH
 
 pytestmark = NEEDS_TORCH
@@ -101,3 +101,94 @@ def test_log_probabilities_under_advantages_are_no_objective(tmp_path: Path) -> 
     trained = train(FUSED, tmp_path, "train.py", "advantages", "1")
     assert (trained.status, trained.told) == (0, []), trained.err
     assert "objective weight (no loss function of torch was called" in trained.err
+
+
+SHARDED = """
+import sys
+import torch
+import torch.distributed as dist
+from torch.distributed.fsdp import fully_shard
+from torch.nn import functional as F
+
+dist.init_process_group("gloo")
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Tanh(), torch.nn.Linear(16, 3))
+fully_shard(model)
+optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+from gradcompat.guard import Guard
+generator = torch.Generator().manual_seed(dist.get_rank())
+with Guard(model, max_grad_norm=0.05, report="report.json") as guard:
+    for step in range(4):
+        x, y = torch.randn(8, 8, generator=generator), torch.randint(0, 3, (8,), generator=generator)
+        F.cross_entropy(model(x), y).backward()
+        if sys.argv[1] == "clipped":
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 0.05)
+        optimizer.step()
+        optimizer.zero_grad()
+print("trained", dist.get_rank(), flush=True)
+dist.barrier()
+dist.destroy_process_group()
+"""
+
+
+@pytest.mark.parametrize(("what", "told"), [("clipped", []), ("forgotten", [("clipping", "error")])])
+def test_gradients_of_fsdp_2_are_read_over_all_ranks(tmp_path: Path, what: str, told: list[tuple[str, str]]) -> None:
+    trained = train(SHARDED, tmp_path, *TORCHRUN, what)
+    assert trained.told == told, trained.err
+    assert trained.out.count("trained") == (0 if told else 2)
+    if not told:
+        assert trained.report is not None
+        assert {"clipping", "missing gradient", "movement", "finite loss"} <= set(trained.report["verified"])
+
+
+ENGINE = """
+import sys
+import torch
+from torch.nn import functional as F
+
+torch.manual_seed(0)
+
+
+class DeepSpeedEngine(torch.nn.Module):  # what the guard asks of one, in fp16: with a factor in the loss
+    def __init__(self):
+        super().__init__()
+        self.module = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Linear(16, 3))
+        self.optimizer = torch.optim.AdamW(self.module.parameters(), lr=0.01)
+        self.optimizer.loss_scale = 1024.0
+        self.micro = 0
+
+    def gradient_accumulation_steps(self):
+        return 4
+
+    def forward(self, x):
+        return self.module(x)
+
+    def backward(self, loss):
+        (loss * 1024 / int(sys.argv[1])).backward()
+
+    def step(self):
+        self.micro += 1
+        if self.micro % 4 == 0:
+            for parameter in self.module.parameters():
+                parameter.grad.div_(1024)
+            self.optimizer.step()
+            self.optimizer.zero_grad()
+
+
+engine = DeepSpeedEngine()
+for micro in range(16):
+    engine.backward(F.cross_entropy(engine(torch.randn(8, 8)), torch.randint(0, 3, (8,))))
+    engine.step()
+print("trained")
+"""
+
+
+def test_an_engine_of_deepspeed_says_how_it_accumulates_and_scales(tmp_path: Path) -> None:
+    """By its methods, in a class of its name; the real one is in the trials."""
+    healthy = train(ENGINE, tmp_path, "train.py", "4")
+    assert (healthy.status, healthy.told) == (0, []), healthy.err
+    assert healthy.report is not None
+    assert "objective weight" in healthy.report["verified"]
+    assert healthy.report["settings"]["distributed.strategy"] == "deepspeed"
+    undivided = train(ENGINE, tmp_path, "train.py", "1")
+    assert (undivided.status, undivided.told) == (86, [("objective weight", "error")])

@@ -168,6 +168,17 @@ def test_a_healthy_run_has_its_weights_with_the_flag_too(tmp_path: Path) -> None
     assert trained.out == train(loop() + off, tmp_path, guarded=False).out.replace("False", "True")
 
 
+COUNTED = "if step == 6 and micro == 0: calls = []; __import__('sys').setprofile(lambda *event: calls.append(event[1]))"
+
+
+def test_a_later_step_makes_no_call_more_than_one_without_the_guard(tmp_path: Path) -> None:
+    """Exact where a clock is not: every call of Python and of C in step 7 and after is counted."""
+    script = loop(steps=8, between=COUNTED) + "\n__import__('sys').setprofile(None); print(len(calls))"
+    guarded, alone = (train(script, tmp_path, guarded=one).out.split() for one in (True, False))
+    assert guarded == alone
+    assert int(alone[-1]) > 100
+
+
 def test_the_error_of_the_program_is_its_own(tmp_path: Path) -> None:
     script = loop(between="if step == 0 and micro == 2: raise KeyError('mine')")
     trained = train(script, tmp_path)
@@ -438,7 +449,7 @@ print("trained", rank, flush=True)
 dist.barrier()
 dist.destroy_process_group()
 """
-_TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "train.py")
+TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "train.py")
 
 
 @pytest.mark.parametrize(
@@ -446,7 +457,7 @@ _TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", 
     [("right", []), ("nan", [("finite loss", "error")]), ("apart", [("replicas", "error")])],
 )
 def test_two_ranks_judge_alike_and_one_speaks(tmp_path: Path, what: str, told: list[tuple[str, str]]) -> None:
-    trained = train(DISTRIBUTED, tmp_path, *_TORCHRUN, what)
+    trained = train(DISTRIBUTED, tmp_path, *TORCHRUN, what)
     assert trained.told == told
     # Not the status of torchrun: Gloo now and then aborts at the interpreter's exit, with the guard and without it.
     assert trained.out.count("trained") == (0 if told else 2)
@@ -455,7 +466,7 @@ def test_two_ranks_judge_alike_and_one_speaks(tmp_path: Path, what: str, told: l
 
 
 def test_two_ranks_that_train_on_the_same_samples_are_told(tmp_path: Path) -> None:
-    trained = train(DISTRIBUTED, tmp_path, *_TORCHRUN, "same")
+    trained = train(DISTRIBUTED, tmp_path, *TORCHRUN, "same")
     assert trained.told == [("replicas", "warning")]
     assert "all 2 ranks train on the same first batch" in trained.err
     assert trained.out.count("trained") == 2
@@ -464,14 +475,14 @@ def test_two_ranks_that_train_on_the_same_samples_are_told(tmp_path: Path) -> No
 @pytest.mark.parametrize(("what", "told"), [("nan", "finite loss"), ("apart", "replicas")])
 def test_the_launcher_ends_no_rank_before_the_speaker_has_spoken(tmp_path: Path, what: str, told: str) -> None:
     """The speaker waits for the plan; the rank that has nothing to say would end first, and torchrun the others."""
-    trained = train(DISTRIBUTED, tmp_path, *_TORCHRUN, what, "slow")
+    trained = train(DISTRIBUTED, tmp_path, *TORCHRUN, what, "slow")
     assert trained.told == [(told, "error")]
     assert trained.err.count("stopped   before the update") == 1
 
 
 def test_an_error_that_one_rank_alone_sees_stops_all_and_is_told(tmp_path: Path) -> None:
     """The optimizer of rank 1 holds copies: that is known when the steps are over, and to no other rank."""
-    trained = train(DISTRIBUTED, tmp_path, *_TORCHRUN, "stale", GRADCOMPAT_GUARD_STEPS="1")
+    trained = train(DISTRIBUTED, tmp_path, *TORCHRUN, "stale", GRADCOMPAT_GUARD_STEPS="1")
     assert "no optimizer" in trained.err.replace("\n  ", " ")
     assert ("optimizer parameters", "error") in trained.told
     assert trained.err.count("stopped   before the update") == 1

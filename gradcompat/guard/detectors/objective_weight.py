@@ -24,7 +24,8 @@ def judge(step: Step, earlier: Sequence[Step]) -> Iterator[Outcome]:
         yield from _by_loss(step)
         return
     if not any(micro.terms for micro in step.micro_batches):
-        yield Unverified("objective weight", "no loss function of torch was called (fused or hand-written loss)")
+        where = "torch.compile computes it" if step.compiled else "fused or hand-written loss"
+        yield Unverified("objective weight", f"no loss function of torch was called ({where})")
         return
     if is_right(step):
         yield Verified("objective weight")
