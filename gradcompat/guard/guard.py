@@ -364,7 +364,8 @@ class Guard:
         if wrong:
             if self._matching is None and self._observer is not None and self._observer.models:
                 self._match(self._observer.models[0].model)  # another rank than the first one speaks
-            self._match_again({key: value for one in wrong for key, value in one.facts.items()})
+            measured = self.measured_steps[0].facts if self.measured_steps else {}
+            self._match_again({**measured, **{key: value for one in wrong for key, value in one.facts.items()}})
             records = self._records()
             ids = [record.id for one in wrong for record in screen.explaining(one, records)[:1]]
             if ids and self._matching is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import platform
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from gradcompat.guard.batch_reading import base_model
@@ -41,6 +42,8 @@ def of_model(model: Any) -> Facts:
         "model.architecture": type(base).__name__,
         "model.forward_takes_kwargs": _takes_keywords(base),
     }
+    if not facts["model.forward_takes_kwargs"] and "num_items_in_batch" not in _parameters(base):
+        facts["model.uses_num_items_in_batch"] = False
     if config is not None:
         text = config.get_text_config() if hasattr(config, "get_text_config") else config
         known = {
@@ -65,10 +68,15 @@ def of_loop(model: Any) -> Facts:
     """A loop of PyTorch, or of accelerate where its state is set."""
     shared = getattr(getattr(loaded("accelerate.state"), "AcceleratorState", None), "_shared_state", None)
     modules = base_model(model).modules()
-    return {
+    facts: Facts = {
         "training.framework": "accelerate" if shared else "torch",
         "training.gradient_checkpointing": any(getattr(one, "gradient_checkpointing", False) for one in modules),
     }
+    accumulation = _accumulation()
+    if isinstance(accumulation.get("num_steps"), int):
+        facts["training.gradient_accumulation_steps"] = accumulation["num_steps"]
+        facts["distributed.sync_each_batch"] = bool(accumulation.get("sync_each_batch", False))
+    return facts
 
 
 def of_arguments(arguments: Any) -> Facts:
@@ -108,11 +116,19 @@ def of_arguments(arguments: Any) -> Facts:
     return facts
 
 
+def method_of(trainer: Any) -> str | None:
+    """The method that a Trainer of TRL is for (sft, dpo, grpo); None for another one."""
+    names = (one.__name__ for one in type(trainer).__mro__ if one.__module__.startswith("trl."))
+    return next((name.removesuffix("Trainer").lower() for name in names if name.endswith("Trainer")), None)
+
+
 def of_trainer(trainer: Any) -> Facts:
     """A Trainer of transformers or of TRL."""
     arguments, model = trainer.args, trainer.model
     facts = of_process() | of_model(model) | of_arguments(arguments)
     facts["training.framework"] = "trl" if type(trainer).__module__.startswith("trl") else "transformers.Trainer"
+    if method := method_of(trainer):
+        facts["training.method"] = method
     if getattr(trainer, "is_deepspeed_enabled", False):
         facts["distributed.strategy"] = "deepspeed"
     elif getattr(trainer, "is_fsdp_enabled", False):
@@ -140,8 +156,11 @@ def _is_reentrant(model: Any, arguments: Any) -> bool:
 def _takes_keywords(base: Any) -> bool:
     if getattr(base, "accepts_loss_kwargs", None) is False:
         return False
-    parameters = inspect.signature(base.forward).parameters.values()
-    return any(one.kind is one.VAR_KEYWORD for one in parameters)
+    return any(one.kind is one.VAR_KEYWORD for one in _parameters(base).values())
+
+
+def _parameters(base: Any) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(base.forward).parameters
 
 
 def _adapters(model: Any) -> Facts:
@@ -170,7 +189,11 @@ def _embeddings(model: Any, base: Any) -> Facts:
 
 def accelerate_steps() -> int | None:
     """The accumulation that a loop with accelerate asks for; None without one."""
-    state = getattr(loaded("accelerate.state"), "GradientState", None)
-    keywords = getattr(state, "_shared_state", {}).get("plugin_kwargs") or {}
-    steps = keywords.get("num_steps")
+    steps = _accumulation().get("num_steps")
     return steps if isinstance(steps, int) else None
+
+
+def _accumulation() -> Mapping[str, Any]:
+    """The accumulation plug-in of accelerate."""
+    state = getattr(loaded("accelerate.state"), "GradientState", None)
+    return getattr(state, "_shared_state", {}).get("plugin_kwargs") or {}

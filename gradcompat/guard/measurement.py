@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -17,12 +17,14 @@ class LossTerm:
         weight: with which the mean over its labels counts in the objective, after every scaling.
         labels: how many labels it averages over.
         mean: the mean loss of a label.
+        uneven: its elements count with weights of their own (min-SNR, focal loss).
     """
 
     function: str
     weight: float
     labels: float
     mean: float
+    uneven: bool = False
 
 
 @dataclass(frozen=True)
@@ -155,6 +157,7 @@ class Step:
         evaluating: modules with an effect (dropout) that are in evaluation mode, by class.
         batch: of the first micro-batch, in step 1.
         compiled: torch.compile has a part of the model.
+        engine: of DeepSpeed, which may divide gradients behind the loss.
         resumed: where in its data the run goes on, in step 1; None if it is not resumed.
         repeats: the first batch is one that an earlier run began with; None if that is not known.
     """
@@ -171,8 +174,19 @@ class Step:
     evaluating: tuple[str, ...] = ()
     batch: Batch | None = None
     compiled: bool = False
+    engine: bool = False
     resumed: Literal["inside an epoch", "somewhere"] | None = None
     repeats: bool | None = None
+
+    @property
+    def facts(self) -> Mapping[str, bool]:
+        """Settings that the step has decided, by the keys of the records."""
+        if not self.terms:
+            return {}
+        counts = {micro.terms[0].labels for micro in self.micro_batches} | {
+            rank.labels / len(self.micro_batches) for rank in self.ranks
+        }
+        return {"data.unequal_labels": len(counts) > 1}
 
     @property
     def first(self) -> float:
@@ -199,6 +213,11 @@ class Step:
         """Terms of a micro-batch; 0 if none was seen or their numbers differ."""
         counts = {len(micro.terms) for micro in self.micro_batches}
         return counts.pop() if len(counts) == 1 else 0
+
+    @property
+    def uneven(self) -> bool:
+        """Whether elements of a first term count with weights of their own."""
+        return any(micro.terms[0].uneven for micro in self.micro_batches if micro.terms)
 
     @property
     def finite(self) -> bool:

@@ -17,9 +17,7 @@ DEFAULT_REPORT = "gradcompat-guard.json"
 
 # What costs more than measuring the first steps, and is done where it is asked for.
 LATER_LOSSES = "later-losses"
-CHECKPOINTS = "checkpoints"
-PACKING = "packing"
-EXTRA = (LATER_LOSSES, CHECKPOINTS, PACKING)
+EXTRA = (LATER_LOSSES,)
 
 
 @dataclass(frozen=True)
@@ -32,8 +30,7 @@ class Options:
         report: the file that is written; empty for none.
         python: an interpreter that has gradcompat with its dependencies, to match records; empty for this one.
         also: what is verified only where it is asked for. ``later-losses``: a flag on the device notices a loss that is
-            not finite after the guarded steps. ``checkpoints``: what is written with ``torch.save`` and safetensors is
-            read back and compared. ``packing``: the first batch runs forward twice more, once with another sample.
+            not finite after the guarded steps.
     """
 
     steps: int = DEFAULT_STEPS

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from gradcompat.guard.batch_reading import base_model
 from gradcompat.guard.instrumentation import loaded
 from gradcompat.guard.loss_calls import LossLedger, merged
 from gradcompat.guard.measurement import Replay
@@ -85,11 +84,12 @@ class TrainerReplay:
             return None
         if labels.is_floating_point():
             return torch.tensor(labels.shape[0])
-        config = getattr(base_model(self._trainer.model), "config", None)
-        shifted = labels.ndim == 2 and not getattr(config, "is_encoder_decoder", False)
-        name = type(base_model(self._trainer.model)).__name__
-        if shifted and not name.endswith(("ForTokenClassification", "ForMaskedLM", "ForPreTraining")):
-            labels = labels[..., 1:]
+        # As this release counts, with the label at position 0 or without: one large batch is counted by it too.
+        count = getattr(self._trainer, "_get_num_items_in_batch", None)
+        if count is not None and self._trainer.accelerator.num_processes == 1:
+            own = count([inputs], labels.device)
+            if own is not None:
+                return own
         return (labels != _IGNORED).sum()
 
     def _extra(self, labels: Any) -> dict[str, Any]:

@@ -132,6 +132,23 @@ def test_means_of_unequal_micro_batches_weigh_labels_unequally() -> None:
     assert as_list(token_weights.judge(step(0.5, 0.5), ())) == [Verified("token weights")]
 
 
+@pytest.mark.parametrize(
+    ("first", "share", "outcome"), [(0.4, 0.4, Verified), (0.25, 0.4, Finding), (0.25, 0.25, Verified)]
+)
+def test_a_mean_of_means_without_a_loss_function(first: float, share: float, outcome: type) -> None:
+    """Alone it loses 2; in the step of four it is divided by four, or by the labels of all."""
+    micro = (MicroBatch(2.0 * first), *(MicroBatch(0.5),) * 3)
+    measured = step(1.0, micro_batches=micro, replay=Replay(loss=2.0, share=share))
+    found = as_list(objective_weight.judge(measured, ()))
+    assert [type(one) for one in found] == [Verified, outcome]
+
+
+def test_a_step_says_whether_its_labels_are_unequal() -> None:
+    assert step(0.5, 0.5).facts == {"data.unequal_labels": False}
+    assert step(0.5, 0.5, micro_batches=UNEQUAL.micro_batches).facts == {"data.unequal_labels": True}
+    assert step(1.0, micro_batches=(MicroBatch(1.0),)).facts == {}
+
+
 def test_a_compiled_loss_is_said_to_be_one() -> None:
     micro = (MicroBatch(1.0),)
     for compiled, said in ((True, "torch.compile computes it"), (False, "fused or hand-written loss")):

@@ -78,7 +78,7 @@ def train(script: str, folder: Path, *arguments: str, guarded: bool = True, **va
         env={**(environment(options, plain) if guarded else plain), **variables},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     read = json.loads(report.read_text("utf-8")) if report.exists() else None
@@ -259,6 +259,20 @@ def test_a_guard_that_fails_says_so_once_and_lets_the_run_go_on(tmp_path: Path) 
     trained = train(loop(before=broken), tmp_path)
     assert trained.out == train(loop(), tmp_path, guarded=False).out
     assert trained.err == "gradcompat guard: failed (RuntimeError: planted); the run goes on without it\n"
+
+
+def test_what_cannot_be_told_hides_no_stop(tmp_path: Path) -> None:
+    broken = (
+        "from gradcompat.guard.guard import Guard\n"
+        "records = Guard._records\n"
+        "def fail(self):\n"
+        "    if self.judgement.errors: raise RuntimeError('planted')\n"
+        "    return records(self)\n"
+        "Guard._records = fail"
+    )
+    trained = train(loop(before=broken, between="if micro == 1: optimizer.zero_grad()"), tmp_path)
+    assert (trained.status, trained.out) == (86, "")
+    assert "stopped (RuntimeError: planted)" in trained.err
 
 
 def test_a_torch_without_hooks_for_optimizers_is_not_guarded(tmp_path: Path) -> None:

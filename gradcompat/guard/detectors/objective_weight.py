@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from gradcompat.guard.detectors import token_weights
 from gradcompat.guard.findings import Finding, Level, Number, Outcome, Unverified, Verified
 from gradcompat.guard.measurement import Run, Step
 
@@ -74,6 +75,7 @@ def _by_loss(step: Step) -> Iterator[Outcome]:
     expected = {1 / count, replay.share or 1 / count}
     if any(abs(ratio / share - 1) <= TOLERANCE for share in expected):
         yield Verified("objective weight")
+        yield from token_weights.of_share(ratio, count, replay.share)
         return
     yield _finding(step, ratio * count, certain=True, earlier=())
 

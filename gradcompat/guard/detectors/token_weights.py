@@ -27,7 +27,28 @@ def judge(step: Step, _earlier: Sequence[Step]) -> Iterator[Outcome]:
     if spread <= 1 + TOLERANCE:
         yield Verified("token weights")
         return
-    yield Finding(
+    yield _finding(where, spread)
+
+
+def of_share(ratio: float, micro_batches: int, share: float | None) -> Iterator[Outcome]:
+    """Where no loss function was seen: the first micro-batch counts by its share in all labels, and not by its number.
+
+    Args:
+        ratio: of its part in the loss to its loss alone.
+        micro_batches: of the step.
+        share: of its labels in all labels of the step; None if not known.
+    """
+    if share is None:
+        return
+    spread = share * micro_batches
+    if abs(ratio / share - 1) <= TOLERANCE:
+        yield Verified("token weights")
+    else:
+        yield _finding("micro-batch", max(spread, 1 / spread))
+
+
+def _finding(where: str, spread: float) -> Finding:
+    return Finding(
         "token weights",
         "warning",
         f"a label of one {where} counts {spread:.3g} times as much as one of another, once is right: means are "
