@@ -46,6 +46,7 @@ class LossCall:
         count: labels that count.
         value: the output, summed where it has elements.
         arrived: the gradient that arrived at the output, summed; None where none did.
+        uneven: whether the gradients that arrived at its elements differ.
         target: the labels, where they are classes.
         valid: which elements are labels that count; None if all are.
         output: kept for a replay alone, which differentiates as far as here.
@@ -56,14 +57,15 @@ class LossCall:
     count: Any
     value: Any
     arrived: Any = None
+    uneven: Any = None
     target: Any = None
     valid: Any = field(default=None, repr=False)
     output: Any = field(default=None, repr=False)
 
     @property
-    def tensors(self) -> tuple[Any, Any, Any]:
+    def tensors(self) -> tuple[Any, Any, Any, Any]:
         """What has to be read from the device."""
-        return self.arrived, self.count, self.value
+        return self.arrived, self.count, self.value, self.uneven
 
     def receive(self, gradient: Any) -> None:
         """Take in the gradient that arrives at the output."""
@@ -71,30 +73,32 @@ class LossCall:
         received = gradient.detach()
         if self.reduction == "none" and self.valid is not None:
             received = received * self.valid.reshape(received.shape)
-        if self.function == _LOG_PROBABILITIES and received.numel():
+        if self.reduction == "none" and received.numel() > 1:
             counted = received != 0
-            self.value = (self.value * counted).sum() if self.value.ndim else self.value
-            self.count = counted.sum()
             lowest = torch.where(counted, received, math.inf).min()
             highest = torch.where(counted, received, -math.inf).max()
-            alike = (highest - lowest).abs() <= _SAME_WEIGHT * lowest.abs()
-            received = torch.where(alike, received, 0.0)
+            self.uneven = highest - lowest > _SAME_WEIGHT * torch.maximum(highest.abs(), lowest.abs())
+            if self.function == _LOG_PROBABILITIES:
+                self.value = (self.value * counted).sum() if self.value.ndim else self.value
+                self.count = counted.sum()
+                received = torch.where(self.uneven, 0.0, received)
         self.arrived = received.sum() if received.ndim else received.clone()
 
-    def term(self, arrived: float, count: float, value: float, *, scale: float) -> LossTerm:
+    def term(self, arrived: float, count: float, value: float, uneven: float = 0.0, *, scale: float) -> LossTerm:
         """The term in plain numbers.
 
         Args:
             arrived: number behind :attr:`arrived`.
             count: number behind :attr:`count`.
             value: number behind :attr:`value`.
+            uneven: number behind :attr:`uneven`.
             scale: factor of a GradScaler.
         """
         weight = arrived * count if self.reduction == "sum" else arrived
         mean = value if self.reduction == "mean" else value / max(1.0, count)
         if self.function in ("logsigmoid", _LOG_PROBABILITIES):  # whoever trains on it takes its negative
             weight, mean = -weight, -mean
-        return LossTerm(function=self.function, weight=weight / scale, labels=count, mean=mean)
+        return LossTerm(function=self.function, weight=weight / scale, labels=count, mean=mean, uneven=bool(uneven))
 
 
 class LossLedger:

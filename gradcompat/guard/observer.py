@@ -198,6 +198,7 @@ class Observer:
             loss_scale=scale,
             evaluating=self._evaluating,
             batch=reading.batch(readout) if reading is not None else None,
+            engine=any(deepspeed_engine.is_engine(watch.model) for watch in self.models),
             compiled=any(watch.compiled for watch in self.models),
             resumed=(self.asked.resumed or _loaded(optimizer)) if not self.steps else None,
         )

@@ -30,7 +30,7 @@ from gradcompat.guard.detectors import (
     token_weights,
 )
 from gradcompat.guard.findings import Finding, Outcome, Unverified, Verified
-from gradcompat.guard.measurement import Batch, Gradients, LossTerm, MicroBatch, RankShare, Replay, Run, sampled
+from gradcompat.guard.measurement import Batch, Gradients, LossTerm, MicroBatch, RankShare, Replay, Run, Step, sampled
 from tests.guard.steps import gradients, step
 
 
@@ -147,6 +147,20 @@ def test_a_step_says_whether_its_labels_are_unequal() -> None:
     assert step(0.5, 0.5).facts == {"data.unequal_labels": False}
     assert step(0.5, 0.5, micro_batches=UNEQUAL.micro_batches).facts == {"data.unequal_labels": True}
     assert step(1.0, micro_batches=(MicroBatch(1.0),)).facts == {}
+
+
+def test_samples_that_are_weighted_one_by_one_are_not_judged_but_for_a_factor() -> None:
+    def measured(*weights: float) -> Step:
+        terms = [LossTerm("mse_loss", weight, 10.0, 2.0, uneven=True) for weight in weights]
+        return replace(step(*weights, accumulation=2), micro_batches=tuple(MicroBatch(1.0, (one,)) for one in terms))
+
+    assert as_list(objective_weight.judge(measured(0.4, 0.42), ())) == [
+        Unverified("objective weight", "samples are weighted one by one")
+    ]
+    assert told(objective_weight.judge(measured(1.0, 1.0), ())) == [("objective weight", "error")]
+    assert as_list(token_weights.judge(measured(0.2, 0.8), ())) == [
+        Unverified("token weights", "samples are weighted one by one")
+    ]
 
 
 def test_a_compiled_loss_is_said_to_be_one() -> None:

@@ -190,5 +190,7 @@ def test_an_engine_of_deepspeed_says_how_it_accumulates_and_scales(tmp_path: Pat
     assert healthy.report is not None
     assert "objective weight" in healthy.report["verified"]
     assert healthy.report["settings"]["distributed.strategy"] == "deepspeed"
+    # Some releases divide in hooks behind the loss: what arrives there says nothing of the update.
     undivided = train(ENGINE, tmp_path, "train.py", "1")
-    assert (undivided.status, undivided.told) == (86, [("objective weight", "error")])
+    assert (undivided.status, undivided.told) == (0, [])
+    assert "objective weight (DeepSpeed may divide gradients behind the loss)" in undivided.err

@@ -43,6 +43,16 @@ def judge(step: Step, earlier: Sequence[Step]) -> Iterator[Outcome]:
         # An accumulation that nobody divides, or several losses of one step: more steps tell.
         yield Unverified("objective weight", "several backward passes add up, and nobody says that they accumulate")
         return
+    if (
+        not own
+        and step.uneven
+        and _factor(ratio, step.accumulation or len(step.micro_batches), len(step.ranks)) is None
+    ):
+        yield Unverified("objective weight", "samples are weighted one by one")
+        return
+    if step.engine and step.accumulation and abs(ratio / step.accumulation - 1) <= FACTOR_TOLERANCE:
+        yield Unverified("objective weight", "DeepSpeed may divide gradients behind the loss")
+        return
     certain = bool(own) or (step.accumulation is not None and step.terms == 1)
     yield _finding(step, ratio, certain=certain, earlier=earlier)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gradcompat.guard.findings import Finding, Outcome, Verified
+from gradcompat.guard.findings import Finding, Outcome, Unverified, Verified
 from gradcompat.guard.measurement import Step
 
 TOLERANCE = 0.05  # of the largest weight of a label over the smallest
@@ -13,6 +13,9 @@ TOLERANCE = 0.05  # of the largest weight of a label over the smallest
 def judge(step: Step, _earlier: Sequence[Step]) -> Iterator[Outcome]:
     """The weight of one label is the same in all micro-batches and on all ranks."""
     if not step.terms or not step.finite:
+        return
+    if step.uneven:
+        yield Unverified("token weights", "samples are weighted one by one")
         return
     first = [micro.terms[0] for micro in step.micro_batches]
     here = [term.weight / term.labels for term in first if term.labels and term.weight > 0]
