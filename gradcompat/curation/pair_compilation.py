@@ -80,13 +80,36 @@ def import_root(table: ReleaseTable) -> str | None:
     return next(iter(own or (table.imports if len(table.imports) == 1 else ())), None)
 
 
+def needing_pairs() -> tuple[tuple[str, str], ...]:
+    """Every package that needs another one when it is imported, in some release, with that other one.
+
+    Raises:
+        KnowledgeError: if a table cannot be read.
+    """
+    found: dict[tuple[str, str], None] = {}
+    for package in sorted(tabled_packages() - _SAME.keys()):
+        table = table_of(package)
+        root = None if table is None else import_root(table)
+        for version in () if table is None or root is None else table.versions:
+            for need in table.needs(version, root):
+                provider = _provider_of(need.top)
+                if provider not in (None, package):
+                    found[package, provider or ""] = None
+    return tuple(found)
+
+
+def _provider_of(top: str) -> str | None:
+    """The package that has a module at its top; the first of those that have the same code."""
+    package = package_of(top)
+    return None if package is None else _SAME.get(package, package)
+
+
 def _pairs_of(package: str, table: ReleaseTable, providers: dict[str, _Provider]) -> Iterator[Pair]:
     root = import_root(table)
     needed: dict[str, dict[int, dict[_Symbol, _Place]]] = {}
     for number, version in enumerate(table.versions if root is not None else ()):
         for need in table.needs(version, root or ""):
-            provider = package_of(need.top)
-            provider = None if provider is None else _SAME.get(provider, provider)
+            provider = _provider_of(need.top)
             if provider not in (None, package):
                 symbols = needed.setdefault(provider or "", {}).setdefault(number, {})
                 symbols.setdefault((need.module, need.name), _Place(need.file, need.line))

@@ -221,12 +221,12 @@ class ReleaseTable:
             if wanted is None or wanted == "*":
                 continue
             bound = _at(self._line("names", target), wanted, number)
-            if bound is None:
+            behind = _target(bound, wanted) if isinstance(bound, str) else None
+            # A name that a module imports from itself is its submodule.
+            if bound is None or behind == (target, wanted):
                 waiting.append((f"{target}.{wanted}", None))
-            elif isinstance(bound, str) and bound.startswith(LAZY):
-                behind = _target(bound, wanted)
-                if behind is not None:
-                    waiting.append((behind[0], behind[1] or None))
+            elif isinstance(bound, str) and bound.startswith(LAZY) and behind is not None:
+                waiting.append((behind[0], behind[1] or None))
         return seen
 
     def _exists(self, module: str, number: int) -> bool:

@@ -76,6 +76,12 @@ def test_a_lazy_name_executes_the_module_behind_it(tmp_path: Path) -> None:
     assert needed(tmp_path, sources, "one.user") == {("torch", None)}
 
 
+@pytest.mark.parametrize("statement", ["from . import part", "from one import part", "import one.part"])
+def test_a_package_that_imports_its_own_submodule_executes_it(tmp_path: Path, statement: str) -> None:
+    sources = {"one/__init__.py": f"{statement}\n", "one/part.py": "import torch\n"}
+    assert needed(tmp_path, sources) == {("torch", None)}
+
+
 def test_a_circle_of_imports_ends(tmp_path: Path) -> None:
     sources = {
         "one/__init__.py": "from .a import x\n",
