@@ -48,7 +48,7 @@ def breaks_of(environment: Environment, uses: Sequence[CodeUse], names: Names) -
         names: under which names packages go.
     """
     listed: dict[str, list[Package]] = {}
-    for package in environment.packages:
+    for package in filter(_is_released, environment.packages):
         listed.setdefault(names.canonical(package), []).append(package)
     issues: list[Issue] = []
     pairs: dict[str, Pair] = {}
@@ -80,6 +80,11 @@ def _broken_code(environment: Environment, uses: Sequence[CodeUse], names: Names
                 break  # the issue speaks of every release; the matcher finds the other entries
 
 
+def _is_released(package: Package) -> bool:
+    """Is it what an index serves? A checkout, and what somebody built, may differ from the release of its version."""
+    return package.source in ("registry", "conda")
+
+
 def _by_package(uses: Sequence[CodeUse]) -> dict[str, list[CodeUse]]:
     """The uses by the distribution that they are of, where a table of it ships."""
     from gradcompat.releases.table import package_of
@@ -95,7 +100,7 @@ def _by_package(uses: Sequence[CodeUse]) -> dict[str, list[CodeUse]]:
 def _versions(environment: Environment, names: Names) -> dict[str, list[Version]]:
     """The versions that are listed of each distribution, or the newest that its range allows."""
     found: dict[str, list[Version]] = {}
-    for package in environment.packages:
+    for package in filter(_is_released, environment.packages):
         written = package.version or (package.releases[-1] if package.releases else None)
         window = None if written is None else locate(written, unreleased=package.unreleased)
         if window is not None and window.exact:

@@ -17,7 +17,7 @@ from gradcompat.breaks.release_ranges import ranges_of
 from gradcompat.messages import counted, joined
 from gradcompat.model.code_use import CodeUse
 from gradcompat.model.environment import Location
-from gradcompat.model.finding import Finding, Reason
+from gradcompat.model.finding import Finding, Reason, Unknown
 from gradcompat.model.issue import CodeRemedy, Combination, Issue, PackageTerm, Remedy, VersionRemedy
 from gradcompat.releases.answers import Presence
 from gradcompat.releases.table import ReleaseTable
@@ -37,11 +37,13 @@ class BrokenUse:
         use: the first of them.
         locations: every place.
         issue: what is said of it.
+        conditional: each of them stands behind a condition.
     """
 
     use: CodeUse
     locations: tuple[Location, ...]
     issue: Issue
+    conditional: bool = False
 
 
 def broken_uses(
@@ -57,19 +59,30 @@ def broken_uses(
         beside: releases of other packages that are there, by name.
     """
     places: dict[str, list[CodeUse]] = {}
-    for use in uses:
+    gone: list[CodeUse] = []
+    for use in sorted(uses, key=lambda use: use.kind != "import"):
+        if use.kind != "import" and any(_says(one, use) for one in gone):
+            continue
         if is_missing(use, table, version, beside) and _was_somewhere(use, table, beside):
-            if use.kind == "import" and table.presence(version, use.module) is Presence.ABSENT:
-                use = replace(use, name=None)  # noqa: PLW2901  # of a module that is gone, all names are
+            if use.kind == "import":
+                if table.presence(version, use.module) is Presence.ABSENT:
+                    use = replace(use, name=None)  # noqa: PLW2901  # of a module that is gone, all names are
+                gone.append(use)
             places.setdefault(identifier_of(use, package), []).append(use)
-    return [
-        BrokenUse(
-            found[0],
-            tuple(dict.fromkeys(use.location for use in found)),
-            _issue(identifier, found[0], package, table, version, beside),
-        )
-        for identifier, found in places.items()
-    ]
+    found: list[BrokenUse] = []
+    for identifier, some in places.items():
+        certain = [use for use in some if not use.conditional]
+        ordered = [*certain, *(use for use in some if use.conditional)]
+        locations = tuple(dict.fromkeys(use.location for use in ordered))
+        issue = _issue(identifier, ordered[0], package, table, version, beside)
+        found.append(BrokenUse(ordered[0], locations, issue, conditional=not certain))
+    return found
+
+
+def _says(imported: CodeUse, use: CodeUse) -> bool:
+    """Does the import of what is missing say already that its use fails?"""
+    within = use.full_name == imported.full_name or use.full_name.startswith(f"{imported.full_name}.")
+    return within and (use.conditional or not imported.conditional)
 
 
 def constraint_of(use: CodeUse, package: str, table: ReleaseTable, beside: Beside) -> Issue | None:
@@ -205,7 +218,12 @@ def with_lines(finding: Finding, broken: BrokenUse) -> Finding:
     if (more := len(broken.locations) - _SHOWN) > 0:
         lines.append(counted(more, "more place"))
     reason = Reason(sentence=joined(tuple(lines), "and"), location=broken.locations[0])
-    return replace(finding, because=(reason, *finding.because), location=broken.locations[0])
+    shown = replace(finding, because=(reason, *finding.because), location=broken.locations[0])
+    if not broken.conditional:
+        return shown
+    behind = Unknown(key="code.symbols", sentence=f"the branch of {broken.locations[0]} is taken")
+    unknown = tuple((*some, behind) for some in finding.unknown) or ((behind,),)
+    return replace(shown, status="conditional", unknown=unknown)
 
 
 def _does(use: CodeUse) -> str:

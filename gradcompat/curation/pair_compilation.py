@@ -89,12 +89,12 @@ def needing_pairs() -> tuple[tuple[str, str], ...]:
     found: dict[tuple[str, str], None] = {}
     for package in sorted(tabled_packages() - _SAME.keys()):
         table = table_of(package)
-        root = None if table is None else import_root(table)
-        for version in () if table is None or root is None else table.versions:
-            for need in table.needs(version, root):
-                provider = _provider_of(need.top)
-                if provider not in (None, package):
-                    found[package, provider or ""] = None
+        if table is None or (root := import_root(table)) is None:
+            continue
+        for need in (one for version in table.versions for one in table.needs(version, root)):
+            provider = _provider_of(need.top)
+            if provider is not None and provider != package:
+                found[package, provider] = None
     return tuple(found)
 
 

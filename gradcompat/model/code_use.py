@@ -22,6 +22,7 @@ class CodeUse:
             top-level module.
         keyword: the argument; None for ``import`` and ``attribute``.
         location: where it stands first in the file.
+        conditional: it stands behind a condition, or in a module that is imported behind one: it may never run.
     """
 
     kind: UseKind
@@ -29,6 +30,12 @@ class CodeUse:
     name: str | None
     keyword: str | None = None
     location: Location
+    conditional: bool = False
+
+    @property
+    def full_name(self) -> str:
+        """``transformers.TrainingArguments``, without the keyword."""
+        return self.module if self.name is None else f"{self.module}.{self.name}"
 
     @property
     def root(self) -> str:

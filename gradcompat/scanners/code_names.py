@@ -66,6 +66,9 @@ class Modules(Protocol):
     def find(self, name: str) -> tuple[Names, str] | None:
         """The names of the module that a full name leads into, and the rest of the name; None if it is elsewhere's."""
 
+    def has_copy(self, top: str) -> bool:
+        """Has the project a module of this name where this file may import it from, in place of an installed one?"""
+
     def place(self) -> Callable[[ast.AST], Location] | None:
         """Where the nodes of this file stand; None if it is no module that was read."""
 

@@ -1,8 +1,9 @@
 """What a program takes from other packages and cannot do without: imports, attributes of modules, keyword arguments.
 
 What a program guards is left out: a `try` that catches the failure, a branch that asks for a version, for availability
-or with `hasattr`, code for type checkers, and what stands behind a guarded `return`. So is every name that the program
-puts into a module itself.
+or with `hasattr`, code for type checkers, what stands behind a guarded `return`, and functions that are only called in
+such places. So is every name that the program puts into a module itself, and every package of which the project has a
+copy. What stands behind any other condition may never run, and is marked so.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
 
 from gradcompat.model.code_use import CodeUse, UseKind
 from gradcompat.scanners.code_arguments import Place
@@ -30,111 +33,267 @@ _GUARD = re.compile(
     r"|legacy|compat|\bdir\b|\bold|\bnew|__dict__|sys\.modules|\bis (?:not )?None",
     re.IGNORECASE,
 )
+# A function with one of these words in it may well answer that.
+_ASKING = re.compile(r"__version__|importlib|find_spec|hasattr|ImportError|signature|\bversion\(")
+_SUPPRESSING = re.compile(r"suppress|raises|warns")
+_MAIN = re.compile(r"__name__ == ['\"]__main__['\"]")
 _MOST = 5_000  # of one file
 
 
-def uses(tree: ast.Module, names: Names, place: Place) -> tuple[CodeUse, ...]:
-    """Each use once, where it stands first; in the order of the file."""
-    own = _put_into_modules(tree, names)
+class Certainty(IntEnum):
+    """How surely a statement is executed, and its failure ends the program."""
+
+    GUARDED = 0
+    CONDITIONAL = 1
+    CERTAIN = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleUses:
+    """What one module takes from others.
+
+    Attributes:
+        uses: each once, where it stands first; in the order of the file.
+        imports: what it imports, in full, relative imports with their dots, and how surely.
+        given: the names that it puts into modules of others (``transformers.AdamW = torch.optim.AdamW``).
+    """
+
+    uses: tuple[CodeUse, ...] = ()
+    imports: Mapping[str, Certainty] = field(default_factory=dict)
+    given: frozenset[str] = frozenset()
+
+
+def module_uses(tree: ast.Module, names: Names, place: Place) -> ModuleUses:
+    """What a module takes from other packages, and from the project."""
+    walk = _Walk(names)
+    walk.run(tree)
     found: dict[tuple[UseKind, str, str | None, str | None], CodeUse] = {}
-    for kind, module, name, keyword, node in _seen(tree, names):
-        key = (kind, module, name, keyword)
-        if key in found or len(found) >= _MOST:
+    imports: dict[str, Certainty] = {}
+    for seen in walk.seen:
+        certainty = seen.certainty if walk.is_called(seen.functions) else Certainty.GUARDED
+        if isinstance(seen.node, (ast.Import, ast.ImportFrom)):
+            for full in _imported_names(seen.node):
+                imports[full] = max(imports.get(full, Certainty.GUARDED), certainty)
+        if certainty is Certainty.GUARDED or len(found) >= _MOST:
             continue
-        full = f"{module}.{name}" if name else module
-        if any(full == one or full.startswith(f"{one}.") for one in own):
-            continue
-        found[key] = CodeUse(kind=kind, module=module, name=name, keyword=keyword, location=place(node))
-    return tuple(found.values())
+        for kind, module, name, keyword, node in _uses_of(seen.node, seen.scope, names):
+            key = (kind, module, name, keyword)
+            if key not in found or (found[key].conditional and certainty is Certainty.CERTAIN):
+                found[key] = CodeUse(
+                    kind=kind,
+                    module=module,
+                    name=name,
+                    keyword=keyword,
+                    location=place(node),
+                    conditional=certainty is Certainty.CONDITIONAL,
+                )
+    return ModuleUses(tuple(found.values()), imports, walk.given)
 
 
-_Seen = tuple[UseKind, str, "str | None", "str | None", ast.AST]
+def left_out(uses: Iterable[CodeUse], given: frozenset[str]) -> tuple[CodeUse, ...]:
+    """The uses without those of names that the program puts into the modules of others itself."""
+    if not given:
+        return tuple(uses)
+    return tuple(
+        use for use in uses if not any(use.full_name == one or use.full_name.startswith(f"{one}.") for one in given)
+    )
 
 
-def _seen(tree: ast.Module, names: Names) -> Iterator[_Seen]:
-    waiting: list[tuple[ast.AST, Scope, bool]] = [(tree, names.module, False)]
-    while waiting:
-        node, scope, guarded = waiting.pop()
-        if not guarded:
-            yield from _uses_of(node, scope, names)
-        if isinstance(node, LEAVES):
-            continue
-        inner = names.scopes.get(node, scope)
-        below = list(_below(node, guarded))
-        waiting.extend((one, inner, protected) for one, protected in reversed(below))
+_Use = tuple[UseKind, str, "str | None", "str | None", ast.AST]
 
 
-def _below(node: ast.AST, guarded: bool) -> Iterator[tuple[ast.AST, bool]]:
-    """The nodes directly below a node, and whether each is guarded."""
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A node that may use something, with the functions around it by their names."""
+
+    node: ast.AST
+    scope: Scope
+    certainty: Certainty
+    functions: tuple[str, ...]
+
+
+class _Walk:
+    """One pass over a module: what may use something, and where its functions are mentioned.
+
+    Attributes:
+        seen: in the order of the file.
+        given: the names that the module puts into modules of others.
+    """
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self.seen: list[_Seen] = []
+        self.given: frozenset[str] = frozenset()
+        self._mentions: dict[str, bool] = {}  # whether some mention is not guarded
+
+    def run(self, tree: ast.Module) -> None:
+        """Look at every node that is evaluated."""
+        given: set[str] = set()
+        waiting: list[tuple[ast.AST, Scope, Certainty, tuple[str, ...]]] = [
+            (tree, self._names.module, Certainty.CERTAIN, ())
+        ]
+        while waiting:
+            node, scope, certainty, functions = waiting.pop()
+            given.update(self._given(node, scope))
+            if isinstance(node, (ast.Import, ast.ImportFrom, ast.Call, ast.Attribute)):
+                self.seen.append(_Seen(node, scope, certainty, functions))
+            mentioned = node.id if isinstance(node, ast.Name) else getattr(node, "attr", None)
+            if mentioned is not None and mentioned not in functions:
+                self._mentions[mentioned] = self._mentions.get(mentioned, False) or certainty > Certainty.GUARDED
+            if isinstance(node, LEAVES):
+                continue
+            inner = self._names.scopes.get(node, scope)
+            around = (*functions, node.name) if isinstance(node, _FUNCTIONS) else functions
+            below = list(self._below(node, scope, certainty))
+            waiting.extend((one, inner, how, around) for one, how in reversed(below))
+        self.given = frozenset(given)
+
+    def is_called(self, functions: Sequence[str]) -> bool:
+        """May these functions be called where no failure is caught? What the module never mentions others may call."""
+        return all(self._mentions.get(one, True) for one in functions)
+
+    def _below(self, node: ast.AST, scope: Scope, certainty: Certainty) -> Iterator[tuple[ast.AST, Certainty]]:
+        """The nodes directly below a node, and how surely each is executed."""
+        guarded = Certainty.GUARDED
+        match node:
+            case ast.If(test=test, body=body, orelse=otherwise):
+                yield test, guarded  # a condition is where one asks
+                inner = min(certainty, self._behind(test, scope))
+                yield from self._block(body, inner, scope)
+                yield from self._block(otherwise, inner, scope)
+            case ast.IfExp(test=test) | ast.BoolOp(values=[test, *_]):
+                inner = min(certainty, self._behind(test, scope))
+                yield from ((one, certainty if one is test else inner) for one in children(node))
+            case ast.Match(subject=subject, cases=cases):
+                inner = min(certainty, self._behind(subject, scope))
+                yield subject, guarded
+                for one in cases:
+                    yield from self._block(one.body, inner, scope)
+            case ast.While(test=test, body=body, orelse=otherwise) if self._asks(test, scope):
+                yield from self._block([*body, *otherwise], guarded, scope)
+            case ast.AST() if isinstance(node, _TRIES):
+                caught = guarded if any(_catches(one) for one in node.handlers) else certainty
+                yield from self._block(node.body, caught, scope)
+                for handler in node.handlers:
+                    yield from self._block(handler.body, guarded, scope)
+                yield from self._block(node.orelse, caught, scope)
+                yield from self._block(node.finalbody, certainty, scope)
+            case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
+                yield from ((item, certainty) for item in items)
+                suppressing = any(_SUPPRESSING.search(ast.unparse(item.context_expr)) for item in items)
+                yield from self._block(body, guarded if suppressing else certainty, scope)
+            case _ if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+                protected = any(self._asks(one, scope) for one in node.decorator_list)
+                statements = set(map(id, node.body))
+                # Annotations may be texts that nobody evaluates.
+                yield from (
+                    (one, certainty) for one in children(node) if id(one) not in statements and _is_evaluated(one, node)
+                )
+                yield from self._block(node.body, guarded if protected else certainty, scope)
+            case ast.Attribute():
+                inner_node: ast.AST = node
+                while isinstance(inner_node, ast.Attribute):
+                    inner_node = inner_node.value
+                yield inner_node, certainty  # of `a.b.c` the whole only
+            case ast.AnnAssign(value=value):
+                if value is not None:
+                    yield value, certainty
+            case ast.Module(body=body):
+                yield from self._block(body, certainty, scope)
+            case _:
+                yield from ((one, certainty) for one in children(node))
+
+    def _block(
+        self, statements: Sequence[ast.stmt], certainty: Certainty, scope: Scope
+    ) -> Iterator[tuple[ast.AST, Certainty]]:
+        """Statements in their order; behind a guarded `return` or `raise` all are guarded."""
+        for statement in statements:
+            yield statement, certainty
+            match statement:
+                case ast.If(test=test, body=body) if _leaves(body) and self._asks(test, scope):
+                    certainty = Certainty.GUARDED
+                case ast.Assert(test=test) if self._asks(test, scope):
+                    certainty = Certainty.GUARDED
+
+    def _behind(self, test: ast.expr, scope: Scope) -> Certainty:
+        """How surely a branch is taken, and fails if it does."""
+        if isinstance(test, ast.Constant):
+            return Certainty.CERTAIN if test.value else Certainty.GUARDED
+        if _MAIN.fullmatch(ast.unparse(test)):
+            return Certainty.GUARDED if self._names.is_imported else Certainty.CERTAIN
+        return Certainty.GUARDED if self._asks(test, scope) else Certainty.CONDITIONAL
+
+    def _asks(self, test: ast.expr, scope: Scope) -> bool:
+        """Does a condition ask for a version or whether something is there, itself or by a name that it mentions?"""
+        if _GUARD.search(ast.unparse(test)):
+            return True
+        mentioned = (one for one in ast.walk(test) if isinstance(one, ast.Name))
+        return any(_answers(answer) for one in mentioned for answer in self._bound(one.id, scope))
+
+    def _bound(self, name: str, scope: Scope) -> Iterator[ast.AST]:
+        """What a name is bound to, here or in the module of the project that it comes from."""
+        bound = self._names.bindings(name, scope)
+        for binding in () if bound is None else bound[0]:
+            if isinstance(binding, ast.AST):
+                yield binding
+            elif isinstance(binding, Imported) and self._names.modules is not None:
+                found = self._names.modules.find(binding.name)
+                if found is not None:
+                    inner = found[0].module.names.get(found[1], ())
+                    yield from (one for one in inner if isinstance(one, ast.AST))
+
+    def _given(self, node: ast.AST, scope: Scope) -> Iterator[str]:
+        """The names that a node puts into modules of others."""
+        match node:
+            case ast.Attribute(value=ast.Subscript() as owner, attr=name, ctx=ast.Store() | ast.Del()):
+                module = _module_by_name(owner)
+                if module is not None:
+                    yield f"{module}.{name}"
+            case ast.Attribute(ctx=ast.Store() | ast.Del()):
+                yield from self._names.resolve(node, scope)
+            case ast.Call(func=ast.Name(id="setattr"), args=[owner, ast.Constant(value=str(name)), *_]):
+                module = _module_by_name(owner)
+                owners = self._names.resolve(owner, scope) if module is None else (module,)
+                yield from (f"{one}.{name}" for one in owners)
+            case ast.Subscript(ctx=ast.Store()):
+                module = _module_by_name(node)
+                if module is not None:
+                    yield module
+
+
+def _module_by_name(node: ast.AST) -> str | None:
+    """The module of ``sys.modules["transformers.utils"]``."""
     match node:
-        case ast.If(test=test, body=body, orelse=otherwise):
-            yield test, True  # a condition is where one asks
-            protected = guarded or _asks(test)
-            yield from _block(body, protected)
-            yield from _block(otherwise, protected)
-        case ast.IfExp(test=test) | ast.BoolOp(values=[test, *_]):
-            protected = guarded or _asks(test)
-            yield from ((one, protected) for one in children(node))
-        case ast.AST() if isinstance(node, _TRIES):
-            caught = guarded or any(_catches(one) for one in node.handlers)
-            yield from _block(node.body, caught)
-            for handler in node.handlers:
-                yield from _block(handler.body, guarded or bool(node.handlers))
-            yield from _block(node.orelse, caught)
-            yield from _block(node.finalbody, guarded)
-        case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
-            yield from ((item, guarded) for item in items)
-            suppressing = any("suppress" in ast.unparse(item.context_expr) for item in items)
-            yield from _block(body, guarded or suppressing)
-        case _ if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
-            protected = guarded or any(_asks(one) for one in node.decorator_list)
-            statements = set(map(id, node.body))
-            # Annotations may be texts that nobody evaluates.
-            yield from (
-                (one, guarded) for one in children(node) if id(one) not in statements and _is_evaluated(one, node)
-            )
-            yield from _block(node.body, protected)
-        case ast.Attribute():
-            inner: ast.AST = node
-            while isinstance(inner, ast.Attribute):
-                inner = inner.value
-            yield inner, guarded  # of `a.b.c` the whole only
-        case ast.AnnAssign(value=value):
-            if value is not None:
-                yield value, guarded
-        case ast.Module(body=body):
-            yield from _block(body, guarded)
-        case _:
-            yield from ((one, guarded) for one in children(node))
+        case ast.Subscript(value=value, slice=ast.Constant(value=str(name))) if ast.unparse(value) == "sys.modules":
+            return name
+    return None
+
+
+def _answers(node: ast.AST) -> bool:
+    """Does a value, or the body of a function, come from asking for a version or whether something is there?"""
+    if isinstance(node, _FUNCTIONS):
+        return _ASKING.search(ast.unparse(node)) is not None
+    return isinstance(node, ast.expr) and _GUARD.search(ast.unparse(node)) is not None
+
+
+def _imported_names(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+        return
+    module = "." * node.level + (node.module or "")
+    dot = "" if module.endswith(".") else "."
+    yield module
+    yield from (f"{module}{dot}{alias.name}" for alias in node.names if alias.name != "*")
 
 
 def _is_evaluated(child: ast.AST, node: ast.AST) -> bool:
     return child is not getattr(node, "returns", None) and not isinstance(child, ast.arguments)
 
 
-def _block(statements: Sequence[ast.stmt], guarded: bool) -> Iterator[tuple[ast.AST, bool]]:
-    """Statements in their order; behind a guarded `return` or `raise` all are guarded."""
-    for statement in statements:
-        yield statement, guarded
-        guarded = guarded or _ends_others(statement)
-
-
-def _ends_others(statement: ast.stmt) -> bool:
-    """Does what follows depend on a question for a version and the like?"""
-    if isinstance(statement, ast.If):
-        return _asks(statement.test) and _leaves(statement.body)
-    return isinstance(statement, ast.Assert) and _asks(statement.test)
-
-
 def _leaves(body: Sequence[ast.stmt]) -> bool:
     last = body[-1]
     is_exit = isinstance(last, ast.Expr) and isinstance(last.value, ast.Call) and "exit" in ast.unparse(last.value.func)
     return isinstance(last, _LEAVING) or is_exit
-
-
-def _asks(test: ast.expr) -> bool:
-    """Does a condition ask for a version or whether something is there?"""
-    return _GUARD.search(ast.unparse(test)) is not None
 
 
 def _catches(handler: ast.ExceptHandler) -> bool:
@@ -149,7 +308,7 @@ def _catches(handler: ast.ExceptHandler) -> bool:
     return any(name in _CAUGHT or not name.endswith("Error") for name in named)
 
 
-def _uses_of(node: ast.AST, scope: Scope, names: Names) -> Iterator[_Seen]:
+def _uses_of(node: ast.AST, scope: Scope, names: Names) -> Iterator[_Use]:
     match node:
         case ast.Import(names=aliases):
             for alias in aliases:
@@ -174,7 +333,9 @@ def _uses_of(node: ast.AST, scope: Scope, names: Names) -> Iterator[_Seen]:
 def _is_elsewhere(module: str, names: Names) -> bool:
     """Is it a module of another distribution?"""
     root = module.partition(".")[0]
-    return root not in sys.stdlib_module_names and (names.modules is None or names.modules.find(module) is None)
+    if root in sys.stdlib_module_names:
+        return False
+    return names.modules is None or (names.modules.find(module) is None and not names.modules.has_copy(root))
 
 
 def _full_name(node: ast.AST, scope: Scope, names: Names) -> str | None:
@@ -191,21 +352,3 @@ def _full_name(node: ast.AST, scope: Scope, names: Names) -> str | None:
     if len(found) != 1 or "." not in found[0] or found[0].startswith(".") or not _is_elsewhere(found[0], names):
         return None
     return found[0]
-
-
-def _put_into_modules(tree: ast.Module, names: Names) -> frozenset[str]:
-    """The names that the program itself puts into modules of others: ``transformers.AdamW = torch.optim.AdamW``."""
-    found: set[str] = set()
-    waiting: list[ast.AST] = [tree]
-    while waiting:
-        node = waiting.pop()
-        waiting.extend(children(node))
-        match node:
-            case ast.Attribute(ctx=ast.Store() | ast.Del()):
-                found.update(names.resolve(node, names.module))
-            case ast.Call(func=ast.Name(id="setattr"), args=[owner, ast.Constant(value=str(name)), *_]):
-                found.update(f"{one}.{name}" for one in names.resolve(owner, names.module))
-            case ast.Subscript(value=value, slice=ast.Constant(value=str(name)), ctx=ast.Store()):
-                if ast.unparse(value) == "sys.modules":
-                    found.add(name)
-    return frozenset(found)

@@ -19,12 +19,12 @@ from pathlib import Path, PurePosixPath
 from gradcompat.budget import Budget
 from gradcompat.errors import SourceError
 from gradcompat.formats.document import Document, read_document
-from gradcompat.model.code_use import CodeUse
 from gradcompat.model.environment import Location
 from gradcompat.root import Root, root_of_file
 from gradcompat.scanners.code_findings import Findings
 from gradcompat.scanners.code_names import Names
 from gradcompat.scanners.code_syntax import parse, places_in
+from gradcompat.scanners.code_uses import ModuleUses
 from gradcompat.scanners.registry import LIBRARIES
 
 MAX_MODULES = 100  # of one program
@@ -56,7 +56,7 @@ class Module:
         chains: the names that its statements mention, as far as that was asked.
         statements: those of its top level that are no imports.
         place: where its nodes stand.
-        uses: what it takes from other packages; None as long as nobody has asked.
+        uses: what it takes from others; None as long as nobody has asked.
     """
 
     file: str
@@ -65,7 +65,7 @@ class Module:
     names: Names
     facts: dict[ast.stmt, Findings] = field(default_factory=dict)
     chains: dict[ast.stmt, frozenset[tuple[str, str]]] = field(default_factory=dict)
-    uses: tuple[CodeUse, ...] | None = None
+    uses: ModuleUses | None = None
     statements: tuple[ast.stmt, ...] = field(init=False)
     place: Callable[[ast.AST], Location] = field(init=False)
 
@@ -94,6 +94,7 @@ class Project:
         self._modules: dict[str, Module | SourceError] = {}
         self._places: dict[tuple[str, str], tuple[str, str] | None] = {}
         self._files: dict[str, bool] = {}
+        self._copies: dict[tuple[str, str], bool] = {}
         self._folders: dict[tuple[str, bool], tuple[str, ...]] = {}
         self._foreign: dict[str, frozenset[str]] = {}
 
@@ -127,6 +128,19 @@ class Project:
             if found is not None and found[0] != os.path.join(above, "__init__.py"):
                 return found
         return None
+
+    def has_copy(self, top: str, importer: str) -> bool:
+        """Has the project a module of this name on the path of a file, whatever package it belongs to otherwise?"""
+        folder = os.path.dirname(importer)
+        key = (folder, top)
+        if key not in self._copies:
+            above = self._search_path(folder, importer not in self._modules)
+            self._copies[key] = any(
+                self._is_module(os.path.join(one, f"{top}.py"))
+                or self._is_module(os.path.join(one, top, "__init__.py"))
+                for one in above
+            )
+        return self._copies[key]
 
     def _below(self, folder: str, parts: list[str]) -> tuple[str, str] | None:
         package = os.path.join(folder, "__init__.py")
@@ -224,6 +238,10 @@ class Links:
             return None
         module = self.project.module(found[0])
         return None if isinstance(module, SourceError) else (module.names, found[1])
+
+    def has_copy(self, top: str) -> bool:
+        """Has the project a module of this name on the path of the file?"""
+        return self.project.has_copy(top, self.importer)
 
     def place(self) -> Callable[[ast.AST], Location] | None:
         """Where the nodes of the file stand; None if it is no module that was read."""

@@ -26,7 +26,7 @@ from gradcompat.scanners.code_findings import Findings
 from gradcompat.scanners.code_names import Names
 from gradcompat.scanners.code_syntax import parse, places_in
 from gradcompat.scanners.code_unset import unset
-from gradcompat.scanners.code_uses import uses
+from gradcompat.scanners.code_uses import Certainty, ModuleUses, left_out, module_uses
 from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.scanners.local_modules import Followed, Links, Module, Project, follow, project_of
 from gradcompat.scanners.reachability import is_main_guard, reached
@@ -121,16 +121,43 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
         modules=tuple(
             module.document.path for module in followed.modules if not any(map(is_main_guard, module.tree.body))
         ),
-        uses=()
-        if is_test
-        else (*uses(tree, names, place), *(use for module in followed.modules for use in _uses(module))),
+        uses=() if is_test else _uses_with_modules(module_uses(tree, names, place), followed, placed),
     )
 
 
-def _uses(module: Module) -> tuple[CodeUse, ...]:
-    """What a module takes from other packages, asked once for all programs that import it."""
+def _uses_with_modules(own: ModuleUses, followed: Followed, program: tuple[Project, str] | None) -> tuple[CodeUse, ...]:
+    """What a program and the modules that it imports take from other packages.
+
+    A module is as sure to run as the import that leads to it; what one of them puts into a package is there for all.
+    """
+    if program is None or not followed.modules:
+        return left_out(own.uses, own.given)
+    project, file = program
+    by_file = {file: own, **{module.file: _uses(module) for module in followed.modules}}
+    reached = {file: Certainty.CERTAIN}
+    waiting = [file]
+    while waiting:
+        importer = waiting.pop(0)
+        for name, certainty in by_file[importer].imports.items():
+            found = project.find(name, importer)
+            for one in () if found is None else (found[0], *project.packages(found[0])):
+                surely = min(certainty, reached[importer])
+                if one in by_file and surely > reached.get(one, Certainty.GUARDED):
+                    reached[one] = surely
+                    waiting.append(one)
+    given = frozenset(name for one in by_file.values() for name in one.given)
+    found_uses = (
+        use if surely is Certainty.CERTAIN or use.conditional else replace(use, conditional=True)
+        for one, surely in reached.items()
+        for use in by_file[one].uses
+    )
+    return left_out(found_uses, given)
+
+
+def _uses(module: Module) -> ModuleUses:
+    """What a module takes from others, asked once for all programs that import it."""
     if module.uses is None:
-        module.uses = uses(module.tree, module.names, places_in(module.document))
+        module.uses = module_uses(module.tree, module.names, places_in(module.document))
     return module.uses
 
 

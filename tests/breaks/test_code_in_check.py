@@ -142,6 +142,56 @@ def test_what_is_not_certainly_missing_is_not_told(tmp_path: Path, pin: str, cod
     assert told(checked(tmp_path, pin, code)) == []
 
 
+def test_what_stands_behind_a_condition_could_apply(tmp_path: Path) -> None:
+    report = checked(tmp_path, "trainlib==3.0", "if args.cache:\n    from trainlib import Cache\n")
+    (found,) = breaks_in(report)
+    assert found.finding.status == "conditional"
+    assert [one.sentence for some in found.finding.unknown for one in some] == [
+        f"the branch of {tmp_path}/train.py:3 is taken"
+    ]
+    assert report.exit_status == 0
+    # The same name somewhere else without one.
+    (found,) = breaks_in(
+        checked(tmp_path, "trainlib==3.0", "if x:\n    from trainlib import Cache\nimport trainlib\ntrainlib.Cache()\n")
+    )
+    assert found.finding.status == "affected"
+    assert found.finding.location is not None
+    assert found.finding.location.line == 5
+
+
+def test_what_is_done_with_a_missing_name_is_not_told_besides(tmp_path: Path) -> None:
+    code = "from trainlib import Cache, Args\nCache.load()\nCache(size=1).more()\nArgs(old=1)\n"
+    assert [one[0] for one in told(checked(tmp_path, "trainlib==3.0", code))] == [
+        "code:trainlib:Args:old",
+        "code:trainlib:Cache",
+    ]
+
+
+LOCK = """
+version = 1
+[[package]]
+name = "trainlib"
+version = "{version}"
+source = {{ {source} }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("version", "source", "found"),
+    [
+        ("3.0", 'registry = "https://index.example/simple"', 1),
+        ("3.0", 'git = "https://git.example/trainlib?rev=main#abcdef"', 0),
+        ("3.0", 'editable = "trainlib"', 0),
+        ("3.0", 'directory = "trainlib"', 0),
+        ("3.0.dev1", 'registry = "https://index.example/simple"', 0),
+    ],
+)
+def test_a_checkout_is_no_release(tmp_path: Path, version: str, source: str, found: int) -> None:
+    (tmp_path / "uv.lock").write_text(LOCK.format(version=version, source=source))
+    (tmp_path / "train.py").write_text(f"import torch\nfrom trainlib import Cache\n{MAIN}")
+    assert len(breaks_in(gradcompat.check(tmp_path))) == found
+
+
 def test_every_place_is_named_once(tmp_path: Path) -> None:
     (tmp_path / "eval.py").write_text("import torch\nimport torch\nfrom trainlib import Cache\n" + MAIN)
     (found,) = breaks_in(checked(tmp_path, "trainlib==3.0", "from trainlib import Cache\n"))

@@ -65,6 +65,17 @@ def test_what_is_not_certainly_broken_is_not_told(tmp_path: Path, pins: str) -> 
     assert breaks_in(checked(tmp_path, pins)) == []
 
 
+@pytest.mark.parametrize("source", ['git = "https://git.example/server?rev=v3.1#abc"', 'editable = "server"'])
+def test_a_checkout_is_no_release(tmp_path: Path, source: str) -> None:
+    entries = {"client": ("0.2", 'registry = "https://index.example/simple"'), "server": ("3.1", source)}
+    text = "".join(
+        f'[[package]]\nname = "{name}"\nversion = "{version}"\nsource = {{ {where} }}\n'
+        for name, (version, where) in entries.items()
+    )
+    (tmp_path / "uv.lock").write_text(f"version = 1\n{text}")
+    assert breaks_in(gradcompat.check(tmp_path / "uv.lock")) == []
+
+
 def test_entries_that_are_never_installed_together(tmp_path: Path) -> None:
     old, new = "python_version < '3.9'", "python_version >= '3.9'"
     text = f"server==3.1 ; {old}\nserver==2.0 ; {new}\nclient==0.2 ; {new}\n"

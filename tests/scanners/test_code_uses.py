@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
-from gradcompat.formats.document import Document
+from gradcompat.formats.document import Document, read_document
+from gradcompat.model.context import Context
+from gradcompat.root import Root
 from gradcompat.scanners.python_code import scan
 
 
@@ -59,6 +63,19 @@ def test_imports_attributes_and_keywords() -> None:
         "from . import peft\n",
         "x: 'peft.Gone' = 1\n",
         "import json, os.path\n",
+        "FOUR = Version(transformers.__version__).major == 4\nif FOUR:\n    from peft import Gone\n",
+        "import importlib\nok = importlib.util.find_spec('peft')\nif ok:\n    from peft import Gone\n",
+        "def at_least(n):\n    return transformers.__version__ >= n\nif at_least('5'):\n    from peft import Gone\n",
+        "match transformers.__version__[0]:\n    case '4':\n        from peft import Gone\n",
+        "if False:\n    from peft import Gone\n",
+        "if 0:\n    pass\nelif is_peft_available():\n    from peft import Gone\n",
+        "def load():\n    from peft import Gone\ntry:\n    load()\nexcept ImportError:\n    pass\n",
+        "class A:\n    def load(self):\n        from peft import Gone\n    def run(self):\n"
+        "        try:\n            self.load()\n        except Exception:\n            pass\n",
+        "def test():\n    with pytest.raises(ImportError):\n        from peft import Gone\n",
+        "import typing as t\nif t.TYPE_CHECKING:\n    from peft import Gone\n",
+        "x = peft.Gone if hasattr(peft, 'Gone') else None\n",
+        "while not hasattr(peft, 'Gone'):\n    from peft import Gone\n",
     ],
 )
 def test_what_is_guarded_is_left_out(text: str) -> None:
@@ -84,6 +101,112 @@ def test_a_name_that_the_program_puts_there_itself() -> None:
         (2, "import", "peft"),
         (5, "attribute", "peft.Other"),
     ]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "sys.modules['peft'].Gone = 1",
+        "setattr(peft, 'Gone', 1)",
+        "setattr(sys.modules['peft'], 'Gone', 1)",
+        "def patch():\n    import peft as p\n    p.Gone = 1",
+        "sys.modules['peft.Gone'] = fake",
+    ],
+)
+def test_every_way_to_put_a_name_there(statement: str) -> None:
+    text = f"import sys\nimport peft\n{statement}\nfrom peft import Gone\n"
+    assert "peft.Gone" not in [name for _, _, name in uses(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "conditional"),
+    [
+        ("from peft import Gone\n", False),
+        ("def f():\n    from peft import Gone\n", False),
+        ("if __name__ == '__main__':\n    from peft import Gone\n", False),
+        ("if args.lora:\n    from peft import Gone\n", True),
+        ("if args.lora:\n    pass\nelse:\n    from peft import Gone\n", True),
+        ("match kind:\n    case 'lora':\n        from peft import Gone\n", True),
+        ("x = peft.Gone() if args.lora else None\nimport peft\n", True),
+        ("if args.lora:\n    from peft import Gone\nfrom peft import Gone\n", False),
+        ("def f():\n    if not path:\n        raise ValueError\n    from peft import Gone\n", False),
+    ],
+)
+def test_what_stands_behind_a_condition_may_never_run(text: str, conditional: bool) -> None:
+    context = scan(Document("train.py", "import torch\n" + text))
+    assert {one.conditional for one in context.uses if one.name == "Gone"} == {conditional}
+
+
+def project(folder: Path, files: Mapping[str, str]) -> Context:
+    """What `train.py` in a folder with these files says."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return scan(read_document(folder / "train.py", "train.py", Root(str(folder), str(folder))))
+
+
+PROGRAM = "import torch\n{}\nif __name__ == '__main__':\n    run()\n"
+
+
+def gone(context: Context) -> list[bool]:
+    """Of each place that uses `peft.Gone` whether it stands behind a condition."""
+    return [one.conditional for one in context.uses if one.full_name == "peft.Gone"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "found"),
+    [
+        ("import part", [False]),
+        ("def f():\n    from part import x", [False]),
+        ("if args.lora:\n    import part", [True]),
+        ("if args.lora:\n    import part\nelse:\n    from part import x", [True]),
+        ("if args.lora:\n    import part\nimport part", [False]),
+        ("try:\n    import part\nexcept ImportError:\n    part = None", []),
+        ("if is_peft_available():\n    import part", []),
+        ("if args.lora:\n    import between", [True]),
+        ("import between", [False]),
+    ],
+)
+def test_a_module_runs_as_surely_as_the_import_that_leads_to_it(
+    tmp_path: Path, statement: str, found: list[bool]
+) -> None:
+    files = {"part.py": "from peft import Gone\n", "between.py": "from part import x\n"}
+    assert gone(project(tmp_path, {**files, "train.py": PROGRAM.format(statement)})) == found
+
+
+def test_a_module_of_the_project_puts_a_name_there(tmp_path: Path) -> None:
+    files = {"patches.py": "import peft\ndef patch():\n    peft.Gone = None\n"}
+    program = PROGRAM.format("import patches\npatches.patch()\nfrom peft import Gone")
+    assert gone(project(tmp_path, {**files, "train.py": program})) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "question"),
+    [
+        ("FIVE = transformers.__version__ >= '5'\n", "FIVE"),
+        ("def FIVE():\n    return hasattr(transformers, 'Cache')\n", "FIVE()"),
+    ],
+)
+def test_a_module_of_the_project_knows_whether_it_is_there(tmp_path: Path, module: str, question: str) -> None:
+    program = PROGRAM.format(f"from answers import FIVE\nif {question}:\n    from peft import Gone")
+    assert gone(project(tmp_path, {"answers.py": module, "train.py": program})) == []
+
+
+@pytest.mark.parametrize(
+    ("copy", "found"),
+    [
+        ("peft.py", []),
+        ("peft/__init__.py", []),
+        ("src/peft/__init__.py", []),
+        ("peft/notes.txt", [False]),
+        ("other/peft/__init__.py", [False]),
+    ],
+)
+def test_a_copy_in_the_project_stands_in_the_place_of_a_package(
+    tmp_path: Path, copy: str, found: list[bool]
+) -> None:
+    files = {copy: "", "requirements.txt": "peft==0.17.0\n", "train.py": PROGRAM.format("from peft import Gone")}
+    assert gone(project(tmp_path, files)) == found
 
 
 def test_a_name_that_is_bound_twice_stands_for_nothing() -> None:
