@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from packaging.version import Version
 
 from gradcompat.breaks.pair_issues import CATEGORIES, issue_of_versions, pair_issue, with_evidence
-from gradcompat.breaks.pairs import Pair, known_names, pairs_among
+from gradcompat.breaks.pairs import Break, Pair, known_names, pair_of, pairs_among
 from gradcompat.comparison import matches
 from gradcompat.matcher import Names
 from gradcompat.model.code_use import CodeUse
@@ -32,11 +32,13 @@ class EnvironmentBreaks:
         issues: in the order of their ids.
         pairs: by the id of their issue.
         code: the same, of what the code uses.
+        imports: by the id of the issue of a pair the uses that lead to it, where the code imports what breaks.
     """
 
     issues: tuple[Issue, ...] = ()
     pairs: Mapping[str, Pair] = field(default_factory=dict)
     code: Mapping[str, BrokenUse] = field(default_factory=dict)
+    imports: Mapping[str, Sequence[CodeUse]] = field(default_factory=dict)
 
 
 def breaks_of(environment: Environment, uses: Sequence[CodeUse], names: Names) -> EnvironmentBreaks:
@@ -59,17 +61,49 @@ def breaks_of(environment: Environment, uses: Sequence[CodeUse], names: Names) -
         issue = _issue(pair, *(package.version for package in chosen))
         issues.append(issue)
         pairs[issue.id] = pair
-    code = {one.issue.id: one for one in _broken_code(environment, uses, names)} if uses else {}
-    return EnvironmentBreaks((*issues, *(one.issue for one in code.values())), pairs, code)
+    if not uses:
+        return EnvironmentBreaks(tuple(issues), pairs)
+    versions = _versions(environment, names)
+    imports: dict[str, Sequence[CodeUse]] = {}
+    for pair, leading, one in _broken_imports(versions, uses):
+        issue = issue_of_versions(pair, one, *(str(versions[name][0]) for name in (pair.consumer, pair.provider)))
+        issues.append(issue)
+        pairs[issue.id], imports[issue.id] = pair, leading
+    code = {one.issue.id: one for one in _broken_code(versions, uses, names)}
+    return EnvironmentBreaks((*issues, *(one.issue for one in code.values())), pairs, code, imports)
 
 
-def _broken_code(environment: Environment, uses: Sequence[CodeUse], names: Names) -> Iterator[BrokenUse]:
+def _broken_imports(
+    versions: Mapping[str, Sequence[Version]], uses: Sequence[CodeUse]
+) -> Iterator[tuple[Pair, Sequence[CodeUse], Break]]:
+    """What the code imports that misses something in another listed package, where the package itself is imported."""
+    from gradcompat.breaks.code_imports import imports_of, leading_uses, may_miss, pair_of_code
+
+    only = {name: some[0] for name, some in versions.items() if len(some) == 1}
+    suspects = may_miss(only)
+    if not suspects:
+        return
+    imports = imports_of(uses, only)
+    for consumer, provider in suspects:
+        whole = pair_of(consumer, provider)
+        here, beside = str(only[consumer]), str(only[provider])
+        if consumer not in imports or (whole is not None and whole.broken(here, beside) is not None):
+            continue
+        leading = leading_uses(consumer, provider, imports[consumer], only)
+        pair = pair_of_code(consumer, provider, imports[consumer]) if leading else None
+        broken = None if pair is None else pair.broken(here, beside)
+        if pair is not None and broken is not None:
+            yield pair, leading, broken
+
+
+def _broken_code(
+    versions: Mapping[str, Sequence[Version]], uses: Sequence[CodeUse], names: Names
+) -> Iterator[BrokenUse]:
     """What fails in the versions that are listed, or in the newest that a range allows."""
     # Only where there is code; a lockfile alone needs no table.
     from gradcompat.breaks.code_issues import broken_uses
     from gradcompat.releases.table import table_of
 
-    versions = _versions(environment, names)
     for package, found in _by_package(uses).items():
         if package not in versions or (table := table_of(package)) is None:
             continue
@@ -173,7 +207,12 @@ def told(findings: Sequence[Finding], breaks: EnvironmentBreaks, names: Names) -
         elif pair is None:
             kept.append(finding)
         elif finding.status == "affected" and {pair.consumer, pair.provider} not in by_records:
-            kept.append(with_evidence(finding, pair, _entries(finding.packages, pair, names)))
+            shown = with_evidence(finding, pair, _entries(finding.packages, pair, names))
+            if (leading := breaks.imports.get(finding.issue.id)) is not None:
+                from gradcompat.breaks.code_issues import with_uses
+
+                shown = with_uses(shown, leading)
+            kept.append(shown)
     return kept
 
 
@@ -212,7 +251,22 @@ def constraints_of_code(environment: Environment, uses: Sequence[CodeUse], names
             issue = constraint_of(use, names.families.get(package, package), table, _beside(versions))
             if issue is not None:
                 found.setdefault(issue.id, issue)
-    return tuple(found.values())
+    return (*found.values(), *_constraints_of_imports(versions, uses))
+
+
+def _constraints_of_imports(versions: Mapping[str, Sequence[Version]], uses: Sequence[CodeUse]) -> Iterator[Issue]:
+    """Where what the code imports fails, over all releases of the listed packages."""
+    from gradcompat.breaks.code_imports import imports_of, pair_of_code
+    from gradcompat.breaks.module_needs import providers_of
+
+    only = {name: some[0] for name, some in versions.items() if len(some) == 1}
+    providers = {consumer: sorted(only.keys() & providers_of(consumer)) for consumer in only}
+    imports = imports_of(uses, only) if any(providers.values()) else {}
+    for consumer in imports:
+        for provider in providers[consumer]:
+            pair = pair_of_code(consumer, provider, imports[consumer])
+            if pair is not None:
+                yield pair_issue(pair)
 
 
 def constraints_of(listed: Iterable[str]) -> tuple[Issue, ...]:

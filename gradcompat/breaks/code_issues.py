@@ -214,14 +214,27 @@ def _remedies(package: str, missing: VersionSet, version: Version) -> Iterator[V
 
 def with_lines(finding: Finding, broken: BrokenUse) -> Finding:
     """The finding at its line of the code, with all others."""
-    lines = [f"{_does(broken.use)} in {location}" for location in broken.locations[:_SHOWN]]
-    if (more := len(broken.locations) - _SHOWN) > 0:
-        lines.append(counted(more, "more place"))
-    reason = Reason(sentence=joined(tuple(lines), "and"), location=broken.locations[0])
-    shown = replace(finding, because=(reason, *finding.because), location=broken.locations[0])
-    if not broken.conditional:
+    lines = [f"{_does(broken.use)} in {location}" for location in broken.locations]
+    return _placed(finding, lines, broken.locations[0], conditional=broken.conditional)
+
+
+def with_uses(finding: Finding, uses: Sequence[CodeUse]) -> Finding:
+    """The finding of a pair at the lines of the code that import what breaks."""
+    certain = [use for use in uses if not use.conditional]
+    ordered = [*certain, *(use for use in uses if use.conditional)]
+    lines = [f"{_does(use)} in {use.location}" for use in ordered]
+    return _placed(finding, lines, ordered[0].location, conditional=not certain)
+
+
+def _placed(finding: Finding, lines: Sequence[str], location: Location, *, conditional: bool) -> Finding:
+    shown_lines = list(dict.fromkeys(lines))
+    if (more := len(shown_lines) - _SHOWN) > 0:
+        shown_lines[_SHOWN:] = [counted(more, "more place")]
+    reason = Reason(sentence=joined(tuple(shown_lines), "and"), location=location)
+    shown = replace(finding, because=(reason, *finding.because), location=location)
+    if not conditional:
         return shown
-    behind = Unknown(key="code.symbols", sentence=f"the branch of {broken.locations[0]} is taken")
+    behind = Unknown(key="code.symbols", sentence=f"the branch of {location} is taken")
     unknown = tuple((*some, behind) for some in finding.unknown) or ((behind,),)
     return replace(shown, status="conditional", unknown=unknown)
 

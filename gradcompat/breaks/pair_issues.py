@@ -14,6 +14,7 @@ from gradcompat.model.issue import Combination, Issue, PackageTerm, VersionRemed
 from gradcompat.versions import BELOW, VersionSet, any_of, parse_version
 
 PAIR = "import"  # the first part of the id: import:peft:transformers
+CODE = "code"  # the last part of it where the project's code imports what breaks
 CATEGORIES = ("import",)
 _SHOWN = 3
 
@@ -40,14 +41,19 @@ def break_issue(
     )
 
 
+def identifier_of(pair: Pair) -> str:
+    """``import:peft:transformers``, or ``import:peft:transformers:code``."""
+    return ":".join((PAIR, pair.consumer, pair.provider, *((CODE,) if pair.by_code else ())))
+
+
 def pair_issue(pair: Pair) -> Issue:
     """The issue of a pair in all of its releases, for whoever looks for versions that go together."""
     breaks = any_of(one.consumers for one in pair.breaks)
     return break_issue(
-        f"{PAIR}:{pair.consumer}:{pair.provider}",
-        summary=f"{pair.consumer} cannot be imported with this {pair.provider}",
+        identifier_of(pair),
+        summary=f"{_imported(pair)} cannot be imported with this {pair.provider}",
         details=(
-            f"Importing {pair.consumer} ({versions_text(breaks)}) executes imports from {pair.provider} that some of "
+            f"Importing {_imported(pair)} ({versions_text(breaks)}) executes imports from {pair.provider} that some of "
             "its releases cannot serve. This was read in the released files of both packages."
         ),
         categories=CATEGORIES,
@@ -63,17 +69,22 @@ def pair_issue(pair: Pair) -> Issue:
     )
 
 
+def _imported(pair: Pair) -> str:
+    return f"what the code imports from {pair.consumer}" if pair.by_code else pair.consumer
+
+
 def issue_of_versions(pair: Pair, broken: Break, consumer: str, provider: str) -> Issue:
     """The issue of a pair in the words of the versions that an environment has, with the ways out of it."""
-    need = broken.needs[0]
+    missed = broken.missed(provider)
+    need = missed[0]
     return replace(
         pair_issue(pair),
-        summary=f"{pair.consumer} {consumer} cannot be imported with {pair.provider} {provider}: "
+        summary=f"{_imported(pair)} {consumer} cannot be imported with {pair.provider} {provider}: "
         f"it needs {need.text}, which {_lack(need, pair, provider)}",
         details="\n".join(
             f"{one.file}:{one.line} in the wheel of {pair.consumer} {consumer} imports {one.text}, which "
             f"{pair.provider} has not in {versions_text(one.absent)}."
-            for one in broken.needs
+            for one in missed
         ),
         remedies=tuple(_remedies(pair, consumer, provider)),
     )
@@ -111,12 +122,14 @@ def with_evidence(finding: Finding, pair: Pair, entries: Iterable[tuple[Package,
         broken = pair.broken(consumer.version or "", provider.version or "")
         if broken is None:
             continue
-        more = len(broken.needs) - _SHOWN
-        named = [f"{one.text} ({one.file}:{one.line})" for one in broken.needs[:_SHOWN]]
+        missed = broken.missed(provider.version or "")
+        more = len(missed) - _SHOWN
+        named = [f"{one.text} ({one.file}:{one.line})" for one in missed[:_SHOWN]]
         needed = joined((*named, *([f"{more} more"] if more > 0 else [])), "and")
+        what, it = "this from " if pair.by_code else "", "it" if len(missed) == 1 else "them"
         sentence = (
-            f"importing {consumer.name} {consumer.version} needs {needed}, and {provider.name} {provider.version} has "
-            f"{'it' if len(broken.needs) == 1 else 'them'} not"
+            f"importing {what}{consumer.name} {consumer.version} needs {needed}, "
+            f"and {provider.name} {provider.version} has {it} not"
         )
         reasons.append(Reason(sentence=sentence, location=consumer.location))
     return replace(finding, because=tuple(dict.fromkeys(reasons))) if reasons else finding

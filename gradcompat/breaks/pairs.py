@@ -54,6 +54,13 @@ class Break:
     providers: VersionSet
     needs: tuple[Need, ...]
 
+    def missed(self, provider: str) -> tuple[Need, ...]:
+        """What a release of the other package surely does not have; everything where that is not known."""
+        beside = locate(provider)
+        if beside is None:
+            return self.needs
+        return tuple(one for one in self.needs if one.absent.truth(beside) is Truth.YES) or self.needs
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
@@ -64,12 +71,14 @@ class Pair:
         provider: the package that it needs.
         oldest: the oldest release of the provider that was read; nothing is known of those before.
         breaks: where that fails; disjoint in the consumer's releases.
+        by_code: it is about what the project's code imports from the consumer, not about ``import consumer`` alone.
     """
 
     consumer: str
     provider: str
     oldest: str
     breaks: tuple[Break, ...]
+    by_code: bool = False
 
     def broken(self, consumer: str, provider: str) -> Break | None:
         """The break of these two versions; None if there is none for sure."""

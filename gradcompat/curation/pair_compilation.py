@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from packaging.version import Version
 
+from gradcompat.breaks.module_needs import ModuleNeeds, SymbolReleases
+from gradcompat.breaks.module_needs import data_of as module_needs_data
 from gradcompat.breaks.pairs import Break, Need, Pair, data_of
 from gradcompat.breaks.release_ranges import ranges_of
 from gradcompat.names import normalise
@@ -160,6 +162,54 @@ def _cover(bits: int, symbols: Mapping[_Symbol, _Place], provider: _Provider) ->
         symbol = max(symbols, key=lambda one: ((provider.lacking(one) & left).bit_count(), -len(one[0])))
         left &= ~provider.lacking(symbol)
         yield symbol
+
+
+def compiled_module_needs() -> dict[tuple[str, str], ModuleNeeds]:
+    """What any module of a package needs of another one that some of its releases lack.
+
+    Raises:
+        KnowledgeError: if a table cannot be read.
+    """
+    providers: dict[str, _Provider] = {}
+    found: dict[tuple[str, str], ModuleNeeds] = {}
+    for package in sorted(tabled_packages() - _SAME.keys()):
+        table = table_of(package)
+        if table is None:
+            continue
+        needing: dict[str, dict[_Symbol, int]] = {}
+        for (module, name), numbers in table.direct_needs().items():
+            provider = _provider_of(module.partition(".")[0])
+            if provider is not None and provider != package:
+                needing.setdefault(provider, {})[module, name] = sum(1 << number for number in numbers)
+        for name in sorted(needing):
+            other = providers.get(name) or _opened(name)
+            if other is None:
+                continue
+            providers[name] = other
+            symbols = {
+                symbol: SymbolReleases(bits, lacking)
+                for symbol, bits in needing[name].items()
+                if (lacking := other.lacking(symbol))
+            }
+            if symbols:
+                releases = tuple(map(str, table.versions)), tuple(map(str, other.releases))
+                found[package, name] = ModuleNeeds(symbols, *releases)
+    return found
+
+
+def _opened(package: str) -> _Provider | None:
+    table = table_of(package)
+    return None if table is None else _Provider(table)
+
+
+def module_needs_text(needs: Mapping[tuple[str, str], ModuleNeeds]) -> str:
+    """The file of what modules need, a line for each pair."""
+    data = module_needs_data(needs)
+    parts = [f'"format": {data["format"]}']
+    for key in ("releases", "needs"):
+        lines = (f" {json.dumps(name)}: {json.dumps(content)}" for name, content in data[key].items())
+        parts.append(f'"{key}": {{\n' + ",\n".join(lines) + "\n}")
+    return "{" + ",\n".join(parts) + "}\n"
 
 
 def pairs_text(pairs: Collection[Pair]) -> str:

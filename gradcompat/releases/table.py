@@ -7,7 +7,7 @@ loaded before it is asked for, and of a table only the blocks that hold the answ
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from packaging.version import Version
 from gradcompat.names import normalise
 from gradcompat.releases.answers import Need, Presence, Signature, Stretch
 from gradcompat.releases.lines import Line, unpacked
-from gradcompat.releases.runs import Growing, Value, stretches, value_at
+from gradcompat.releases.runs import Growing, Value, stretches, value_at, values_of
 from gradcompat.releases.signatures import signature
 from gradcompat.releases.table_file import TableFile
 
@@ -149,11 +149,15 @@ class ReleaseTable:
         Returns:
             Without what stands behind a condition or in a ``try``, in the order of the files.
         """
+        return self.needs_of(version, ((module, name),))
+
+    def needs_of(self, version: Version, imports: Iterable[tuple[str, str | None]]) -> tuple[Need, ...]:
+        """What of other packages has to be there for several imports, as :meth:`needs` for each."""
         number = self._numbers.get(version)
         if number is None:
             return ()
         found = []
-        for one in sorted(self._executed(number, module, name)):
+        for one in sorted(self._executed(number, imports)):
             line = self._line("needs", one) or {}
             file = str(_at(self._line("names", one), EXISTS, number) or "")
             for key, runs in line.items():
@@ -163,10 +167,21 @@ class ReleaseTable:
                     found.append(Need(target.partition(".")[0], target, wanted or None, file_of(one, file), where))
         return tuple(found)
 
+    def direct_needs(self) -> dict[tuple[str, str | None], frozenset[int]]:
+        """What any module imports of other packages, and the numbers of the releases. Loads every block of needs."""
+        found: dict[tuple[str, str | None], set[int]] = {}
+        for _, line in self._file.lines("needs"):
+            for key, runs in unpacked(line).items():
+                module, _, name = key.partition(":")
+                numbers = {number for number, where in values_of(runs, len(self.versions)).items() if where}
+                if numbers:
+                    found.setdefault((module, name or None), set()).update(numbers)
+        return {symbol: frozenset(numbers) for symbol, numbers in found.items()}
+
     def executed(self, version: Version, module: str, name: str | None = None) -> frozenset[str]:
         """The modules of this package that an import certainly executes."""
         number = self._numbers.get(version)
-        return frozenset() if number is None else frozenset(self._executed(number, module, name))
+        return frozenset() if number is None else frozenset(self._executed(number, ((module, name),)))
 
     def signature(self, version: Version, qualified_name: str, beside: Beside | None = None) -> Signature | None:
         """How a function, a method or a constructor is called.
@@ -199,9 +214,9 @@ class ReleaseTable:
             return {}
         return {key: value for key, runs in line.items() if (value := value_at(runs, number)) is not None}
 
-    def _executed(self, number: int, module: str, name: str | None) -> set[str]:
+    def _executed(self, number: int, imports: Iterable[tuple[str, str | None]]) -> set[str]:
         seen: set[str] = set()
-        waiting = [(module, name)]
+        waiting = list(imports)
         asked: set[tuple[str, str | None]] = set()
         while waiting:
             target, wanted = waiting.pop()

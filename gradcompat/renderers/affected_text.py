@@ -87,7 +87,7 @@ def more_text(issue: Issue) -> str:
     kind, *names = issue.id.split(":")
     if not is_break(issue.id):
         return f"gradcompat explain {issue.id}"
-    return f"gradcompat knowledge pairs {' '.join(names)}" if kind == "import" else ""
+    return f"gradcompat knowledge pairs {' '.join(names[:2])}" if kind == "import" else ""
 
 
 def _fitted(fields: list[tuple[str, list[str]]], columns: int) -> list[tuple[str, list[str]]]:

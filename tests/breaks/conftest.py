@@ -18,6 +18,7 @@ def of(text: str) -> VersionSet:
 
 CACHE = Need(module="server", name="Cache", file="client/core.py", line=12, absent=of(">=3.0,<=3.2"))
 STORE = Need(module="server.store", name=None, file="client/store.py", line=3, absent=of(">=1.0,<2.0"))
+BATCH = Need(module="server", name="Batch", file="client/batch.py", line=1, absent=of(">=1.0,<2.0"))
 CLIENT = Pair(
     consumer="client",
     provider="server",
@@ -25,6 +26,7 @@ CLIENT = Pair(
     breaks=(
         Break(consumers=of(">=0.1,<0.3"), providers=CACHE.absent, needs=(CACHE,)),
         Break(consumers=of(">=0.4,<=0.5"), providers=STORE.absent, needs=(STORE,)),
+        Break(consumers=of("==0.6"), providers=of(">=1.0,<2.0 || >=3.0,<=3.2"), needs=(CACHE, BATCH)),
     ),
 )
 # peft 0.17 beside transformers 5 is told by GC-0098.

@@ -49,6 +49,17 @@ def test_a_module_that_came_later(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("server", "missed"), [("3.1", "server.Cache, which 3.0 removed"), ("1.5", "server.Batch, which came with 2.0")]
+)
+def test_only_what_this_release_lacks_is_named(tmp_path: Path, server: str, missed: str) -> None:
+    (found,) = breaks_in(checked(tmp_path, f"server=={server}\nclient==0.6\n"))
+    assert found.finding.issue.summary.endswith(missed)
+    (reason,) = found.finding.because
+    assert f"needs {missed.partition(',')[0]} (" in reason.sentence
+    assert reason.sentence.endswith(f"server {server} has it not")
+
+
+@pytest.mark.parametrize(
     "pins",
     [
         "server==2.0\nclient==0.2\n",  # it is there

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from gradcompat.breaks import module_needs
 from gradcompat.breaks.pair_matrix import pair_matrix
 from gradcompat.breaks.pairs import COMPILED, Pair, known_names, pair_of, pairs_among
 from gradcompat.cli.commands.knowledge.matrix import FORMATS
@@ -82,14 +83,21 @@ def _list() -> None:
 
 def _compile(package: str | None) -> int:
     """Write the pairs of all tables."""
-    from gradcompat.curation.pair_compilation import compiled_pairs, pairs_text
+    from gradcompat.curation.pair_compilation import (
+        compiled_module_needs,
+        compiled_pairs,
+        module_needs_text,
+        pairs_text,
+    )
 
     if package is not None:
         raise UsageError("`--compile` writes the pairs of all packages", hint="name none")
     pairs = list(compiled_pairs())
-    try:
-        COMPILED.write_text(pairs_text(pairs), "utf-8", newline="\n")
-    except OSError as error:
-        raise UsageError(f"cannot be written: {error.strerror}", path=str(COMPILED)) from None
+    texts = {COMPILED: pairs_text(pairs), module_needs.COMPILED: module_needs_text(compiled_module_needs())}
+    for path, text in texts.items():
+        try:
+            path.write_text(text, "utf-8", newline="\n")
+        except OSError as error:
+            raise UsageError(f"cannot be written: {error.strerror}", path=str(path)) from None
     sys.stdout.write(f"{counted(len(pairs), 'pair')} written\n")
     return 0

@@ -1,0 +1,129 @@
+"""What the project's code imports from a package, held against the releases of the packages that this needs.
+
+``import peft`` may work where ``import peft.tuners.lora`` does not. The names that the code imports are followed
+through the modules that they execute, into other packages and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from packaging.version import Version
+
+from gradcompat.breaks.module_needs import ModuleNeeds, Symbol, module_needs, providers_of
+from gradcompat.breaks.pairs import Break, Need, Pair
+from gradcompat.breaks.release_ranges import ranges_of
+from gradcompat.model.code_use import CodeUse
+from gradcompat.releases.table import ReleaseTable, package_of, table_of
+
+Imports = Mapping[Symbol, CodeUse]
+"""What is imported from a package, and the use that leads to it."""
+
+
+def imports_of(uses: Iterable[CodeUse], versions: Mapping[str, Version]) -> dict[str, dict[Symbol, CodeUse]]:
+    """What code executes of each package, directly or through the others that are listed.
+
+    Args:
+        uses: of the code.
+        versions: the one release of each package that is listed.
+    """
+    found: dict[str, dict[Symbol, CodeUse]] = {}
+    # What surely runs first, so that it is named.
+    waiting = [(_symbol(use), use) for use in sorted(uses, key=lambda use: use.conditional) if use.kind != "keyword"]
+    asked: set[str] = set()
+    while waiting:
+        asked.clear()
+        for symbol, use in waiting:
+            package = package_of(symbol[0].partition(".")[0])
+            if package is not None and package in versions and symbol not in found.setdefault(package, {}):
+                found[package][symbol] = use
+                asked.add(package)
+        waiting = [one for package in sorted(asked) for one in _leading_on(package, found[package], versions[package])]
+    return found
+
+
+def _symbol(use: CodeUse) -> Symbol:
+    """``transformers.models.llama`` as an attribute executes what its first part does."""
+    return use.module, use.name if use.kind == "import" or use.name is None else use.name.partition(".")[0]
+
+
+def _leading_on(package: str, imports: Imports, version: Version) -> Iterator[tuple[Symbol, CodeUse]]:
+    """What the imports of a package take from others."""
+    table = table_of(package)
+    if table is None:
+        return
+    seen: set[Symbol] = set()
+    for symbol, use in imports.items():
+        for need in table.needs(version, *symbol):
+            wanted = (need.module, need.name)
+            if wanted not in seen:
+                seen.add(wanted)
+                yield wanted, use
+
+
+def may_miss(versions: Mapping[str, Version]) -> list[tuple[str, str]]:
+    """The listed packages of which some module misses something in another one that is listed."""
+    return [
+        (consumer, provider)
+        for consumer, version in versions.items()
+        for provider in providers_of(consumer)
+        if provider in versions
+        and (needs := module_needs(consumer, provider)) is not None
+        and needs.missed(str(version), str(versions[provider]))
+    ]
+
+
+def leading_uses(consumer: str, provider: str, imports: Imports, versions: Mapping[str, Version]) -> list[CodeUse]:
+    """The uses of which the imports miss something in the provider."""
+    table, needs = table_of(consumer), module_needs(consumer, provider)
+    if table is None or needs is None:
+        return []
+    missed = needs.missed(str(versions[consumer]), str(versions[provider]))
+    return [
+        use
+        for symbol, use in imports.items()
+        if not missed.isdisjoint((need.module, need.name) for need in table.needs(versions[consumer], *symbol))
+    ]
+
+
+def pair_of_code(consumer: str, provider: str, imports: Iterable[Symbol]) -> Pair | None:
+    """Where the imports fail, over all releases of both packages; None where they never do."""
+    table, needs = table_of(consumer), module_needs(consumer, provider)
+    if table is None or needs is None:
+        return None
+    breaks = tuple(_breaks(table, needs, tuple(imports)))
+    if not breaks:
+        return None
+    return Pair(consumer=consumer, provider=provider, oldest=needs.providers[0], breaks=breaks, by_code=True)
+
+
+def _breaks(table: ReleaseTable, needs: ModuleNeeds, imports: tuple[Symbol, ...]) -> Iterator[Break]:
+    groups: dict[tuple[int, tuple[Symbol, ...]], list[int]] = {}
+    places: dict[Symbol, tuple[str, int]] = {}
+    for number, version in enumerate(table.versions):
+        bits = 0
+        missing: dict[Symbol, None] = {}
+        for need in table.needs_of(version, imports):
+            symbol = (need.module, need.name)
+            if symbol in needs.symbols:
+                bits |= needs.symbols[symbol].lacking
+                missing[symbol] = None
+                places[symbol] = (need.file, need.line)
+        if bits:
+            groups.setdefault((bits, tuple(missing)), []).append(number)
+    written = list(map(str, table.versions))
+    for (bits, symbols), numbers in groups.items():
+        yield Break(
+            consumers=ranges_of(written, set(numbers).__contains__),
+            providers=needs.ranges(bits),
+            needs=tuple(
+                Need(
+                    module=module,
+                    name=name,
+                    file=places[module, name][0],
+                    line=places[module, name][1],
+                    absent=needs.ranges(needs.symbols[module, name].lacking),
+                )
+                for module, name in symbols
+            ),
+        )
