@@ -17,7 +17,7 @@ from gradcompat.config.schema import _KEYS
 from gradcompat.knowledge.load import load
 from gradcompat.recipes.table import BY_NAME
 from tests.conftest import ROOT
-from website import commands, records, schemas
+from website import commands, pairs, records, schemas
 from website.links import TAKEN_OVER, BrokenLink, carried_over, filled
 
 pytestmark = pytest.mark.e2e
@@ -53,6 +53,20 @@ def test_a_record_that_was_measured_shows_it(made: dict[str, str]) -> None:
     assert "(GC-0004-transformers-accumulation_equivalence.svg)" in text
     assert "4.49.0 – 4.51.3  X" in text
     assert all(name.rpartition("-")[2].removesuffix(".svg") in BY_NAME for name in made if name.endswith(".svg"))
+
+
+def test_every_pair_of_core_packages_has_a_page_and_a_picture() -> None:
+    made = dict(pairs.files())
+    listed = re.findall(r"^\* \[[^]]+\]\((pairs/[^)]+\.md)\)", pairs.listing(), re.MULTILINE)
+    assert "pairs/peft-transformers.md" in listed
+    assert sorted(made) == sorted([*listed, *(address.replace(".md", ".svg") for address in listed)])
+    for address in listed:
+        picture = address.replace(".md", ".svg")
+        assert f"]({Path(picture).name})" in made[address]
+        ElementTree.fromstring(made[picture])  # noqa: S314  # ours
+    page = made["pairs/peft-transformers.md"]
+    assert "| `transformers.HybridCache` | `peft/peft_model.py:37` | " in page
+    assert not re.search(r"^\|.*\|\|.*\|$", page, re.MULTILINE)
 
 
 def test_lists_name_every_record(made: dict[str, str]) -> None:

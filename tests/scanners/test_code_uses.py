@@ -202,9 +202,7 @@ def test_a_module_of_the_project_knows_whether_it_is_there(tmp_path: Path, modul
         ("other/peft/__init__.py", [False]),
     ],
 )
-def test_a_copy_in_the_project_stands_in_the_place_of_a_package(
-    tmp_path: Path, copy: str, found: list[bool]
-) -> None:
+def test_a_copy_in_the_project_stands_in_the_place_of_a_package(tmp_path: Path, copy: str, found: list[bool]) -> None:
     files = {copy: "", "requirements.txt": "peft==0.17.0\n", "train.py": PROGRAM.format("from peft import Gone")}
     assert gone(project(tmp_path, files)) == found
 
