@@ -393,7 +393,7 @@ def test_an_option_that_is_declared_twice_is_seen() -> None:
 # What a module reads with `pathlib` is its own or the user's alone, and no file of a project.
 READING = {"is_file", "is_dir", "exists", "read_bytes", "read_text"}
 OWN_FILES = {
-    "breaks.pairs", "index.public", "knowledge.load", "knowledge.matrix", "knowledge.measured",
+    "breaks.module_needs", "breaks.pairs", "index.public", "knowledge.load", "knowledge.matrix", "knowledge.measured",
     "probes.overlay_environments", "probes.matrix", "probes.runner", "renderers.html_report",
 }  # fmt: skip
 

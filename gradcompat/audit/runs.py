@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from gradcompat.budget import Budget
 from gradcompat.errors import NotFound, SourceError
 from gradcompat.formats import walking
-from gradcompat.model.code_use import CodeUse
+from gradcompat.model.code_use import CodeUse, left_out
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.root import Root, is_link_outside, root_of_file, root_of_folder
@@ -83,11 +83,8 @@ class Contexts:
 
     def uses(self, environments: Sequence[str]) -> list[tuple[CodeUse, ...]]:
         """What the code beside each environment takes from other packages, in runs or not; each place once."""
-        shared = [use for context in (*self.together, *self.named) for use in context.uses]
-        used = {
-            folder: tuple(dict.fromkeys((*shared, *(use for context in contexts for use in context.uses))))
-            for folder, contexts in self._owned(environments).items()
-        }
+        shared = (*self.together, *self.named)
+        used = {folder: _used((*shared, *contexts)) for folder, contexts in self._owned(environments).items()}
         return [used[PurePosixPath(environment).parent] for environment in environments]
 
     def unused(self, environments: Sequence[str]) -> list[Skipped]:
@@ -124,6 +121,17 @@ class Contexts:
         if self.named:
             return join((*self.together, *self.named), together=True, budget=self.composing)
         return join_all(self.together, budget=self.composing)
+
+
+def _used(contexts: Iterable[Context]) -> tuple[CodeUse, ...]:
+    """What some contexts take from other packages, each place once; what runs for sure in one of them does."""
+    contexts = tuple(contexts)
+    found = left_out(
+        dict.fromkeys(use for context in contexts for use in context.uses),
+        frozenset(name for context in contexts for name in context.given),
+    )
+    certain = {use for use in found if not use.conditional}
+    return tuple(use for use in found if not use.conditional or replace(use, conditional=False) not in certain)
 
 
 def _distinct(owned: Iterable[tuple[Context, ...]]) -> dict[tuple[int, ...], tuple[Context, ...]]:

@@ -234,7 +234,7 @@ def _placed(finding: Finding, lines: Sequence[str], location: Location, *, condi
     shown = replace(finding, because=(reason, *finding.because), location=location)
     if not conditional:
         return shown
-    behind = Unknown(key="code.symbols", sentence=f"the branch of {location} is taken")
+    behind = Unknown(key="code.symbols", sentence=f"the code at {location} runs")
     unknown = tuple((*some, behind) for some in finding.unknown) or ((behind,),)
     return replace(shown, status="conditional", unknown=unknown)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -41,3 +42,12 @@ class CodeUse:
     def root(self) -> str:
         """The top-level module, which belongs to one distribution."""
         return self.module.partition(".")[0]
+
+
+def left_out(uses: Iterable[CodeUse], given: Collection[str]) -> tuple[CodeUse, ...]:
+    """The uses without those of names that the project puts into the modules of others itself."""
+    if not given:
+        return tuple(uses)
+    return tuple(
+        use for use in uses if not any(use.full_name == one or use.full_name.startswith(f"{one}.") for one in given)
+    )

@@ -164,6 +164,7 @@ class Context:
         values: what a config of a project's own holds.
         modules: the modules of the project that it imports, which do nothing by themselves; its settings have theirs.
         uses: what it takes from other packages, and what its modules do.
+        given: the names that it and its modules put into modules of other packages.
     """
 
     source: str
@@ -183,3 +184,4 @@ class Context:
     values: tuple[ConfigValue, ...] = ()
     modules: tuple[str, ...] = ()
     uses: tuple[CodeUse, ...] = ()
+    given: frozenset[str] = frozenset()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -88,15 +88,6 @@ def module_uses(tree: ast.Module, names: Names, place: Place) -> ModuleUses:
                     conditional=certainty is Certainty.CONDITIONAL,
                 )
     return ModuleUses(tuple(found.values()), imports, walk.given)
-
-
-def left_out(uses: Iterable[CodeUse], given: frozenset[str]) -> tuple[CodeUse, ...]:
-    """The uses without those of names that the program puts into the modules of others itself."""
-    if not given:
-        return tuple(uses)
-    return tuple(
-        use for use in uses if not any(use.full_name == one or use.full_name.startswith(f"{one}.") for one in given)
-    )
 
 
 _Use = tuple[UseKind, str, "str | None", "str | None", ast.AST]

@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 
 from gradcompat.errors import Malformed, Unrecognised
 from gradcompat.formats.document import Document
-from gradcompat.model.code_use import CodeUse
+from gradcompat.model.code_use import CodeUse, left_out
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.scanners import code_calls
@@ -26,7 +26,7 @@ from gradcompat.scanners.code_findings import Findings
 from gradcompat.scanners.code_names import Names
 from gradcompat.scanners.code_syntax import parse, places_in
 from gradcompat.scanners.code_unset import unset
-from gradcompat.scanners.code_uses import Certainty, ModuleUses, left_out, module_uses
+from gradcompat.scanners.code_uses import Certainty, ModuleUses, module_uses
 from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.scanners.local_modules import Followed, Links, Module, Project, follow, project_of
 from gradcompat.scanners.reachability import is_main_guard, reached
@@ -103,6 +103,11 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
     if facts.symbols:
         first = next(iter(facts.symbols.values()))
         settings.append(Setting(key="code.symbols", value=tuple(sorted(facts.symbols)), location=first))
+    taken: tuple[CodeUse, ...] = ()
+    given: frozenset[str] = frozenset()
+    if not is_test:
+        runs = kind == "notebook" or _does_something(tree)
+        taken, given = _uses_with_modules(module_uses(tree, names, place), followed, placed, runs=runs)
     unseen = _unseen(document, names, followed, facts)
     if unseen and unseen[0].location is not None:
         # What those modules use is used too, and nobody has looked.
@@ -121,37 +126,39 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
         modules=tuple(
             module.document.path for module in followed.modules if not any(map(is_main_guard, module.tree.body))
         ),
-        uses=() if is_test else _uses_with_modules(module_uses(tree, names, place), followed, placed),
+        uses=taken,
+        given=given,
     )
 
 
-def _uses_with_modules(own: ModuleUses, followed: Followed, program: tuple[Project, str] | None) -> tuple[CodeUse, ...]:
-    """What a program and the modules that it imports take from other packages.
+def _uses_with_modules(
+    own: ModuleUses, followed: Followed, program: tuple[Project, str] | None, *, runs: bool
+) -> tuple[tuple[CodeUse, ...], frozenset[str]]:
+    """What a program and the modules that it imports take from other packages, and what they put there.
 
-    A module is as sure to run as the import that leads to it; what one of them puts into a package is there for all.
+    A module is as sure to run as the import that leads to it. What is no program runs only if one imports it.
     """
-    if program is None or not followed.modules:
-        return left_out(own.uses, own.given)
-    project, file = program
+    first = Certainty.CERTAIN if runs else Certainty.CONDITIONAL
+    file = "" if program is None else program[1]
     by_file = {file: own, **{module.file: _uses(module) for module in followed.modules}}
-    reached = {file: Certainty.CERTAIN}
-    waiting = [file]
+    reached = {file: first}
+    waiting = [] if program is None or not followed.modules else [program]
     while waiting:
-        importer = waiting.pop(0)
+        project, importer = waiting.pop(0)
         for name, certainty in by_file[importer].imports.items():
             found = project.find(name, importer)
             for one in () if found is None else (found[0], *project.packages(found[0])):
                 surely = min(certainty, reached[importer])
                 if one in by_file and surely > reached.get(one, Certainty.GUARDED):
                     reached[one] = surely
-                    waiting.append(one)
+                    waiting.append((project, one))
     given = frozenset(name for one in by_file.values() for name in one.given)
     found_uses = (
         use if surely is Certainty.CERTAIN or use.conditional else replace(use, conditional=True)
         for one, surely in reached.items()
         for use in by_file[one].uses
     )
-    return left_out(found_uses, given)
+    return left_out(found_uses, given), given
 
 
 def _uses(module: Module) -> ModuleUses:

@@ -147,7 +147,7 @@ def test_what_stands_behind_a_condition_could_apply(tmp_path: Path) -> None:
     (found,) = breaks_in(report)
     assert found.finding.status == "conditional"
     assert [one.sentence for some in found.finding.unknown for one in some] == [
-        f"the branch of {tmp_path}/train.py:3 is taken"
+        f"the code at {tmp_path}/train.py:3 runs"
     ]
     assert report.exit_status == 0
     # The same name somewhere else without one.
@@ -157,6 +157,13 @@ def test_what_stands_behind_a_condition_could_apply(tmp_path: Path) -> None:
     assert found.finding.status == "affected"
     assert found.finding.location is not None
     assert found.finding.location.line == 5
+
+
+def test_a_name_that_another_program_of_the_project_puts_there(tmp_path: Path) -> None:
+    (tmp_path / "patches.py").write_text(
+        f"import torch\nimport trainlib\ntrainlib.Cache = torch.nn.Linear(1, 1)\n{MAIN}"
+    )
+    assert told(checked(tmp_path, "trainlib==3.0", "from trainlib import Cache\n")) == []
 
 
 def test_what_is_done_with_a_missing_name_is_not_told_besides(tmp_path: Path) -> None:

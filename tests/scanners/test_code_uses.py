@@ -133,8 +133,13 @@ def test_every_way_to_put_a_name_there(statement: str) -> None:
     ],
 )
 def test_what_stands_behind_a_condition_may_never_run(text: str, conditional: bool) -> None:
-    context = scan(Document("train.py", "import torch\n" + text))
+    context = scan(Document("train.py", f"import torch\n{text}run()\n"))
     assert {one.conditional for one in context.uses if one.name == "Gone"} == {conditional}
+
+
+def test_what_no_program_imports_may_never_run() -> None:
+    text = "import torch\nfrom peft import Gone\ndef model():\n    return Gone()\n"
+    assert {one.conditional for one in scan(Document("models.py", text)).uses} == {True}
 
 
 def project(folder: Path, files: Mapping[str, str]) -> Context:
