@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from packaging.version import Version
@@ -152,6 +152,9 @@ def _constructor(place: _Place, others: Others, depth: int) -> Signature:
         base = _base(place, written, others)
         if base is not None:
             inherited = _constructor(base, others, depth + 1)
+            if _class(base)[0].startswith("dataclass"):
+                # The base may make a dataclass of whatever inherits from it (``__init_subclass__``).
+                inherited = replace(inherited, certain=False)
             if inherited.defined != "object":
                 return inherited
     return inherited or Signature((), True, {}, "object")

@@ -111,3 +111,24 @@ def test_which_keywords_are_accepted(tmp_path: Path) -> None:
     assert accepts("renaming", "old") is True
     assert one.renamed(V1, "one.renaming", "old") == "new"
     assert one.renamed(V1, "one.renaming", "new") is None
+
+
+def test_a_class_that_inherits_from_a_dataclass_may_be_made_one(tmp_path: Path) -> None:
+    source = """
+from dataclasses import dataclass
+@dataclass
+class Config:
+    name: str = ""
+    def __init_subclass__(cls): dataclass(cls)
+class Llama(Config):
+    hidden_size: int = 1
+@dataclass
+class Own(Config):
+    size: int = 1
+"""
+    one = table(tmp_path, {"1.0": {"one/__init__.py": source}})
+    made, own = (one.signature(V1, f"one.{name}") for name in ("Llama", "Own"))
+    assert made is not None
+    assert own is not None
+    assert (made.accepts("name"), made.accepts("hidden_size")) == (True, None)
+    assert (own.accepts("size"), own.accepts("other")) == (True, False)
