@@ -77,10 +77,11 @@ def _broken_imports(
     versions: Mapping[str, Sequence[Version]], uses: Sequence[CodeUse]
 ) -> Iterator[tuple[Pair, Sequence[CodeUse], Break]]:
     """What the code imports that misses something in another listed package, where the package itself is imported."""
-    from gradcompat.breaks.code_imports import imports_of, leading_uses, may_miss, pair_of_code
+    from gradcompat.breaks.code_imports import imports_of, leading_uses, may_miss, pair_of_code, really_missing
 
     only = {name: some[0] for name, some in versions.items() if len(some) == 1}
     suspects = may_miss(only)
+    suspects = really_missing(suspects, uses, only) if suspects else []
     if not suspects:
         return
     imports = imports_of(uses, only)

@@ -73,6 +73,35 @@ def may_miss(versions: Mapping[str, Version]) -> list[tuple[str, str]]:
     ]
 
 
+def really_missing(
+    suspects: Iterable[tuple[str, str]], uses: Iterable[CodeUse], versions: Mapping[str, Version]
+) -> list[tuple[str, str]]:
+    """The suspects of which what the code executes misses something, without the use that leads to it."""
+    symbols: dict[str, set[Symbol]] = {}
+    needs: dict[str, set[Symbol]] = {}
+    waiting = {_symbol(use) for use in uses if use.kind != "keyword"}
+    while waiting:
+        fresh: dict[str, set[Symbol]] = {}
+        for symbol in waiting:
+            package = package_of(symbol[0].partition(".")[0])
+            if package is not None and package in versions and symbol not in symbols.setdefault(package, set()):
+                symbols[package].add(symbol)
+                fresh.setdefault(package, set()).add(symbol)
+        waiting = set()
+        for package, some in fresh.items():
+            table = table_of(package)
+            taken = () if table is None else table.needs_of(versions[package], some)
+            found_here = {(need.module, need.name) for need in taken}
+            needs.setdefault(package, set()).update(found_here)
+            waiting |= found_here
+    return [
+        (consumer, provider)
+        for consumer, provider in suspects
+        if (found := module_needs(consumer, provider)) is not None
+        and not found.missed(str(versions[consumer]), str(versions[provider])).isdisjoint(needs.get(consumer, ()))
+    ]
+
+
 def leading_uses(consumer: str, provider: str, imports: Imports, versions: Mapping[str, Version]) -> list[CodeUse]:
     """The uses of which the imports miss something in the provider."""
     table, needs = table_of(consumer), module_needs(consumer, provider)
