@@ -15,11 +15,12 @@ from typing import Literal
 
 from packaging.version import Version
 
-from gradcompat.matcher import MAX_CHOICES, Names, key_of, match
+from gradcompat.matcher import MAX_CHOICES, Names, match
 from gradcompat.messages import joined, line_with
 from gradcompat.model.environment import Environment, Location, Package, Setting
 from gradcompat.model.finding import Advice, Finding
 from gradcompat.model.issue import CodeRemedy, InstallRemedy, Issue, PackageTerm, SettingRemedy, VersionRemedy
+from gradcompat.term_keys import key_of
 from gradcompat.versions import ABOVE, BELOW, Cut, VersionSet, parse_version, step
 
 _TRIED = Location(path="remedy")

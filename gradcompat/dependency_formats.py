@@ -137,6 +137,7 @@ FORMATS = (
         group="Best effort",
         reader="notebook",
         names=("*.ipynb",),
+        mark=b"install",
         signatures=(Signature(r"\{", (r'"(?:nbformat|cell_type)"\s*:',)),),
         own=True,
     ),

@@ -37,7 +37,8 @@ from gradcompat.model.issue import (
     VirtualTerm,
 )
 from gradcompat.names import normalise
-from gradcompat.presumptions.presumer import SYMBOLS_KEY, Presumed, Presumer
+from gradcompat.presumptions.presumer import Presumed, Presumer
+from gradcompat.term_keys import SYMBOLS_KEY, key_of
 from gradcompat.torch_builds import TORCH, Build, build_of
 from gradcompat.truth import Certainty, Truth
 from gradcompat.versions import ALL, VersionSet, all_of, locate
@@ -289,7 +290,7 @@ def _matches(combination: Combination, view: _View) -> Iterator[_Match]:
             beside_these = _by_build(combination, beside_these, chosen, view)
             if all(verdict.certainty for verdict in (*absent, *beside_these)):
                 matched = True
-                apart = _pairs_of_conda(chosen, view.names)
+                apart = _built_apart(chosen, view)
                 yield _combined(combination, chosen, [*verdicts, *absent, *beside_these, *apart])
     if not matched:
         entries = tuple(entry for alternatives in choices for choice in alternatives for entry in choice.entries)
@@ -429,14 +430,24 @@ def _version_of(term: PackageTerm, entry: Package) -> _Verdict:
     )
 
 
-def _pairs_of_conda(chosen: Sequence[Package], names: Names) -> Iterator[_Verdict]:
-    """What a record of wheels leaves open of conda's builds: whether one was built for the other."""
-    entries = {names.canonical(entry): entry for entry in chosen if entry.source == "conda"}
+def _built_apart(chosen: Sequence[Package], view: _View) -> Iterator[_Verdict]:
+    """What a record of wheels leaves open of two packages of which one is built for the other.
+
+    Conda builds its own pairs, and whoever resolves a range takes the build that belongs to the other package.
+    """
+    entries = {view.names.canonical(entry): entry for entry in chosen}
     for name, entry in entries.items():
-        base = entries.get(names.built_for.get(name, ""))
-        if base is not None:
-            sentence = f"conda's {entry_text(entry)} is not built for its {entry_text(base)}"
-            yield _Verdict(Certainty.OPEN, sentence, name, entry.location)
+        base = entries.get(view.names.built_for.get(name, ""))
+        if base is None:
+            continue
+        of_conda = entry.source == base.source == "conda"
+        owner = "conda's " if of_conda else ""
+        sentence = f"{owner}{entry_text(entry)} is not built for its {entry_text(base)}"
+        verdict = _Verdict(Certainty.OPEN, sentence, name, entry.location)
+        if view.presumer is not None and (of_conda or entry.version is None or base.version is None):
+            yield _with(verdict, view.presumer.of_builds(name, view.names.canonical(base)))
+        elif of_conda:
+            yield verdict
 
 
 @lru_cache(maxsize=1024)
@@ -636,19 +647,6 @@ def _stated(term: Term, view: _View) -> _Verdict:
             return _Verdict(Certainty.of(truth), f"the platform is {environment.platform}", "platform")
         case PackageTerm() | PackageAbsentTerm():
             raise AssertionError("package terms are matched with their entries")
-
-
-def key_of(term: Term) -> str | None:
-    """The key of the setting that decides the term, if one does."""
-    match term:
-        case SettingTerm(key=key):
-            return key
-        case ModelTerm():
-            return MODEL_KEY
-        case SymbolTerm():
-            return SYMBOLS_KEY
-        case _:
-            return None
 
 
 def _setting(term: Term, key: str, view: _View, holds: Callable[[SettingValue], Truth]) -> _Verdict:

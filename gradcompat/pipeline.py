@@ -13,10 +13,13 @@ from pathlib import Path
 from gradcompat.audit.auditor import audit_all
 from gradcompat.audit.exit_status import exit_status
 from gradcompat.audit.options import AuditOptions
-from gradcompat.audit.targets import AuditRequest, resolve_targets
+from gradcompat.audit.targets import AuditRequest, File, resolve_targets
 from gradcompat.knowledge.load import KnowledgeBase
+from gradcompat.model.environment import Location, Skipped
 from gradcompat.model.report import Audit, Report
 from gradcompat.suppression.apply import RuleBuilder, suppress
+
+NO_PACKAGES = "read, and lists no packages"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,9 +98,18 @@ def build_report(
     audits = audit_all(request, base, options)
     if probed is not None:
         audits = probed(audits)
-    beside = list(request.skipped)
+    rules = []
+    if options.replacements:
+        from gradcompat.suppression.replacement import compare_with_pinned
+
+        audits, rule = compare_with_pinned(request, audits, base, options)
+        rules.append(rule)
+    sources = [audited.source for audited in audits]
+    audits, empty = _without_empty(request, audits)
+    beside = [*request.skipped, *empty]
     if request.contexts is not None:
-        beside += [*request.contexts.skipped, *request.contexts.unused([audited.source for audited in audits])]
+        unused = request.contexts.unused(sources)
+        beside += [*request.contexts.skipped({part.what for part in unused}), *unused]
     # What could be an environment and a training config is reported once, as unreadable, and what was
     # audited after all was not skipped.
     unread = {audit.source for audit in audits if audit.kind is None}
@@ -106,12 +118,6 @@ def build_report(
     if beside and audits:
         # What a folder holds beside its environments is reported once, with the first of them.
         audits[0] = replace(audits[0], skipped=(*audits[0].skipped, *beside))
-    rules = []
-    if options.replacements:
-        from gradcompat.suppression.replacement import compare_with_pinned
-
-        audits, rule = compare_with_pinned(request, audits, base, options)
-        rules.append(rule)
     rules += [build_rules(audits) for build_rules in judging]
     remarks = tuple(remark for rule in rules for remark in rule.remarks)
     audits = suppress(audits, [rule.judge for rule in rules])
@@ -131,3 +137,19 @@ def build_report(
         remarks=remarks,
         contexts=request.contexts.sources if request.contexts is not None else (),
     )
+
+
+def _without_empty(request: AuditRequest, audits: Sequence[Audit]) -> tuple[list[Audit], list[Skipped]]:
+    """The audits without files of a folder that list nothing, where others of it do; and a note for each of those."""
+    if not any(audit.packages for audit in audits):
+        return list(audits), []
+    kept: list[Audit] = []
+    notes: list[Skipped] = []
+    for source, audit in zip(request.sources, audits, strict=True):
+        found = isinstance(source, File) and source.found and audit.kind is not None
+        if found and not audit.packages and all(part.empty for part in audit.skipped if part.gap):
+            where = Location(path=audit.source)
+            notes.append(Skipped(what=audit.source, reason=NO_PACKAGES, gap=False, location=where))
+        else:
+            kept.append(audit)
+    return kept, notes

@@ -40,6 +40,7 @@ LAYERS = (
     ),
     ("matcher",),
     ("presumptions",),
+    ("term_keys",),
     (
         "messages",
         "forks",

@@ -270,7 +270,7 @@ def test_configs_that_are_composed_too_often_are_a_gap(tmp_path: Path, monkeypat
     contexts = Contexts(found=tuple(found))
     contexts.of([str(tmp_path / "requirements.txt")])
     assert contexts.composing.spent
-    gap = contexts.skipped[-1]
+    gap = contexts.skipped()[-1]
     assert gap.gap
     assert gap.reason.startswith("composing it for every command line reads more than 12 files")
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gradcompat.forks import Forks
-from gradcompat.matcher import MAX_CHOICES, key_of, match
+from gradcompat.matcher import MAX_CHOICES, match
 from gradcompat.model.environment import Location, Package, Setting, SettingValue, SourceKind
 from gradcompat.model.finding import Finding, Reason, Unknown
 from gradcompat.model.issue import (
@@ -20,6 +20,7 @@ from gradcompat.model.issue import (
     Term,
     VirtualTerm,
 )
+from gradcompat.term_keys import key_of
 from gradcompat.versions import ALL, VersionSet
 from tests.building import HERE, NAMES, compares, environment, equals, issue, package, versions
 

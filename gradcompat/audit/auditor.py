@@ -264,7 +264,8 @@ def _missing_versions(environment: Environment, base: KnowledgeBase, *, strict: 
     ]
     if not environment.packages and not any(skipped.gap for skipped in environment.skipped):
         where = Location(path=environment.source)
-        gaps.append(Skipped(what=environment.source, reason="lists no packages: nothing was checked", location=where))
+        reason = "lists no packages: nothing was checked"
+        gaps.append(Skipped(what=environment.source, reason=reason, location=where, empty=True))
     return gaps
 
 

@@ -13,12 +13,13 @@ from gradcompat.budget import Budget
 from gradcompat.class_facts import MODEL_KEY, with_class_facts
 from gradcompat.forks import Forks
 from gradcompat.knowledge.load import KnowledgeBase
-from gradcompat.matcher import alike, key_of, match, questions
+from gradcompat.matcher import alike, match, questions
 from gradcompat.messages import counted
 from gradcompat.model.environment import Environment, Location, Setting, SettingValue, Skipped
 from gradcompat.model.finding import Finding, Status
 from gradcompat.model.issue import LEVELS, Issue, PlatformTerm, SettingTerm, VirtualTerm
 from gradcompat.presumptions.upon import presumed_upon
+from gradcompat.term_keys import key_of
 from gradcompat.versions import parse_version
 from gradcompat.vocabulary import VIRTUAL_PACKAGES
 
@@ -102,7 +103,8 @@ def match_runs(
     if options.presume:
         canonical = base.names.canonical
         runs = {
-            run: presumed_upon(view, map(canonical, view.packages), run=bool(contexts)) for run, view in runs.items()
+            run: presumed_upon(view, map(canonical, view.packages), run=bool(contexts), uses=uses)
+            for run, view in runs.items()
         }
     forks = Forks(environment.conflicts)
     budget = Budget(most_steps)

@@ -157,7 +157,7 @@ def _of_contexts(files: Sequence[str]) -> tuple[list[Setting], list[Skipped], li
 
     said, failed = named(files)
     contexts = said.every
-    notes = [*said.skipped, *(failure(error) for _, error in failed)]
+    notes = [*said.skipped(), *(failure(error) for _, error in failed)]
     runs = join(contexts, together=True)
     if len(runs) > 1:
         names = ", ".join(dict.fromkeys(run.source for run in runs))

@@ -15,7 +15,7 @@ from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.root import Root, is_link_outside, root_of_file, root_of_folder
 from gradcompat.scanners.reading import find, read_context, scan, scan_found
-from gradcompat.scanners.run_assembly import COMPOSED_FILES, assemble, join, join_all
+from gradcompat.scanners.run_assembly import COMPOSED_FILES, PROGRAMS, assemble, join, join_all
 
 NO_RUN = "read, and no training run"
 
@@ -44,11 +44,20 @@ class Contexts:
         """Everything that was scanned, each file once."""
         return tuple(dict.fromkeys((*self.together, *self.named, *self.found)))
 
-    @property
-    def skipped(self) -> list[Skipped]:
-        """What could not be read, and what could not be understood: that leaves a condition open, and is no gap."""
-        inside = (replace(skipped, gap=False) for context in self.every for skipped in context.skipped)
-        return [*self.unread, *inside, *self._uncomposed()]
+    def skipped(self, unused: Collection[str] = ()) -> list[Skipped]:
+        """What could not be read, and what could not be understood: that leaves a condition open, and is no gap.
+
+        A program that starts no run decides nothing; of a module that runs import, they say themselves what is not
+        seen. Runs that share a module say the same of it, which is told once.
+
+        Args:
+            unused: the files that are part of no run.
+        """
+        modules = {module for context in self.every for module in context.modules}
+        silent = {*unused, *modules} - {context.source for context in self.together}
+        telling = (one for one in self.every if one.kind not in PROGRAMS or one.source not in silent)
+        inside = (replace(skipped, gap=False) for context in telling for skipped in context.skipped)
+        return [*self.unread, *dict.fromkeys(inside), *self._uncomposed()]
 
     def _uncomposed(self) -> tuple[Skipped, ...]:
         if not self.composing.spent:

@@ -35,12 +35,14 @@ class File:
         shown: the path that reports show.
         resolves: the files that it stands for as long as it can be read.
         root: what it may refer to; None for the root that the file itself has.
+        found: it was found in a folder, and nobody has named it.
     """
 
     path: Path
     shown: str
     resolves: tuple[File, ...] = ()
     root: Root | None = None
+    found: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +270,7 @@ def _folder(
             shown,
             tuple(File(*resolved, root=root) for resolved in found.resolved.get(shown, ())),
             root if file.is_relative_to(path) else root_of_file(file, on_command_line),
+            found=True,
         )
         for file, shown in found.files
     ]

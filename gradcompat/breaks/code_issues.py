@@ -134,8 +134,10 @@ def _was_somewhere(use: CodeUse, table: ReleaseTable, beside: Beside) -> bool:
 
 
 def _missing(use: CodeUse, table: ReleaseTable, beside: Beside) -> VersionSet:
+    """The releases in which the use fails; what the oldest that was read does not have yet, no older one has."""
     absent = [is_missing(use, table, version, beside) for version in table.versions]
-    return ranges_of(list(map(str, table.versions)), absent.__getitem__)
+    missing = ranges_of(list(map(str, table.versions)), absent.__getitem__)
+    return missing | VersionSet.parse(f"<{table.versions[0]}") if absent[0] else missing
 
 
 def _plain(identifier: str, use: CodeUse, package: str, missing: VersionSet) -> Issue:

@@ -60,7 +60,7 @@ def class_facts(node: ast.ClassDef) -> tuple[ClassFacts, Mapping[str, tuple[str,
                 field = _field(name, annotation, value)
                 if field is not None:
                     fields.append(field)
-    kind = "class"
+    kind, replaced = "class", False
     for decorator in node.decorator_list:
         if _last(decorator) == "dataclass":
             kind = "dataclass"
@@ -71,13 +71,19 @@ def class_facts(node: ast.ClassDef) -> tuple[ClassFacts, Mapping[str, tuple[str,
                             kind = "dataclass kw_only"
                         if keyword.arg == "init" and keyword.value.value is False:
                             kind = "class"
-        elif _last(decorator) not in _CLASS_TRANSPARENT:
-            kind = "unknown"
+        elif _last(decorator) not in _CLASS_TRANSPARENT or _takes_any_keyword(decorator):
+            replaced = True
     for keyword in node.keywords:
         if keyword.arg == "metaclass" and _last(keyword.value) != "ABCMeta":
-            kind = "unknown"
+            replaced = True
+    kind = "unknown" if replaced else kind
     bases = tuple(_dotted(base) for base in node.bases)
     return ClassFacts(bases, kind, tuple(fields) if kind != "class" else ()), methods
+
+
+def _takes_any_keyword(decorator: ast.expr) -> bool:
+    """``strict(accept_kwargs=True)`` of huggingface-hub replaces the constructor."""
+    return isinstance(decorator, ast.Call) and any(one.arg == "accept_kwargs" for one in decorator.keywords)
 
 
 def _bound(parameters: tuple[str, ...]) -> tuple[str, ...]:

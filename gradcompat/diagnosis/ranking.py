@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gradcompat.diagnosis.explanations import ERRORS, EXPLANATIONS, Explanation
-from gradcompat.matcher import Names, key_of, match
+from gradcompat.matcher import Names, match
 from gradcompat.messages import entry_text, joined, value_text, versions_text
 from gradcompat.model.assumption import Assumption
 from gradcompat.model.diagnosis import Diagnosis, Observation, RuledOut, Seen
@@ -30,6 +30,7 @@ from gradcompat.model.issue import (
     VersionRemedy,
     VirtualTerm,
 )
+from gradcompat.term_keys import key_of
 from gradcompat.truth import Truth
 from gradcompat.versions import ALL, locate
 from gradcompat.vocabulary import VIRTUAL_PACKAGES

@@ -24,12 +24,13 @@ from gradcompat.knowledge.records import Authored, Problem
 from gradcompat.knowledge.review_horizon import spoken_of
 from gradcompat.knowledge.row_faults import faults
 from gradcompat.knowledge.schema import SHIPPED_PREFIX, Record, VersionRemedy
-from gradcompat.matcher import Names, key_of, match
+from gradcompat.matcher import Names, match
 from gradcompat.model.environment import Environment, Location
 from gradcompat.model.issue import Combination, Issue, PackageAbsentTerm, PackageTerm
 from gradcompat.model.probe import Row
 from gradcompat.names import normalise
 from gradcompat.quotation import quoted
+from gradcompat.term_keys import key_of
 from gradcompat.versions import VersionSet, parse_version
 
 

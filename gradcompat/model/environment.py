@@ -105,7 +105,8 @@ class Skipped:
 
     ``gap`` says whether it could hide a defect: then the result is incomplete. A commented line or the project
     itself is no gap; an unreadable line is one. ``range`` says that it is a package of which only a range is known,
-    and that was judged by the newest release that it allows.
+    and that was judged by the newest release that it allows. ``empty`` says that the file lists nothing by itself,
+    which is a gap only where nothing else of its folder lists packages.
     """
 
     what: str
@@ -113,6 +114,7 @@ class Skipped:
     gap: bool = True
     location: Location | None = None
     range: bool = False
+    empty: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "what", redact(self.what))

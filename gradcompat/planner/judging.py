@@ -13,12 +13,13 @@ from math import prod
 
 from packaging.version import Version
 
-from gradcompat.matcher import MAX_CHOICES, alike, key_of, match, packages_seen, questions
+from gradcompat.matcher import MAX_CHOICES, alike, match, packages_seen, questions
 from gradcompat.model.class_fact import ClassFact
 from gradcompat.model.environment import Environment, Location, Package, SourceKind
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import Issue, PackageTerm
 from gradcompat.planner.universe import Universe
+from gradcompat.term_keys import key_of
 from gradcompat.versions import VersionSet, locate
 
 Assignment = Mapping[str, Version]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from gradcompat.matcher import STRATEGY_KEY, key_of
+from gradcompat.matcher import STRATEGY_KEY
 from gradcompat.messages import line_with
 from gradcompat.model.environment import Environment, Location, Setting
 from gradcompat.model.issue import CodeRemedy, Issue, SettingRemedy
 from gradcompat.model.plan import CodeChange, SettingChange
 from gradcompat.planner.judging import Assignment, Judge
+from gradcompat.term_keys import key_of
 
 _PLANNED = Location(path="plan")
 

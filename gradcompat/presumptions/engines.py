@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+FRAMEWORK_KEY = "training.framework"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:

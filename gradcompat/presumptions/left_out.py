@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from gradcompat.model.environment import Environment, Location, Setting, SettingValue
+from gradcompat.presumptions.engines import FRAMEWORK_KEY
 from gradcompat.truth import Truth
 from gradcompat.versions import VersionSet, locate
 
-FRAMEWORK_KEY = "training.framework"
 _TRAINER, _TRL, _LIGHTNING = "transformers.Trainer", "trl", "lightning"
 
 

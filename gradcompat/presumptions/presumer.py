@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from gradcompat.class_facts import MODEL_KEY
 from gradcompat.comparison import named, satisfies
 from gradcompat.messages import entry_text, joined, value_text, versions_text
 from gradcompat.model.environment import Location, Package, Setting, SettingValue
@@ -23,12 +22,10 @@ from gradcompat.model.issue import (
 )
 from gradcompat.presumptions.engines import ENGINES
 from gradcompat.presumptions.usual import USUAL, Usual, Values, usual_values
+from gradcompat.term_keys import SYMBOLS_KEY, fact_of
 from gradcompat.truth import Certainty, Truth
 from gradcompat.versions import VersionSet, locate
-from gradcompat.vocabulary import VIRTUAL_PACKAGES
 
-SYMBOLS_KEY = "code.symbols"
-_KEYS_OF_VIRTUAL = {virtual: key for key, virtual in VIRTUAL_PACKAGES.items()}
 _TODAY = 0.7  # how often a range is installed in its newest release
 _UNREAD = 0.3  # how often a version that cannot be placed is one of those that a term asks for
 _GPUS = {
@@ -97,10 +94,11 @@ class Presumer:
         """A term that is not about a package, and that no fact decides."""
         if isinstance(term, SymbolTerm):
             return self._of_symbols(term.symbols)
-        key = _key_of(term)
+        key = fact_of(term)
         if stated := self._settings.get(key):
             return _of_stated(term, key, stated)
-        presumed = _of_usual(term, _types_in(term), self._engines)
+        asked = key in USUAL and any(one.value is not None for one in self._settings.get(USUAL[key].asks or "", ()))
+        presumed = _of_usual(term, _types_in(term), self._engines, asked=asked)
         return replace(presumed, asks="") if presumed.asks and presumed.asks in self._settings else presumed
 
     def of_range(self, term: PackageTerm, entry: Package) -> Presumed:
@@ -131,6 +129,10 @@ class Presumer:
             condition=f"{term.name} {newest} is installed, the newest that is allowed",
             likelihood=_TODAY,
         )
+
+    def of_builds(self, name: str, base: str) -> Presumed:
+        """Two packages of which one is built for the other, that conda has paired or that a resolver will pair."""
+        return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"{name} that is built for another {base}")
 
     def of_unlisted(self, term: PackageTerm) -> Presumed:
         """A package that an open list does not name."""
@@ -179,14 +181,27 @@ def _of_stated(term: Term, key: str, stated: Sequence[Setting]) -> Presumed:
                 location=first.location,
             )
     # It is set, and not to anything that can be read.
-    return Presumed(certainty=Certainty.OPEN, condition=_condition(usual, key, wanted))
+    condition = _condition(usual, key, wanted)
+    if usual is None or not usual.rare_is_named:
+        return Presumed(certainty=Certainty.OPEN, condition=condition)
+    read = [_truth(term, one.value) for one in stated if one.value is not None]
+    certainty, likelihood = _share(usual.values, term)
+    if certainty is Certainty.PRESUMED_NO and max(read, default=Truth.NO) is Truth.NO:
+        return Presumed(certainty=certainty, feature=_feature(usual, key, wanted))
+    return Presumed(certainty=Certainty.OPEN, condition=condition, likelihood=likelihood)
 
 
 @lru_cache(maxsize=4096)
-def _of_usual(term: Term, types: tuple[type, ...], engines: frozenset[str]) -> Presumed:  # noqa: ARG001  # 1 is no True
-    """What is presumed where nothing is stated: the same in every environment that names these engines."""
-    key, wanted = _key_of(term), _wanted(term)
+def _of_usual(term: Term, types: tuple[type, ...], engines: frozenset[str], *, asked: bool) -> Presumed:  # noqa: ARG001  # 1 is no True
+    """What is presumed where nothing is stated: the same in every environment that names these engines.
+
+    Args:
+        asked: the fact that a person is asked for instead is stated.
+    """
+    key, wanted = fact_of(term), _wanted(term)
     usual, values = USUAL.get(key), usual_values(key, engines)
+    if usual is not None and usual.where_asked and asked:
+        values = usual.where_asked
     condition = _condition(usual, key, wanted)
     if usual is None or values is None:
         return Presumed(certainty=Certainty.OPEN, condition=condition)
@@ -208,24 +223,6 @@ def _types_in(term: Term) -> tuple[type, ...]:
     if not isinstance(term, SettingTerm):
         return ()
     return tuple(map(type, term.values if term.comparison is None else term.comparison))
-
-
-def _key_of(term: Term) -> str:
-    match term:
-        case SettingTerm(key=key):
-            return key
-        case ModelTerm():
-            return MODEL_KEY
-        case SymbolTerm():
-            return SYMBOLS_KEY
-        case PythonTerm():
-            return "host.python"
-        case VirtualTerm(name=name):
-            return _KEYS_OF_VIRTUAL[name]
-        case PlatformTerm():
-            return "host.platform"
-        case PackageTerm() | PackageAbsentTerm():
-            raise AssertionError("package terms are presumed upon with their entries")
 
 
 def _truth(term: Term, value: SettingValue) -> Truth:

@@ -30,6 +30,8 @@ class Usual:
         condition: a term about it as a person would say it, behind "if"; ``{}`` stands for the values of the term.
         question: how a person is asked for it.
         asks: the fact that a person is asked for instead, which decides this one.
+        where_asked: the usual values where that other fact is stated, and does not decide this one.
+        rare_is_named: what is not usual is presumed not to be there even where a program computes the value.
         reason: why it is presumed.
     """
 
@@ -42,6 +44,8 @@ class Usual:
     condition: str = ""
     question: str = ""
     asks: str | None = None
+    where_asked: Values = ()
+    rare_is_named: bool = False
     reason: str
 
 
@@ -401,6 +405,7 @@ USUAL: dict[str, Usual] = {
         condition="you train {}",
         feature="{}",
         question="Which class is the model?",
+        rare_is_named=True,
         reason="a class that is none of the most common ones is said somewhere",
     ),
     "model.attn_implementation": Usual(
@@ -422,11 +427,13 @@ USUAL: dict[str, Usual] = {
         reason="both are in use",
     ),
     "model.uses_num_items_in_batch": Usual(
-        values=((True, 0.8), (False, 0.2)),
+        values=((True, 1.0),),
+        where_asked=((True, 0.8), (False, 0.2)),
+        taking="the model divides its loss by num_items_in_batch, as causal language models do",
         condition="the class of your model divides by num_items_in_batch: {}",
-        feature="such models",
+        feature="models without num_items_in_batch (T5, BART, Whisper)",
         asks="model.architecture",
-        reason=_MODEL,
+        reason="most runs train a causal language model; a class that is named and not known leaves it open",
     ),
     "model.forward_takes_kwargs": Usual(
         values=((True, 0.8), (False, 0.2)),
@@ -532,6 +539,7 @@ USUAL: dict[str, Usual] = {
         values=(("bf16", 0.7), ("fp16", 0.15), ("no", 0.15)),
         condition="you train in {}",
         features={"fp8": "fp8"},
+        feature="training in {}",
         question="In which precision do you train?",
         reason="what nearly all runs have",
     ),

@@ -69,7 +69,8 @@ def _fields(advised: ReportedFinding) -> list[tuple[str, str]]:
     fields = [("at", "; ".join(places[:_MOST]) + more), ("because", _because(finding))]
     if finding.assumed:
         fields.append(("taking it", f"that {assumptions_text(finding.assumed)}"))
-    if len(finding.contexts) > 1:
+    # What the code takes from a package stands at its line, whichever run comes by there.
+    if len(finding.contexts) > 1 and not is_break(issue.id):
         rest = f" and {len(finding.contexts) - _FEW:,} more" if len(finding.contexts) > _FEW else ""
         named = ", ".join(finding.contexts[:_FEW])
         fields.append(("in", f"{counted(len(finding.contexts), 'training run')}: {named}{rest}"))

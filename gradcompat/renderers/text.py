@@ -41,7 +41,7 @@ def render(report: Report, out: TextIO) -> None:
         if id(audit) not in told:
             blocks = _affected(audit, columns, whole=report.show_all)
             cut |= any(block.cut for block in blocks)
-            _audit(audit, blocks, columns, out, listing=listing, many=many, several=several)
+            _audit(audit, blocks, columns, out, listing=listing, many=many, several=several, whole=report.show_all)
     if quiet:
         _quiet(quiet, columns, out, many=many)
     # What no file decides is told once, however many environments there are.
@@ -56,7 +56,7 @@ def render(report: Report, out: TextIO) -> None:
     if not several:
         for audit in report.audits:
             if audit.kind is not None:
-                _read_in_part(audit, columns, out, most=_RANGES, many=many)
+                _read_in_part(audit, columns, out, most=_RANGES, many=many, whole=report.show_all)
     if any(_asks_for_change(advised) for audit in report.audits if not audit.replaced for advised in audit.findings):
         text = "gradcompat plan with the same targets shows the whole change, and what was verified of it"
         rest = "; --all shows what does not fit above" if cut else ""
@@ -124,6 +124,7 @@ def _audit(
     listing: bool,
     many: bool,
     several: bool,
+    whole: bool,
 ) -> None:
     if audit.kind is None:
         for skipped in audit.skipped:
@@ -145,13 +146,13 @@ def _audit(
     if listing:
         _suppressed(audit.suppressed, columns, out)
     if several:
-        _read_in_part(audit, columns, out, most=_RANGES_OF_SEVERAL, many=many)
+        _read_in_part(audit, columns, out, most=_RANGES_OF_SEVERAL, many=many, whole=whole)
 
 
-def _read_in_part(audit: Audit, columns: int, out: TextIO, *, most: int, many: bool) -> None:
+def _read_in_part(audit: Audit, columns: int, out: TextIO, *, most: int, many: bool, whole: bool) -> None:
     """The ranges of an environment, and what was not read of it."""
     told = _ranges(audit, columns, out, most=most)
-    if _skipped(audit, columns, out, many=many) or told:
+    if _skipped(audit, columns, out, many=many, whole=whole) or told:
         out.write("\n")
 
 
@@ -222,9 +223,13 @@ def question_lines(parts: Parts) -> list[str]:
 
 def question_text(question: Question) -> str:
     """``training.gradient_checkpointing decides 7 more``."""
-    ids = ", ".join(question.ids[:_FEW])
-    more = f" and {len(question.ids) - _FEW} others" if len(question.ids) > _FEW else ""
-    return f"{question.key} decides {len(question.ids)} more: {ids}{more}"
+    return f"{question.key} decides {len(question.ids)} more: {_ids(question.ids)}"
+
+
+def _ids(ids: tuple[str, ...]) -> str:
+    """The first few, and how many others there are."""
+    others = len(ids) - _FEW
+    return ", ".join(ids[:_FEW]) + (f" and {counted(others, 'other')}" if others > 0 else "")
 
 
 def _dormant(parts: Parts, columns: int, out: TextIO) -> None:
@@ -297,7 +302,7 @@ def range_lines(audit: Audit, *, most: int = _RANGES) -> list[str]:
     shown = ([one for one in judged if one[1]] or judged[:1])[:most]
     lines = []
     for skipped, ids in shown:
-        brings = f"; with that {', '.join(ids)} could apply" if ids else ""
+        brings = f"; with that {_ids(ids)} could apply" if ids else ""
         lines.append(f"{_subject(skipped, audit.source)}: {skipped.reason}{brings}")
     if len(judged) > len(shown):
         rest = _names([skipped.what for skipped, _ in judged[len(shown) :]], most)
@@ -325,8 +330,8 @@ def _suppressed(suppressed: tuple[ReportedFinding, ...], columns: int, out: Text
             out.write(wrapped(suppression_text(said), columns, "    by  ", "        ") + "\n\n")
 
 
-def _skipped(audit: Audit, columns: int, out: TextIO, *, many: bool) -> bool:
-    """What was not read, gaps first; those with one reason in one paragraph. Of many only notes are left out."""
+def _skipped(audit: Audit, columns: int, out: TextIO, *, many: bool, whole: bool) -> bool:
+    """What was not read, gaps first; those with one reason in one paragraph, of which notes name the first few."""
     reasons: dict[tuple[bool, str], list[Skipped]] = {}
     for skipped in sorted(audit.skipped, key=lambda one: not one.gap):
         if skipped.range and not skipped.gap and not many:
@@ -338,7 +343,7 @@ def _skipped(audit: Audit, columns: int, out: TextIO, *, many: bool) -> bool:
         else:
             label = "not checked" if gap else "note"
             subjects = [_subject(skipped, audit.source) for skipped in group]
-            named = _names(subjects, _FEW) if many and not gap else ", ".join(subjects)
+            named = ", ".join(subjects) if gap or whole else _names(subjects, _FEW)
             out.write(wrapped(f"{reason}: {named}", columns, f"  {label}: ", "    ") + "\n")
     return bool(reasons)
 

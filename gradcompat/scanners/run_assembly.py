@@ -25,7 +25,7 @@ from gradcompat.scanners.reading import recomposed
 COMPOSED_FILES = 1_000
 
 _LAUNCH = "launch-script"
-_PROGRAMS = ("python", "notebook")
+PROGRAMS = ("python", "notebook")
 _COMPOSED = "hydra"
 # What a training leaves beside the model that it has trained.
 _LEFT_BEHIND = frozenset({"hf-model", "hf-adapter", "hf-trainer-state"})
@@ -120,7 +120,7 @@ def assemble(contexts: Sequence[Context], *, together: bool = False, budget: Bud
     joined += [context for context in rest if context.run]
     rest = [context for context in rest if not context.run]
     # Somebody has put it there to be looked at.
-    only = len(contexts) == 1 and rest == list(contexts) and contexts[0].kind not in (*_PROGRAMS, _LAUNCH, _COMPOSED)
+    only = len(contexts) == 1 and rest == list(contexts) and contexts[0].kind not in (*PROGRAMS, _LAUNCH, _COMPOSED)
     if not runs and rest and (together or only):
         return Assembly((_joined(rest),), ())
     return Assembly(tuple(joined), tuple(rest))
@@ -241,7 +241,7 @@ def _with_configs(members: list[Context]) -> list[Context]:
     """The members of a run, with what its programs take from configs of its own."""
     configs = [one for one in members if one.values]
     lookups = [lookup for one in members for lookup in one.lookups]
-    stating = (one for one in members if one.kind not in (*_PROGRAMS, _LAUNCH))
+    stating = (one for one in members if one.kind not in (*PROGRAMS, _LAUNCH))
     configured = {setting.key for one in stating for setting in one.settings}
     blocks = [one for one in lookups if not one.argument]
     found: list[Context] = []
@@ -265,7 +265,7 @@ def _with_options(members: list[Context]) -> list[Context]:
     """
     launches = [options for one in members if one.kind == _LAUNCH for options in one.options]
     told = {setting.key for one in members if one.kind == _LAUNCH for setting in one.settings}
-    configs = (one for one in members if one.run and one.kind not in (*_PROGRAMS, _LAUNCH))
+    configs = (one for one in members if one.run and one.kind not in (*PROGRAMS, _LAUNCH))
     configured = {setting.key for one in configs for setting in one.settings}
     found: list[Context] = []
     for one in members:
@@ -311,7 +311,7 @@ def _joined(members: list[Context]) -> Context:
     for one in members:
         for setting in one.settings:
             # A flag overrides the config that the command names; a program may do with it what it likes.
-            if one is not first and one.kind not in _PROGRAMS and setting.key in flagged:
+            if one is not first and one.kind not in PROGRAMS and setting.key in flagged:
                 continue
             # DeepSpeed's `auto` takes what the trainer says.
             if setting.value is None and not one.run and setting.key in stated:

@@ -323,7 +323,7 @@ def _base_image(
     if reference != "scratch" and _BARE.fullmatch(repository) is None:
         reason = "the packages of the base image are unknown"
         # Of pytorch/pytorch the torch is what counts, and it is known.
-        asked.skipped.append(Skipped(what=written, reason=reason, gap=torch is None, location=where))
+        asked.skipped.append(Skipped(what=written, reason=reason, gap=torch is None, location=where, empty=True))
 
 
 def _variant(tag: str) -> str | None:

@@ -206,4 +206,4 @@ def _nothing(declared: Declared, path: str) -> Skipped:
         declared.table("project") or declared.table("tool", "poetry") or declared.table("tool", "flit")
     )
     reason = "names no requirements" + (": they stand in setup.py or setup.cfg" if elsewhere else "")
-    return Skipped(what=path, reason=reason, gap=elsewhere, location=Location(path=path))
+    return Skipped(what=path, reason=reason, gap=elsewhere, location=Location(path=path), empty=True)

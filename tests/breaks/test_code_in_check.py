@@ -11,6 +11,7 @@ import pytest
 from packaging.version import Version
 
 import gradcompat
+from gradcompat.model.issue import PackageTerm
 from gradcompat.model.report import Report, ReportedFinding
 from gradcompat.releases import table as tables
 from gradcompat.releases.answers import Parameter, Presence, Signature
@@ -205,6 +206,22 @@ def test_every_place_is_named_once(tmp_path: Path) -> None:
     (reason,) = [one.sentence for one in found.finding.because if "imports" in one.sentence]
     assert f"{tmp_path}/eval.py:3" in reason
     assert f"{tmp_path}/train.py:2" in reason
+
+
+def test_it_stands_at_its_line_and_names_no_runs(tmp_path: Path) -> None:
+    (tmp_path / "tool.py").write_text("import torch\nfrom trainlib import Cache\n" + MAIN)
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.py").write_text("from transformers import Trainer\nTrainer(model=None).train()\n")
+    text = rendered(checked(tmp_path, "trainlib==3.0\ntransformers==4.57.6", "import torch\n"), "text")
+    assert "tool.py:2" in text
+    assert "2 training runs: " not in text
+
+
+def test_no_fix_leads_below_the_releases_that_were_read(tmp_path: Path) -> None:
+    (found,) = breaks_in(checked(tmp_path, "trainlib==1.0", "import trainlib\ntrainlib.Extra()\n"))
+    (combination,) = found.finding.issue.affected
+    assert [str(term.versions) for term in combination.terms if isinstance(term, PackageTerm)] == ["<=1.0"]
+    assert [getattr(one, "kind", "code") for one in found.finding.issue.remedies] == ["upgrade", "code"]
 
 
 def test_each_project_is_held_against_its_own_environment(tmp_path: Path) -> None:

@@ -12,8 +12,9 @@ from gradcompat.audit.published import allowed
 from gradcompat.audit.report_parts import parts_of, questions_of
 from gradcompat.knowledge.load import load
 from gradcompat.matcher import match
-from gradcompat.model.environment import Environment, Location, Setting
+from gradcompat.model.environment import Environment, Location, Package, Setting
 from gradcompat.model.finding import Finding
+from gradcompat.model.issue import ModelTerm
 from gradcompat.model.report import ReportedFinding
 from gradcompat.presumptions import presumer as presuming
 from gradcompat.presumptions.engines import named_engines
@@ -288,3 +289,84 @@ def test_a_term_is_decided_once_for_all_environments(monkeypatch: pytest.MonkeyP
     assert len({id(Presumer(engines, (), {}).of_term(term)) for _ in range(5)}) == len(counted) == 1
     stated = {"training.gradient_accumulation_steps": [Setting(key=term.key, value=None, location=Location(path="a"))]}
     assert Presumer(engines, (), stated).of_term(term).certainty is Certainty.OPEN
+
+
+def stated_model(*classes: str | None) -> tuple[Setting, ...]:
+    place = Location(path="train.py", line=3)
+    return tuple(
+        Setting(key="model.architecture", value=None if one is None else (one,), location=place) for one in classes
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "status"),
+    [
+        ((), "dormant"),
+        (stated_model(None), "dormant"),  # it comes from an option, and is still no Moonshine
+        (stated_model(None, "LlamaForCausalLM"), "dormant"),
+        (stated_model(None, "MoonshineForConditionalGeneration"), "conditional"),
+    ],
+)
+def test_a_class_that_is_rare_is_named_even_where_the_model_is_computed(
+    settings: tuple[Setting, ...], status: str
+) -> None:
+    stated = replace(environment(package("torch", "2.7.0")), settings=settings)
+    rare = ModelTerm(classes=("MoonshineForConditionalGeneration",))
+    assert presumed(stated, rare, engines=frozenset({"transformers"})).status == status
+
+
+@pytest.mark.parametrize(
+    ("settings", "status"),
+    [((), "affected"), (stated_model(None), "affected"), (stated_model("ClassOfMine"), "conditional")],
+)
+def test_the_model_is_a_language_model_unless_its_class_is_stated(settings: tuple[Setting, ...], status: str) -> None:
+    stated = replace(environment(package("torch", "2.7.0")), settings=settings)
+    counts = equals("model.uses_num_items_in_batch", True)
+    found = presumed(stated, counts, engines=frozenset({"transformers"}))
+    assert found.status == status
+
+
+def test_the_best_known_defect_is_told_where_nobody_says_the_class(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("transformers==4.47.0\n")
+    report = gradcompat.check(tmp_path, settings={"training.gradient_accumulation_steps": 8})
+    affected = [one.finding.issue.id for one in report.findings if one.finding.status == "affected"]
+    assert affected == ["GC-0015"]
+
+
+SERVE = "from transformers import AutoModelForCausalLM\nprint(AutoModelForCausalLM.from_pretrained('m').generate())\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        (None, "conditional"),
+        (SERVE, "dormant"),
+        (SERVE + "from transformers import TrainingArguments\n", "conditional"),
+        (SERVE + "import accelerate\n", "conditional"),
+    ],
+)
+def test_code_without_a_trainer_has_no_defect_of_one(tmp_path: Path, code: str | None, status: str) -> None:
+    (tmp_path / "requirements.txt").write_text("transformers==4.52.4\naccelerate==1.2.1\ntorch==2.7.0\n")
+    if code is not None:
+        (tmp_path / "serve.py").write_text(code)
+    found = {one.finding.issue.id: one.finding.status for one in gradcompat.check(tmp_path).findings}
+    assert found["GC-0033"] == status
+
+
+BUILT = issue((versions("torch", "==2.4.*"), versions("torchvision", ">=0.20")))
+FOR_TORCH = replace(NAMES, built_for={"torchvision": "torch"})
+
+
+@pytest.mark.parametrize(
+    ("torch", "torchvision", "status"),
+    [
+        (package("torch", "2.4.1"), package("torchvision", "0.20.0"), "affected"),
+        # Conda's solver has paired its own builds, and a resolver takes the build that belongs to the pin.
+        (package("torch", "2.4.1", source="conda"), package("torchvision", "0.20.0", source="conda"), "dormant"),
+        (package("torch", "2.4.1"), package("torchvision", specifier=">=0.20"), "dormant"),
+        (package("torch", specifier="==2.4.*"), package("torchvision", "0.20.0"), "dormant"),
+    ],
+)
+def test_builds_that_somebody_pairs(torch: Package, torchvision: Package, status: str) -> None:
+    (found,) = match(replace(environment(torch, torchvision), engines=frozenset()), [BUILT], FOR_TORCH)
+    assert found.status == status

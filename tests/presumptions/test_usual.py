@@ -6,13 +6,12 @@ import pytest
 
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.load import load
-from gradcompat.matcher import key_of
 from gradcompat.messages import value_text
 from gradcompat.model.issue import VirtualTerm
 from gradcompat.presumptions.engines import ENGINES
 from gradcompat.presumptions.left_out import LEFT_OUT
-from gradcompat.presumptions.presumer import SYMBOLS_KEY
 from gradcompat.presumptions.usual import USUAL
+from gradcompat.term_keys import SYMBOLS_KEY, key_of
 from gradcompat.vocabulary import KEYS, VIRTUAL_PACKAGES, parse_value
 
 

@@ -49,6 +49,10 @@ class More(Arguments):
     output_dir: str = "out"
     beta: float = field(default=0.1, metadata={"help": "of the loss"})
 class Below(More): ...
+@strict(accept_kwargs=True)
+@dataclass
+class Replaced:
+    a: int = 1
 @dataclass(kw_only=True)
 class Keywords:
     a: int
@@ -84,7 +88,8 @@ def text(found: Signature | None) -> str | None:
         ("Foreign", None),
         ("Arguments", "output_dir=None, many=[]"),
         ("More", "output_dir='out', many=[], beta=0.1"),
-        ("Below", "output_dir='out', many=[], beta=0.1"),
+        ("Below", None),  # the dataclass may make one of it, with fields of its own
+        ("Replaced", None),
         ("Keywords", "a"),
         ("missing", None),
         ("a.f", "a, b, c=None, *args, d, e=1, **kw"),

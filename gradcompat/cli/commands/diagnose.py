@@ -22,12 +22,12 @@ from gradcompat.diagnosis.ranking import diagnose
 from gradcompat.diagnosis.symptoms import patterns_of
 from gradcompat.errors import SourceError, UsageError
 from gradcompat.knowledge.load import KnowledgeBase, issue_from
-from gradcompat.matcher import key_of
 from gradcompat.messages import value_text
 from gradcompat.model.diagnosis import DiagnosisReport, Seen
 from gradcompat.model.environment import Environment, Location, SettingValue, Skipped
 from gradcompat.model.issue import Issue
 from gradcompat.presumptions.upon import presumed_upon
+from gradcompat.term_keys import key_of
 from gradcompat.vocabulary import parse_setting
 
 _RENDERERS = {"text": "gradcompat.renderers.diagnosis_text", "json": "gradcompat.renderers.diagnosis_json"}
