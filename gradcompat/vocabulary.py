@@ -12,6 +12,10 @@ from typing import Literal
 
 from gradcompat.errors import UsageError
 from gradcompat.model.environment import SettingValue
+from gradcompat.names import normalise
+
+# ``package.torch``: the version that is installed of a package of which files give only a range.
+PACKAGE_PREFIX = "package."
 
 KeyType = Literal["bool", "int", "float", "str", "list", "version"]
 
@@ -139,6 +143,7 @@ VIRTUAL_PACKAGES = {
     "host.rocm": "__rocm",
 }
 
+_HINT = "`gradcompat explain settings` lists them; the version of a package is `package.NAME=VERSION`"
 _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
 
@@ -153,13 +158,21 @@ def parse_setting(text: str) -> tuple[str, SettingValue]:
     key, value = key.strip(), value.strip()
     if not equals or not value:
         raise UsageError(f"`--set {text}` is not of the form KEY=VALUE")
+    if (name := package_of(key)) is not None:
+        return PACKAGE_PREFIX + name, parse_value(key, value)
     if key not in KEYS:
         close = difflib.get_close_matches(key, KEYS, n=1)
         raise UsageError(
             f"`{key}` is not a known setting",
-            hint=f"did you mean `{close[0]}`?" if close else "`gradcompat explain settings` lists them",
+            hint=f"did you mean `{close[0]}`?" if close else _HINT,
         )
     return key, parse_value(key, value)
+
+
+def package_of(key: str) -> str | None:
+    """The normalised name of the package whose installed version the key is; None for another key."""
+    name = key.removeprefix(PACKAGE_PREFIX)
+    return normalise(name) if name and name != key else None
 
 
 def setting_of(key: str, value: object) -> tuple[str, SettingValue]:
@@ -181,7 +194,7 @@ def parse_value(key: str, value: str) -> SettingValue:
     Raises:
         UsageError: if the text is not of the key's type.
     """
-    wanted = KEYS[key].type
+    wanted = "version" if package_of(key) is not None else KEYS[key].type
     try:
         match wanted:
             case "int":

@@ -14,6 +14,7 @@ from gradcompat.audit.advising import PLAN_QUESTIONS, advise_findings
 from gradcompat.audit.matching import MATCH_STEPS, match_runs
 from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.replaced_versions import refused_by_requirements, replace_versions
+from gradcompat.audit.stated_versions import with_stated_versions
 from gradcompat.audit.targets import AuditRequest, File, Source, environment_of, size_of
 from gradcompat.errors import SourceError, TooComplex
 from gradcompat.knowledge.horizon import newer
@@ -176,7 +177,7 @@ def audit(task: Task, base: KnowledgeBase, options: AuditOptions, plan_questions
         plan_questions: that the plan of its findings may ask.
     """
     try:
-        environment, replaced = replace_versions(environment_of(task.source), options.replacements, base.names)
+        environment, replaced = replace_versions(_stated(task.source, base, options), options.replacements, base.names)
         path = task.source.path if isinstance(task.source, File) else None
         audited = _audited(environment, task, path, base, options, plan_questions)
         if not replaced:
@@ -190,6 +191,11 @@ def audit(task: Task, base: KnowledgeBase, options: AuditOptions, plan_questions
         return _unread(
             display_path, SourceError("needs more memory than is available", path=display_path, hint=_TOO_LARGE)
         )
+
+
+def _stated(source: Source, base: KnowledgeBase, options: AuditOptions) -> Environment:
+    """The environment with the versions that the user says are installed."""
+    return with_stated_versions(environment_of(source), options.settings, base.names)
 
 
 def _unread(display_path: str, error: SourceError) -> Audit:

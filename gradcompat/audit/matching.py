@@ -21,7 +21,7 @@ from gradcompat.model.issue import LEVELS, Issue, PlatformTerm, SettingTerm, Vir
 from gradcompat.presumptions.upon import presumed_upon
 from gradcompat.term_keys import key_of
 from gradcompat.versions import parse_version
-from gradcompat.vocabulary import VIRTUAL_PACKAGES
+from gradcompat.vocabulary import VIRTUAL_PACKAGES, package_of
 
 if TYPE_CHECKING:
     from gradcompat.model.code_use import CodeUse
@@ -287,7 +287,7 @@ def with_facts(
         elif key == "host.platform":
             platform = str(value)
             origins["platform"] = origin
-        else:
+        elif package_of(key) is None:  # versions are those of entries, see `audit/stated_versions.py`
             settings.append(Setting(key=key, value=value, location=origin))
     return replace(
         environment,

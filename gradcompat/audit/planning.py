@@ -10,6 +10,7 @@ from gradcompat.audit.breaks import constraints_of, constraints_of_code
 from gradcompat.audit.matching import Matched, match_runs, with_facts
 from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.project_files import Project, project_of
+from gradcompat.audit.stated_versions import with_stated_versions
 from gradcompat.audit.targets import AuditRequest, File, Source, environment_of, megabytes
 from gradcompat.budget import Budget
 from gradcompat.dependency_formats import BY_KIND
@@ -140,7 +141,7 @@ def _task(
 ) -> _Task | PlanningResult:
     """What there is to plan; a result where the source cannot be read."""
     try:
-        environment = environment_of(source)
+        environment = with_stated_versions(environment_of(source), options.settings, base.names)
     except SourceError as error:
         shown = source.source if isinstance(source, Environment) else source.shown
         location = None if error.path is None else Location(path=error.path, line=error.line)

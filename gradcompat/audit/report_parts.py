@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from gradcompat.messages import entry_text
 from gradcompat.model.environment import SettingValue, Skipped
 from gradcompat.model.finding import Finding, Unknown
-from gradcompat.model.issue import ModelTerm, SettingTerm
+from gradcompat.model.issue import ModelTerm, SettingTerm, SymbolTerm
 from gradcompat.model.report import Audit, ReportedFinding
 from gradcompat.presumptions.usual import USUAL
-from gradcompat.vocabulary import KEYS, VIRTUAL_PACKAGES
+from gradcompat.term_keys import SYMBOLS_KEY
+from gradcompat.vocabulary import KEYS, PACKAGE_PREFIX, VIRTUAL_PACKAGES
 
 SHOWN = 5  # findings that could apply and are shown by themselves
 MOST_QUESTIONS = 5  # that a person is asked
@@ -130,7 +131,15 @@ def likelihood(finding: Finding) -> float | None:
 
 
 def questions_of(findings: Iterable[Finding]) -> tuple[Question, ...]:
-    """The facts that decide open findings; a finding that hangs on several counts for the one that decides most."""
+    """The facts that decide open findings; a finding that hangs on several counts for the one that decides most.
+
+    Of two that decide as many, the one whose worst finding is likelier and worse comes first.
+    """
+    findings = list(findings)
+    ranks: dict[str, float] = {}
+    for finding in findings:
+        identifier = finding.issue.id
+        ranks[identifier] = min(ranks.get(identifier, 0.0), _weight(finding))
     hanging = [(finding.issue.id, _asked(likeliest(finding))) for finding in findings]
     decided: dict[str, list[str]] = {}
     while hanging:
@@ -140,26 +149,40 @@ def questions_of(findings: Iterable[Finding]) -> tuple[Question, ...]:
         key = min(counts, key=lambda one: (-counts[one], one))
         decided[key] = list(dict.fromkeys(identifier for identifier, keys in hanging if key in keys))
         hanging = [(identifier, keys) for identifier, keys in hanging if key not in keys]
-    ordered = sorted(decided.items(), key=lambda item: (-len(item[1]), item[0]))
+    ordered = sorted(decided.items(), key=lambda item: (-len(item[1]), min(ranks[one] for one in item[1]), item[0]))
     return tuple(Question(key=key, ids=tuple(ids)) for key, ids in ordered)
 
 
 def asked_of(findings: Iterable[ReportedFinding]) -> tuple[Asked, ...]:
     """The questions about everything that is open, for a person: the one that decides most first."""
     hanging = [one.finding for one in findings if one.finding.status == "conditional" and not one.refuted]
-    return tuple(
-        Asked(
-            key=question.key,
-            ids=question.ids,
-            question=_question_text(question.key),
-            choices=_choices(question.key, hanging),
-        )
-        for question in questions_of(hanging)
-        if question.key in KEYS and not (question.key in USUAL and USUAL[question.key].asks)
-    )
+    releases = _releases(hanging)
+    found = []
+    for question in questions_of(hanging):
+        if question.key in releases:
+            key, text = PACKAGE_PREFIX + question.key, f"Which version of {question.key} is installed?"
+            choices: tuple[SettingValue, ...] = releases[question.key]
+        elif question.key in KEYS and not (question.key in USUAL and USUAL[question.key].asks):
+            key, text, choices = question.key, _question_text(question.key), _choices(question.key, hanging)
+        else:
+            continue
+        found.append(Asked(key=key, ids=question.ids, question=text, choices=choices))
+    return tuple(found)
+
+
+def _releases(findings: Iterable[Finding]) -> dict[str, tuple[str, ...]]:
+    """Of each package of which only a range is known the newest release of each series that it allows, newest first."""
+    found: dict[str, tuple[str, ...]] = {}
+    for package in (package for finding in findings for package in finding.packages):
+        if package.version is None and package.releases and package.name not in found:
+            series = {tuple(release.split(".")[:2]): release for release in package.releases}
+            found[package.name] = tuple(reversed(series.values()))[:_CHOICES]
+    return found
 
 
 def _question_text(key: str) -> str:
+    if key == SYMBOLS_KEY:
+        return "Which of these functions and classes does your code use?"
     usual = USUAL.get(key)
     return usual.question if usual is not None and usual.question else f"What is {key}: {KEYS[key].meaning}?"
 
@@ -169,14 +192,14 @@ def _choices(key: str, findings: Iterable[Finding]) -> tuple[SettingValue, ...]:
     if KEYS[key].type == "bool":
         return (True, False)
     usual = sorted(USUAL[key].values, key=lambda one: -one[1]) if key in USUAL else []
-    wanted: list[SettingValue] = [value for value, _ in usual]
+    wanted: list[SettingValue] = [value for value, _ in usual] if key != SYMBOLS_KEY else [()]
     for term in (term for finding in findings for term in finding.terms):
         if isinstance(term, SettingTerm) and term.key == key and term.comparison is None:
             wanted += term.values
         elif isinstance(term, ModelTerm) and key == "model.architecture":
             wanted += [(name,) for name in term.classes if "*" not in name]
-    if key == "code.symbols":
-        wanted = [(), *wanted]
+        elif isinstance(term, SymbolTerm) and key == SYMBOLS_KEY:
+            wanted += [(name,) for name in term.symbols if "*" not in name]
     return tuple(dict.fromkeys(wanted))[:_CHOICES]
 
 
@@ -203,9 +226,13 @@ def _is_shown(finding: Finding) -> bool:
 
 
 def _rank(reported: ReportedFinding) -> tuple[float, str]:
-    issue = reported.finding.issue
-    weight = _WEIGHT[issue.level] * (_SILENT if issue.silent else 1.0)
-    return -weight * _likelihood(likeliest(reported.finding)), issue.id
+    return _weight(reported.finding), reported.finding.issue.id
+
+
+def _weight(finding: Finding) -> float:
+    """The likelier and worse, the less."""
+    worst = _WEIGHT[finding.issue.level] * (_SILENT if finding.issue.silent else 1.0)
+    return -worst * _likelihood(likeliest(finding))
 
 
 def _asked(unknown: Sequence[Unknown]) -> frozenset[str]:

@@ -33,25 +33,26 @@ def test_without_a_terminal_the_questions_are_printed(run: Run, here: Path) -> N
     done = run("ask", "requirements.txt")
     assert done.status == 0
     assert done.out.startswith("1. ")
-    assert "--set model.architecture=LlamaForCausalLM |" in done.out
+    assert "--set training.gradient_accumulation_steps=8 | 1" in done.out
     assert done.out.count("--set ") <= 5
     assert list(here.iterdir()) == [here / "requirements.txt"]
 
 
 def test_answers_decide_and_are_kept(run: Run, here: Path, typed: Callable[..., Outcome]) -> None:
-    known = ("--set", "training.gradient_accumulation_steps=8")
+    known = ("--set", "training.framework=transformers.Trainer", "--set", "host.cuda_arch=9.0")
     (here / "pyproject.toml").write_text('# ours\n[tool.gradcompat]\nfail-on = "error"  # strict\n', "utf-8")
-    done = typed(["LlamaForCausalLM"], *known)
+    done = typed(["8"], *known)
+    assert done.out.startswith("1. How many micro-batches go into one optimizer step?")
     assert done.status == 1
     assert "error GC-0015, silent: " in done.out
     # The block is eight lines long; the place of the answer is in the whole of it.
     assert "(pyproject.toml:" in " ".join(run("check", "requirements.txt", "--all", *known).out.split())
     text = (here / "pyproject.toml").read_text("utf-8")
     assert text.startswith('# ours\n[tool.gradcompat]\nfail-on = "error"  # strict\n')
-    assert tomli.loads(text)["tool"]["gradcompat"]["settings"] == {"model.architecture": ["LlamaForCausalLM"]}
+    assert tomli.loads(text)["tool"]["gradcompat"]["settings"] == {"training.gradient_accumulation_steps": 8}
     # What is kept counts from then on, and is not asked again.
     assert run("check", "requirements.txt", *known).status == 1
-    assert "Which class is the model?" not in run("ask", "requirements.txt", *known).out
+    assert "How many micro-batches" not in run("ask", "requirements.txt", *known).out
 
 
 def test_a_choice_is_taken_by_its_number(run: Run, here: Path, typed: Callable[..., Outcome]) -> None:
@@ -81,3 +82,35 @@ def test_a_wrong_answer_is_asked_for_again(here: Path, typed: Callable[..., Outc
     done = typed(["many", "4"], *lightning)
     assert "`many` is not a value for `training.gradient_accumulation_steps`" in done.out
     assert "error GC-0049, silent: " in done.out
+
+
+def test_the_version_of_a_range_is_asked_for_and_kept(run: Run, here: Path, typed: Callable[..., Outcome]) -> None:
+    (here / "requirements.txt").write_text("transformers>=4.45,<4.48.1\n", "utf-8")
+    known = ("--set", "training.gradient_accumulation_steps=8")
+    done = typed(["4.47.0"], *known)
+    assert done.out.startswith("1. Which version of transformers is installed? (package.transformers decides ")
+    choices = [line.split()[-1] for line in done.out.splitlines()[1:] if line.startswith("   ")]
+    assert choices[:4] == ["4.48.0", "4.47.1", "4.46.3", "4.45.2"]
+    assert (done.status, "error GC-0015" in done.out) == (1, True)
+    assert tomli.loads((here / "gradcompat.toml").read_text("utf-8"))["settings"] == {"package.transformers": "4.47.0"}
+    # What is kept counts from then on, and is not asked again.
+    assert "Which version" not in typed([], *known).out
+
+
+def test_what_is_installed_decides_ranges_and_no_pins(run: Run, here: Path) -> None:
+    known = ("--set", "training.gradient_accumulation_steps=8", "--set", "package.Transformers=4.47.0")
+
+    def ids(requirement: str) -> bool:
+        (here / "requirements.txt").write_text(requirement + "\n", "utf-8")
+        return "error GC-0015" in run("check", "requirements.txt", *known).out
+
+    assert ids("transformers>=4.45")
+    assert ids("transformers")
+    assert not ids("transformers==4.49.0")
+    assert not ids("transformers>=4.49")  # not what that range would install
+
+
+def test_what_is_installed_is_a_version(run: Run) -> None:
+    done = run("check", "requirements.txt", "--set", "package.torch=latest")
+    assert done.status == 2
+    assert "`latest` is not a value for `package.torch`, which takes a version" in done.err
