@@ -38,7 +38,11 @@ def test_settings(text: str, expected: tuple[str, SettingValue]) -> None:
         ("training.seed", "`--set training.seed` is not of the form KEY=VALUE", None),
         ("training.seed=", "`--set training.seed=` is not of the form KEY=VALUE", None),
         ("training.sed=1", "`training.sed` is not a known setting", "did you mean `training.seed`?"),
-        ("zzz=1", "`zzz` is not a known setting", "`gradcompat explain settings` lists them"),
+        (
+            "zzz=1",
+            "`zzz` is not a known setting",
+            "`gradcompat explain settings` lists them; the version of a package is `package.NAME=VERSION`",
+        ),
         ("training.seed=x", "`x` is not a value for `training.seed`, which takes a whole number", None),
         ("training.seed=1.5", "`1.5` is not a value for `training.seed`, which takes a whole number", None),
         ("training.max_grad_norm=x", "`x` is not a value for `training.max_grad_norm`, which takes a number", None),

@@ -27,6 +27,7 @@ from gradcompat.truth import Certainty, Truth
 from gradcompat.versions import VersionSet, locate
 
 _TODAY = 0.7  # how often a range is installed in its newest release
+_HALF = 0.5
 _UNREAD = 0.3  # how often a version that cannot be placed is one of those that a term asks for
 _GPUS = {
     "7.0": "a V100",
@@ -200,14 +201,14 @@ def _of_usual(term: Term, types: tuple[type, ...], engines: frozenset[str], *, a
     """
     key, wanted = fact_of(term), _wanted(term)
     usual, values = USUAL.get(key), usual_values(key, engines)
-    if usual is not None and usual.where_asked and asked:
-        values = usual.where_asked
     condition = _condition(usual, key, wanted)
     if usual is None or values is None:
         return Presumed(certainty=Certainty.OPEN, condition=condition)
     if usual.engine is not None and usual.engine not in engines:
         return Presumed(certainty=Certainty.PRESUMED_NO, feature=usual.feature or ENGINES[usual.engine].feature)
     certainty, likelihood = _share(values, term)
+    if usual.mostly and not asked and likelihood > _HALF:
+        certainty = Certainty.PRESUMED_YES
     return Presumed(
         certainty=certainty,
         taking=usual.taking.format(wanted) or condition,
@@ -240,7 +241,9 @@ def _truth(term: Term, value: SettingValue) -> Truth:
 
 
 def _condition(usual: Usual | None, key: str, wanted: str) -> str:
-    return f"{key}: {wanted}" if usual is None or not usual.condition else usual.condition.format(wanted)
+    if usual is None or not usual.condition:
+        return f"{key}: {wanted}"
+    return usual.conditions.get(wanted) or usual.condition.format(wanted)
 
 
 def _share(values: Values, term: Term) -> tuple[Certainty, float]:

@@ -28,9 +28,11 @@ class Usual:
         feature: what is not used where a term is presumed not to hold, behind "unless you use".
         features: the same for single values of the term.
         condition: a term about it as a person would say it, behind "if"; ``{}`` stands for the values of the term.
+        conditions: the same for single values of the term.
         question: how a person is asked for it.
         asks: the fact that a person is asked for instead, which decides this one.
-        where_asked: the usual values where that other fact is stated, and does not decide this one.
+        mostly: what most of the usual values satisfy is presumed to hold, unless that other fact is stated; what the
+            others satisfy stays open.
         rare_is_named: what is not usual is presumed not to be there even where a program computes the value.
         reason: why it is presumed.
     """
@@ -42,9 +44,10 @@ class Usual:
     feature: str = ""
     features: Mapping[str, str] = field(default_factory=dict)
     condition: str = ""
+    conditions: Mapping[str, str] = field(default_factory=dict)
     question: str = ""
     asks: str | None = None
-    where_asked: Values = ()
+    mostly: bool = False
     rare_is_named: bool = False
     reason: str
 
@@ -427,11 +430,12 @@ USUAL: dict[str, Usual] = {
         reason="both are in use",
     ),
     "model.uses_num_items_in_batch": Usual(
-        values=((True, 1.0),),
-        where_asked=((True, 0.8), (False, 0.2)),
+        values=((True, 0.8), (False, 0.2)),
+        mostly=True,
         taking="the model divides its loss by num_items_in_batch, as causal language models do",
-        condition="the class of your model divides by num_items_in_batch: {}",
-        feature="models without num_items_in_batch (T5, BART, Whisper)",
+        condition="your model divides its loss by num_items_in_batch",
+        conditions={"false": "your model does not divide its loss by num_items_in_batch, as T5, BART and Whisper"},
+        feature="such models",
         asks="model.architecture",
         reason="most runs train a causal language model; a class that is named and not known leaves it open",
     ),

@@ -326,6 +326,14 @@ def test_the_model_is_a_language_model_unless_its_class_is_stated(settings: tupl
     assert found.status == status
 
 
+def test_a_model_that_does_not_count_labels_is_still_a_question() -> None:
+    stated = environment(package("torch", "2.7.0"))
+    found = presumed(stated, equals("model.uses_num_items_in_batch", False), engines=frozenset({"transformers"}))
+    assert found.status == "conditional"
+    ((unknown,),) = found.unknown
+    assert unknown.plain == "your model does not divide its loss by num_items_in_batch, as T5, BART and Whisper"
+
+
 def test_the_best_known_defect_is_told_where_nobody_says_the_class(tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_text("transformers==4.47.0\n")
     report = gradcompat.check(tmp_path, settings={"training.gradient_accumulation_steps": 8})

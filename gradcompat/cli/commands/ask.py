@@ -33,7 +33,7 @@ def command(*, audit: AuditParameters, dry_run: DryRun = False) -> int:
     """Ask for the few facts that decide most findings, keep the answers, and show the report.
 
     At most five questions, the one that decides most first. An answer is the number of a choice, or a value; an empty
-    line says that you do not know. Of a package of which only a range is known it asks for the version that is installed
+    line says that you do not know. Of a package of which only a range is known it asks which version is installed
     (`package.torch`). Without a terminal the questions are printed, and nothing is asked or written.
 
     Exit status:
