@@ -89,8 +89,8 @@ LATE = {
     # a lockfile alone needs no table of defaults
     "presumptions.upon": {"gradcompat.presumptions.left_out"},
     "host": {"pynvml"},  # optional, and only where a driver shows
-    # OpenSSL, only for what somebody has fetched or written
-    "knowledge.load": {"hashlib"},
+    # OpenSSL, only for what somebody has fetched or written; tables, only where a model class is named
+    "knowledge.load": {"hashlib", "gradcompat.knowledge.model_tables"},
     "sources.reading": {"gradcompat.sources.recognise"},  # only where a file's name does not say what it is
     "sources.installed": {"gradcompat.sources.interpreter"},  # only where an interpreter is named
     "sources.requirement": {"gradcompat.sources.requirement_grammar"},  # packaging's parser, only for what is not plain

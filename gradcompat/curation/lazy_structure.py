@@ -13,6 +13,7 @@ class Structure:
         names: name → the submodule that has it, relative; empty for the package itself.
         replaces: the module object is replaced, so that the table is all that it has.
         folders: folders whose modules say it themselves, relative to the module's own.
+        whole: submodules of which all public names are taken, relative.
     """
 
     def __init__(self) -> None:
@@ -20,6 +21,7 @@ class Structure:
         self.names: dict[str, str] = {}
         self.replaces = False
         self.folders: list[str] = []
+        self.whole: list[str] = []
 
     def take(self, node: ast.stmt) -> None:
         """Look at one simple statement."""
@@ -88,6 +90,9 @@ class Structure:
                     self._table(names)
 
     def _entry(self, key: str, value: ast.expr) -> None:
+        match value:
+            case ast.ListComp(generators=[ast.comprehension(iter=ast.Call(func=ast.Name(id="dir")))]):
+                self.whole.append(key)  # `[name for name in dir(dummy_objects) if not name.startswith("_")]`
         for name in _texts(value):
             self.names[name] = key
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,7 @@ class ModuleFacts:
         listed: its ``__all__``; None where there is none, or where it is not literal.
         open: why it may have names that are not seen; None where it cannot.
         lazy: names that are imported when they are asked for → the module that has them.
+        whole: modules of which all public names are lazy.
         only_lazy: the module object is replaced by one that has the lazy names alone.
         structured: folders whose modules say what is lazy (``define_import_structure``), relative to its own.
         stars: modules of which everything is imported.
@@ -74,6 +75,8 @@ class ModuleFacts:
             ``*``, ``*args`` and ``**kwargs`` stand where they stand in Python; ``?`` at the end says that a decorator
             may have changed it, and ``old>new`` that the keyword was renamed.
         classes: by qualified name.
+        models: classes with a loss, attention flags or tied weights, as :mod:`gradcompat.curation.model_reading` has
+            them.
     """
 
     package: bool
@@ -82,6 +85,7 @@ class ModuleFacts:
     listed: tuple[str, ...] | None = None
     open: str | None = None
     lazy: Mapping[str, str] = field(default_factory=dict)
+    whole: tuple[str, ...] = ()
     only_lazy: bool = False
     structured: tuple[str, ...] = ()
     stars: tuple[str, ...] = ()
@@ -90,17 +94,19 @@ class ModuleFacts:
     raises: bool = False
     signatures: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     classes: Mapping[str, ClassFacts] = field(default_factory=dict)
+    models: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def dumps(facts: ModuleFacts) -> bytes:
     """The facts of a module as they are kept."""
-    content = {
-        **asdict(facts),
-        "own": sorted(facts.own),
-        "origins": {name: (one.module, one.name) for name, one in facts.origins.items()},
-        "imports": [(one.module, one.name, one.line, one.guarded) for one in facts.imports],
-        "classes": {name: (one.bases, one.kind, one.fields) for name, one in facts.classes.items()},
-    }
+    # Everything but what differs from its default: most of it is empty in most modules.
+    content = {one.name: value for one in fields(facts) if (value := getattr(facts, one.name)) or one.name in _ALWAYS}
+    content["own"] = sorted(facts.own)
+    content["origins"] = {name: (one.module, one.name) for name, one in facts.origins.items()}
+    if facts.imports:
+        content["imports"] = [(one.module, one.name, one.line, one.guarded) for one in facts.imports]
+    if facts.classes:
+        content["classes"] = {name: (one.bases, one.kind, one.fields) for name, one in facts.classes.items()}
     return json.dumps(content, separators=(",", ":")).encode()
 
 
@@ -112,24 +118,30 @@ def loads(content: bytes) -> ModuleFacts:
     """
     try:
         found = json.loads(content)
+        listed = found.get("listed")
         return ModuleFacts(
             package=found["package"],
             own=frozenset(found["own"]),
             origins={name: Origin(*parts) for name, parts in found["origins"].items()},
-            listed=None if found["listed"] is None else tuple(found["listed"]),
-            open=found["open"],
-            lazy=found["lazy"],
-            only_lazy=found["only_lazy"],
-            structured=tuple(found["structured"]),
-            stars=tuple(found["stars"]),
-            imports=tuple(Import(*parts) for parts in found["imports"]),
-            exported=tuple(found["exported"]),
-            raises=found["raises"],
-            signatures={name: tuple(parts) for name, parts in found["signatures"].items()},
+            listed=None if listed is None else tuple(listed),
+            open=found.get("open"),
+            lazy=found.get("lazy", {}),
+            whole=tuple(found.get("whole", ())),
+            only_lazy=found.get("only_lazy", False),
+            structured=tuple(found.get("structured", ())),
+            stars=tuple(found.get("stars", ())),
+            imports=tuple(Import(*parts) for parts in found.get("imports", ())),
+            exported=tuple(found.get("exported", ())),
+            raises=found.get("raises", False),
+            signatures={name: tuple(parts) for name, parts in found.get("signatures", {}).items()},
             classes={
                 name: ClassFacts(tuple(bases), kind, tuple(fields))
-                for name, (bases, kind, fields) in found["classes"].items()
+                for name, (bases, kind, fields) in found.get("classes", {}).items()
             },
+            models=found.get("models", {}),
         )
     except (KeyError, TypeError):
         raise ValueError("are no facts of a module") from None
+
+
+_ALWAYS = frozenset({"package", "own", "origins", "listed"})

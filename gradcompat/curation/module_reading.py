@@ -5,23 +5,52 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from gradcompat.curation.getattr_hooks import answered
 from gradcompat.curation.lazy_structure import Structure
+from gradcompat.curation.model_reading import model_facts
 from gradcompat.curation.module_facts import ClassFacts, Import, ModuleFacts, Origin
+from gradcompat.curation.module_pieces import only_definition, pieces
 from gradcompat.curation.signature_reading import class_facts, signature
 
 _CATCHES_IMPORTS = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 
 
-def read_module(source: bytes, name: str, *, package: bool) -> ModuleFacts:
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """What a class or a function at the top of a module says, in whatever module it stands.
+
+    Attributes:
+        name: its own.
+        facts: of a class.
+        signatures: its own, or those of the methods, by qualified name.
+        exported: ``define_import_structure`` takes it.
+        imports: what the body of a class imports: how many dots, the module, the name, and the line in the definition.
+        models: what the class says of a loss.
+    """
+
+    name: str
+    facts: ClassFacts | None
+    signatures: Mapping[str, tuple[str, ...]]
+    exported: bool
+    imports: tuple[tuple[int, str, str | None, int], ...]
+    models: Mapping[str, str]
+
+
+DefinitionCache = dict[str, Definition]
+"""By the text of the definition. One for several files of a module, in which most definitions are the same."""
+
+
+def read_module(source: bytes, name: str, *, package: bool, cache: DefinitionCache | None = None) -> ModuleFacts:
     """What a module says.
 
     Args:
         source: the file, in the encoding that it states.
         name: of the module, absolute.
         package: the file is its ``__init__``.
+        cache: definitions that were read already.
 
     Raises:
         ValueError: if it is not Python 3, or too deeply nested; the message is a sentence without subject.
@@ -29,14 +58,57 @@ def read_module(source: bytes, name: str, *, package: bool) -> ModuleFacts:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # odd escapes in strings
-            tree = ast.parse(source)
-        reader = _Reader(name, package=package)
-        reader.read(tree.body)
-        return reader.facts()
+            found = _read_in_pieces(source, name, package, cache) if cache is not None else None
+            return found or _read_whole(source, name, package)
     except (SyntaxError, ValueError, LookupError):
         raise ValueError("is not Python 3 that can be parsed") from None
     except (RecursionError, MemoryError):
         raise ValueError("is nested too deeply") from None
+
+
+def _read_whole(source: bytes, name: str, package: bool) -> ModuleFacts:
+    reader = _Reader(name, package=package)
+    reader.read(ast.parse(source).body)
+    return reader.facts()
+
+
+def _read_in_pieces(source: bytes, name: str, package: bool, cache: DefinitionCache) -> ModuleFacts | None:
+    """The same, without parsing the definitions that are known; None where it cannot be taken apart."""
+    reader = _Reader(name, package=package)
+    found = pieces(source)
+    if found is None:
+        return None
+    try:
+        for piece in found:
+            known = cache.get(piece.text) if piece.definition else None
+            if known is None:
+                body = ast.parse(piece.text).body
+                node = only_definition(body) if piece.definition else None
+                if node is None or node.name == "__getattr__":
+                    reader.read_piece(body, piece.before)
+                    continue
+                known = cache[piece.text] = definition(node)
+            reader.define(known, piece.before)
+    except (SyntaxError, ValueError):
+        return None
+    reader.end()
+    return reader.facts()
+
+
+def definition(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> Definition:
+    """What a class or a function says."""
+    if not isinstance(node, ast.ClassDef):
+        return Definition(node.name, None, {node.name: signature(node)}, _is_exported(node), (), {})
+    facts, methods = class_facts(node)
+    imports: list[tuple[int, str, str | None, int]] = []
+    for inner in node.body:
+        match inner:
+            case ast.Import(names=names):
+                imports += [(0, alias.name, None, inner.lineno) for alias in names]
+            case ast.ImportFrom(module=module, names=names, level=level):
+                imports += [(level, module or "", alias.name, inner.lineno) for alias in names]
+    signatures = {f"{node.name}.{method}": found for method, found in methods.items()}
+    return Definition(node.name, facts, signatures, _is_exported(node), tuple(imports), model_facts(node))
 
 
 class _Reader:
@@ -59,10 +131,35 @@ class _Reader:
         self._tables: dict[str, ast.expr] = {}
         self._signatures: dict[str, tuple[str, ...]] = {}
         self._classes: dict[str, ClassFacts] = {}
+        self._models: dict[str, Mapping[str, str]] = {}
+        self._before = 0
 
     def read(self, body: Sequence[ast.stmt]) -> None:
         """Take the statements of the module."""
+        self.read_piece(body, 0)
+        self.end()
+
+    def read_piece(self, body: Sequence[ast.stmt], before: int) -> None:
+        """Take some of them, that stand behind so many lines."""
+        self._before = before
         self._block(body, guarded=False, typing=False)
+
+    def define(self, found: Definition, before: int, *, guarded: bool = False) -> None:
+        """Take a class or a function, that stands behind so many lines."""
+        self._own.add(found.name)
+        self._origins.pop(found.name, None)
+        self._signatures |= found.signatures
+        if found.facts is not None:
+            self._classes[found.name] = found.facts
+        if found.models:
+            self._models[found.name] = found.models
+        if found.exported:
+            self._exported.add(found.name)
+        for level, module, name, line in found.imports:
+            self._imports.append(Import(self._resolved(level, module), name, line + before, guarded))
+
+    def end(self) -> None:
+        """Look at what all statements together say."""
         if self._hook is not None:
             found = answered(self._hook, self._tables)
             self._own |= found.names
@@ -80,6 +177,7 @@ class _Reader:
             listed=listed,
             open=self._open,
             lazy=lazy,
+            whole=tuple(map(self._absolute, self._structure.whole)),
             only_lazy=self._structure.replaces,
             structured=tuple(self._structure.folders),
             stars=tuple(self._stars),
@@ -88,6 +186,7 @@ class _Reader:
             raises=self._raises,
             signatures=self._signatures,
             classes=self._classes,
+            models=self._models,
         )
 
     def _absolute(self, relative: str) -> str:
@@ -102,10 +201,8 @@ class _Reader:
 
     def _statement(self, node: ast.stmt, *, guarded: bool, typing: bool) -> None:
         match node:
-            case ast.FunctionDef() | ast.AsyncFunctionDef():
-                self._function(node, typing=typing)
-            case ast.ClassDef():
-                self._class(node, guarded=guarded, typing=typing)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                self._definition(node, guarded=guarded, typing=typing)
             case ast.Import() | ast.ImportFrom():
                 self._import(node, guarded=guarded, typing=typing)
             case ast.If():
@@ -224,31 +321,14 @@ class _Reader:
                     self._own.add(node.id)
                     self._origins.pop(node.id, None)
 
-    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, *, typing: bool) -> None:
+    def _definition(
+        self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, *, guarded: bool, typing: bool
+    ) -> None:
         if typing:
             return
-        self._own.add(node.name)
-        self._origins.pop(node.name, None)
-        self._signatures[node.name] = signature(node)
+        self.define(definition(node), self._before, guarded=guarded)
         if node.name == "__getattr__" and isinstance(node, ast.FunctionDef):
             self._hook = node
-        if _is_exported(node):
-            self._exported.add(node.name)
-
-    def _class(self, node: ast.ClassDef, *, guarded: bool, typing: bool) -> None:
-        if typing:
-            return
-        self._own.add(node.name)
-        self._origins.pop(node.name, None)
-        facts, signatures = class_facts(node)
-        self._classes[node.name] = facts
-        for method, found in signatures.items():
-            self._signatures[f"{node.name}.{method}"] = found
-        if _is_exported(node):
-            self._exported.add(node.name)
-        for inner in node.body:
-            if isinstance(inner, (ast.Import, ast.ImportFrom)):
-                self._needs(inner, guarded=guarded)
 
     def _if(self, node: ast.If, *, guarded: bool, typing: bool) -> None:
         test = node.test
@@ -292,19 +372,24 @@ class _Reader:
                     self._note("a `__getattr__` that is made elsewhere")
 
     def _needs(self, node: ast.Import | ast.ImportFrom, *, guarded: bool) -> None:
+        line = node.lineno + self._before
         if isinstance(node, ast.Import):
-            self._imports += [Import(alias.name, None, node.lineno, guarded) for alias in node.names]
+            self._imports += [Import(alias.name, None, line, guarded) for alias in node.names]
             return
         module = self._target(node)
-        self._imports += [Import(module, alias.name, node.lineno, guarded) for alias in node.names]
+        self._imports += [Import(module, alias.name, line, guarded) for alias in node.names]
 
     def _target(self, node: ast.ImportFrom) -> str:
-        if not node.level:
-            return node.module or ""
+        return self._resolved(node.level, node.module or "")
+
+    def _resolved(self, level: int, module: str) -> str:
+        """The absolute name of a module that is named with so many dots."""
+        if not level:
+            return module
         parts = self._name.split(".")
-        up = node.level - 1 if self._package else node.level
+        up = level - 1 if self._package else level
         parts = parts[: len(parts) - up] if up else parts
-        return ".".join([*parts, node.module] if node.module else parts)
+        return ".".join([*parts, module] if module else parts)
 
 
 def _parts(value: ast.expr) -> Iterable[ast.expr]:

@@ -1,25 +1,28 @@
-"""Reading the releases of a package: each row is kept as soon as it is there, and the table is made of all of them."""
+"""Reading the releases of a package: their modules are fetched, then parsed, and the table is made of all of them."""
 
 from __future__ import annotations
 
-import atexit
+import gc
 import os
-import threading
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, as_completed, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from packaging.version import Version
 
-from gradcompat.curation.facts_store import FactsStore
-from gradcompat.curation.release_reading import read_sdist, read_wheel
-from gradcompat.curation.release_row import READER, ReleaseRow, dumps, loads
+from gradcompat.curation import module_facts
+from gradcompat.curation.folder_lock import alone
+from gradcompat.curation.module_reading import DefinitionCache, read_module
+from gradcompat.curation.module_store import FileKey, ModuleStore
+from gradcompat.curation.release_fetching import fetch_sdist, fetch_wheel
+from gradcompat.curation.release_row import LAYOUT, READER, ReleaseRow, dumps, loads
+from gradcompat.curation.resolution import judged, module_states
 from gradcompat.curation.table_writing import table_bytes, write_table
 from gradcompat.errors import IndexUnavailable, KnowledgeError, UsageError
-from gradcompat.index.catalog import Lookup, catalogue_of
 from gradcompat.index.client import PackageIndex
 from gradcompat.index.preference import best_first
 from gradcompat.messages import counted
@@ -32,6 +35,11 @@ from gradcompat.releases.table_file import TableFile
 # How much of one file is fetched; the modules of the largest package have 40 MB, packed.
 _MOST_FETCHED = 256 * 2**20
 _LINUX = Target(python="3.11")
+# Releases that are fetched at a time: it is the network that is waited for.
+_CONNECTIONS = 4
+# Source that is parsed by one call of an executor: enough that the call costs nothing beside it.
+_BATCH = 2**20
+_LARGEST_BATCH = 32 * 2**20
 
 
 @dataclass(kw_only=True)
@@ -39,7 +47,7 @@ class Reading:
     """The releases of one package that are to be read.
 
     Attributes:
-        rows: the folder that rows are kept in until the table has them.
+        rows: the folder that rows and modules are kept in.
         folder: the folder of the tables.
         say: is told what happens, a sentence at a time.
         lost: releases that could not be fetched; another run tries them again.
@@ -47,59 +55,91 @@ class Reading:
 
     package: str
     releases: Sequence[Release]
-    lookup: Lookup
+    catalogue: Catalogue
     rows: Path
     folder: Path
     say: Callable[[str], object]
     lost: dict[Version, str] = field(default_factory=dict)
 
     def run(self, jobs: int, executor: Executor, *, local: bool, again: bool) -> None:
-        """Read what is neither in the table nor among the rows, and write the table.
+        """Fetch and parse what is neither in the table nor among the rows, and write the table.
 
         Args:
-            jobs: how many releases at a time.
-            executor: what reads them.
+            jobs: how many batches of modules are parsed at a time.
+            executor: what parses them.
             local: it is made of processes of this machine.
             again: read what the table has, too.
 
         Raises:
-            KnowledgeError: if the table cannot be read or written.
+            KnowledgeError: if the table cannot be read or written, or another run reads the same package.
         """
-        before = None if again else self._table()
-        done = {Version(one) for one in before.header["versions"]} if before is not None else set()
-        kept = self._kept() - done
-        left = [one.version for one in self.releases if one.version not in done | kept]
-        self.say(f"{self.package}: {counted(len(left), 'release')} to read of {len(self.releases)}")
-        try:
-            self._read(left, jobs, executor, local=local)
-        finally:
-            new = self._kept() - done
-            if new:
-                self._write(new, before)
+        with alone(self.rows / self.package, wait=False):
+            before = None if again else self._table()
+            done = {Version(one) for one in before.header["versions"]} if before is not None else set()
+            wanted = [one.version for one in self.releases if one.version not in done]
+            left = [version for version in wanted if not os.path.exists(self._place(version))]
+            self.say(f"{self.package}: {counted(len(left), 'release')} to fetch of {len(self.releases)}")
+            store = ModuleStore(self.rows / self.package / "modules.sqlite", READER)
+            try:
+                self._fetch(left, store)
+                rows = [self._row(version) for version in sorted(set(wanted) - self.lost.keys())]
+                if rows:
+                    self._parse(rows, store, jobs, executor, local=local)
+                    self._write(rows, store, again=again)
+            finally:
+                store.close()
 
-    def _read(self, left: Sequence[Version], jobs: int, executor: Executor, *, local: bool) -> None:
-        read = _read_interruptibly if local else read_release
-        store = str(self.rows / "modules.sqlite") if local else None
-        waiting = deque(left)
-        running: dict[Future[bytes], Version] = {}
+    def _fetch(self, left: Sequence[Version], store: ModuleStore) -> None:
+        """Fetch releases, and keep the row of each."""
+        if not left:
+            return
+        index = self.catalogue
+        if not isinstance(index, PackageIndex):
+            raise IndexUnavailable("files of releases are on an index", hint="leave out `--offline`")
+        with ThreadPoolExecutor(_CONNECTIONS) as threads:
+            running = {threads.submit(_fetched, index, self.package, version, store): version for version in left}
+            try:
+                for count, future in enumerate(as_completed(running), 1):
+                    version = running[future]
+                    said = f"{count} of {len(left)}: {self.package} {version}"
+                    try:
+                        row = future.result()
+                    except IndexUnavailable as error:
+                        self.lost[version] = str(error)
+                        self.say(f"{said} not fetched: {error}")
+                        continue
+                    self._keep(row)
+                    self.say(f"{said}: {row.unread or counted(len(row.files), 'module')}")
+            finally:
+                threads.shutdown(wait=True, cancel_futures=True)
+
+    def _parse(
+        self, rows: Sequence[ReleaseRow], store: ModuleStore, jobs: int, executor: Executor, *, local: bool
+    ) -> None:
+        """Parse every file once, whatever the number of releases that have it."""
+        files = dict.fromkeys(key for row in rows for key in row.files.values() if key is not None)
+        # The files of one module follow one another, since most of what one defines is in the next one too.
+        unread = store.unread(self.package, files)
+        left = sorted((key for key in files if key in unread), key=lambda key: key.module)
+        if not left:
+            return
+        self.say(f"{self.package}: {counted(len(left), 'module')} to parse of {len(files):,}")
+        read = _parse_interruptibly if local else parse_modules
+        waiting = deque(batches(left))
+        running: dict[Future[list[bytes]], list[FileKey]] = {}
         count = 0
         try:
             while waiting or running:
-                while waiting and len(running) < jobs:
-                    version = waiting.popleft()
-                    running[executor.submit(read, self.package, str(version), self.lookup, store)] = version
+                while waiting and len(running) < 2 * jobs:
+                    keys = waiting.popleft()
+                    sources = [(key.module, key.package, store.source(self.package, key)) for key in keys]
+                    running[executor.submit(read, sources)] = keys
                 ended, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in ended:
-                    version = running.pop(future)
-                    count += 1
-                    error = future.exception()
-                    if error is not None:
-                        self.lost[version] = str(error) or type(error).__name__
-                        self.say(f"{count} of {len(left)}: {self.package} {version} not read: {self.lost[version]}")
-                        continue
-                    row = self._keep(version, future.result())
-                    state = f"not read: {row.unread}" if row.unread else counted(len(row.sections["names"]), "module")
-                    self.say(f"{count} of {len(left)}: {self.package} {version}: {state}")
+                    keys = running.pop(future)
+                    store.add_facts(self.package, dict(zip(keys, future.result(), strict=True)))
+                    count += len(keys)
+                    self.say(f"{count:,} of {len(left):,}: {keys[-1].module}")
         finally:
             for future in running:
                 future.cancel()
@@ -112,30 +152,16 @@ class Reading:
         return found if found.header.get("reader") == READER else None
 
     def _place(self, version: Version) -> Path:
-        return self.rows / self.package / f"{version}.{READER}.row"
+        return self.rows / self.package / f"{version}.{LAYOUT}.row"
 
-    def _kept(self) -> set[Version]:
-        return {one.version for one in self.releases if os.path.exists(self._place(one.version))}
-
-    def _keep(self, version: Version, content: bytes) -> ReleaseRow:
-        path = self._place(version)
+    def _keep(self, row: ReleaseRow) -> None:
+        path = self._place(row.version)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_name(f".{path.name}.{os.getpid()}")
-            temporary.write_bytes(content)
+            temporary = path.with_name(f".{path.name}.tmp")
+            temporary.write_bytes(dumps(row))
             os.replace(temporary, path)
         except OSError as error:
             raise KnowledgeError(f"cannot be written: {error.strerror}", path=str(path)) from None
-        return loads(content)
-
-    def _write(self, versions: Collection[Version], before: TableFile | None) -> None:
-        ordered = sorted(versions)
-        content = table_bytes(self.package, lambda: map(self._row, ordered), before)
-        try:
-            path = write_table(self.folder, self.package, content)
-        except OSError as error:
-            raise KnowledgeError(f"cannot be written: {error.strerror}", path=str(self.folder)) from None
-        self.say(f"{self.package}: {counted(len(versions), 'release')} written to {path} ({len(content) / 1e3:.0f} kB)")
 
     def _row(self, version: Version) -> ReleaseRow:
         path = self._place(version)
@@ -145,6 +171,50 @@ class Reading:
             path.unlink(missing_ok=True)
             hint = "run the same command again: it was removed, and is read again"
             raise KnowledgeError("is no row of a release", path=str(path), hint=hint) from None
+
+    def _write(self, rows: Sequence[ReleaseRow], store: ModuleStore, *, again: bool) -> None:
+        read = partial(store.facts, self.package)
+        rows = [judged(row, read) for row in rows]
+        states = module_states(rows, read)
+        with alone(self.folder, wait=True):
+            content = table_bytes(self.package, rows, states, None if again else self._table())
+            try:
+                path = write_table(self.folder, self.package, content)
+            except OSError as error:
+                raise KnowledgeError(f"cannot be written: {error.strerror}", path=str(self.folder)) from None
+        self.say(f"{self.package}: {counted(len(rows), 'release')} written to {path} ({len(content) / 1e3:.0f} kB)")
+
+
+def _fetched(index: PackageIndex, package: str, version: Version, store: ModuleStore) -> ReleaseRow:
+    """Fetch one release.
+
+    Raises:
+        IndexUnavailable: if its files could not be fetched.
+    """
+    files = best_first(index.distributions(package, version), package, _LINUX)
+    for file in files:
+        if file.filename.endswith(".whl"):
+            with index.open_file(file, _MOST_FETCHED) as wheel:
+                return fetch_wheel(wheel, package, version, store)
+    for file in files:
+        if file.filename.endswith(".tar.gz"):
+            with index.open_file(file, _MOST_FETCHED) as sdist:
+                return fetch_sdist(sdist, package, version, store)
+    return ReleaseRow(version=version, unread="it has neither a wheel nor a tar.gz")
+
+
+def batches(keys: Sequence[FileKey]) -> Iterator[list[FileKey]]:
+    """The files in portions, of which each has those of whole modules, as far as that goes."""
+    batch: list[FileKey] = []
+    size = 0
+    for key in keys:
+        if batch and size + key.size > _BATCH and (key.module != batch[-1].module or size > _LARGEST_BATCH):
+            yield batch
+            batch, size = [], 0
+        batch.append(key)
+        size += key.size
+    if batch:
+        yield batch
 
 
 def releases_to_read(name: str, catalogue: Catalogue, since: str) -> list[Release]:
@@ -164,57 +234,35 @@ def releases_to_read(name: str, catalogue: Catalogue, since: str) -> list[Releas
     return found
 
 
-def read_release(package: str, version: str, lookup: Lookup, store: str | None) -> bytes:
-    """Read one release.
+def parse_modules(sources: Sequence[tuple[str, bool, bytes]]) -> list[bytes]:
+    """What modules say, or why they cannot be read.
 
     Args:
-        package: its normalised name.
-        version: of the release.
-        lookup: where its files are.
-        store: the file of what was read; None to keep it in memory.
-
-    Returns:
-        The row, as it is kept.
-
-    Raises:
-        IndexUnavailable: if its files could not be fetched.
+        sources: of each module its name, whether it is an ``__init__``, and its source; those of one module follow one
+            another.
     """
-    index = _index(lookup)
-    release = Version(version)
-    files = best_first(index.distributions(package, release), package, _LINUX)
-    for file in files:
-        if file.filename.endswith(".whl"):
-            with index.open_file(file, _MOST_FETCHED) as wheel:
-                return dumps(read_wheel(wheel, package, release, _store(store)))
-    for file in files:
-        if file.filename.endswith(".tar.gz"):
-            with index.open_file(file, _MOST_FETCHED) as sdist:
-                return dumps(read_sdist(sdist, release))
-    return dumps(ReleaseRow(version=release, unread="it has neither a wheel nor a tar.gz", sections={}))
-
-
-def _read_interruptibly(package: str, version: str, lookup: Lookup, store: str | None) -> bytes:
-    return interruptible(read_release, package, version, lookup, store)
-
-
-# What a thread keeps from release to release; connections are closed when the process ends.
-_OWN = threading.local()
-_OPEN = ExitStack()
-atexit.register(_OPEN.close)
-
-
-def _index(lookup: Lookup) -> PackageIndex:
-    if getattr(_OWN, "lookup", None) != lookup:
-        catalogue = _OPEN.enter_context(catalogue_of(lookup, lambda _: None))
-        if not isinstance(catalogue, PackageIndex):
-            raise IndexUnavailable("files of releases are on an index", hint="leave out `--offline`")
-        _OWN.lookup, _OWN.index = lookup, catalogue
-    found: PackageIndex = _OWN.index
+    cache: DefinitionCache = {}
+    found = []
+    with _without_collection():
+        for name, package, source in sources:
+            try:
+                found.append(module_facts.dumps(read_module(source, name, package=package, cache=cache)))
+            except ValueError as error:
+                found.append(f"a file that {error}".encode())
     return found
 
 
-def _store(path: str | None) -> FactsStore:
-    if not hasattr(_OWN, "store"):
-        _OWN.store = FactsStore(Path(path) if path is not None else None, READER)
-    found: FactsStore = _OWN.store
-    return found
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """No search for garbage: a syntax tree has no cycles, and its nodes set the search off again and again."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _parse_interruptibly(sources: Sequence[tuple[str, bool, bytes]]) -> list[bytes]:
+    return interruptible(parse_modules, sources)

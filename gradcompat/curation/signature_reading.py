@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from gradcompat.curation.module_facts import ClassFacts
+from gradcompat.curation.rename_reading import warned_renames
 
 # A default is text for people and for comparison with what is set; one that is longer says nothing to either.
 _LONGEST_DEFAULT = 60
@@ -39,21 +40,30 @@ def signature(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> tupl
             changed = changed or called == "deprecate_positional_args"
         else:
             changed = changed or called not in _TRANSPARENT
+    if not changed:
+        given = {one.partition("=")[0] for one in found}
+        found += warned_renames(node, given)
     return (*found, "?") if changed else tuple(found)
 
 
 def class_facts(node: ast.ClassDef) -> tuple[ClassFacts, Mapping[str, tuple[str, ...]]]:
-    """A class, and the signatures of its methods that are public or construct it."""
+    """A class, and the signatures of its methods that are public or construct it.
+
+    Of ``__post_init__`` there are the fields alone that it warns of.
+    """
     methods: dict[str, tuple[str, ...]] = {}
     fields: list[str] = []
+    checked: ast.FunctionDef | None = None
     for inner in node.body:
         match inner:
+            case ast.FunctionDef(name="__post_init__"):
+                checked = inner
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 decorators = {_last(one) for one in inner.decorator_list}
                 if "overload" not in decorators and "setter" not in decorators and "deleter" not in decorators:
                     if "property" in decorators or "cached_property" in decorators:
                         methods.pop(name, None)
-                    elif not name.startswith("_") or name in ("__init__", "__new__", "__call__", "__post_init__"):
+                    elif not name.startswith("_") or name in ("__init__", "__new__", "__call__"):
                         found = signature(inner)
                         methods[name] = found if "staticmethod" in decorators else _bound(found)
             case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=value):
@@ -77,6 +87,10 @@ def class_facts(node: ast.ClassDef) -> tuple[ClassFacts, Mapping[str, tuple[str,
         if keyword.arg == "metaclass" and _last(keyword.value) != "ABCMeta":
             replaced = True
     kind = "unknown" if replaced else kind
+    if checked is not None and kind != "class":
+        renamed = tuple(warned_renames(checked, {one.partition("=")[0] for one in fields}))
+        if renamed:
+            methods["__post_init__"] = renamed
     bases = tuple(_dotted(base) for base in node.bases)
     return ClassFacts(bases, kind, tuple(fields) if kind != "class" else ()), methods
 

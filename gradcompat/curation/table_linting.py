@@ -10,7 +10,7 @@ from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
-from gradcompat.curation.release_row import READER
+from gradcompat.curation.release_row import OLDEST_READER, READER
 from gradcompat.curation.table_writing import SECTIONS
 from gradcompat.errors import KnowledgeError
 from gradcompat.knowledge.records import Problem
@@ -52,7 +52,7 @@ def _problems(table: TableFile, path: Path) -> Iterator[str]:
     header = table.header
     if header["package"] != path.name.removesuffix(SUFFIX):
         yield f"is the table of `{header['package']}`"
-    if header["reader"] != READER:
+    if not OLDEST_READER <= header["reader"] <= READER:
         yield f"was written by reader {header['reader']}, and the reader is {READER}; {_AGAIN}"
     versions: list[Version] = []
     for text in header["versions"]:

@@ -4,46 +4,44 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from packaging.version import Version
 
-from gradcompat.curation.release_reading import SKIPPED
+from gradcompat.curation.release_fetching import SKIPPED
 from gradcompat.curation.release_row import READER, ReleaseRow
+from gradcompat.curation.resolution import State
 from gradcompat.curation.stored_facts import worth_storing
 from gradcompat.releases.lines import packed, unpacked
-from gradcompat.releases.runs import Growing, values_of
+from gradcompat.releases.runs import Value, runs_of_spans, stretches
 from gradcompat.releases.table import INDEX, SUFFIX
 from gradcompat.releases.table_file import TableFile, encoded
 
-SECTIONS = ("names", "needs", "signatures", "classes")
+SECTIONS = ("names", "needs", "signatures", "classes", "models")
 
-# Section → module → key → runs.
-_Lines = dict[str, dict[str, dict[str, Growing]]]
+_Spans = list[tuple[int, int, Value]]
+"""First release, the one behind the last, and the value."""
 
 
-def table_bytes(package: str, rows: Callable[[], Iterable[ReleaseRow]], before: TableFile | None = None) -> bytes:
+def table_bytes(
+    package: str,
+    rows: Sequence[ReleaseRow],
+    states: Iterable[tuple[str, Sequence[State]]],
+    before: TableFile | None = None,
+) -> bytes:
     """The table of a package.
 
     Args:
         package: its normalised name.
-        rows: gives those of some releases, from low to high; called twice, so that they need not be kept in memory.
-            One of a release that is in ``before`` takes its place.
+        rows: those of some releases, from low to high. One of a release that is in ``before`` takes its place.
+        states: what the modules say in them; a module may come more than once, with other sections.
         before: the table as it was, which is extended.
     """
-    unread: dict[Version, str] = {}
-    read: set[Version] = set()
-    built: set[Version] = set()
-    imports: set[str] = set()
-    for row in rows():
-        if row.unread is not None:
-            unread[row.version] = row.unread
-        else:
-            read.add(row.version)
-        if row.built:
-            built.add(row.version)
-        imports |= set(row.imports)
+    unread = {row.version: row.unread for row in rows if row.unread is not None}
+    read = {row.version for row in rows if row.unread is None}
+    built = {row.version for row in rows if row.built}
+    imports = {top for row in rows for top in row.imports}
     known: list[Version] = []
     kept: set[Version] = set()
     if before is not None:
@@ -55,24 +53,28 @@ def table_bytes(package: str, rows: Callable[[], Iterable[ReleaseRow]], before: 
         imports |= set(header["imports"])
     versions = sorted(read | kept)
     numbers = {version: number for number, version in enumerate(versions)}
-    lines: _Lines = {section: {} for section in SECTIONS}
+    lines: dict[str, dict[str, dict[str, _Spans]]] = {section: {} for section in SECTIONS}
     if before is not None:
-        _take(before, {old: numbers[one] for old, one in enumerate(known) if one in kept}, len(known), lines)
-    for row in rows():
-        for section, module, key, value in worth_storing(row.sections):
-            _growing(lines, section, module, key).add(numbers[row.version], value)
+        _take(before, _Renumbering([numbers[one] if one in kept else None for one in known]), len(known), lines)
+    renumbering = _Renumbering([numbers.get(row.version) for row in rows])
+    for module, several in states:
+        for state in several:
+            spans = list(renumbering.of(state.start, state.end))
+            for section, key, value in worth_storing(state.sections):
+                found = lines[section].setdefault(module, {}).setdefault(key, [])
+                found += [(start, end, value) for start, end in spans]
     header = {
         "reader": READER,
         "package": package,
         "imports": sorted(imports),
         "versions": [str(one) for one in versions],
         "unread": {str(one): why for one, why in sorted(unread.items()) if one not in numbers},
-        "built": sorted(numbers[one] for one in built),
+        "built": sorted(numbers[one] for one in built if one in numbers),
         "skipped": sorted(SKIPPED),
     }
     sections = {
         section: {
-            module: packed({key: growing.runs(len(versions)) for key, growing in keys.items()})
+            module: packed({key: runs_of_spans(spans, len(versions)) for key, spans in keys.items()})
             for module, keys in by_module.items()
         }
         for section, by_module in lines.items()
@@ -96,21 +98,47 @@ def write_table(folder: Path, package: str, content: bytes) -> Path:
     return path
 
 
-def _growing(lines: _Lines, section: str, module: str, key: str) -> Growing:
-    by_key = lines[section].setdefault(module, {})
-    if key not in by_key:
-        by_key[key] = Growing()
-    return by_key[key]
+class _Renumbering:
+    """The new numbers of releases: stretches of them that stay together are moved as they are."""
+
+    def __init__(self, numbers: Sequence[int | None]) -> None:
+        """Take the new number of each, in rising order; None for one that is left out."""
+        self._blocks: list[tuple[int, int, int]] = []
+        for old, new in enumerate(numbers):
+            if new is None:
+                continue
+            if self._blocks:
+                start, end, first = self._blocks[-1]
+                if end == old and first + (end - start) == new:
+                    self._blocks[-1] = (start, old + 1, first)
+                    continue
+            self._blocks.append((old, old + 1, new))
+
+    def of(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """Where a stretch is found, from its first number to the one behind its last."""
+        for low, high, first in self._blocks:
+            inner, outer = max(start, low), min(end, high)
+            if inner < outer:
+                yield first + inner - low, first + outer - low
 
 
-def _take(table: TableFile, numbers: Mapping[int, int], count: int, lines: _Lines) -> None:
+def _take(
+    table: TableFile, renumbering: _Renumbering, count: int, lines: dict[str, dict[str, dict[str, _Spans]]]
+) -> None:
     """Take over what a table has, under the new numbers of its releases."""
     for section in SECTIONS:
         for module, line in table.lines(section):
+            by_key = lines[section].setdefault(module, {})
             for key, runs in unpacked(line).items():
-                for old, value in values_of(runs, count).items():
-                    if old in numbers:
-                        _growing(lines, section, module, key).add(numbers[old], value)
+                spans = [
+                    (new, behind, value)
+                    for start, end, value in stretches(runs, count)
+                    for new, behind in renumbering.of(start, end)
+                ]
+                if spans:
+                    by_key.setdefault(key, []).extend(spans)
+            if not by_key:
+                del lines[section][module]
 
 
 def _replace(path: Path, content: bytes) -> None:

@@ -8,6 +8,7 @@ it is must be what its facts say.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from packaging.version import Version
 
@@ -48,6 +49,47 @@ def disagreements(known: Callable[[str], Sequence[ClassFact]], rows: Iterable[Ro
         for said, versions in found.items():
             listed = ", ".join(map(str, versions))
             yield f"{name}: the rows of {RECIPE}({model}) in transformers {listed} say {said}, and `models` does not"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """How the facts of classes compare with what was measured, in cells of a class and a release.
+
+    Attributes:
+        agree: cells in which the class trains as its facts say.
+        unknown: those of which the facts say too little.
+        differ: the others, each as the class and the release.
+    """
+
+    agree: int
+    unknown: int
+    differ: tuple[tuple[str, Version], ...]
+
+
+def agreement(known: Callable[[str], Sequence[ClassFact]], rows: Iterable[Row]) -> Agreement:
+    """Hold the facts of classes against every measured cell that tells the reference models apart."""
+    cells = _cells(rows)
+    agree = unknown = 0
+    differ: list[tuple[str, Version]] = []
+    for model, name in CLASSES.items():
+        facts = known(name)
+        for version in sorted({version for version, measured, _ in cells if measured == model}):
+            like = [_REFERENCES[one] for one in _alike(cells, model, version)]
+            if not 0 < len(like) < len(_REFERENCES):
+                continue
+            if any(_agrees(one, facts, version) for one in like):
+                agree += 1
+            elif any(_may_agree(one, facts, version) for one in like):
+                unknown += 1
+            else:
+                differ.append((name, version))
+    return Agreement(agree=agree, unknown=unknown, differ=tuple(differ))
+
+
+def _may_agree(wanted: dict[str, bool], facts: Sequence[ClassFact], version: Version) -> bool:
+    """Does nothing that is known of the class contradict it?"""
+    contrary = {key: not value for key, value in wanted.items()}
+    return not any(_agrees({key: value}, facts, version) for key, value in contrary.items())
 
 
 def _cells(rows: Iterable[Row]) -> dict[tuple[Version, str, int], Wrong]:

@@ -7,7 +7,7 @@ the numbers at which the value changes, each with the value from there on, None 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 Value = str | int
 Run = tuple[int, Value | None]
@@ -39,6 +39,32 @@ class Growing:
     def runs(self, count: int) -> list[Run]:
         """The runs of so many releases."""
         return self._runs if not self._runs or self._last + 1 == count else [*self._runs, (self._last + 1, None)]
+
+
+def runs_of_spans(spans: Iterable[tuple[int, int, Value]], count: int) -> list[Run]:
+    """The runs of values that stretches of releases have.
+
+    Args:
+        spans: the first number of each, the one behind its last, and the value; none overlaps another.
+        count: how many releases there are.
+
+    >>> runs_of_spans([(3, 4, "b"), (0, 1, "a"), (1, 2, "a")], 4)
+    [(0, 'a'), (2, None), (3, 'b')]
+    """
+    found: list[Run] = []
+    last: Value | None = None
+    behind = 0
+    for start, end, value in sorted(spans):
+        if start > behind and last is not None:
+            found.append((behind, None))
+            last = None
+        if value != last:
+            found.append((start, value))
+            last = value
+        behind = end
+    if behind < count and last is not None:
+        found.append((behind, None))
+    return found
 
 
 def runs_of(values: Mapping[int, Value], count: int) -> list[Run]:

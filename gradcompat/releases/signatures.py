@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -192,7 +192,7 @@ def _fields(place: _Place, others: Others, depth: int) -> dict[str, Parameter]:
 
 def _warned(place: _Place, others: Others) -> Mapping[str, str]:
     """The fields that a dataclass and those that it inherits from warn of, and their new names."""
-    found = dict(_pairs(place.fact("renames", place.name) or ""))
+    found = dict(_parsed(place.fact("signatures", f"{place.name}.__post_init__") or "", "").renamed)
     try:
         for written in _class(place)[1]:
             base = _base(place, written, others)
@@ -201,12 +201,6 @@ def _warned(place: _Place, others: Others) -> Mapping[str, str]:
     except _Unknown:
         pass
     return found
-
-
-def _pairs(text: str) -> Iterator[tuple[str, str]]:
-    for pair in text.split():
-        old, _, new = pair.partition(">")
-        yield old, new
 
 
 def _method(place: _Place, name: str, others: Others, depth: int) -> Signature:

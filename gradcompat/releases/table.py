@@ -16,6 +16,7 @@ from packaging.version import Version
 from gradcompat.names import normalise
 from gradcompat.releases.answers import Need, Presence, Signature, Stretch
 from gradcompat.releases.lines import Line, unpacked
+from gradcompat.releases.models import ModelFacts, parsed
 from gradcompat.releases.runs import Growing, Value, stretches, value_at, values_of
 from gradcompat.releases.signatures import signature
 from gradcompat.releases.table_file import TableFile
@@ -201,6 +202,21 @@ class ReleaseTable:
         found = self.signature(version, qualified_name)
         return None if found is None else found.renamed.get(keyword)
 
+    def model(self, version: Version, name: str) -> ModelFacts | None:
+        """What a model class does with a loss; None for what the package does not export, or takes no labels."""
+        if version not in self._numbers:
+            return None
+        history = self.model_history(name)
+        return next((facts for stretch, facts in history if stretch.first <= version <= stretch.last), None)
+
+    def model_history(self, name: str) -> tuple[tuple[Stretch, ModelFacts], ...]:
+        """The same for each stretch of releases in which it is the same, from low to high."""
+        lines = (self._line("models", top) for top in self.imports)
+        runs = next((line[name] for line in lines if line is not None and name in line), [])
+        return tuple(
+            (self._stretch(start, end), parsed(str(text))) for start, end, text in stretches(runs, len(self.versions))
+        )
+
     def fact(self, version: Version, section: str, module: str, key: str) -> Value | None:
         """One value of the table as it is stored."""
         number = self._numbers.get(version)
@@ -272,14 +288,11 @@ class ReleaseTable:
         for number in numbers:
             growing.add(number, 1)
         runs = growing.runs(len(self.versions)) if numbers else []
-        return tuple(
-            Stretch(
-                self.versions[start],
-                self.versions[end - 1],
-                self.versions[end] if end < len(self.versions) else None,
-            )
-            for start, end, _ in stretches(runs, len(self.versions))
-        )
+        return tuple(self._stretch(start, end) for start, end, _ in stretches(runs, len(self.versions)))
+
+    def _stretch(self, start: int, end: int) -> Stretch:
+        following = self.versions[end] if end < len(self.versions) else None
+        return Stretch(self.versions[start], self.versions[end - 1], following)
 
 
 # What a line says of where a name comes from: `>module` the same name there, `>module name` another one, `>module ` the

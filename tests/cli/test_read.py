@@ -36,12 +36,12 @@ def test_tables_are_written_and_extended(run_process: Run, server: Server, tmp_p
     arguments = ("knowledge", "read", "One", "--tables", "tables", "--index-url", f"{server.base}/simple/")
     outcome = run_process(*arguments, env=environment(tmp_path))
     assert (outcome.status, outcome.out) == (0, "")
-    assert "one: 2 releases to read of 2\n" in outcome.err
+    assert "one: 2 releases to fetch of 2\n" in outcome.err
     assert "one: 2 releases written to tables/one.table" in outcome.err
     table = ReleaseTable(tmp_path / "tables" / "one.table")
     assert table.presence(Version("1.1"), "one", "a") is Presence.PRESENT
     again = run_process(*arguments, env=environment(tmp_path))
-    assert (again.status, again.err) == (0, "one: 0 releases to read of 2\n")
+    assert (again.status, again.err) == (0, "one: 0 releases to fetch of 2\n")
 
 
 def test_what_cannot_be_fetched_makes_the_exit_status_3(run_process: Run, server: Server, tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_what_cannot_be_fetched_makes_the_exit_status_3(run_process: Run, server
     arguments = ("knowledge", "read", "one", "--tables", "tables", "--index-url", f"{server.base}/simple/")
     outcome = run_process(*arguments, env=environment(tmp_path))
     assert outcome.status == 3
-    assert "1 of 1: one 1.0 not read: " in outcome.err
+    assert "1 of 1: one 1.0 not fetched: " in outcome.err
     assert "404" in outcome.err
 
 

@@ -16,6 +16,7 @@ import pytest
 from gradcompat.knowledge.compile import compile_records, dumps
 from gradcompat.knowledge.records import read
 from gradcompat.recipes.table import BY_NAME
+from gradcompat.releases.table import ReleaseTable
 from tests.conftest import ROOT, Outcome, Run
 from tests.index.serving import Reply, Server, anchor, serving
 from tests.knowledge.authored import RECORD, record, written
@@ -37,6 +38,10 @@ from tests.probes.toy_pool import work
 
 gradcompat.curation.campaign.work = work
 load.load.__defaults__ = (Path("compiled.json"),)
+import gradcompat.cli.commands.knowledge.refresh as refresh
+
+if Path("tables").exists():
+    refresh.tabled_packages = lambda: {{"toy"}}
 
 from gradcompat.cli.main import main
 
@@ -98,7 +103,8 @@ def refresh(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> 
         done = subprocess.run(
             [
                 sys.executable, "program.py", "knowledge", "refresh", "toy", "--python", sys.executable,
-                "--layers", str(tmp_path / "layers"), "--output", "rows", "--index-url", f"{server.base}/simple",
+                "--layers", str(tmp_path / "layers"), "--output", "rows", "--tables", "tables",
+                "--index-url", f"{server.base}/simple",
             ],
             cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, timeout=120, check=False,
         )  # fmt: skip
@@ -110,6 +116,14 @@ def refresh(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> 
 
 NEW = "3 releases of toy behind 1.4: 1.5, 1.6, 1.7"
 NEXT = "when all of it was looked at: gradcompat knowledge horizon --looked-at toy==1.7"
+
+
+def test_the_table_of_the_package_is_extended(refresh: Refresh, tmp_path: Path) -> None:
+    (tmp_path / "tables").mkdir()
+    outcome = refresh(">=1.3,<1.6")
+    assert outcome.status == 0
+    assert "toy: 5 releases to fetch of 5" in outcome.err
+    assert [str(one) for one in ReleaseTable(tmp_path / "tables" / "toy.table").versions] == list(VERSIONS)
 
 
 def test_a_range_that_holds(refresh: Refresh, tmp_path: Path) -> None:

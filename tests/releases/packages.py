@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from packaging.version import Version
 
-from gradcompat.curation.facts_store import FactsStore
-from gradcompat.curation.release_reading import read_wheel
-from gradcompat.curation.release_row import ReleaseRow
+from gradcompat.curation.module_store import ModuleStore
+from gradcompat.curation.reading_campaign import parse_modules
+from gradcompat.curation.release_fetching import fetch_wheel
+from gradcompat.curation.release_row import READER, ReleaseRow
+from gradcompat.curation.resolution import State, module_states
 from gradcompat.curation.table_writing import table_bytes
 from gradcompat.releases.table import ReleaseTable
 
@@ -24,19 +27,26 @@ def wheel(sources: Sources) -> io.BytesIO:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, source in sources.items():
-            archive.writestr(path, source)
+            archive.writestr(zipfile.ZipInfo(path), source, zipfile.ZIP_DEFLATED)  # the same bytes at any time
     content.seek(0)
     return content
 
 
-def row(version: str, sources: Sources, package: str = "one") -> ReleaseRow:
-    """The row of a release with these files."""
-    return read_wheel(wheel(sources), package, Version(version), FactsStore(None, 1))
+def rows(
+    releases: Mapping[str, Sources], package: str = "one"
+) -> tuple[list[ReleaseRow], list[tuple[str, Sequence[State]]]]:
+    """The rows of releases with these files, and what their modules say in them."""
+    store = ModuleStore(None, READER)
+    made = [fetch_wheel(wheel(sources), package, Version(version), store) for version, sources in releases.items()]
+    files = dict.fromkeys(key for row in made for key in row.files.values() if key is not None)
+    left = sorted(store.unread(package, files), key=lambda key: (key.module, key.crc))
+    parsed = parse_modules([(key.module, key.package, store.source(package, key)) for key in left])
+    store.add_facts(package, dict(zip(left, parsed, strict=True)))
+    return made, list(module_states(made, partial(store.facts, package)))
 
 
 def table(folder: Path, releases: Mapping[str, Sources], package: str = "one") -> ReleaseTable:
     """The table of a package with these releases."""
-    rows = [row(version, sources, package) for version, sources in releases.items()]
     path = folder / f"{package}.table"
-    path.write_bytes(table_bytes(package, lambda: rows))
+    path.write_bytes(table_bytes(package, *rows(releases, package)))
     return ReleaseTable(path)

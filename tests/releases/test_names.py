@@ -175,3 +175,45 @@ def test_history(tmp_path: Path) -> None:
     found = [(str(one.first), str(one.last), str(one.following)) for one in one.history("one", "a")]
     assert found == [("1.1", "1.2", "2.0"), ("2.1", "2.1", "None")]
     assert one.history("one", "b") == ()
+
+
+DUMMIES = """
+try:
+    if not is_torch_available():
+        raise OptionalDependencyNotAvailable()
+except OptionalDependencyNotAvailable:
+    from .utils import dummy_pt_objects
+    _import_structure["utils.dummy_pt_objects"] = [
+        name for name in dir(dummy_pt_objects) if not name.startswith("_")
+    ]
+else:
+    _import_structure["model"] = ["Model"]
+import sys
+sys.modules[__name__] = _LazyModule(__name__, globals()["__file__"], _import_structure)
+"""
+
+
+def test_everything_of_a_module_is_lazy_where_its_dir_is(tmp_path: Path) -> None:
+    """As transformers does where a framework is not installed; its placeholders import two names more."""
+    sources: Sources = {
+        "one/__init__.py": DUMMIES,
+        "one/model.py": "class Model: ...",
+        "one/utils/__init__.py": "",
+        "one/utils/dummy_pt_objects.py": "from ..utils import DummyObject, _hidden\nclass Model(DummyObject): ...\n",
+    }
+    found = table(tmp_path, {"1.0": sources})
+    names = ("Model", "DummyObject", "_hidden", "Other")
+    assert [found.presence(V1, "one", name) for name in names] == [PRESENT, PRESENT, ABSENT, ABSENT]
+    assert found.origin(V1, "one", "Model") == ("one.model", "Model")
+
+
+def test_a_module_and_a_package_of_the_same_content(tmp_path: Path) -> None:
+    releases: dict[str, Sources] = {
+        "1.0": {"one/__init__.py": "", "one/a.py": "from .b import c", "one/b.py": "c = 1"},
+        "2.0": {"one/__init__.py": "", "one/a/__init__.py": "from .b import c", "one/a/b.py": "c = 1"},
+    }
+    found = table(tmp_path, releases)
+    assert found.origin(V1, "one.a", "c") == ("one.a", "c")  # of a plain module it is not kept where names come from
+    assert found.origin(Version("2.0"), "one.a", "c") == ("one.a.b", "c")
+    assert found.presence(V1, "one.b") is PRESENT
+    assert found.presence(Version("2.0"), "one.b") is ABSENT

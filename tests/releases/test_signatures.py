@@ -137,3 +137,53 @@ class Own(Config):
     assert own is not None
     assert (made.accepts("name"), made.accepts("hidden_size")) == (True, None)
     assert (own.accepts("size"), own.accepts("other")) == (True, False)
+
+
+WARNING = """
+import warnings
+from dataclasses import dataclass
+
+@dataclass
+class Arguments:
+    evaluation_strategy: str = None
+    eval_strategy: str = "no"
+    tokens: int = None
+    other: int = None
+    def __post_init__(self):
+        if self.evaluation_strategy is not None:
+            warnings.warn("`evaluation_strategy` is deprecated. Use `eval_strategy` instead", FutureWarning)
+            self.eval_strategy = self.evaluation_strategy
+        if self.tokens is not None:
+            warnings.warn("`tokens` is slow with `other`")
+        if self.other is None:
+            self.other = 1
+        if not self.other:
+            warnings.warn("`other` is off, which is deprecated; `tokens` stands in instead")
+@dataclass
+class More(Arguments):
+    beta: int = 1
+
+def load(torch_dtype=None, dtype=None, use_auth_token=None, **kwargs):
+    if torch_dtype is not None:
+        logger.warning_once("`torch_dtype` is deprecated! Use `dtype` instead!")
+        dtype = torch_dtype
+    if "old" in kwargs:
+        warnings.warn("`old` was renamed")
+        dtype = kwargs.pop("old")
+    if use_auth_token is not None:
+        warnings.warn("`use_auth_token` is deprecated and goes")
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "renamed"),
+    [
+        ("one.Arguments", {"evaluation_strategy": "eval_strategy"}),
+        ("one.More", {"evaluation_strategy": "eval_strategy"}),
+        ("one.load", {"torch_dtype": "dtype", "old": "dtype"}),
+    ],
+)
+def test_renames_that_a_warning_tells(tmp_path: Path, name: str, renamed: dict[str, str]) -> None:
+    found = table(tmp_path, {"1.0": {"one/__init__.py": WARNING}}).signature(V1, name)
+    assert found is not None
+    assert found.renamed == renamed

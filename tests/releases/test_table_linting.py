@@ -12,7 +12,7 @@ from gradcompat.curation.table_linting import lint_tables
 from gradcompat.curation.table_writing import table_bytes, write_table
 from gradcompat.releases.table import FOLDER
 from gradcompat.releases.table_file import encoded
-from tests.releases.packages import row
+from tests.releases.packages import rows
 
 HEADER = {
     "reader": READER, "package": "one", "imports": ["one"], "versions": ["1.0", "1.1"], "unread": {}, "built": [],
@@ -29,8 +29,8 @@ def test_shipped_tables() -> None:
 
 
 def test_what_was_just_written(tmp_path: Path) -> None:
-    rows = [row("1.0", {"one/__init__.py": "import torch\nclass A: ..."})]
-    write_table(tmp_path, "one", table_bytes("one", lambda: rows))
+    made = rows({"1.0": {"one/__init__.py": "import torch\nclass A: ..."}})
+    write_table(tmp_path, "one", table_bytes("one", *made))
     assert problems(tmp_path) == []
 
 

@@ -12,12 +12,14 @@ import typer
 from gradcompat.cli.console import package_index
 from gradcompat.cli.index_parameters import IndexParameters
 from gradcompat.cli.measuring import Measuring, measure
-from gradcompat.cli.parameters import BaseDevice, BasePython, Jobs, Layers, RowsFolder
+from gradcompat.cli.parameters import BaseDevice, BasePython, Jobs, Layers, RowsFolder, Tables
+from gradcompat.cli.reading import Wanted, read_releases
 from gradcompat.curation.horizons import behind, canonical
 from gradcompat.knowledge.load import load
 from gradcompat.knowledge.measured import read_rows
 from gradcompat.knowledge.refreshed import refreshed, speaks_of
 from gradcompat.messages import counted
+from gradcompat.releases.table import tabled_packages
 from gradcompat.renderers.terminal import safe, width, wrapped
 from gradcompat.versions import parse_version
 
@@ -31,9 +33,11 @@ def command(
     jobs: Jobs = 2,
     layers: Layers = None,
     folder: RowsFolder = "knowledge/measured",
+    tables: Tables = None,
 ) -> int:
     """Review new releases: run the probes of a package in every release after its horizon, and list what changes.
 
+    The table of what its releases export is extended to the new ones, as `knowledge read` does it.
     Measurements are kept as `knowledge measure` keeps them. A record that one contradicts is listed with what was
     measured: its range ends there, or has to be longer. Open records without a probe are listed, too: somebody has to
     read them.
@@ -42,19 +46,24 @@ def command(
       0  every range holds
       1  one does not
       2  wrong usage
-      3  something could not be measured
+      3  something could not be measured or fetched
 
     Examples:
       gradcompat knowledge refresh transformers --python base/bin/python
     """
     base = load()
     name = canonical(package, base)
+    unfetched = (
+        read_releases(Wanted(packages=[name], jobs=jobs, tables=tables), index.lookup)
+        if name in tabled_packages()
+        else 0
+    )
     with package_index(index.lookup) as catalogue:
         new = behind(name, base, catalogue)
     last = base.horizon.get(name, ("nothing", ""))[0]
     if not new:
         sys.stdout.write(f"no release of {name} is newer than {last}\n")
-        return 0
+        return unfetched
     listed = ", ".join(str(one.version) for one in new)
     sys.stdout.write(f"{counted(len(new), 'release')} of {name} behind {last}: {safe(listed)}\n")
     sys.stdout.flush()  # it stands above what measuring says
@@ -92,7 +101,7 @@ def command(
     _say("", f"when all of it was looked at: gradcompat knowledge horizon --looked-at {name}=={newest}")
     if found.contradicted:
         return 1
-    return 3 if found.undecided else status
+    return 3 if found.undecided else status or unfetched
 
 
 def _say(label: str, text: str) -> None:

@@ -1,19 +1,18 @@
-"""Reading a release out of its wheel or sdist: an archive that may be anything, of which nothing is run."""
+"""The modules of a release, out of its wheel or sdist: an archive that may be anything, of which nothing is run."""
 
 from __future__ import annotations
 
 import re
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Mapping
 from typing import IO
 
 from packaging.version import Version
 
-from gradcompat.curation.facts_store import FactsStore, FileKey
-from gradcompat.curation.module_facts import ModuleFacts
-from gradcompat.curation.module_reading import read_module
-from gradcompat.curation.release_row import ReleaseRow, resolved
+from gradcompat.curation.module_store import FileKey, ModuleStore
+from gradcompat.curation.release_row import NOTHING_READABLE, ReleaseRow
 from gradcompat.index.archives import BROKEN
 
 # A module that is larger is not read; the largest of any package that is read by hand has 1.2 MB.
@@ -28,14 +27,14 @@ _DATA = re.compile(r"[^/]+\.data/(?:purelib|platlib)/")
 _EXTENSION = re.compile(r"(?:\.cpython-\w+(?:-[\w-]+)?|\.cp\d+-\w+|\.abi3)?\.(?:so|pyd)")
 
 
-def read_wheel(file: IO[bytes], package: str, version: Version, known: FactsStore) -> ReleaseRow:
-    """Read a wheel. What cannot be read of it is unknown, and says why.
+def fetch_wheel(file: IO[bytes], package: str, version: Version, store: ModuleStore) -> ReleaseRow:
+    """Fetch the modules of a wheel that are not there yet. What cannot be unpacked is unknown, and says why.
 
     Args:
         file: the wheel; where it has ``prefetch``, it is told what will be read of it.
         package: whose release it is.
         version: of the release.
-        known: is asked before a file is unpacked, and told.
+        store: has what was fetched before, and takes the rest.
     """
     try:
         with zipfile.ZipFile(file) as archive:
@@ -44,14 +43,10 @@ def read_wheel(file: IO[bytes], package: str, version: Version, known: FactsStor
                 for member in archive.infolist()
                 if (module := module_of(_DATA.sub("", member.filename))) is not None
             }
-            keys = {module: FileKey(module, one.CRC, one.file_size) for module, one in members.items()}
-            facts = known.find(package, keys.values())
-            new = {
-                module: one
-                for module, one in members.items()
-                if keys[module] not in facts and not _is_binary(one.filename)
-            }
-            reason = _too_much(len(members), sum(one.file_size for one in new.values()))
+            keys = {module: _key(module, one.filename, one.CRC, one.file_size) for module, one in members.items()}
+            missing = store.lacking(package, [key for key in keys.values() if key is not None])
+            new = {key: members[key.module] for key in missing}
+            reason = _too_much(len(members), sum(key.size for key in missing))
             if reason is not None:
                 return _unread(version, reason)
             prefetch = getattr(file, "prefetch", None)
@@ -61,20 +56,16 @@ def read_wheel(file: IO[bytes], package: str, version: Version, known: FactsStor
                     for one in new.values()
                     if _fits(one)
                 )
-            read = {keys[module]: _member(archive, member, module) for module, member in new.items()}
-            known.add(package, read)
-            facts |= read
-            found: dict[str, ModuleFacts | str | None] = {
-                module: None if _is_binary(one.filename) else facts[keys[module]] for module, one in members.items()
-            }
+            _keep(store, package, {key: _content(archive, member) for key, member in new.items()})
     except BROKEN:
         return _unread(version, "its wheel is not a zip that can be read")
-    return _row(version, found, built=False)
+    return _row(version, keys, built=False)
 
 
-def read_sdist(content: IO[bytes], version: Version) -> ReleaseRow:
-    """Read an sdist, a ``tar.gz``; modules that building it would write are not in it."""
-    found: dict[str, ModuleFacts | str | None] = {}
+def fetch_sdist(content: IO[bytes], package: str, version: Version, store: ModuleStore) -> ReleaseRow:
+    """The same of an sdist, a ``tar.gz``; modules that building it would write are not in it."""
+    found: dict[str, FileKey | None] = {}
+    contents: dict[FileKey, bytes | str] = {}
     size = 0
     try:
         with tarfile.open(fileobj=content, mode="r:gz") as archive:
@@ -88,18 +79,16 @@ def read_sdist(content: IO[bytes], version: Version) -> ReleaseRow:
                 if reason is not None:
                     return _unread(version, reason)
                 data = archive.extractfile(member)
-                if member.size > _LARGEST_MODULE or data is None:
-                    found[module] = _TOO_LARGE
-                else:
-                    found[module] = _module(data.read(), module, inner)
+                source = data.read() if data is not None and member.size <= _LARGEST_MODULE else None
+                found[module] = key = _key(module, inner, zlib.crc32(source or b""), member.size)
+                if key is not None:
+                    contents[key] = _TOO_LARGE if source is None else source
     except BROKEN:
         return _unread(version, "its sdist is not a tar.gz that can be read")
-    packages = {
-        module.partition(".")[0]
-        for module, one in found.items()
-        if "." in module or (isinstance(one, ModuleFacts) and one.package)
-    }
-    return _row(version, {m: one for m, one in found.items() if m.partition(".")[0] in packages}, built=True)
+    packages = {key.module.partition(".")[0] for key in contents if key.package or "." in key.module}
+    kept = {module: one for module, one in found.items() if module.partition(".")[0] in packages}
+    _keep(store, package, {key: one for key, one in contents.items() if key.module in kept})
+    return _row(version, kept, built=True)
 
 
 def module_of(path: str) -> str | None:
@@ -136,30 +125,32 @@ def _too_much(files: int, size: int) -> str | None:
     return f"its modules have more than {_LARGEST_RELEASE // 2**20} MiB" if size > _LARGEST_RELEASE else None
 
 
-def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, module: str) -> ModuleFacts | str:
+def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes | str:
+    """What a member holds, or why it cannot be read."""
     if not _fits(member):
         return _TOO_LARGE
     try:
         with archive.open(member) as file:
-            content = file.read(_LARGEST_MODULE + 1)
+            return file.read(_LARGEST_MODULE + 1)
     except BROKEN:
         return "a file that cannot be unpacked"
-    return _module(content, module, member.filename)
 
 
-def _module(content: bytes, module: str, path: str) -> ModuleFacts | str:
-    try:
-        return read_module(content, module, package=path.endswith("__init__.py"))
-    except ValueError as error:
-        return f"a file that {error}"
+def _keep(store: ModuleStore, package: str, contents: Mapping[FileKey, bytes | str]) -> None:
+    store.add_sources(package, {key: one for key, one in contents.items() if isinstance(one, bytes)})
+    store.add_facts(package, {key: one.encode() for key, one in contents.items() if isinstance(one, str)})
 
 
 def _unread(version: Version, reason: str) -> ReleaseRow:
-    return ReleaseRow(version=version, unread=reason, sections={})
+    return ReleaseRow(version=version, unread=reason)
 
 
-def _row(version: Version, found: Mapping[str, ModuleFacts | str | None], *, built: bool) -> ReleaseRow:
-    if not any(isinstance(one, ModuleFacts) for one in found.values()):
-        return _unread(version, "it has no module that can be read")
-    tops = tuple(sorted({module.partition(".")[0] for module in found}))
-    return ReleaseRow(version=version, imports=tops, built=built, sections=resolved(found))
+def _key(module: str, path: str, crc: int, size: int) -> FileKey | None:
+    """The file of a module; None where it is compiled."""
+    return None if _is_binary(path) else FileKey(module, path.endswith("__init__.py"), crc, size)
+
+
+def _row(version: Version, files: Mapping[str, FileKey | None], *, built: bool) -> ReleaseRow:
+    if all(key is None for key in files.values()):
+        return _unread(version, NOTHING_READABLE)
+    return ReleaseRow(version=version, built=built, files=files)

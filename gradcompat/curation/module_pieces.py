@@ -1,0 +1,68 @@
+"""Modules in pieces: the classes and functions at their top, most of which are the same in the next release."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+# A line that begins a statement: a decorator, a definition, or anything else.
+_STARTS = re.compile(r"^(?:(@)|(class\s|def\s|async\s)|[A-Za-z_])", re.MULTILINE)
+_CODING = re.compile(rb"[ \t\f]*#.*?coding[:=](?![ \t]*utf-?8\b)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some lines of a module.
+
+    Attributes:
+        text: of them.
+        before: how many lines stand before.
+        definition: they begin with a class or a function.
+    """
+
+    text: str
+    before: int
+    definition: bool
+
+
+def pieces(source: bytes) -> Iterator[Piece] | None:
+    """A module in pieces; None where it is not in UTF-8, or says which encoding it is in.
+
+    A line that seems to begin a statement may stand in a string or in brackets. Then the piece before it ends within
+    them and cannot be parsed, so that whoever can parse every piece has what the whole says.
+    """
+    if any(_CODING.match(line) for line in source[:400].split(b"\n")[:2]):
+        return None
+    try:
+        return _pieces(source.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        return None
+
+
+def _pieces(text: str) -> Iterator[Piece]:
+    start = lines = 0
+    definition = decorated = False
+    for match in _STARTS.finditer(text):
+        begins = match[1] is not None or match[2] is not None
+        if decorated:  # what follows a decorator is of the same piece
+            decorated = match[2] is None
+        elif begins or definition:
+            if match.start() > start:
+                part = text[start : match.start()]
+                yield Piece(part, lines, definition)
+                lines += part.count("\n")
+            start = match.start()
+            definition = begins
+            decorated = match[1] is not None
+    if start < len(text):
+        yield Piece(text[start:], lines, definition)
+
+
+def only_definition(body: list[ast.stmt]) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | None:
+    """The class or function that a piece is; None where there is more in it."""
+    match body:
+        case [ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() as node]:
+            return node
+    return None
