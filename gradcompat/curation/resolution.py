@@ -190,6 +190,8 @@ class _Release:
                 found = Origin(facts.lazy[name], name)
             if found is None:
                 found = self._stars_of(module)[0].get(name)
+            if found is None:
+                found = self._structured(module, facts, name)
             if found is None or not found.name:
                 return None
             module, name = found.module, found.name
@@ -213,11 +215,9 @@ class _Release:
             for name in () if there is None else sorted({*there.own, *there.origins}):
                 if not name.startswith("_"):
                     found[name] = _from(LAZY, Origin(other, name), name)
-        for folder in facts.structured:
-            below = ".".join([module, *folder.split("/")]) if folder else module
-            for other in self._below(below):
-                for name in self._facts[other].exported:
-                    found[name] = _from(LAZY, Origin(other, name), name)
+        for other in self._below(module, facts):
+            for name in self._facts[other].exported:
+                found[name] = _from(LAZY, Origin(other, name), name)
         for name, target in facts.lazy.items():
             # `utils.quantization_config` of a table may stand for a name in it, or be the module itself.
             found[name] = _from(LAZY, Origin(target, name), name) if target != module else 1
@@ -225,13 +225,25 @@ class _Release:
             found[OPEN] = reason
         return found
 
-    def _below(self, folder: str) -> Iterator[str]:
-        """The modules below a folder."""
-        start = f"{folder}."
-        for number in range(bisect_left(self._sorted, start), len(self._sorted)):
-            if not self._sorted[number].startswith(start):
-                return
-            yield self._sorted[number]
+    def _structured(self, module: str, facts: ModuleFacts, name: str) -> Origin | None:
+        """The module of a folder that a module takes its lazy names from, and that exports this one."""
+        found = [other for other in self._below(module, facts) if name in self._facts[other].exported]
+        return Origin(found[-1], name) if found else None
+
+    def _below(self, module: str, facts: ModuleFacts) -> Iterator[str]:
+        """The modules of the folders that a module takes its lazy names from."""
+        for folder in facts.structured:
+            start = ".".join([module, *folder.split("/"), ""]) if folder else f"{module}."
+            for number in range(bisect_left(self._sorted, start), len(self._sorted)):
+                other = self._sorted[number]
+                if not other.startswith(start):
+                    break
+                above, _, last = other.rpartition(".")
+                # transformers takes no names from the sources that a model's own modules are made of.
+                if not (
+                    last.startswith("modular_") and f"{above}.modeling_{last.removeprefix('modular_')}" in self._facts
+                ):
+                    yield other
 
     def _stars_of(self, module: str) -> tuple[dict[str, Origin], str | None]:
         """The names that ``from module import *`` brings to a module, and why it may bring others."""

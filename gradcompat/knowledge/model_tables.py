@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gradcompat.model.class_fact import ClassFact
 from gradcompat.releases.answers import Stretch
@@ -27,25 +28,38 @@ def facts_of_class(name: str) -> tuple[ClassFact, ...]:
     table = table_of(PACKAGE)
     if table is None:
         return ()
-    found: dict[tuple[str, bool], list[VersionSet]] = {}
+    joined: dict[str, list[tuple[bool, Stretch]]] = {}
     for stretch, facts in table.model_history(name):
         for key, value in _facts(facts):
-            found.setdefault((key, value), []).append(_range(stretch))
+            several = joined.setdefault(key, [])
+            if several and several[-1][0] is value and several[-1][1].following == stretch.first:
+                several[-1] = value, replace(stretch, first=several[-1][1].first)
+            else:
+                several.append((value, stretch))
     return tuple(
-        ClassFact(key=key, value=value, package=PACKAGE, versions=any_of(ranges))
-        for (key, value), ranges in found.items()
+        ClassFact(
+            key=key,
+            value=value,
+            package=PACKAGE,
+            versions=any_of(_range(stretch) for said, stretch in several if said is value),
+        )
+        for key, several in joined.items()
+        for value in sorted({said for said, _ in several})
     )
 
 
 def _facts(facts: ModelFacts) -> Iterator[tuple[str, bool]]:
-    yield TAKES, facts.takes_kwargs and facts.accepts_loss_kwargs is not False
-    if facts.loss == "ignores":
-        yield USES, False
-    elif facts.loss == "counts" and facts.accepts_loss_kwargs is not False:
-        yield USES, True
+    # A class that says so is handed no count, whatever its loss would do with one.
+    refused = facts.accepts_loss_kwargs is False
+    yield TAKES, facts.takes_kwargs and not refused
+    if refused or facts.loss is not None:
+        yield USES, facts.loss == "counts" and not refused
 
 
 def _range(stretch: Stretch) -> VersionSet:
-    """The releases of a stretch; those after the newest that was read are taken to be like it, until they are read."""
-    end = "" if stretch.following is None else f",<{stretch.following}"
+    """The releases of a stretch: nothing is said of one that was not read, between its last and the next that was.
+
+    Those after the newest that was read are taken to be like it, until they are read.
+    """
+    end = "" if stretch.following is None else f",<={stretch.last}"
     return VersionSet.parse(f">={stretch.first}{end}")

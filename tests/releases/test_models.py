@@ -112,6 +112,25 @@ def test_classes_that_take_no_labels_or_are_not_seen(tmp_path: Path, name: str) 
     assert table(tmp_path, {"1.0": SOURCES}).model(Version("1.0"), name) is None
 
 
+STRUCTURED = """
+from .utils import _LazyModule, define_import_structure
+import sys
+sys.modules[__name__] = _LazyModule(__name__, __file__, define_import_structure(__file__))
+"""
+
+
+def test_classes_behind_a_lazy_module_behind_a_lazy_module(tmp_path: Path) -> None:
+    """As transformers 4.48 to 4.51 has them: a table at the top, and folders that say it themselves."""
+    sources: Sources = {
+        "one/__init__.py": '_import_structure = {"models.a": ["A"]}\n'
+        "sys.modules[__name__] = _LazyModule(__name__, __file__, _import_structure)\n",
+        "one/models/__init__.py": "",
+        "one/models/a/__init__.py": STRUCTURED,
+        "one/models/a/modeling_a.py": "__all__ = ['A']\nclass A:\n    def forward(self, labels): ...\n",
+    }
+    assert table(tmp_path, {"1.0": sources}).model(Version("1.0"), "A") is not None
+
+
 def test_facts_change_from_release_to_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = "class A:\n    def forward(self, labels): return cross_entropy(labels)\n"
     after = "class A:\n    def forward(self, labels, **kwargs): return cross_entropy(labels)\n"
@@ -122,9 +141,20 @@ def test_facts_change_from_release_to_release(tmp_path: Path, monkeypatch: pytes
     made = table(tmp_path, releases)
     monkeypatch.setattr(model_tables, "table_of", lambda _: made)
     assert [(fact.key, fact.value, str(fact.versions)) for fact in facts_of_class("A")] == [
-        ("model.forward_takes_kwargs", False, ">=1.0,<2.0"),
-        ("model.uses_num_items_in_batch", False, ">=1.0"),
+        ("model.forward_takes_kwargs", False, ">=1.0,<=1.1"),  # nothing is said of what may stand between
         ("model.forward_takes_kwargs", True, ">=2.0"),
+        ("model.uses_num_items_in_batch", False, ">=1.0"),
     ]
     assert facts_of_class("B") == ()
     assert made.model(Version("1.5"), "A") is None
+
+
+def test_a_class_that_refuses_the_count_does_not_use_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = table(
+        tmp_path, {"1.0": {**SOURCES, "one/models.py": MODELS.replace("_tied", "accepts_loss_kwargs = False #")}}
+    )
+    monkeypatch.setattr(model_tables, "table_of", lambda _: made)
+    assert {(fact.key, fact.value) for fact in facts_of_class("CountsForCausalLM")} == {
+        ("model.forward_takes_kwargs", False),
+        ("model.uses_num_items_in_batch", False),
+    }

@@ -217,3 +217,16 @@ def test_a_module_and_a_package_of_the_same_content(tmp_path: Path) -> None:
     assert found.origin(Version("2.0"), "one.a", "c") == ("one.a.b", "c")
     assert found.presence(V1, "one.b") is PRESENT
     assert found.presence(Version("2.0"), "one.b") is ABSENT
+
+
+def test_sources_that_models_are_made_of_are_no_place_to_import_from(tmp_path: Path) -> None:
+    sources: Sources = {
+        "one/__init__.py": DEFINED,
+        "one/models/__init__.py": "",
+        "one/models/a/modeling_a.py": "__all__ = ['A']\nclass A: ...",
+        "one/models/a/modular_a.py": "__all__ = ['A']\nclass A: ...",
+        "one/models/b/modular_b.py": "__all__ = ['B']\nclass B: ...",
+    }
+    found = table(tmp_path, {"1.0": sources})
+    assert found.origin(V1, "one", "A") == ("one.models.a.modeling_a", "A")
+    assert found.origin(V1, "one", "B") == ("one.models.b.modular_b", "B")
