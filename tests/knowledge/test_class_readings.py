@@ -57,8 +57,6 @@ def test_rows_that_agree(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "facts",
     [
-        [],  # nothing stands there
-        [fact("LlavaForConditionalGeneration", USES, "false")],  # too little
         [fact("LlavaForConditionalGeneration", USES, "true")],  # the contrary
         [
             fact("LlavaForConditionalGeneration", USES, "false"),
@@ -71,6 +69,12 @@ def test_rows_that_say_otherwise(tmp_path: Path, facts: list[str]) -> None:
         "models: LlavaForConditionalGeneration: the rows of accumulation_equivalence(llava) in transformers 4.49.0 say "
         "model.uses_num_items_in_batch false with model.forward_takes_kwargs true, and `models` does not"
     ]
+
+
+@pytest.mark.parametrize("facts", [[], [fact("LlavaForConditionalGeneration", USES, "false")]])
+def test_what_nobody_wrote_down_was_read_in_the_releases(tmp_path: Path, facts: list[str]) -> None:
+    assert problems(tmp_path, [LLAMA, *facts], [*REFERENCES, row("llava", TIMES)]) == []
+    assert problems(tmp_path, [LLAMA, *facts], [*REFERENCES, row("llava", RIGHT)]) != []
 
 
 def test_rows_that_fit_two_references_fit_either(tmp_path: Path) -> None:
