@@ -5,7 +5,7 @@
 
 `--python` is an interpreter with torch 2.13.0, transformers 4.49.0, accelerate 1.4.0 and peft 0.15.0; the other
 releases are laid over it, from the package index where they are not in `--layers` yet. A cell that could not be run is
-not in the table.
+not in the table. Every row remembers the commit of the guard that it was run with.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ ROOT = Path(__file__).parents[2]
 INSIDE = Path(__file__).parent / "inside.py"
 BEGIN, END = "<!-- trials -->", "<!-- end of trials -->"
 _SECONDS = 580
+_CELLS_OF_A_PROCESS = 12
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,21 @@ class Outcome:
         if self.cell.ratio is None or weights[0] is None or "objective weight" not in self.told or not weights[0]:
             return True
         return bool(abs(weights[0] / self.cell.ratio - 1) <= TOLERANCE)
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Records that the guard named."""
+        return tuple(self.found.get("records", ()))
+
+    @property
+    def explained(self) -> bool:
+        """Whether a record that was measured for this defect is among those named."""
+        return bool(set(self.named) & set(self.cell.records or ()))
+
+    @property
+    def engine(self) -> str:
+        """The commit of the guard, and the day."""
+        return str(self.found.get("engine", ""))
 
 
 def main() -> int:
@@ -102,15 +119,39 @@ def run(chosen: Iterable[Cell], python: Path, layers: Path) -> Iterator[Outcome]
     by_stack: dict[str, list[Cell]] = defaultdict(list)
     for cell in chosen:
         by_stack[cell.stack].append(cell)
-    base = describe(python)
+    base, engine = describe(python), _engine()
     for stack, group in by_stack.items():
         laid = [Overlay(name=pin.split("==")[0], version=pin.split("==")[1]) for pin in STACKS[stack]]
         folders = [layer(base, one, layers) for one in laid]
-        found = _inside([cell for cell in group if not cell.job.get("alone")], python, folders)
-        found |= {cell.name: _alone(cell, python, folders) for cell in group if cell.job.get("alone")}
-        outcomes = [Outcome(cell, found.get(cell.name, {"error": "the process ended"})) for cell in group]
+        outcomes = []
+        for cell, found in _of_stack(group, python, folders):
+            outcomes.append(Outcome(cell, {**found, "engine": engine}))
+            yield outcomes[-1]
         print(f"{stack}: {summary(outcomes)}", file=sys.stderr)
-        yield from outcomes
+
+
+def _of_stack(group: Sequence[Cell], python: Path, folders: Sequence[Path]) -> Iterator[tuple[Cell, dict[str, Any]]]:
+    within = [cell for cell in group if not cell.job.get("alone")]
+    for start in range(0, len(within), _CELLS_OF_A_PROCESS):
+        some = within[start : start + _CELLS_OF_A_PROCESS]
+        found = _inside(some, python, folders)
+        for cell in some:
+            yield cell, found.get(cell.name, {"error": "the process ended"})
+    for cell in group:
+        if cell.job.get("alone"):
+            yield cell, _alone(cell, python, folders)
+
+
+def _engine() -> str:
+    """The last commit of the guard, with a plus if files differ from it, and today's date."""
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    guard = "gradcompat/guard"
+    changed = "+" if git("status", "--porcelain", "--", guard) else ""
+    return f"{git('log', '-1', '--format=%h', '--', guard)}{changed}, {datetime.now(tz=timezone.utc):%Y-%m-%d}"
 
 
 def _inside(group: Sequence[Cell], python: Path, folders: Sequence[Path]) -> dict[str, dict[str, Any]]:
@@ -137,7 +178,7 @@ def _inside(group: Sequence[Cell], python: Path, folders: Sequence[Path]) -> dic
 
 
 def _job(cell: Cell) -> dict[str, Any]:
-    return {**cell.job, "name": cell.name, "healthy": cell.healthy}
+    return {**cell.job, "name": cell.name, "healthy": cell.healthy, "python": "" if cell.healthy else sys.executable}
 
 
 def _environment(folders: Sequence[Path]) -> dict[str, str]:
@@ -174,7 +215,8 @@ def _alone(cell: Cell, python: Path, folders: Sequence[Path]) -> dict[str, Any]:
             "findings": [[one["detector"], one["level"], one["text"]] for one in report["findings"]],
             "weights": [one["objective_weight"] for one in report["measured"]],
             "verified": report["verified"],
-            "unverified": report["unverified"],
+            "unverified": {one["what"]: one["reason"] for one in report["unverified"]},
+            "records": [record for one in report["findings"] for record in one["records"]],
         }
         if cell.healthy:
             guarded, plain = _digest(done.stdout), _digest(run_it().stdout)
@@ -195,24 +237,40 @@ def summary(outcomes: Sequence[Outcome]) -> str:
     healthy = [one for one in ran if one.cell.healthy]
     alarms = sum(bool(one.told) for one in healthy)
     same = sum(one.found.get("same") is True for one in healthy)
+    known = [one for one in affected if one.cell.records is not None]
+    named = sum(one.explained for one in known)
     return (
-        f"{sum(one.right for one in affected)} of {len(affected)} affected cells told with the right cause, "
+        f"{sum(one.right for one in affected)} of {len(affected)} affected cells told, "
+        f"the record of the defect named in {named} of {len(known)} that a release causes, "
         f"{alarms} false alarms in {len(healthy)} healthy ones, {same} of them with the same weights bit for bit, "
         f"{len(outcomes) - len(ran)} not run"
     )
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
-    """The page's part: a summary and a row a cell."""
-    rows = ["| Releases | Way in | What | Should be told | Told |", "|---|---|---|---|---|"]
-    for one in outcomes:
-        if not one.ran:
-            continue
+    """The page's part: a summary, how old the rows are, and a row a cell."""
+    rows = ["| Releases | Way in | What | Should be told | Told | Record |", "|---|---|---|---|---|---|"]
+    ran = [one for one in outcomes if one.ran]
+    for one in ran:
         wanted = " or ".join(one.cell.detectors) or "nothing"
         told = ", ".join(dict.fromkeys(one.told)) or ("nothing, same weights" if one.found.get("same") else "nothing")
         mark = "" if one.right else " **wrong**"
-        rows.append(f"| {one.cell.stack} | `{one.cell.way}` | {one.cell.what} | {wanted} | {told}{mark} |")
-    return f"{summary(outcomes)[0].upper()}{summary(outcomes)[1:]}.\n\n" + "\n".join(rows)
+        what = f"| {one.cell.stack} | `{one.cell.way}` | {one.cell.what} | {wanted} | {told}{mark} |"
+        rows.append(f"{what} {_record(one)} |")
+    engines = Counter(one.engine or "an earlier one" for one in ran)
+    said = "; ".join(f"{engine}: {count} rows" for engine, count in engines.most_common())
+    whole = f"{summary(outcomes)[0].upper()}{summary(outcomes)[1:]}."
+    return f"{whole}\n\nCommit of the guard that the rows were run with: {said}.\n\n" + "\n".join(rows)
+
+
+def _record(one: Outcome) -> str:
+    """The record named; for a defect that was planted, none can be right."""
+    if one.cell.records is None:
+        return ""
+    right = [record for record in dict.fromkeys(one.named) if record in one.cell.records]
+    if right:
+        return ", ".join(right)
+    return "none" if not one.named else f"{one.named[0]} **other**"
 
 
 def rewrite(page: Path, part: str) -> None:

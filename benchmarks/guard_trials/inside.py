@@ -62,7 +62,7 @@ def _trial(cell):
     if cell.get("alone"):  # the guard, if any, comes from outside
         return {"digest": _digest(train(cell, steps, None, []))}
     stopped, guarded = False, None
-    options = {"report": "", "on_defect": "stop"}
+    options = {"report": "" if cell["healthy"] else "report.json", "on_defect": "stop", "python": cell["python"]}
     holder = []
     try:
         guarded = _digest(train(cell, steps, options, holder))
@@ -79,6 +79,11 @@ def _trial(cell):
         found["verified"], found["unverified"] = judgement.clean, judgement.unverified
         found["weights"] = [round(step.first, 4) for step in guard.measured_steps]
         found["failed"] = guard._failed
+    if os.path.isfile("report.json"):
+        with open("report.json", encoding="utf-8") as file:
+            report = json.load(file)
+        os.remove("report.json")
+        found["records"] = [record for one in report["findings"] for record in one["records"]]
     if cell["healthy"] and not stopped:
         found["same"] = guarded == _digest(train(cell, steps, None, []))
     return found
@@ -115,7 +120,10 @@ def _trainer(cell, steps, options, holder):
     model = models.build(kind, 0) if kind != "mixtral" else _mixture()
     ranks = int(os.environ.get("WORLD_SIZE", "1"))
     samples = "llama" if kind == "mixtral" else kind
-    data = models.samples(samples, cell.get("labels", "equal"), accumulation * steps * cell.get("batch", 1) * ranks, 0)
+    count = accumulation * steps * cell.get("batch", 1) * ranks
+    if cell.get("tail"):  # the second step, and every second one after it, has half of its micro-batches
+        count = accumulation + accumulation // 2
+    data = models.samples(samples, cell.get("labels", "equal"), count, 0)
     _prepare(model, data, cell)
     callbacks = [GuardCallback(**options)] if options is not None else []
     holder += [lambda: callbacks[0].guard]
@@ -524,11 +532,15 @@ def _ranks(cell, steps, options, holder):
     rank, accumulation, what = distributed.get_rank(), cell.get("accumulation", 2), cell.get("what", "")
     torch.manual_seed(0)
     bare = _classifier("")
-    sharded = cell.get("engine") == "fsdp2"
-    if sharded:
+    sharded = cell.get("engine") in ("fsdp1", "fsdp2")
+    if cell.get("engine") == "fsdp2":
         from torch.distributed.fsdp import fully_shard
 
         model = fully_shard(bare)
+    elif sharded:
+        from torch.distributed.fsdp import FullyShardedDataParallel
+
+        model = FullyShardedDataParallel(bare, device_id=torch.device("cpu"), use_orig_params=True)
     else:
         model = torch.nn.parallel.DistributedDataParallel(bare)
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
@@ -552,12 +564,27 @@ def _ranks(cell, steps, options, holder):
                 one.grad.mul_(3.0)
         optimizer.step()
         optimizer.zero_grad()
+    if cell.get("engine") == "fsdp1":
+        with type(model).summon_full_params(model):
+            return torch.nn.ParameterList([one.detach().clone() for one in model.parameters()])
     if sharded:
         return torch.nn.ParameterList([one.full_tensor() for one in model.parameters()])
     return bare
 
 
+def _framework(name):
+    """A program of ``frameworks.py``, which imports what the program needs."""
+
+    def program(cell, steps, options, holder):
+        import frameworks
+
+        return getattr(frameworks, name)(cell, steps, options, holder)
+
+    return program
+
+
 PROGRAMS = {
+    **{name: _framework(name) for name in ("deepspeed", "deepspeed_trainer", "trl", "sentences", "diffusion", "keras")},
     "ranks": _ranks,
     "trainer": _trainer,
     "loop": _loop,
