@@ -12,6 +12,16 @@ MOVING_ELEMENTS = 32
 _DROPOUT = "Dropout"
 
 
+def are_copies(held: list[Any], models: list[ModelWatch]) -> bool:
+    """Whether these stand in for the parameters: partitions of one flat tensor, or weights in another precision.
+
+    An optimizer of another model, whose parameters nobody trains, has as many tensors of the same shapes and types.
+    """
+    trainable = [parameter for watch in models for _, parameter in watch.trainable]
+    flat = len(held) < len(trainable) and all(one.ndim == 1 for one in held)
+    return flat or not {one.dtype for one in held} & {one.dtype for one in trainable}
+
+
 class GradientSum:
     """Some elements of a parameter's gradient, added up beside autograd."""
 

@@ -23,7 +23,7 @@ from gradcompat.guard.measurement import (
     Step,
     sampled,
 )
-from gradcompat.guard.model_watch import ModelWatch
+from gradcompat.guard.model_watch import ModelWatch, are_copies
 from gradcompat.guard.readout import Readout
 
 NOISE = 1e-5  # of the gradient's norm: below it a tensor's gradient is rounding (the bias of a key projection)
@@ -273,7 +273,10 @@ class Observer:
         low = ("torch.bfloat16", "torch.float16")
         trainable = {id(one): name for watch in self.models for name, one in watch.trainable if one.requires_grad}
         known = {key for watch in self.models for key in watch.names}
-        foreign = sum(key not in known and one.requires_grad for key, one in self._held.items())
+        foreign = [one for key, one in self._held.items() if key not in known and one.requires_grad]
+        copied = any(watch.sharded for watch in self.models) or (
+            not any(key in known for key in self._held) and are_copies(foreign, self.models)
+        )
         return Run(
             steps=tuple(self.steps),
             optimizers=self._optimizers,
@@ -281,7 +284,7 @@ class Observer:
             still=tuple(name for _, name in still),
             still_low_precision=sum(str(watch.dtypes.get(name)) in low for watch, name in still),
             unheld=tuple(name for key, name in trainable.items() if key not in self._held),
-            foreign=0 if any(watch.sharded for watch in self.models) else foreign,
+            foreign=0 if copied else len(foreign),
             held=sum(key in self._held for key in trainable),
             dtype_changed=tuple(
                 name

@@ -19,7 +19,9 @@ def judge_run(run: Run) -> Iterator[Outcome]:
         return
     stale = run.foreign > 0
     if not run.held and not stale:
-        yield Unverified("optimizer parameters", "the optimizer holds flat parameters (FSDP 1, ZeRO)")
+        yield Unverified(
+            "optimizer parameters", "the optimizer holds copies of the parameters (FSDP 1, ZeRO, another precision)"
+        )
         return
     text = f"{len(run.unheld)} of {total} trainable tensors are in no optimizer, {run.unheld[0]} first"
     if stale:
