@@ -84,6 +84,8 @@ class ModelWatch:
                 self.owner[f"{name}.{key}" if name else key] = name
             if own:
                 instrumentation.keep(module.register_forward_pre_hook(self._running(name, torch)))
+        if any(type(module).__name__ == "FullyShardedDataParallel" for module in model.modules()):
+            self.sharded = True  # with use_orig_params the flat parameter of FSDP 1 is none of the named ones
         whole = [entry for entry in self.trainable if entry[1].numel() >= 4] if not self.sharded else []
         spread = max(1, len(whole) // SAMPLED_TENSORS)
         self.sums = [GradientSum(name, parameter) for name, parameter in whole[::spread][:SAMPLED_TENSORS]]
