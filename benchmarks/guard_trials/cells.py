@@ -352,10 +352,13 @@ def _deepspeed() -> Iterator[Cell]:
     job = {**engine, "stage": 2, "accumulation": 4}
     records = measured_by("deepspeed", "0.18.2", "deepspeed_step", accumulation=4, stage=2)
     yield Cell("deepspeed 0.18.2", "engine, stage 2, accumulation 4", RUN, job, lost, records=records)
-    job = {**engine, "stage": 1, "accumulation": 4, "loss": "inside"}
+    job, what = (
+        {**engine, "stage": 1, "accumulation": 4, "loss": "inside"},
+        "engine, stage 1, accumulation 4, loss inside",
+    )
     records = measured_by("deepspeed", "0.18.3", "deepspeed_step", accumulation=4, stage=1, loss="inside")
-    what = "engine, stage 1, accumulation 4, loss inside"
-    yield Cell("deepspeed 0.18.3", what, RUN, job, lost, records=records)
+    yield Cell("deepspeed 0.18.3", what, RUN, job, (*lost, "objective weight"), 0.25, records)
+    yield Cell("deepspeed 0.19.8", what, RUN, job)
     trainer = {"program": "deepspeed_trainer", "model": "llama", "alone": True}
     yield Cell("deepspeed 0.18.2", "Trainer, llama, accumulation 4", RUN, trainer)
     stack = "deepspeed 0.18.2, transformers 4.46.3"
