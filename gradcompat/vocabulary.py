@@ -56,7 +56,13 @@ KEYS: dict[str, Key] = {
     "training.packing": Key("bool", "several examples share one sequence"),
     "training.padding_free": Key("bool", "batches are flattened into one sequence without padding"),
     "training.dataloader_num_workers": Key("int", "worker processes of the data loader"),
+    "training.persistent_workers": Key("bool", "the data loader's workers live on from one epoch to the next"),
     "training.loss_type": Key("str", "which loss a trainer computes, in its own word"),
+    "training.mask_truncated_completions": Key("bool", "completions that were cut off do not count in GRPO's loss"),
+    "training.custom_compute_loss": Key(
+        "bool", "a Trainer's compute_loss is overridden and leaves num_items_in_batch out"
+    ),
+    "training.beta": Key("float", "TRL's beta: weight of the reference in DPO and its likes, of the mixture in GKD"),
     "training.loss_reduction": Key("str", "how a loss function reduces: mean, sum, none"),
     "training.validation_inside_epoch": Key("bool", "validation runs between the optimizer steps of an epoch"),
     "training.method": Key("str", "sft, dpo, orpo, kto, ppo, grpo, gkd, reward, pretrain, dreambooth"),

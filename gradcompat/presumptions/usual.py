@@ -391,8 +391,29 @@ USUAL: dict[str, Usual] = {
         question="How many worker processes does the data loader have?",
         reason="both are in use",
     ),
+    "training.persistent_workers": Usual(
+        values=((False, 1.0),),
+        taking="the data loader's workers are started anew in each epoch",
+        feature="persistent workers",
+        reason="the default",
+    ),
     "training.loss_type": Usual(
         features={}, feature="other loss types", taking="the loss is the trainer's default", reason=_RARE
+    ),
+    "training.mask_truncated_completions": Usual(
+        values=((False, 1.0),),
+        taking="completions that were cut off count in GRPO's loss",
+        feature="mask_truncated_completions",
+        reason="the default",
+    ),
+    "training.custom_compute_loss": Usual(
+        values=((False, 1.0),),
+        taking="compute_loss is the Trainer's own",
+        feature="a compute_loss of one's own",
+        reason=_RARE,
+    ),
+    "training.beta": Usual(
+        features={}, feature="another beta", taking="the trainer's beta is its default", reason=_RARE
     ),
     "training.loss_reduction": Usual(
         values=(("mean", 1.0),), taking="losses are means", feature="reduction: none", reason="torch's default"

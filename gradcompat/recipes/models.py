@@ -157,6 +157,31 @@ RECIPES = (
         needs_for={"sft": ("accelerate", "datasets", "trl")},
     ),
     Recipe(
+        name="label_shift",
+        module="label_shift",
+        summary="Whether a model's own loss compares its logits with the next token, or with the one after it.",
+        parameters={
+            "model": (
+                "llama", "jetmoe", "moshi", "git", "moonshine", "moonshine_streaming", "vision_encoder_decoder",
+            ),
+            "plant": (False, True),
+        },
+        expectations=(
+            Expectation("loss_ratio", 0.999, 1.001, "its loss is {} times the cross entropy of its logits"),
+        ),
+        controls=(Expectation("control_difference", 0.003, INFINITE, "labels one place further change that by {}"),),
+        variants=(
+            {"model": "llama"},
+            {"model": "jetmoe"},
+            {"model": "moshi"},
+            {"model": "git"},
+            {"model": "moonshine"},
+            {"model": "moonshine_streaming"},
+            {"model": "vision_encoder_decoder"},
+        ),
+        needs=("torch", "transformers"),
+    ),
+    Recipe(
         name="switch_router",
         module="switch_router",
         summary="What the routers of Switch Transformers return, and whether an expert keeps to its capacity.",
