@@ -33,9 +33,11 @@ def presumed_upon(
 
         settings = tuple(setting for setting in settings if not _of_absent_driver(setting, engines))
         settings = (*settings, *left_out(replace(environment, settings=settings)))
-    elif uses and FRAMEWORK_KEY not in stated and not any(map(_names_trainer, uses)):
+    elif uses and FRAMEWORK_KEY not in stated:
         place = Location(path=environment.source)
-        settings = (*settings, Setting(key=FRAMEWORK_KEY, value=_NO_TRAINER, location=place, presumed=True))
+        # Which of the trainers drives it, if the code names one, is seen in a run alone.
+        value = None if any(map(_names_trainer, uses)) else _NO_TRAINER
+        settings = (*settings, Setting(key=FRAMEWORK_KEY, value=value, location=place, presumed=True))
     return replace(environment, settings=settings, engines=engines)
 
 

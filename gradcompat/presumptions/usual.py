@@ -259,7 +259,8 @@ USUAL: dict[str, Usual] = {
             "torchtune": (("torchtune", 0.7),),
             "accelerate": (("accelerate", 0.2),),
         },
-        taking="a trainer that is not installed drives no loop",
+        mostly=True,  # accelerate is listed wherever the Trainer is, which requires it
+        taking="{} drives the training",
         features={
             "lightning": "Lightning",
             "torchtune": "torchtune",

@@ -156,16 +156,8 @@ def _constructor(place: _Place, others: Others, depth: int) -> Signature:
                 # The base may make a dataclass of whatever inherits from it (``__init_subclass__``).
                 inherited = replace(inherited, certain=False)
             if inherited.defined != "object":
-                if _is_generated(base, inherited):
-                    # A dataclass may make dataclasses of those that derive from it (`__init_subclass__`).
-                    raise _Unknown
                 return inherited
     return inherited or Signature((), True, {}, "object")
-
-
-def _is_generated(place: _Place, constructor: Signature) -> bool:
-    """Is it the constructor that ``dataclass`` has made of the fields of this class?"""
-    return constructor.defined == f"{place.module}.{place.name}" and _class(place)[0].startswith("dataclass")
 
 
 def _fields(place: _Place, others: Others, depth: int) -> dict[str, Parameter]:

@@ -347,7 +347,7 @@ SERVE = "from transformers import AutoModelForCausalLM\nprint(AutoModelForCausal
 @pytest.mark.parametrize(
     ("code", "status"),
     [
-        (None, "conditional"),
+        (None, "affected"),
         (SERVE, "dormant"),
         (SERVE + "from transformers import TrainingArguments\n", "conditional"),
         (SERVE + "import accelerate\n", "conditional"),

@@ -88,7 +88,6 @@ def text(found: Signature | None) -> str | None:
         ("Foreign", None),
         ("Arguments", "output_dir=None, many=[]"),
         ("More", "output_dir='out', many=[], beta=0.1"),
-        ("Below", None),  # the dataclass may make one of it, with fields of its own
         ("Replaced", None),
         ("Keywords", "a"),
         ("missing", None),
