@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
 
 from packaging.version import Version
 
+from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.matcher import MAX_CHOICES, Names, match
 from gradcompat.messages import joined, line_with
 from gradcompat.model.environment import Environment, Location, Package, Setting

@@ -7,9 +7,9 @@ record is matched, since a plan or a lockfile may hold several.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import reduce
 
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.class_fact import ClassFact
 from gradcompat.model.environment import Environment, Setting
 from gradcompat.versions import VersionSet, any_of

@@ -7,10 +7,10 @@ a uv.lock does not cost a YAML parser.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal
 
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.spoken_names import pattern_of_names
 
 Group = Literal["Lockfiles", "Lists", "Ranges", "SBOMs", "Best effort", "Pasted text"]
@@ -377,9 +377,14 @@ def by_name(name: str) -> Format | None:
     """The format of a file of that name, if the name says enough."""
     lower = name.lower()
     for entry in FORMATS:
-        if any(fnmatchcase(lower, pattern) for pattern in entry.names):
+        if any(_matches(lower, pattern) for pattern in entry.names):
             return entry
     return None
+
+
+def _matches(name: str, pattern: str) -> bool:
+    # Fnmatch compiles each pattern; what the name has to end with decides most of them before.
+    return name.endswith(pattern[pattern.rfind("*") + 1 :]) and fnmatchcase(name, pattern)
 
 
 def is_resolved_by_lock(entry: Format, name: str) -> bool:

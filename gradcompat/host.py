@@ -9,25 +9,25 @@ the training, since environments are looked at on login nodes and in CI.
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import cache
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
+from gradcompat.lazy_dataclasses import dataclass, replace
+from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.environment import Environment, Location, Setting
 from gradcompat.package_facts import built_for, with_package_facts
 from gradcompat.torch_builds import Build
 
-_RELEASE = re.compile(r"\d+(?:\.\d+)+")
+_RELEASE = lazy_pattern(r"\d+(?:\.\d+)+")
 
 _HERE = Location(path="this machine")
-_KERNEL_MODULE = re.compile(r"Kernel Module(?:[ \t]+for[ \t]+\S+)?[ \t]+(\d+(?:\.\d+)+)")
-_TOOLKIT = re.compile(r'"cuda"\s*:\s*\{[^{}]*"version"\s*:\s*"(\d+\.\d+)')
+_KERNEL_MODULE = lazy_pattern(r"Kernel Module(?:[ \t]+for[ \t]+\S+)?[ \t]+(\d+(?:\.\d+)+)")
+_TOOLKIT = lazy_pattern(r'"cuda"\s*:\s*\{[^{}]*"version"\s*:\s*"(\d+\.\d+)')
 _MAX_BYTES = 64 * 1024
 
 # Where a driver shows: only then is NVML worth its 50 milliseconds.

@@ -14,11 +14,12 @@ from typing import Literal, NamedTuple
 
 from packaging.version import Version
 
+from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.names import normalise
 from gradcompat.versions import BELOW, Cut, VersionSet, parse_version
 
 _LONGEST = 100_000
-_TOKEN = re.compile(
+_TOKEN = lazy_pattern(
     r"""\s*(?:
         (?P<bracket>[()])
       | (?P<boolean>and|or)\b
@@ -29,7 +30,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 # `sys_platform == 'linux'` in one go: long markers of lockfiles hold little else.
-_COMPARISON = re.compile(
+_COMPARISON = lazy_pattern(
     r"""\s*(?!and|or\b|in\b|not\s+in\b)([a-z_]+(?:\.[a-z_]+)?)\s*(===|==|~=|!=|<=|>=|<|>|in\b|not\s+in\b)\s*('[^']*'|"[^"]*")\s*"""
 )
 _SPELLINGS = {"python_implementation": "platform_python_implementation"}
@@ -300,7 +301,7 @@ class Grid:
         return self._known[atom]
 
 
-_EXCLUDES = re.compile(r"(?:extra|group|project)-\d+-.*")
+_EXCLUDES = lazy_pattern(r"(?:extra|group|project)-\d+-.*")
 
 
 def excludes(extra: str) -> bool:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import product
 from math import prod
@@ -18,6 +17,7 @@ from math import prod
 from gradcompat.class_facts import MODEL_KEY, classes_of
 from gradcompat.comparison import matches, named, satisfies
 from gradcompat.forks import Forks
+from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.messages import condition, entry_text, joined, value_text, versions_text
 from gradcompat.model.assumption import Assumption
 from gradcompat.model.class_fact import ClassFact

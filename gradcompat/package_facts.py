@@ -12,9 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
+from gradcompat.lazy_dataclasses import replace
+from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.environment import Environment, Location, Package, Setting
 from gradcompat.regular_files import read_regular
 from gradcompat.torch_builds import TORCH, Build, build_of, build_of_label
@@ -22,16 +23,18 @@ from gradcompat.torch_builds import TORCH, Build, build_of, build_of_label
 # They are built and released together with torch, for the same devices.
 _WITH_TORCH = frozenset({"torchvision", "torchaudio", "pytorch-mutex"})
 # The CUDA runtime that comes as a package: NVIDIA's wheels, then what conda calls it.
-_RUNTIMES = re.compile(r"nvidia-cuda-runtime(?:-cu\d+)?|cuda-toolkit|pytorch-cuda|cuda-version|cudatoolkit")
-_NCCL = re.compile(r"nvidia-nccl-cu\d+|nccl")
+_RUNTIMES = lazy_pattern(r"nvidia-cuda-runtime(?:-cu\d+)?|cuda-toolkit|pytorch-cuda|cuda-version|cudatoolkit")
+_NCCL = lazy_pattern(r"nvidia-nccl-cu\d+|nccl")
 # Other libraries bring a CUDA of their own, whatever torch was built for.
-_OWN_CUDA = re.compile(r"nvidia-.+-cu\d+|(?:jax|cupy)-cuda.+|jaxlib|tensorflow(?:-.+)?|paddlepaddle-gpu|mxnet-cu\d+")
+_OWN_CUDA = lazy_pattern(r"nvidia-.+-cu\d+|(?:jax|cupy)-cuda.+|jaxlib|tensorflow(?:-.+)?|paddlepaddle-gpu|mxnet-cu\d+")
 
-_BUILT_FOR = re.compile(r"^(cuda|hip|xpu)(?:[ \t]*:[^=\n]*)?[ \t]*=[ \t]*(?:None|['\"]([^'\"\n]*)['\"])", re.MULTILINE)
-_MAJOR_MINOR = re.compile(r"\d+\.\d+")
-_RELEASE = re.compile(r"\d+(?:\.\d+)+")
+_BUILT_FOR = lazy_pattern(
+    r"^(cuda|hip|xpu)(?:[ \t]*:[^=\n]*)?[ \t]*=[ \t]*(?:None|['\"]([^'\"\n]*)['\"])", re.MULTILINE
+)
+_MAJOR_MINOR = lazy_pattern(r"\d+\.\d+")
+_RELEASE = lazy_pattern(r"\d+(?:\.\d+)+")
 _MAX_BYTES = 64 * 1024
-_EXACT = re.compile(r"==(\d+(?:\.\d+)+)(?:\.\*)?")
+_EXACT = lazy_pattern(r"==(\d+(?:\.\d+)+)(?:\.\*)?")
 
 # Their releases have wheels for one platform, and no other distribution. A test holds the list against the releases.
 LINUX_WHEELS = frozenset(
@@ -52,7 +55,7 @@ _CONDA_PLATFORMS = {
     "ucrt": "win32",
     "vs2015_runtime": "win32",
 }
-_NVIDIA_WHEEL = re.compile(r"nvidia-.+-cu1\d")  # for Linux, and mostly for Windows
+_NVIDIA_WHEEL = lazy_pattern(r"nvidia-.+-cu1\d")  # for Linux, and mostly for Windows
 # What is written by hand or by a tool for one platform: an entry without a marker is installed.
 _OF_ONE_PLATFORM = frozenset(
     {

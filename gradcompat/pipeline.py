@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from gradcompat.audit.exit_status import exit_status
 from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.targets import AuditRequest, File, resolve_targets
 from gradcompat.knowledge.load import KnowledgeBase
+from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.model.report import Audit, Report
 from gradcompat.suppression.apply import RuleBuilder, suppress

@@ -10,17 +10,18 @@ from __future__ import annotations
 import keyword
 import re
 
+from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.redaction import is_token, redact
 
 _LONGEST = 100
 # `torch`, `tool.uv.sources`, `dependency-groups.dev[1]`, `--extra-index-url`
-_WORD = re.compile(r"-{0,2}[A-Za-z0-9_]+(?:[.-][A-Za-z0-9_]+)*(?:\[\d+\])?")
-_PATH = re.compile(r"[\w.~@+%{}$:/\\\[\],#-]+")
-_TUPLE = re.compile(r"\([^()]*['\"][^()]*\)")
-_PIECE = re.compile(r"'([^']*)'|\"([^\"]*)\"|`([^`]*)`")
-_LAST_WORD = re.compile(r": [^\s()]+\Z")
+_WORD = lazy_pattern(r"-{0,2}[A-Za-z0-9_]+(?:[.-][A-Za-z0-9_]+)*(?:\[\d+\])?")
+_PATH = lazy_pattern(r"[\w.~@+%{}$:/\\\[\],#-]+")
+_TUPLE = lazy_pattern(r"\([^()]*['\"][^()]*\)")
+_PIECE = lazy_pattern(r"'([^']*)'|\"([^\"]*)\"|`([^`]*)`")
+_LAST_WORD = lazy_pattern(r": [^\s()]+\Z")
 _OLD_KEYWORDS = ("print", "exec")
-_SIGN = re.compile(r"\\?[^\w\s]{0,3}|\\x[0-9a-f]{2}|\\u[0-9a-f]{4}|\w?")
+_SIGN = lazy_pattern(r"\\?[^\w\s]{0,3}|\\x[0-9a-f]{2}|\\u[0-9a-f]{4}|\w?")
 
 
 def quoted(text: str, otherwise: str) -> str:
@@ -59,7 +60,7 @@ def _sign_or_nothing(match: re.Match[str]) -> str:
 
 
 # In conda's build strings, torch's local labels and the names of its indexes: `py3.10_cuda12.1_cudnn8.9.2_0`, `cu124`.
-_BUILT_FOR = re.compile(r"(?:(?<=_)|^)(?:cuda_?\d{1,3}(?:\.\d)?|(?:cu\d{2,3}|rocm\d+(?:\.\d+)*|cpu|xpu)(?![A-Za-z]))")
+_BUILT_FOR = lazy_pattern(r"(?:(?<=_)|^)(?:cuda_?\d{1,3}(?:\.\d)?|(?:cu\d{2,3}|rocm\d+(?:\.\d+)*|cpu|xpu)(?![A-Za-z]))")
 
 
 def built_for(build: str) -> str | None:

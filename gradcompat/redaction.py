@@ -9,29 +9,31 @@ from __future__ import annotations
 
 import re
 
+from gradcompat.lazy_patterns import lazy_pattern
+
 HIDDEN = "[hidden]"
 
 _PARAMETER = (
     r"(?:[\w-]{0,40}(?:token|secret|passw|api[_-]?key|access[_-]?key|auth|credential|signature)[\w-]{0,40}|sig|key|pwd)"
 )
 # An address ends where the scheme of the next one begins.
-_ADDRESS = re.compile(r"(?P<slashes>//|%2f%2f|\\/\\/)(?P<rest>(?:(?!://|%3a%2f%2f)[^\s\"'<>`])+)", re.IGNORECASE)
-_END_OF_AUTHORITY = re.compile(r"[/?#\\]|%2f", re.IGNORECASE)
-_HOST = re.compile(r"(\[[^\]]*\]|[^:]*)(:\d+)?")
+_ADDRESS = lazy_pattern(r"(?P<slashes>//|%2f%2f|\\/\\/)(?P<rest>(?:(?!://|%3a%2f%2f)[^\s\"'<>`])+)", re.IGNORECASE)
+_END_OF_AUTHORITY = lazy_pattern(r"[/?#\\]|%2f", re.IGNORECASE)
+_HOST = lazy_pattern(r"(\[[^\]]*\]|[^:]*)(:\d+)?")
 # `me:secret@host` without a scheme; the digest of a container image is no host.
-_USER = re.compile(r"(?<![\w.%+/@:-])[\w.%+-]+:(?!//)[^\s\"'<>`@/]+@(?=\w)(?!sha\d+:)")
-_CHANNEL = re.compile(r"(?P<head>(?:/|%2f)t(?:/|%2f))(?!\[hidden\])[^\s/\"'<>`%?#\\]+", re.IGNORECASE)
-_QUERY = re.compile(
+_USER = lazy_pattern(r"(?<![\w.%+/@:-])[\w.%+-]+:(?!//)[^\s\"'<>`@/]+@(?=\w)(?!sha\d+:)")
+_CHANNEL = lazy_pattern(r"(?P<head>(?:/|%2f)t(?:/|%2f))(?!\[hidden\])[^\s/\"'<>`%?#\\]+", re.IGNORECASE)
+_QUERY = lazy_pattern(
     rf"(?P<head>(?:[?&#;]|%3f|%26|\\u0026){_PARAMETER}(?:=|%3d))(?!\[hidden\])[^\s&#\"'<>`\\;]+", re.IGNORECASE
 )
-_TOKEN = re.compile(
+_TOKEN = lazy_pattern(
     r"(?<![a-z0-9])(?:hf_[a-z0-9]{10,}|hf-[a-z0-9]{20,}|gh[pousr][_-][a-z0-9]{10,}|github[_-]pat[_-][\w-]{10,}"
     r"|glpat[_-][\w-]{10,}|pypi-age[\w-]{10,}|sk-(?:[a-z]+-)?[a-z0-9]{16,}|xox[abprs]-[\w-]{10,}"
     r"|a[ks]ia[a-z0-9]{12,}|aiza[\w-]{20,}|eyj[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?)",
     re.IGNORECASE,
 )
 # A version specifier has `=` and nothing that begins a parameter; most lines of a report end here.
-_SUSPECT = re.compile(
+_SUSPECT = lazy_pattern(
     r"@|%40|[/f]t[/%]|(?:[?&#;]|%3f|%26|\\u0026)[\w-]{3,90}(?:=|%3d)|hf[_-]|gh[pousr][_-]|github|glpat|pypi-a|sk-|xox|a[ks]ia|aiza|eyj",
     re.IGNORECASE,
 )

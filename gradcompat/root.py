@@ -9,8 +9,9 @@ names (``-r``, a symbolic link, a config that is composed) is compared after lin
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+
+from gradcompat.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from typing import Literal
 
+from gradcompat.lazy_dataclasses import dataclass
+from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.environment import Package
 
 TORCH = frozenset({"torch", "pytorch"})
-_CUDA_LABEL = re.compile(r"cu([789]|1\d)(\d)(?!\d)")
-_ROCM_LABEL = re.compile(r"rocm(\d+\.\d+(?:\.\d+)?)")
-_PLAIN_LABEL = re.compile(r"(cpu|xpu)(?![a-z0-9])")
-_CUDA_BUILD = re.compile(r"(?:^|_)cuda_?(?:(\d{1,2})\.(\d)|([789]|1\d)(\d)(?!\d))")
-_CPU_BUILD = re.compile(r"(?:^|_)cpu(?:_|$)")
+_CUDA_LABEL = lazy_pattern(r"cu([789]|1\d)(\d)(?!\d)")
+_ROCM_LABEL = lazy_pattern(r"rocm(\d+\.\d+(?:\.\d+)?)")
+_PLAIN_LABEL = lazy_pattern(r"(cpu|xpu)(?![a-z0-9])")
+_CUDA_BUILD = lazy_pattern(r"(?:^|_)cuda_?(?:(\d{1,2})\.(\d)|([789]|1\d)(\d)(?!\d))")
+_CPU_BUILD = lazy_pattern(r"(?:^|_)cpu(?:_|$)")
 
 
 @dataclass(frozen=True, slots=True)

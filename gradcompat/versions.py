@@ -13,11 +13,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from packaging.version import Version
 
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.truth import Truth
 
 BELOW, ABOVE = 0, 1

@@ -6,11 +6,10 @@ Keys are the tools' own words where they agree, below one prefix for each subjec
 
 from __future__ import annotations
 
-import difflib
-from dataclasses import dataclass
 from typing import Literal
 
 from gradcompat.errors import UsageError
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.environment import SettingValue
 from gradcompat.names import normalise
 
@@ -167,6 +166,8 @@ def parse_setting(text: str) -> tuple[str, SettingValue]:
     if (name := package_of(key)) is not None:
         return PACKAGE_PREFIX + name, parse_value(key, value)
     if key not in KEYS:
+        import difflib  # only for a name that is wrong
+
         close = difflib.get_close_matches(key, KEYS, n=1)
         raise UsageError(
             f"`{key}` is not a known setting",

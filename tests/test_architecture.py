@@ -62,6 +62,7 @@ LAYERS = (
         *("abandoned_files", "quotation", "gpu_names", "_version", "__init__"),
     ),
     ("redaction",),
+    ("lazy_dataclasses", "lazy_patterns"),
 )
 RANK = {part: rank for rank, parts in enumerate(LAYERS) for part in parts}
 
@@ -93,6 +94,8 @@ LATE = {
     "knowledge.load": {"hashlib", "gradcompat.knowledge.model_tables"},
     "sources.reading": {"gradcompat.sources.recognise"},  # only where a file's name does not say what it is
     "sources.installed": {"gradcompat.sources.interpreter"},  # only where an interpreter is named
+    "vocabulary": {"difflib"},  # only for a name that is wrong
+    "lazy_dataclasses": {"dataclasses"},  # what is not to be imported otherwise
     "sources.requirement": {"gradcompat.sources.requirement_grammar"},  # packaging's parser, only for what is not plain
 }
 
@@ -110,6 +113,13 @@ HEAVY = (
     "pathspec",
     "ssl",
     "typer",
+    # of the standard library, what takes more than a millisecond to import
+    "dataclasses",
+    "difflib",
+    "inspect",
+    "logging",
+    "platform",
+    "subprocess",
 )
 
 
@@ -471,35 +481,6 @@ def test_a_check_loads_nothing_heavy(tmp_path: Path, form: str, file: str, text:
     assert "transformers" in done.stdout or file in done.stdout
 
 
-# Building one of these takes as long as reading a small lockfile; a check of a lockfile built 96 before.
-MOST_DATACLASSES = 85
-
-COUNT = """\
-import dataclasses, sys
-
-built, process = [], dataclasses._process_class
-
-
-def counted(cls, *arguments):
-    built.append(cls.__qualname__)
-    return process(cls, *arguments)
-
-
-dataclasses._process_class = counted
-"""
-
-
-@pytest.mark.e2e
-def test_a_check_builds_few_dataclasses(tmp_path: Path) -> None:
-    (tmp_path / "uv.lock").write_text(LOCK, "utf-8")
-    script = COUNT + CHECK.format(form="text", file="uv.lock", heavy=()) + "print(*built, file=sys.stderr)\n"
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
-    )
-    _, *built = done.stderr.split()
-    assert 40 < len(built) <= MOST_DATACLASSES, built
-
-
 @pytest.mark.e2e
 def test_the_modules_that_are_looked_for_would_be_seen(tmp_path: Path) -> None:
     script = CHECK.format(form="text", file="uv.lock", heavy=HEAVY).replace(
@@ -509,4 +490,4 @@ def test_the_modules_that_are_looked_for_would_be_seen(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
     )
-    assert done.stderr.split()[1:] == ["importlib.metadata", "yaml"]
+    assert {"importlib.metadata", "yaml"} <= set(done.stderr.split())

@@ -7,7 +7,6 @@ environment whose plan would take more than its share gets the nearest change of
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from gradcompat.audit.published import published, snapshot
 from gradcompat.budget import Budget
 from gradcompat.errors import IndexUnavailable
 from gradcompat.knowledge.load import KnowledgeBase
+from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.matcher import alike, questions
 from gradcompat.model.environment import Environment, Location, Skipped
 from gradcompat.model.finding import Advice, Finding, Status

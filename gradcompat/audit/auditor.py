@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,6 +18,7 @@ from gradcompat.audit.targets import AuditRequest, File, Source, environment_of,
 from gradcompat.errors import SourceError, TooComplex
 from gradcompat.knowledge.horizon import newer
 from gradcompat.knowledge.load import KnowledgeBase
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.messages import counted
 from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.model.report import Audit, ReportedFinding

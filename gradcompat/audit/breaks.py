@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from packaging.version import Version
 from gradcompat.breaks.pair_issues import CATEGORIES, issue_of_versions, pair_issue, with_evidence
 from gradcompat.breaks.pairs import Break, Pair, known_names, pair_of, pairs_among
 from gradcompat.comparison import matches
+from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.matcher import Names
 from gradcompat.model.code_use import CodeUse
 from gradcompat.model.environment import Environment, Package

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from gradcompat.audit.matching import with_facts
 from gradcompat.defaults import defaults_of
+from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Setting, SettingValue
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -12,6 +11,7 @@ from gradcompat.audit.planning import PlanOptions, plan_of
 from gradcompat.audit.project_files import project_of
 from gradcompat.budget import Budget
 from gradcompat.knowledge.load import KnowledgeBase
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Environment
 from gradcompat.model.finding import Advice, Finding, Status
 from gradcompat.model.issue import LEVELS, CodeRemedy, Issue, SettingRemedy, VersionRemedy

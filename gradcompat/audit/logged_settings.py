@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from gradcompat.diagnosis.excerpts import Excerpt
 from gradcompat.diagnosis.printed_arguments import arguments
 from gradcompat.errors import SourceError
 from gradcompat.formats.document import Document
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners import (

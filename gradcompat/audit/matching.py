@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gradcompat.audit.breaks import breaks_of, told
@@ -13,6 +12,7 @@ from gradcompat.budget import Budget
 from gradcompat.class_facts import MODEL_KEY, with_class_facts
 from gradcompat.forks import Forks
 from gradcompat.knowledge.load import KnowledgeBase
+from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.matcher import alike, match, questions
 from gradcompat.messages import counted
 from gradcompat.model.environment import Environment, Location, Setting, SettingValue, Skipped

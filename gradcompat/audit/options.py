@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.load import KnowledgeBase
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.environment import Location, SettingValue
 from gradcompat.model.issue import Level, as_written, is_break
 

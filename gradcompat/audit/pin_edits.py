@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from gradcompat.dependency_formats import BY_KIND
@@ -11,6 +10,7 @@ from gradcompat.edit.encoding import decoded
 from gradcompat.edit.pins import PinEdit
 from gradcompat.edit.registry import edit_text
 from gradcompat.errors import EditError
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Location
 from gradcompat.model.issue import VersionRemedy
 from gradcompat.model.report import Audit, LineEdit, ReportedFinding

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from gradcompat.audit.planning import PlanningResult, head_of
@@ -23,6 +22,7 @@ from gradcompat.edit.writing import OUTSIDE, FileEdit, edited, leads_outside
 from gradcompat.errors import EditError, SourceError
 from gradcompat.formats.document import Document, decode, read_document
 from gradcompat.index.catalog import hashes_of
+from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.messages import change_text, setting_text
 from gradcompat.model.environment import Setting
 from gradcompat.model.plan import Change, Plan, SettingChange

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gradcompat.audit.breaks import constraints_of, constraints_of_code
@@ -16,6 +15,7 @@ from gradcompat.budget import Budget
 from gradcompat.dependency_formats import BY_KIND
 from gradcompat.errors import SourceError
 from gradcompat.knowledge.load import KnowledgeBase
+from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.assumption import Assumption
 from gradcompat.model.code_use import CodeUse
 from gradcompat.model.context import Context

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from gradcompat.audit.matching import match_runs
 from gradcompat.audit.options import NO_SUCH_ID, AuditOptions
@@ -13,6 +12,7 @@ from gradcompat.audit.targets import environment_of, resolve_targets
 from gradcompat.audit.verification import of_issues
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.load import KnowledgeBase
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.issue import Issue
 from gradcompat.model.probe import ProbeSpec
 from gradcompat.recipes.table import BY_NAME

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from gradcompat.audit.targets import File
 from gradcompat.dependency_formats import BY_KIND
 from gradcompat.errors import SourceError
 from gradcompat.formats.document import read_document
+from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.model.environment import Environment, Package
 from gradcompat.regular_files import read_regular
 from gradcompat.root import root_of_file

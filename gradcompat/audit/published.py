@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 from packaging.version import Version
 
 from gradcompat.errors import IndexUnavailable
+from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.environment import Package
 from gradcompat.names import normalise
 from gradcompat.versions import VersionSet, parse_version
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _LONGEST_SPECIFIER = 2_000
 _TRIED = 60  # releases whose requirements are compared with the pins
-_UNCONDITIONAL = re.compile(r"(?P<name>[A-Za-z0-9._-]+)\s*\(?(?P<specifier>[<>=!~][^;()]*)\)?")
+_UNCONDITIONAL = lazy_pattern(r"(?P<name>[A-Za-z0-9._-]+)\s*\(?(?P<specifier>[<>=!~][^;()]*)\)?")
 
 
 @lru_cache(maxsize=256)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-
-from packaging.utils import is_normalized_name
 
 from gradcompat.audit.published import refused
 from gradcompat.errors import UsageError
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.matcher import Names
 from gradcompat.model.environment import Environment, Package, Skipped, SourceKind
 from gradcompat.model.report import Replaced
@@ -24,6 +22,10 @@ def parse_replacements(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
     Raises:
         UsageError: if one has another form, or a package is named with two versions.
     """
+    if not texts:
+        return ()
+    from packaging.utils import is_normalized_name  # which imports logging and subprocess
+
     found: dict[str, str] = {}
     for text in texts:
         written, operator, version = (part.strip() for part in text.partition("=="))

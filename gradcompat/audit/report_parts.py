@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.messages import entry_text
 from gradcompat.model.environment import SettingValue, Skipped
 from gradcompat.model.finding import Finding, Unknown

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 
 from gradcompat.dependency_formats import by_name
 from gradcompat.errors import Malformed, SourceError, UsageError
 from gradcompat.formats.document import read_document
 from gradcompat.knowledge.load import KnowledgeBase
+from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.messages import value_text
 from gradcompat.model.context import Context
 from gradcompat.model.diagnosis import ReadFile

@@ -7,7 +7,6 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from gradcompat.diagnosis import exports, tensorboard
@@ -18,6 +17,7 @@ from gradcompat.diagnosis.ranking import Evidence
 from gradcompat.diagnosis.symptoms import Pattern
 from gradcompat.errors import Malformed, NotFound, SourceError
 from gradcompat.formats.document import MAX_BYTES, Document, decode
+from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.model.diagnosis import Observation, ReadFile
 from gradcompat.model.environment import Environment, Setting, SettingValue, Skipped
 from gradcompat.sources import report

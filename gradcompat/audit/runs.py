@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from gradcompat.budget import Budget
 from gradcompat.errors import NotFound, SourceError
 from gradcompat.formats import walking
+from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.model.code_use import CodeUse, left_out
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Skipped

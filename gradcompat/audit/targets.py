@@ -6,13 +6,13 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gradcompat.dependency_formats import by_name
 from gradcompat.errors import NotFound, SourceError
 from gradcompat.formats.document import Document, decode, read_document
+from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.environment import Environment, Skipped
 from gradcompat.root import Root, root_of_file, root_of_folder
 from gradcompat.sources.reading import read

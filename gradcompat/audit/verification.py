@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from gradcompat.errors import ProbeUnavailable, UsageError
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.issue import Issue
 from gradcompat.model.probe import Measurement, ProbeResult, ProbeSpec
 from gradcompat.model.report import Audit, ReportedFinding

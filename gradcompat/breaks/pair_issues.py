@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Literal
 
 from gradcompat.breaks.pairs import Break, Need, Pair
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.messages import joined, versions_text
 from gradcompat.model.environment import Package
 from gradcompat.model.finding import Finding, Reason

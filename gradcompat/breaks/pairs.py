@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from gradcompat.errors import KnowledgeError
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.truth import Truth
 from gradcompat.versions import VersionSet, locate
 

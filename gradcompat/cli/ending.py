@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import io
 import os
-import platform
 import sys
 from collections.abc import Callable
 
@@ -90,6 +89,8 @@ def _failed(error: Exception) -> int:
 
 
 def _internal(error: Exception) -> int:
+    import platform
+
     from gradcompat.renderers.terminal import safe
 
     if os.environ.get(TRACEBACK):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated
 
 from gradcompat.cli.declarations import Option
 from gradcompat.cli.parameters import repeatable
+from gradcompat.lazy_dataclasses import dataclass, fields
 
 if TYPE_CHECKING:
     from gradcompat.index.catalog import Lookup

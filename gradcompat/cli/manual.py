@@ -20,7 +20,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 from typing import Any, ClassVar
@@ -30,6 +29,7 @@ from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
 from gradcompat.cli.option_groups import with_exit_status
+from gradcompat.lazy_dataclasses import dataclass
 
 _TITLE = re.compile(r"^(?P<title>[A-Z][a-z ]+):\n(?=  )", re.MULTILINE)
 _TERM = re.compile(r"(?P<term>\S+(?: \S+)*) {2,}(?P<meaning>\S.*)")

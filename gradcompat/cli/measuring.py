@@ -7,7 +7,6 @@ import re
 import signal
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from types import FrameType
@@ -20,6 +19,7 @@ from gradcompat.errors import IndexUnavailable, UsageError
 from gradcompat.index.catalog import Lookup
 from gradcompat.knowledge.load import load
 from gradcompat.knowledge.measured import read_rows, tidy
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.messages import counted
 from gradcompat.names import normalise
 from gradcompat.probes.interpreters import interpreter_of

@@ -5,12 +5,24 @@ A field of such a class is an option: ``Annotated[type, Option(…)]`` with a de
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields, is_dataclass
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
 from gradcompat.cli.declarations import Argument, Option
+from gradcompat.lazy_dataclasses import MISSING, fields
+
+
+class Parameter(NamedTuple):
+    """A parameter of a command: :class:`inspect.Parameter` without its import.
+
+    Attributes:
+        annotation: its type, with what is declared of it.
+        default: or :data:`MISSING`.
+    """
+
+    name: str
+    annotation: Any
+    default: Any
 
 
 class Signature:
@@ -21,17 +33,18 @@ class Signature:
     """
 
     def __init__(self, command: Callable[..., int]) -> None:
-        """Read the parameters of a function: they are options, or dataclasses of options."""
-        self.parameters: list[inspect.Parameter] = []
-        self._groups: dict[str, type] = {}
-        hints = get_type_hints(command, include_extras=True)
-        for parameter in inspect.signature(command).parameters.values():
-            hint = hints[parameter.name]
-            if isinstance(hint, type) and is_dataclass(hint):
-                self._groups[parameter.name] = hint
+        """Read the parameters of a function, all of them keyword-only: they are options, or dataclasses of options."""
+        self.parameters: list[Parameter] = []
+        self._groups: dict[str, type[Any]] = {}
+        defaults: Mapping[str, Any] = getattr(command, "__kwdefaults__", None) or {}
+        for name, hint in get_type_hints(command, include_extras=True).items():
+            if name == "return":
+                continue
+            if isinstance(hint, type) and "__dataclass_fields__" in vars(hint):
+                self._groups[name] = hint
                 self.parameters += _options(hint)
             else:
-                self.parameters.append(parameter.replace(annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY))
+                self.parameters.append(Parameter(name, hint, defaults.get(name, MISSING)))
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """What the command is called with, where each of the parameters has one of these values."""
@@ -54,6 +67,8 @@ def with_exit_status(command: Callable[..., int]) -> Callable[..., None]:
     Args:
         command: its parameters are options, or dataclasses of options.
     """
+    import inspect
+
     import typer
 
     signature = Signature(command)
@@ -61,7 +76,15 @@ def with_exit_status(command: Callable[..., int]) -> Callable[..., None]:
     def callback(**given: Any) -> None:
         raise typer.Exit(command(**signature.arguments(given)))
 
-    parameters = [one.replace(annotation=_for_typer(one.annotation)) for one in signature.parameters]
+    parameters = [
+        inspect.Parameter(
+            parameter.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if parameter.default is MISSING else parameter.default,
+            annotation=_for_typer(parameter.annotation),
+        )
+        for parameter in signature.parameters
+    ]
     callback.__doc__ = command.__doc__
     callback.__name__ = command.__name__
     callback.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # read by inspect and typer
@@ -74,14 +97,6 @@ def _for_typer(hint: Any) -> Any:
     return hint if declared is None else Annotated[get_args(hint)[0], declared.for_typer()]
 
 
-def _options(group: type) -> list[inspect.Parameter]:
+def _options(group: type[Any]) -> list[Parameter]:
     hints = get_type_hints(group, include_extras=True)
-    return [
-        inspect.Parameter(
-            field.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if field.default is MISSING else field.default,
-            annotation=hints[field.name],
-        )
-        for field in fields(group)
-    ]
+    return [Parameter(field.name, hints[field.name], field.default) for field in fields(group)]

@@ -8,12 +8,12 @@ import stat
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
 from gradcompat.abandoned_files import PREFIX, remove_abandoned
 from gradcompat.errors import UsageError
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.report import Report
 from gradcompat.redaction import redact
 from gradcompat.renderers.registry import RENDERERS

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
 from gradcompat.cli.declarations import Argument, Option
 from gradcompat.curation.authored_file import ISSUES
+from gradcompat.lazy_dataclasses import dataclass
 
 # An option that may be given many times; none is an empty list.
 repeatable = partial(Option, default_factory=list, show_default=False)

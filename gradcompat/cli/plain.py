@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from inspect import Parameter
 from typing import Any, get_args
 
 from gradcompat.cli.commands import COMMANDS
 from gradcompat.cli.declarations import Argument
-from gradcompat.cli.option_groups import Signature, declaration
+from gradcompat.cli.option_groups import Parameter, Signature, declaration
+from gradcompat.lazy_dataclasses import MISSING
 
 _PLAIN_SETTINGS = frozenset({"metavar", "help", "default_factory", "show_default"})
 
@@ -59,7 +59,7 @@ def read_plain(parameters: Sequence[Parameter], words: Sequence[str]) -> dict[st
             flags[yes] = (parameter.name, kind, True)
             if no:
                 flags[no] = (parameter.name, kind, False)
-    return _filled(values, targets, flags, words) if Parameter.empty not in values.values() else None
+    return _filled(values, targets, flags, words) if MISSING not in values.values() else None
 
 
 def _filled(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.record_builder import problems
+from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.renderers.terminal import width, wrapped
 
 T = TypeVar("T")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar, get_args
 
 from gradcompat.cli.questions import Questions
 from gradcompat.knowledge.record_builder import combination, condition, package_term, reference, remedy
 from gradcompat.knowledge.schema import Category
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.versions import BELOW, VersionSet
 
 T = TypeVar("T")

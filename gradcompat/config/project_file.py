@@ -7,11 +7,11 @@ does it, so that the parts of a workspace share what stands at its root.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gradcompat.errors import SourceError, UsageError
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.environment import Location
 from gradcompat.regular_files import read_regular
 from gradcompat.root import root_of_file

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gradcompat.config.project_file import BESIDE, ProjectFile, as_seen_from_here, project_file, why_not_inside
 from gradcompat.errors import UsageError
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.environment import SettingValue
 from gradcompat.vocabulary import setting_of
 

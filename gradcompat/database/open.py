@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from gradcompat.config.schema import configuration
 from gradcompat.errors import KnowledgeError
 from gradcompat.knowledge.distributions import COMPILED_NAME, PUBLIC, KnowledgeDistribution, installed_distributions
 from gradcompat.knowledge.load import KnowledgeBase, load, load_checked
+from gradcompat.lazy_dataclasses import replace
 
 
 def open_database(

@@ -14,12 +14,12 @@ from __future__ import annotations
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from gradcompat.knowledge.load import KnowledgeBase, issue_from
 from gradcompat.knowledge.osv import ECOSYSTEM, PREFIX, advisory, plain_ranges, possible_ranges, with_conditions
+from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.release import Catalogue
 from gradcompat.names import normalise
 from gradcompat.sources.purl import parse_purl

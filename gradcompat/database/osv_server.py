@@ -13,7 +13,6 @@ import json
 import socket
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from email.message import Message
 from email.utils import formatdate
 from http import HTTPStatus
@@ -21,6 +20,7 @@ from http.server import BaseHTTPRequestHandler
 
 from gradcompat.database.osv_api import Advisories, Answer, refusal
 from gradcompat.errors import UsageError
+from gradcompat.lazy_dataclasses import dataclass
 
 try:
     import resource

@@ -7,7 +7,6 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from gradcompat.errors import KnowledgeError, UsageError
 from gradcompat.index.cache import Cache
 from gradcompat.knowledge.distributions import KnowledgeDistribution
 from gradcompat.knowledge.load import KnowledgeBase, joined, knowledge_from
+from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.regular_files import read_regular
 from gradcompat.user_folders import cache_folder
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import codecs
 import os
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from gradcompat.errors import Malformed, NotFound, OutsideRoot, SourceError
 from gradcompat.formats.lfs_pointer import size_of_content
+from gradcompat.lazy_dataclasses import dataclass, field
+from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.regular_files import NotRegular, open_regular
 from gradcompat.root import Root, root_of_file
 
@@ -23,12 +24,12 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 # The armour of keys and certificates: what is inside looks like names of packages.
-_KEY = re.compile(rb"\s*-----BEGIN [A-Z0-9 ]+-----|PuTTY-User-Key-File")
+_KEY = lazy_pattern(rb"\s*-----BEGIN [A-Z0-9 ]+-----|PuTTY-User-Key-File")
 
 # What reads a file of that name decodes it as a comment in its first two lines says: Python (PEP 263), and pip with a
 # pattern of its own.
-_PYTHON_CODING = re.compile(rb"\A(?:[ \t\f]*(?:#[^\r\n]*)?(?:\r\n?|\n))??[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]+)")
-_PIP_CODING = re.compile(rb"\A(?:[^\n]*\n)??#[^\n]*?coding[:=][^\S\n]*([-\w.]+)")
+_PYTHON_CODING = lazy_pattern(rb"\A(?:[ \t\f]*(?:#[^\r\n]*)?(?:\r\n?|\n))??[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]+)")
+_PIP_CODING = lazy_pattern(rb"\A(?:[^\n]*\n)??#[^\n]*?coding[:=][^\S\n]*([-\w.]+)")
 _CODINGS = {".py": _PYTHON_CODING, ".txt": _PIP_CODING, ".in": _PIP_CODING}
 # These take quadratic time, and nobody writes a file in them.
 _SLOW_CODECS = frozenset({"punycode", "idna"})

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gradcompat.formats.document import Document
+from gradcompat.lazy_dataclasses import dataclass
+from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.environment import Location, Skipped
 
 MAX_LINES = 500_000  # a log of a long training run; a list of packages has a few hundred
 
-_LINE_END = re.compile(r"\r\n?|\n")
-_ANSI = re.compile(r"\x1b\[[0-9;?]{0,32}[A-Za-z]|\x1b\][^\x07\x1b]{0,256}\x07")
-_QUOTE = re.compile(r"[ \t]*>[ \t]?")
-_FENCE = re.compile(r"\s*(?:```|~~~)[\w-]*\s*|\s*</?(?:details|summary|pre|code)>.*")
+_LINE_END = lazy_pattern(r"\r\n?|\n")
+_ANSI = lazy_pattern(r"\x1b\[[0-9;?]{0,32}[A-Za-z]|\x1b\][^\x07\x1b]{0,256}\x07")
+_QUOTE = lazy_pattern(r"[ \t]*>[ \t]?")
+_FENCE = lazy_pattern(r"\s*(?:```|~~~)[\w-]*\s*|\s*</?(?:details|summary|pre|code)>.*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
 from gradcompat.budget import Budget
+from gradcompat.lazy_dataclasses import dataclass, field
 
 _PLAIN = re.compile(r"[^\s'\"\\$`;&|()<>#{}]+")
 _PARAMETER = re.compile(r"([A-Za-z_]\w*)(?::?([-=])(.*))?", re.DOTALL)

@@ -6,13 +6,13 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from packaging.version import Version
 
 from gradcompat.errors import IndexUnavailable
 from gradcompat.index.snapshot import shipped_snapshot
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.release import Catalogue
 
 # What pip, uv and OpenSSL call the file of authorities, in the order in which it counts.

@@ -10,7 +10,6 @@ import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -29,6 +28,7 @@ from gradcompat.index.memo_cache import Answers
 from gradcompat.index.pages import ACCEPT, read_page, uploaded
 from gradcompat.index.preference import best_first
 from gradcompat.index.settings import Strategy
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.release import Distribution, Release, Target
 from gradcompat.names import normalise
 

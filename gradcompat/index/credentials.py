@@ -13,10 +13,10 @@ import os
 import re
 import subprocess
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.programs import find_program
 
 _KEYRING_SECONDS = 10.0

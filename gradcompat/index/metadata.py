@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from email.parser import HeaderParser
 
 from packaging.version import InvalidVersion, Version
 
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.names import normalise
 
 

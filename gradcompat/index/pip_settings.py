@@ -12,12 +12,12 @@ import configparser
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
 from gradcompat.index.settings import Origin, Places, Settings, StatedIndex, index_url, read_settings
 from gradcompat.index.timestamps import moment
+from gradcompat.lazy_dataclasses import dataclass, field
 
 _SECTIONS = ("global", "install")
 _TRUE, _FALSE = ("y", "yes", "t", "true", "on", "1"), ("n", "no", "f", "false", "off", "0")

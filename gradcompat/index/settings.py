@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -13,6 +12,7 @@ from urllib.parse import urlsplit
 from gradcompat.errors import Malformed, NotFound, UsageError
 from gradcompat.formats.document import Document, read_document
 from gradcompat.index.credentials import redact_url
+from gradcompat.lazy_dataclasses import dataclass, field
 
 Strategy = Literal["all", "first"]
 

@@ -10,12 +10,12 @@ import os
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
 from gradcompat.errors import IndexUnavailable
 from gradcompat.index.snapshot import FORMAT, HEADER, SDIST, YANKED
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.release import Catalogue, Release
 from gradcompat.names import normalise
 

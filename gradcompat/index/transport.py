@@ -10,7 +10,6 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
 from datetime import timezone
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
@@ -25,6 +24,7 @@ from gradcompat.errors import IndexUnavailable
 from gradcompat.index.credentials import Credential, redact_url
 from gradcompat.index.limits import DEFAULTS, Limits
 from gradcompat.index.location import named, origin
+from gradcompat.lazy_dataclasses import dataclass, field
 
 _RETRIED = frozenset({408, 429, 500, 502, 503, 504})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -18,6 +17,7 @@ from gradcompat.formats.document import Document
 from gradcompat.formats.toml_places import TomlPlaces
 from gradcompat.formats.toml_text import parse
 from gradcompat.index.settings import Origin, Places, read_settings
+from gradcompat.lazy_dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

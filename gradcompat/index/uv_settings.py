@@ -8,7 +8,6 @@ counts.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 from gradcompat.index.settings import Origin, Places, Settings, StatedIndex, Strategy, index_url
 from gradcompat.index.timestamps import moment
 from gradcompat.index.uv_files import Table, find_files
+from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.names import normalise
 
 _STRATEGIES: Mapping[str, Strategy] = {

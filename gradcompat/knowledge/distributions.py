@@ -8,12 +8,12 @@ check. Only the interpreter that runs gradcompat counts, never one that is audit
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from gradcompat.errors import KnowledgeError
+from gradcompat.lazy_dataclasses import dataclass
+from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.names import normalise
 
 GROUP = "gradcompat.knowledge"
@@ -22,8 +22,8 @@ COMPILED_NAME = "compiled.json"
 _SECTION = f"[{GROUP}]"
 _SITES = ("site-packages", "dist-packages")
 _MOST_BYTES = 64 * 1024
-_PACKAGE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
-_DATE = re.compile(r"(\d{4})\.(\d{1,2})\.(\d{1,2})(?:\.post(\d+))?")
+_PACKAGE = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
+_DATE = lazy_pattern(r"(\d{4})\.(\d{1,2})\.(\d{1,2})(?:\.post(\d+))?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

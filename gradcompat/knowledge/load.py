@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from gradcompat.errors import KnowledgeError
+from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.matcher import Names
 from gradcompat.model.class_fact import ClassFact
 from gradcompat.model.environment import Environment

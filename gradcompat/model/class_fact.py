@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.versions import VersionSet
 
 # The facts that a class decides. A run may also state them itself, where the class is its own.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from typing import Literal
 
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.environment import Location
 
 UseKind = Literal["import", "attribute", "keyword"]

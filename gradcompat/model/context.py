@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.code_use import CodeUse
 from gradcompat.model.environment import Location, Setting, SettingValue, Skipped
 from gradcompat.root import Root

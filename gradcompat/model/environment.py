@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
 
+from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.model.class_fact import ClassFact
 from gradcompat.quotation import built_for
 from gradcompat.redaction import redact

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.assumption import Assumption
 from gradcompat.model.environment import Location, Package
 from gradcompat.model.issue import Issue, Remedy, Term

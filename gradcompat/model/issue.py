@@ -5,9 +5,9 @@ A term is an instance of one of the classes below; :data:`Term` is their union.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.probe import ProbeSpec
 from gradcompat.versions import VersionSet
 

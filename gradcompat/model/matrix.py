@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.probe import Outcome, ProbeSpec
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
 
+from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.model.assumption import Assumption
 from gradcompat.model.environment import Location, SettingValue, Skipped
 from gradcompat.model.issue import Level

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+from gradcompat.lazy_dataclasses import dataclass, field
 
 Outcome = Literal["reproduced", "not_reproduced", "inconclusive", "skipped"]
 ParameterValue = bool | int | float | str

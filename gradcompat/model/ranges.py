@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from packaging.version import Version
 
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.probe import Outcome
 from gradcompat.versions import ABOVE, BELOW, VersionSet
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from packaging.version import Version
+
+from gradcompat.lazy_dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

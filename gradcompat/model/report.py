@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.model.finding import Advice, Finding
 from gradcompat.model.issue import LEVELS, Level

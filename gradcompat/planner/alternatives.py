@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from packaging.version import Version
 
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.issue import Issue, VersionRemedy
 from gradcompat.model.plan import Alternative
 from gradcompat.planner.cost import Cost, in_words, versions

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.issue import LEVELS, Issue
 from gradcompat.planner.judging import Judge
 from gradcompat.planner.search import Fact, Outcome, Search, Terms

@@ -22,10 +22,10 @@ if anything else moved that alone would cost more.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from packaging.version import Version
 
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.messages import counted, joined
 from gradcompat.model.issue import LEVELS
 from gradcompat.planner.families import BUILT_AGAINST_TORCH, new_interface

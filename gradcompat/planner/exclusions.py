@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from gradcompat.errors import IndexUnavailable
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.matcher import Names
 from gradcompat.model.issue import Issue, PackageTerm
 from gradcompat.model.release import Catalogue

@@ -8,13 +8,13 @@ to whoever installs it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from packaging.version import Version
 from resolvelib import AbstractProvider, BaseReporter, ResolutionImpossible, ResolutionTooDeep, Resolver
 
 from gradcompat.budget import Budget
+from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.matcher import Names
 from gradcompat.messages import joined
 from gradcompat.model.environment import Environment

@@ -7,12 +7,12 @@ Versions that every bound of an issue treats alike are matched once for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
 from packaging.version import Version
 
+from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.matcher import MAX_CHOICES, alike, match, packages_seen, questions
 from gradcompat.model.class_fact import ClassFact
 from gradcompat.model.environment import Environment, Location, Package, SourceKind

@@ -7,9 +7,9 @@ environment and matching that again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from gradcompat.budget import Budget
+from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.matcher import Names
 from gradcompat.messages import counted
 from gradcompat.model.environment import Environment

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
+from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.matcher import STRATEGY_KEY
 from gradcompat.messages import line_with
 from gradcompat.model.environment import Environment, Location, Setting

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
+from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.model.issue import LEVELS, Issue, Level
 from gradcompat.model.release import Target
 from gradcompat.versions import VersionSet

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from packaging.markers import Marker, UndefinedComparison, UndefinedEnvironmentName
@@ -12,6 +11,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.release import Target
 from gradcompat.names import normalise
 from gradcompat.planner.target import marker_environment

@@ -9,13 +9,13 @@ first finished assignment is the cheapest one, unless the limit was reached befo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import count, islice
 from typing import NamedTuple
 
 from packaging.version import Version
 
+from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.model.issue import Issue
 from gradcompat.planner.cost import Cost, Pending, Pricing, Vector, versions
 from gradcompat.planner.families import relatives

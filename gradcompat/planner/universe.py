@@ -7,13 +7,13 @@ that come into question and for no others. What could not be looked up is rememb
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from packaging.version import InvalidVersion, Version
 
 from gradcompat.budget import Budget
 from gradcompat.errors import IndexUnavailable
 from gradcompat.forks import Forks
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.matcher import Names
 from gradcompat.model.environment import Environment, Package
 from gradcompat.model.issue import Issue, PackageTerm, VersionRemedy

@@ -6,7 +6,8 @@ An engine that neither the environment nor a config nor the code names is presum
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from gradcompat.lazy_dataclasses import dataclass
 
 FRAMEWORK_KEY = "training.framework"
 

@@ -6,9 +6,9 @@ they are presumed: something that was not read may still set them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.environment import Environment, Location, Setting, SettingValue
 from gradcompat.presumptions.engines import FRAMEWORK_KEY
 from gradcompat.truth import Truth

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from gradcompat.comparison import named, satisfies
+from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.messages import entry_text, joined, value_text, versions_text
 from gradcompat.model.environment import Location, Package, Setting, SettingValue
 from gradcompat.model.issue import (

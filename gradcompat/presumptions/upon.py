@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.code_use import CodeUse
 from gradcompat.model.environment import Environment, Location, Setting
 from gradcompat.presumptions.engines import FRAMEWORK_KEY, named_engines

@@ -7,8 +7,8 @@ the fact is a question. The documentation has this table (`website/presumptions.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.model.environment import SettingValue
 
 Values = tuple[tuple[SettingValue, float], ...]

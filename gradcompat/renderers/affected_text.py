@@ -6,8 +6,7 @@ left out, and ``--all`` shows it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.messages import assumptions_text, counted, entry_text, move_text, moves_text, remedy_text
 from gradcompat.model.environment import Location, Package
 from gradcompat.model.finding import Advice, Finding, Reason

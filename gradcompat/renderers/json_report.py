@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any, TextIO
 
 from gradcompat.audit.fingerprints import fingerprints
@@ -11,6 +10,7 @@ from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.messages import moves_text
 from gradcompat.model.finding import Advice
 from gradcompat.model.issue import CodeRemedy, InstallRemedy, Remedy, SettingRemedy, VersionRemedy
+from gradcompat.model.knowledge_source import KnowledgeSource
 from gradcompat.model.report import SCHEMA_VERSION, Audit, Report, ReportedFinding, Suppression
 from gradcompat.renderers.json_output import json_output, place_data
 from gradcompat.renderers.probe_json import result_data
@@ -27,7 +27,7 @@ def render(report: Report, out: TextIO) -> None:
             "records": report.records,
             "digest": report.digest,
             "date": report.date,
-            "sources": [asdict(source) for source in report.sources],
+            "sources": [_source(source) for source in report.sources],
         },
         "environments": [_environment(audit) for audit in report.audits],
         "contexts": list(report.contexts),
@@ -44,6 +44,16 @@ def render(report: Report, out: TextIO) -> None:
         "exit_status": report.exit_status,
     }
     out.write(json_output(data))
+
+
+def _source(source: KnowledgeSource) -> dict[str, Any]:
+    return {
+        "kind": source.kind,
+        "name": source.name,
+        "records": source.records,
+        "digest": source.digest,
+        "date": source.date,
+    }
 
 
 def _environment(audit: Audit) -> dict[str, Any]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
-import shutil
+import sys
 import textwrap
+from contextlib import suppress
 
 from gradcompat.model.environment import Skipped
 from gradcompat.redaction import redact
@@ -32,7 +34,17 @@ def safe(text: str) -> str:
 
 def width() -> int:
     """Columns to write in; 100 where there is no terminal, so that logs and tests read the same everywhere."""
-    return max(_MIN_WIDTH, min(shutil.get_terminal_size((100, 24)).columns, _MAX_WIDTH))
+    return max(_MIN_WIDTH, min(_columns() or 100, _MAX_WIDTH))
+
+
+def _columns() -> int:
+    """As :func:`shutil.get_terminal_size` finds them, whose module imports three compressions; 0 if nobody says."""
+    with suppress(KeyError, ValueError):
+        if (columns := int(os.environ["COLUMNS"])) > 0:
+            return columns
+    with suppress(AttributeError, ValueError, OSError):  # closed, taken away or no terminal
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns  # type: ignore[union-attr]
+    return 0
 
 
 def wrapped(text: str, columns: int, first: str, following: str) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gradcompat.errors import Unrecognised
 from gradcompat.formats import json_text
 from gradcompat.formats.document import Document
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Setting
 from gradcompat.scanners.configs import read_config, run_of

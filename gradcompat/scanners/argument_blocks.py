@@ -7,12 +7,12 @@ file holds counts where the program passes it on: ``TrainingArguments(**config["
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from gradcompat.errors import Malformed, Unrecognised
 from gradcompat.formats import json_text, yaml_nodes
 from gradcompat.formats.document import Document
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import ConfigLookup, ConfigValue, Context
 from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners import adapter_config, training_arguments

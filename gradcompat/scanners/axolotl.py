@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners import training_arguments

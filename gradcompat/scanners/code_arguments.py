@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.quotation import quoted
 from gradcompat.scanners.code_calls import Known, known

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.model.environment import SettingValue
 from gradcompat.scanners import deepspeed, lightning_cli, training_arguments
 from gradcompat.scanners.key_mapping import Feed, Feeds

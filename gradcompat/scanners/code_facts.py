@@ -10,10 +10,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from gradcompat.defaults import TRAIN
 from gradcompat.formats.document import Document
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import ConfigLookup, OptionFile
 from gradcompat.model.environment import Setting
 from gradcompat.scanners import code_calls

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field, replace
 
 from gradcompat.formats.document import Document
+from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.model.context import ConfigLookup, OptionDefault, OptionFile
 from gradcompat.model.environment import Location, Setting, SettingValue, Skipped
 from gradcompat.scanners.code_arguments import Argument, Place, arguments, keys_of, said, unread_options

@@ -7,9 +7,9 @@ argument of the script) is set to nobody knows what.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 
 from gradcompat.formats.shell import HOLE
+from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.quotation import quoted
 from gradcompat.scanners import axolotl, lightning_cli, llamafactory, ms_swift, torchtune, training_arguments

@@ -6,13 +6,13 @@ Only what the table names is looked up. So the cost is that of the table, whatev
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from gradcompat.errors import Malformed, Unrecognised
 from gradcompat.formats import json_text, yaml_nodes
 from gradcompat.formats.document import Document
+from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.quotation import quoted

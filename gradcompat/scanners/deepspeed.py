@@ -7,10 +7,10 @@ JSON and refuse them. ``auto`` is transformers' word: the value comes from the T
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.scanners.configs import Config, Entry, read_config

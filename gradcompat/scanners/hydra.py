@@ -8,13 +8,13 @@ of a config that lies nowhere (standard input) they are referred to.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
 from gradcompat.errors import Unrecognised
 from gradcompat.formats import yaml_nodes
 from gradcompat.formats.document import Document
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import Composed, Context, Override
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.quotation import quoted

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from gradcompat.errors import Malformed, OutsideRoot, SourceError
 from gradcompat.formats import yaml_nodes
 from gradcompat.formats.document import Document, read_document
+from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.model.context import Override
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.quotation import quoted

@@ -11,10 +11,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from gradcompat.errors import Malformed, SourceError, TooComplex
 from gradcompat.formats import yaml_nodes
+from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.quotation import reference
 from gradcompat.redaction import redact
 

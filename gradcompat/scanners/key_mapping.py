@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.model.environment import Location, Setting, SettingValue, Skipped
 from gradcompat.vocabulary import KEYS
 

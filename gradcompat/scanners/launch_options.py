@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import LaunchOption, OptionDefault
 from gradcompat.model.environment import Setting
 from gradcompat.scanners.code_calls import known

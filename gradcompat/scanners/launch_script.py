@@ -11,12 +11,12 @@ import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 
 from gradcompat.budget import Budget
 from gradcompat.errors import SourceError, TooComplex, Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.formats.shell import HOLE, MOST_STEPS, Command, Heredoc, Trace, Word, commands
+from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.model.context import Context, LaunchOption, Override
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.quotation import quoted, reference

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 from gradcompat.formats.shell import HOLE, Word
+from gradcompat.lazy_dataclasses import dataclass, field
 
 # Commands that run the command behind them, what stands between is theirs; and those among them that run a file.
 _RUNNERS = frozenset({"uv", "poetry", "pdm", "pixi", "pipenv"})

@@ -5,11 +5,11 @@ Only what belongs to the Trainer is known by name; the model and the data are th
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import Context
 from gradcompat.model.environment import SettingValue
 from gradcompat.scanners.class_paths import OPTIMIZER

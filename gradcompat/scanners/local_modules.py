@@ -13,12 +13,12 @@ import re
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from gradcompat.budget import Budget
 from gradcompat.errors import SourceError
 from gradcompat.formats.document import Document, read_document
+from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.model.environment import Location
 from gradcompat.root import Root, root_of_file
 from gradcompat.scanners.code_findings import Findings

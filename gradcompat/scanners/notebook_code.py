@@ -9,13 +9,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from gradcompat.budget import MAX_CELLS
 from gradcompat.errors import Malformed, Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.formats.json_text import Places, parse
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.scanners import code_syntax, python_code

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.scanners.code_names import UNKNOWN, Names, Scope
 
 # What the result of `parse_args` is called where it is passed on.

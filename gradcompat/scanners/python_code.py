@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
 from gradcompat.errors import Malformed, Unrecognised
 from gradcompat.formats.document import Document
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.code_use import CodeUse, left_out
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting, Skipped

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path, PurePath
 
@@ -13,6 +12,7 @@ from gradcompat.errors import Malformed, OutsideRoot, SourceError, Unrecognised
 from gradcompat.formats import walking
 from gradcompat.formats.document import MAX_BYTES, Document, document_of, read_bytes, read_document
 from gradcompat.formats.lfs_pointer import size_of_content
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import Context, Override
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.root import Root

@@ -6,8 +6,9 @@ looked for in the text before anything is parsed, and the scanner itself refuses
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
+
+from gradcompat.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from gradcompat.budget import Budget
+from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.context import Context, LaunchOption, OptionDefault, Override
 from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners.argument_blocks import settings_of_lookup, with_passed_blocks

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import Context
 from gradcompat.scanners.class_paths import OPTIMIZER
 from gradcompat.scanners.configs import Entry, read_config, run_of

@@ -10,11 +10,11 @@ Selectors in comments (``# [linux]``) mean nothing to conda, and nothing here.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
 
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
 from gradcompat.formats.yaml_nodes import Mapping, Node, Scalar, Sequence, parse_mapping
+from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.quotation import quoted
 from gradcompat.sources import requirements

@@ -8,10 +8,10 @@ in a file called requirements.txt, which pip cannot read.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
+from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.names import normalise
 from gradcompat.sources.conda_spec import parse_spec, platform_of

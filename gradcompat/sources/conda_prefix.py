@@ -10,8 +10,8 @@ import json
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 
+from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.model.environment import Location, Package, Skipped
 from gradcompat.names import normalise
 from gradcompat.sources.distributions import Distribution, printable

@@ -7,8 +7,8 @@ and once more as it is, for where none of the markers holds.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Package
 from gradcompat.versions import VersionSet, parse_version
 

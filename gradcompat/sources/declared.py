@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from gradcompat.formats.toml_places import TomlPlaces
+from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.environment import Location, Package, Skipped
 from gradcompat.quotation import quoted
 from gradcompat.sources.requirement import parse_requirement

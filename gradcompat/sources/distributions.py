@@ -10,8 +10,8 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
 
+from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.model.environment import Location, Package, Skipped, SourceKind
 from gradcompat.names import normalise
 from gradcompat.versions import parse_version

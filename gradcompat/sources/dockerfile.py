@@ -12,12 +12,12 @@ import posixpath
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from functools import partial
 
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
 from gradcompat.formats.shell import Command, Variables, Word, known_value, split
+from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.quotation import quoted
 from gradcompat.quotation import reference as quoted_reference

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from gradcompat.dependency_formats import Format, by_name, is_resolved_by_lock
 from gradcompat.errors import NotFound
 from gradcompat.formats import walking
 from gradcompat.formats.document import read_bytes
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.root import Root, is_link_outside, root_of_file
 from gradcompat.sources.workspace import lock_above

@@ -5,13 +5,13 @@ The rest of the script is looked at by nobody, and it is never run. ``[tool.uv]`
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TypeVar
 
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
 from gradcompat.formats.toml_places import TomlPlaces
 from gradcompat.formats.toml_text import parse
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.sources.declared import Declared
 from gradcompat.sources.joint_ranges import jointly

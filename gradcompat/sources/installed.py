@@ -13,10 +13,10 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from gradcompat.errors import NotFound, SourceError
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Environment, Location, Skipped
 from gradcompat.regular_files import read_regular
 from gradcompat.sources.conda_prefix import CondaPrefix, merge, read_conda_meta

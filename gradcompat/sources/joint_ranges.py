@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import combinations, product
 
 from packaging.version import Version
 
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Package, Skipped
 from gradcompat.versions import VersionSet, all_of, parse_version
 

@@ -10,12 +10,12 @@ import os
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
 from gradcompat.errors import NotFound, OutsideRoot, SourceError
 from gradcompat.formats.document import Document, read_beside
 from gradcompat.formats.shell import Command, Variables, Word, commands
+from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.model.environment import Location, Package, Skipped
 from gradcompat.names import normalise
 from gradcompat.quotation import quoted, reference

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Location, Package, Skipped
 from gradcompat.names import normalise
 from gradcompat.sources.declared import Declared, Result, link_of, linked

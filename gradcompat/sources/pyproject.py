@@ -7,7 +7,6 @@ Read are ``[project]``, ``[dependency-groups]`` and the tables of Poetry, PDM, u
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
 
@@ -15,6 +14,7 @@ from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
 from gradcompat.formats.toml_places import TomlPlaces
 from gradcompat.formats.toml_text import parse
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.names import normalise
 from gradcompat.quotation import quoted, reference

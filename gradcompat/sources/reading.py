@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from importlib import import_module
 from pathlib import PurePath
 
@@ -13,6 +12,7 @@ from gradcompat.budget import Budget
 from gradcompat.dependency_formats import BY_KIND, Format, by_name
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Environment, Location, Package, Skipped
 
 # Looser than PEP 440: conda has `9e`, and a branch of a fork is called after the release that it left.

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 
 from gradcompat.dependency_formats import FORMATS
+from gradcompat.lazy_patterns import lazy_pattern
 
 _HEAD = 256 * 1024  # characters that are looked at
 # `name==1.0`, as no other format has lines; their signatures are not compiled where all lines are like that.
 _CLAUSE = r"(?:[<>!~]=|===?|[<>]) ?[\w.*+!]{1,99}"
-_REQUIREMENT = re.compile(rf"[A-Za-z0-9][\w.-]{{0,99}}(?:\[[\w.,-]{{1,99}}\])? ?{_CLAUSE}(?:, ?{_CLAUSE}){{0,9}}")
-_SECTION = re.compile(r"\[[A-Za-z][\w .:-]*\]")
+_REQUIREMENT = lazy_pattern(rf"[A-Za-z0-9][\w.-]{{0,99}}(?:\[[\w.,-]{{1,99}}\])? ?{_CLAUSE}(?:, ?{_CLAUSE}){{0,9}}")
+_SECTION = lazy_pattern(r"\[[A-Za-z][\w .:-]*\]")
 
 
 def recognise(text: str) -> str | None:

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
 from gradcompat.formats.pasted_text import PastedLine, pasted_lines
 from gradcompat.gpu_names import Gpu, gpus_in
+from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.model.environment import Environment, Location, Package, Setting, Skipped, SourceKind
 from gradcompat.names import normalise
 from gradcompat.quotation import quoted

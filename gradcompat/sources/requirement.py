@@ -7,10 +7,11 @@ to a repository without ``#egg=`` names no package at all: it goes by the name o
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from gradcompat.lazy_dataclasses import replace
+from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.markers import parse_marker
 from gradcompat.model.environment import Location, Package, Skipped, SourceKind
 from gradcompat.names import normalise
@@ -23,9 +24,9 @@ _MAX_MARKER = 100_000  # uv writes long ones for projects with many forks
 
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _EXTRAS = r"(?:\s*\[[^\[\]]*\])?"
-_IS_NAME = re.compile(_NAME)
+_IS_NAME = lazy_pattern(_NAME)
 # No package is called so, and an index that is asked for one answers nothing.
-_WITH_VERSION = re.compile(r"([A-Za-z][\w.-]{0,80})-(\d+(?:\.\d+)+(?:(?:a|b|rc|\.?post|\.?dev)\d+)?)")
+_WITH_VERSION = lazy_pattern(r"([A-Za-z][\w.-]{0,80})-(\d+(?:\.\d+)+(?:(?:a|b|rc|\.?post|\.?dev)\d+)?)")
 # What needs no parser: versions in their normal form, with the operators that take them.
 _RELEASE = r"\d{1,9}(?:\.\d{1,9}){0,5}"
 _VERSION = rf"{_RELEASE}(?:(?:a|b|rc)\d{{1,9}})?(?:\.post\d{{1,9}})?(?:\.dev\d{{1,9}})?"
@@ -34,29 +35,29 @@ _PLAIN_CLAUSE = (
     rf"|(?:==|!=)\s*{_RELEASE}\.\*|~=\s*\d{{1,9}}(?:\.\d{{1,9}}){{1,5}})\s*"
 )
 _PLAIN_EXTRAS = rf"(?:\s*\[\s*{_NAME}\s*(?:,\s*{_NAME}\s*)*\])?"
-_PLAIN = re.compile(rf"({_NAME}){_PLAIN_EXTRAS}(?:{_PLAIN_CLAUSE}(?:,{_PLAIN_CLAUSE})*)?")
-_HEAD = re.compile(_NAME + _EXTRAS)
-_NAMED_LINK = re.compile(rf"(?!git@)({_NAME}){_EXTRAS}\s*@\s*(?=\S)")
-_LINK = re.compile(
+_PLAIN = lazy_pattern(rf"({_NAME}){_PLAIN_EXTRAS}(?:{_PLAIN_CLAUSE}(?:,{_PLAIN_CLAUSE})*)?")
+_HEAD = lazy_pattern(_NAME + _EXTRAS)
+_NAMED_LINK = lazy_pattern(rf"(?!git@)({_NAME}){_EXTRAS}\s*@\s*(?=\S)")
+_LINK = lazy_pattern(
     r"(?:[A-Za-z][A-Za-z+.-]*:(?://|[^\d\s])|(?:git\+)?git@|\.{0,2}[/\\]|\.{1,2}(?:\s|$|\[)|~/|[A-Za-z]:\\)"
 )
 # pip takes anything with a slash for a path, and the name of an archive for a file.
-_PATH = re.compile(r"[^\s/\\;@<>=~!\[\]\"']+(?:/|\.(?:whl|tar\.gz|tgz|tar\.bz2|zip)(?=[\s;#]|$))", re.IGNORECASE)
-_MARKER_BEHIND_LINK = re.compile(r"\s;|;\s")
+_PATH = lazy_pattern(r"[^\s/\\;@<>=~!\[\]\"']+(?:/|\.(?:whl|tar\.gz|tgz|tar\.bz2|zip)(?=[\s;#]|$))", re.IGNORECASE)
+_MARKER_BEHIND_LINK = lazy_pattern(r"\s;|;\s")
 _PLAIN_VARIABLES = frozenset(
     {
         *("sys_platform", "platform_system", "platform_machine", "os_name", "python_version", "python_full_version"),
         *("implementation_name", "platform_python_implementation"),
     }
 )
-_VARIABLE = re.compile(r"\$\{[^{}]*\}|\$[A-Za-z_]\w*|\{\{[^{}]*\}\}")
+_VARIABLE = lazy_pattern(r"\$\{[^{}]*\}|\$[A-Za-z_]\w*|\{\{[^{}]*\}\}")
 # Where conda-build unpacks what it builds: a path that nobody has, which `pip freeze` prints nevertheless.
-_BUILT_BY_CONDA = re.compile(r"/(?:feedstock_root|croot|conda-bld)/|/(?:[^/]+_)?\d{10,13}/work(?:/|$)")
-_SUFFIX = re.compile(r"\.(?:whl|tar\.gz|tgz|tar\.bz2|tar\.xz|zip)$", re.IGNORECASE)
+_BUILT_BY_CONDA = lazy_pattern(r"/(?:feedstock_root|croot|conda-bld)/|/(?:[^/]+_)?\d{10,13}/work(?:/|$)")
+_SUFFIX = lazy_pattern(r"\.(?:whl|tar\.gz|tgz|tar\.bz2|tar\.xz|zip)$", re.IGNORECASE)
 # GitHub and GitLab serve a checkout as an archive, named after the tag or the commit.
-_FORGE_ARCHIVE = re.compile(r"/([^/]+)/(?:-/)?archive/(?:refs/tags/|refs/heads/)?([^/]+)$")
+_FORGE_ARCHIVE = lazy_pattern(r"/([^/]+)/(?:-/)?archive/(?:refs/tags/|refs/heads/)?([^/]+)$")
 # `v4.49.0`, `4.49.0`, `v2.1`: enough of a version that it is no branch and no commit.
-_TAG = re.compile(r"(?:refs/tags/)?(?:v(?=\d+\.\d)|(?=\d+\.\d+\.\d))(\d[\d.]*(?:(?:a|b|rc|\.?post)\d+)?)")
+_TAG = lazy_pattern(r"(?:refs/tags/)?(?:v(?=\d+\.\d)|(?=\d+\.\d+\.\d))(\d[\d.]*(?:(?:a|b|rc|\.?post)\d+)?)")
 
 # Repositories of training stacks that are not called like the package that is built from them.
 _PACKAGE_OF_REPOSITORY = {

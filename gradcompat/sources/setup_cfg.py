@@ -10,10 +10,10 @@ from __future__ import annotations
 import configparser
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.quotation import quoted, reference
 from gradcompat.sources.joint_ranges import jointly

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import PurePath
 
 from gradcompat.budget import Budget
 from gradcompat.errors import Malformed, SourceError
 from gradcompat.formats.document import Document, read_beside
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.quotation import quoted, reference
 from gradcompat.sources import requirements

@@ -8,12 +8,12 @@ Nothing says that the list is complete, so it counts as a part (``closed=False``
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from gradcompat.errors import Malformed, UnsupportedFormatVersion
 from gradcompat.formats.document import Document
 from gradcompat.formats.json_text import Places, parse
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.environment import Environment, Location, Skipped
 from gradcompat.quotation import reference
 from gradcompat.sources.purl import component, gathered

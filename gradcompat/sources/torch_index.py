@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
-from dataclasses import replace
 
+from gradcompat.lazy_dataclasses import replace
+from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.environment import Package
 from gradcompat.truth import Truth
 from gradcompat.versions import VersionSet, locate
 
-_ADDRESS = re.compile(r"https?://\S*/whl/(?:(?:nightly|test)/)?(cu\d{2,3}|rocm\d+\.\d+(?:\.\d+)?|cpu|xpu)/?")
+_ADDRESS = lazy_pattern(r"https?://\S*/whl/(?:(?:nightly|test)/)?(cu\d{2,3}|rocm\d+\.\d+(?:\.\d+)?|cpu|xpu)/?")
 # What these indexes have in a build for each variant.
 _BUILT = frozenset({"torch", "torchvision", "torchaudio"})
 # Which releases of torch each of them has, as far as that was read: in the table of releases that cog keeps (commit

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Package, Skipped
 from gradcompat.names import normalise
 from gradcompat.sources.declared import Declared, Result, linked

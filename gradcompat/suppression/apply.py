@@ -7,8 +7,8 @@ What does not apply, is dormant or was measured not to be there does not count a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
+from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.report import Audit, Remark, ReportedFinding, Suppression
 
 Judge = Callable[[Audit, ReportedFinding], Suppression | None]

@@ -39,6 +39,7 @@ def by_typer(words: list[str]) -> dict[str, Any] | None:
         calls.append(arguments)
         return 0
 
+    cast("Any", command).__kwdefaults__ = check.command.__kwdefaults__
     built = build_command("check", cast("ModuleType", SimpleNamespace(command=command)))
     try:
         built.main(words, standalone_mode=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -19,6 +18,7 @@ from gradcompat.config.project_file import OWN, as_seen_from_here
 from gradcompat.config.schema import configuration
 from gradcompat.edit.kept_settings import with_settings
 from gradcompat.errors import UsageError
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.messages import counted, value_text
 from gradcompat.model.environment import Location, SettingValue
 from gradcompat.model.report import Report

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import sys
 from contextlib import ExitStack
-from dataclasses import replace
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -20,6 +19,7 @@ from gradcompat.cli.output import outputs_of, write
 from gradcompat.cli.parameters import AuditParameters, repeatable
 from gradcompat.config.schema import configuration
 from gradcompat.errors import UsageError
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.messages import counted
 from gradcompat.pipeline import CheckRequest, check_targets
 from gradcompat.renderers.registry import RENDERERS

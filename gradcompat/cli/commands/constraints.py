@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -22,6 +21,7 @@ from gradcompat.cli.index_parameters import ResolutionParameters
 from gradcompat.cli.parameters import AuditParameters, repeatable
 from gradcompat.errors import ResolutionError, UsageError
 from gradcompat.knowledge.load import KnowledgeBase
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Environment
 from gradcompat.model.issue import LEVELS, Issue
 from gradcompat.model.plan import Change, Planned

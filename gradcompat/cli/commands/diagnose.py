@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from importlib import import_module
 from typing import Annotated
 
@@ -22,6 +21,7 @@ from gradcompat.diagnosis.ranking import diagnose
 from gradcompat.diagnosis.symptoms import patterns_of
 from gradcompat.errors import SourceError, UsageError
 from gradcompat.knowledge.load import KnowledgeBase, issue_from
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.messages import value_text
 from gradcompat.model.diagnosis import DiagnosisReport, Seen
 from gradcompat.model.environment import Environment, Location, SettingValue, Skipped

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import Any, TextIO
 
 from gradcompat.audit.final_settings import Run, run_in
@@ -13,6 +12,7 @@ from gradcompat.audit.targets import File, Unreadable, environment_of, resolve_t
 from gradcompat.cli.ending import print_error
 from gradcompat.cli.parameters import Format, TargetParameters
 from gradcompat.errors import SourceError, UsageError
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.messages import counted, value_text
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Location, Skipped
