@@ -13,7 +13,7 @@ from tests.examples import examples
 
 NEVER = re.compile(r"(?!)")
 LINES = st.one_of(
-    st.from_regex(recognise._REQUIREMENT, fullmatch=True),
+    st.from_regex(recognise._REQUIREMENT.pattern, fullmatch=True),
     st.sampled_from(
         ["torch==2.5.1", "torch 2.5.1", "torch=2.5.1=py312", "version = 1", "version==1", "torch: 2.5.1", "- torch", ""]
     ),
