@@ -8,9 +8,10 @@ for GPUs of several generations (``RTX 6000``: Turing, Ada, Blackwell) settles n
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal
+
+from gradcompat.lazy_dataclasses import dataclass
 
 _LONGEST_NAME = 200
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.matcher import Names
 from gradcompat.model.environment import Environment, Package, SettingValue
 from gradcompat.truth import Truth

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 
 from packaging.version import Version
+
+from gradcompat.lazy_dataclasses import dataclass
 
 
 class Presence(Enum):

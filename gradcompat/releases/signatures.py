@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Protocol
 
 from packaging.version import Version
 
+from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.releases.answers import Parameter, Presence, Signature
 from gradcompat.releases.runs import Value
 
