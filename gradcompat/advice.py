@@ -59,7 +59,7 @@ def advise(
     remedies = finding.issue.remedies
     if not remedies:
         return None  # what is only worth knowing has none, and nobody has to move for it
-    code = next((_untried(one) for one in remedies if isinstance(one, (CodeRemedy, InstallRemedy))), None)
+    code = next((_untried(remedy) for remedy in remedies if isinstance(remedy, (CodeRemedy, InstallRemedy))), None)
     if len(finding.packages) > MAX_CHOICES or (remedies and isinstance(remedies[0], CodeRemedy)):
         # So many entries are no lockfile that somebody works with; trying remedies on it would take too long.
         return code
@@ -104,8 +104,9 @@ def _tried(
 def _clears(change: _Change, finding: Finding, names: Names) -> bool:
     """Another fork may have a finding of this issue of its own, and gets advice of its own."""
     return not any(
-        one.status in ("affected", "conditional") and any(id(package) in change.touched for package in one.packages)
-        for one in match(change.environment, [finding.issue], names)
+        reported.status in ("affected", "conditional")
+        and any(id(package) in change.touched for package in reported.packages)
+        for reported in match(change.environment, [finding.issue], names)
     )
 
 
@@ -181,7 +182,7 @@ def _speaks_of(issue: Issue, remedy: VersionRemedy | SettingRemedy, names: Names
 
 
 def _affected_ids(environment: Environment, issues: Sequence[Issue], names: Names) -> set[str]:
-    return {one.issue.id for one in match(environment, issues, names) if one.status == "affected"}
+    return {finding.issue.id for finding in match(environment, issues, names) if finding.status == "affected"}
 
 
 def _moves(
@@ -233,7 +234,9 @@ def _cuts(name: str, issues: Sequence[Issue]) -> list[Cut]:
     """Where the records cut the line of a package's versions, from low to high."""
     terms = (term for issue in issues for combination in issue.affected for term in combination.terms)
     ranges = {term.versions for term in terms if isinstance(term, PackageTerm) and term.name == name}
-    return sorted({cut for one in ranges for interval in one.intervals for cut in interval if cut is not None})
+    return sorted(
+        {cut for version_set in ranges for interval in version_set.intervals for cut in interval if cut is not None}
+    )
 
 
 def _first_of_each(versions: Sequence[Version], cuts: Sequence[Cut]) -> list[Version]:

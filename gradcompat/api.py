@@ -78,8 +78,8 @@ def check(
     if waivers is not None:
         options = replace(options, waivers=waivers_at(os.fspath(waivers)))
     request = CheckRequest(
-        targets=[os.fspath(one) for one in targets],
+        targets=[os.fspath(target) for target in targets],
         python=None if python is None else os.fspath(python),
-        contexts=[os.fspath(one) for one in contexts],
+        contexts=[os.fspath(context) for context in contexts],
     )
     return check_targets(request, base, options, date.today())

@@ -237,8 +237,8 @@ class Grid:
         self._places = len(_PLATFORMS) * len(self._pythons)
         self.size = self._places * len(choices)
         self._versions = {
-            "python_version": [_version(one[:2]) for one in self._pythons],
-            "python_full_version": [_version(one) for one in self._pythons],
+            "python_version": [_version(python[:2]) for python in self._pythons],
+            "python_full_version": [_version(python) for python in self._pythons],
         }
         self._everywhere = (1 << self._places) - 1
         self._each_platform = _repeated(len(_PLATFORMS), len(self._pythons))

@@ -160,7 +160,11 @@ def alike(runs: Sequence[Environment], issues: Iterable[Issue]) -> list[list[int
     keys = {STRATEGY_KEY, *(key for term in terms if (key := key_of(term)) is not None)}
     groups: dict[object, list[int]] = {}
     for index, run in enumerate(runs):
-        stated = tuple((one.key, type(one.value), one.value, one.presumed) for one in run.settings if one.key in keys)
+        stated = tuple(
+            (setting.key, type(setting.value), setting.value, setting.presumed)
+            for setting in run.settings
+            if setting.key in keys
+        )
         facts = (run.python, run.platform, tuple(sorted(run.virtual.items())), run.excluded, run.engines)
         of_class = tuple(fact for fact in run.class_facts if fact.key in keys)
         groups.setdefault((stated, facts, of_class), []).append(index)
@@ -494,7 +498,9 @@ def _without_deepspeed(
     if known is Truth.UNKNOWN or (known is Truth.YES and max(truths) is not known):
         return others
     decided = _Verdict(Certainty.of(known), "deepspeed is not installed", STRATEGY_KEY)
-    return [decided if one.key == STRATEGY_KEY and one.certainty is not Certainty.YES else one for one in others]
+    return [
+        decided if other.key == STRATEGY_KEY and other.certainty is not Certainty.YES else other for other in others
+    ]
 
 
 def _by_class(

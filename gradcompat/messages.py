@@ -96,7 +96,10 @@ def moves_text(changes: Iterable[Change]) -> list[str]:
 
 def assumptions_text(assumed: Iterable[Assumption]) -> str:
     """What is presumed, and where it comes from; behind "taking it that"."""
-    texts = [one.sentence if one.location is None else f"{one.sentence} ({one.location})" for one in assumed]
+    texts = [
+        assumption.sentence if assumption.location is None else f"{assumption.sentence} ({assumption.location})"
+        for assumption in assumed
+    ]
     return joined(tuple(dict.fromkeys(texts)), "and")
 
 

@@ -145,7 +145,9 @@ def _said(environment: Environment, *, installed: bool) -> dict[Build, Location]
 def _of_files(package: Package) -> Build | None:
     """The same from ``torch/version.py`` beside the metadata."""
     metadata = Path(package.location.path)
-    folder = next((one for one in (metadata, *metadata.parents) if one.suffix in (".dist-info", ".egg-info")), None)
+    folder = next(
+        (parent for parent in (metadata, *metadata.parents) if parent.suffix in (".dist-info", ".egg-info")), None
+    )
     if folder is None:
         return None
     said = dict(_BUILT_FOR.findall(_text(folder.parent / "torch" / "version.py")))

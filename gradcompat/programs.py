@@ -20,4 +20,6 @@ def find_program(name: str, path: str | None = None) -> str | None:
     candidates = (
         os.path.join(folder, name + ending) for folder in folders if os.path.isabs(folder) for ending in endings
     )
-    return next((one for one in candidates if os.path.isfile(one) and os.access(one, os.X_OK)), None)
+    return next(
+        (candidate for candidate in candidates if os.path.isfile(candidate) and os.access(candidate, os.X_OK)), None
+    )

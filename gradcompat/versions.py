@@ -251,7 +251,7 @@ class VersionSet:
     @property
     def without_pre_releases(self) -> VersionSet:
         """The set without the intervals that hold pre-releases alone, such as ``>=4.48.dev0,<4.48.0``."""
-        return VersionSet(tuple(one for one in self.intervals if _holds_final(*one)))
+        return VersionSet(tuple(interval for interval in self.intervals if _holds_final(*interval)))
 
     @property
     def bounds(self) -> Iterator[Version]:
@@ -310,7 +310,7 @@ def all_of(sets: Sequence[VersionSet]) -> VersionSet:
         return sets[0]
     if len(sets) == 2:
         return sets[0] & sets[1]
-    return ~any_of(~one for one in sets)
+    return ~any_of(~version_set for version_set in sets)
 
 
 def _touches(high: Cut | None, low: Cut | None) -> bool:

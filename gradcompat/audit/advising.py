@@ -64,7 +64,11 @@ def advise_findings(
         runs = len(alike(tuple(matched.runs.values()), matched.issues))
         if _PLAN + runs * asked * (1 + fixable) <= plan_questions:
             lines = _planned(environment, matched, path, base, options)
-            advice = {id(one): line for one in matched.findings if (line := lines.get((one.issue.id, one.status)))}
+            advice = {
+                id(finding): line
+                for finding in matched.findings
+                if (line := lines.get((finding.issue.id, finding.status)))
+            }
         else:
             reason = (
                 f"its plan asks more than {plan_questions:,} questions, so that each finding has the nearest change "

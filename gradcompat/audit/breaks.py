@@ -69,8 +69,8 @@ def breaks_of(environment: Environment, uses: Sequence[CodeUse], names: Names) -
         issue = issue_of_versions(pair, one, *(str(versions[name][0]) for name in (pair.consumer, pair.provider)))
         issues.append(issue)
         pairs[issue.id], imports[issue.id] = pair, leading
-    code = {one.issue.id: one for one in _broken_code(versions, uses, names)}
-    return EnvironmentBreaks((*issues, *(one.issue for one in code.values())), pairs, code, imports)
+    code = {broken_use.issue.id: broken_use for broken_use in _broken_code(versions, uses, names)}
+    return EnvironmentBreaks((*issues, *(broken_use.issue for broken_use in code.values())), pairs, code, imports)
 
 
 def _broken_imports(
@@ -191,11 +191,11 @@ def told(findings: Sequence[Finding], breaks: EnvironmentBreaks, names: Names) -
     if not breaks.issues:
         return list(findings)
     by_records = [
-        frozenset(map(names.canonical, one.packages))
-        for one in findings
-        if not is_break(one.issue.id)
-        and one.status in ("affected", "conditional")
-        and not set(CATEGORIES).isdisjoint(one.issue.categories)
+        frozenset(map(names.canonical, finding.packages))
+        for finding in findings
+        if not is_break(finding.issue.id)
+        and finding.status in ("affected", "conditional")
+        and not set(CATEGORIES).isdisjoint(finding.issue.categories)
     ]
     kept: list[Finding] = []
     for finding in findings:
@@ -222,9 +222,9 @@ def _speaks_of(use: CodeUse, findings: Sequence[Finding]) -> bool:
     name = ".".join(part for part in (use.module, use.name) if part)
     return any(
         isinstance(term, SymbolTerm) and any(matches(name, pattern) for pattern in term.symbols)
-        for one in findings
-        if one.status in ("affected", "conditional") and not is_break(one.issue.id)
-        for term in one.terms
+        for finding in findings
+        if finding.status in ("affected", "conditional") and not is_break(finding.issue.id)
+        for term in finding.terms
     )
 
 

@@ -99,7 +99,7 @@ def _collect(work: PlanningResult, plan: Plan, writing: ProjectEdits, catalogue:
         _pins(work, plan, writing, catalogue)
     for setting in plan.settings:
         _setting(setting, work, writing)
-    writing.by_hand += [f"in your code: {one.text}" for one in plan.code]
+    writing.by_hand += [f"in your code: {code_change.text}" for code_change in plan.code]
     writing.notes += [f"{work.planned.source}: {sentence}" for sentence in plan.verified.unverified]
     writing.notes += [f"{work.planned.source}: {sentence}" for sentence in plan.verified.notes]
 

@@ -85,7 +85,7 @@ def plan_all(
     runs = asked.contexts.of(shown) if asked.contexts is not None else [()] * len(shown)
     uses = asked.contexts.uses(shown) if asked.contexts is not None else [()] * len(shown)
     read = [_task(*parts, base, options) for parts in zip(asked.sources, runs, uses, strict=True)]
-    waiting = [one for one in read if isinstance(one, _Task) and _has_to_change(one.found, options)]
+    waiting = [reading for reading in read if isinstance(reading, _Task) and _has_to_change(reading.found, options)]
 
     def make(task: _Task, budget: Budget) -> Plan | None:
         found, project = task.found, task.project
@@ -93,10 +93,10 @@ def plan_all(
 
     made = iter(within(Budget(DEFAULT_STEPS * megabytes(asked.sources)), waiting, make))
     done = [
-        one
-        if isinstance(one, PlanningResult)
-        else _result(one, next(made) if _has_to_change(one.found, options) else None, base, options)
-        for one in read
+        reading
+        if isinstance(reading, PlanningResult)
+        else _result(reading, next(made) if _has_to_change(reading.found, options) else None, base, options)
+        for reading in read
     ]
     beside = [*asked.skipped, *(asked.contexts.unread if asked.contexts is not None else ())]
     gaps = tuple(part for part in beside if part.gap and part.what not in {work.planned.source for work in done})
@@ -225,7 +225,7 @@ def _possible(found: Matched, options: AuditOptions) -> tuple[str, ...]:
         return ()
     least = LEVELS.index(options.fail_on or "note")
     issues = [finding.issue for finding in found.findings if finding.status == "conditional"]
-    counting = [one.id for one in issues if not one.informational and LEVELS.index(one.level) >= least]
+    counting = [issue.id for issue in issues if not issue.informational and LEVELS.index(issue.level) >= least]
     return tuple(dict.fromkeys(counting))
 
 

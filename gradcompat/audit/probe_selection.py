@@ -49,8 +49,8 @@ def select_probes(
     Raises:
         UsageError: if something that is named is not known, or a record has no probe.
     """
-    recipes = {name for one in identifiers if (name := one.lower()) in BY_NAME}
-    named = [one for one in identifiers if one.lower() not in recipes]
+    recipes = {name for identifier in identifiers if (name := identifier.lower()) in BY_NAME}
+    named = [identifier for identifier in identifiers if identifier.lower() not in recipes]
     if every and not identifiers:
         wanted = _every(base)
     else:
@@ -63,7 +63,7 @@ def select_probes(
 
 def _named(identifiers: Sequence[str], base: KnowledgeBase) -> list[Issue]:
     issues = []
-    for identifier in {one.upper(): one for one in identifiers}.values():
+    for identifier in {identifier.upper(): identifier for identifier in identifiers}.values():
         issue = base.get(identifier)
         if issue is None:
             raise _unknown(identifier)
@@ -89,4 +89,4 @@ def _applying(python: str | None, facts: Sequence[str], base: KnowledgeBase) -> 
     """The records with a probe that an environment has, or may have."""
     (source,) = resolve_targets((), python).sources
     found = match_runs(environment_of(source), (), base, AuditOptions(settings=tuple(map(parse_setting, facts))))
-    return [one.issue for one in found.findings if one.status != "not_affected" and one.issue.probes]
+    return [finding.issue for finding in found.findings if finding.status != "not_affected" and finding.issue.probes]

@@ -57,7 +57,9 @@ def allowed(
         versions = VersionSet.parse(specifier) if specifier not in ("", "*") else None
     except ValueError:
         return ()
-    releases = [one for one in sorted(published(name, python=python)) if versions is None or one in versions]
+    releases = [
+        version for version in sorted(published(name, python=python)) if versions is None or version in versions
+    ]
     for newest in range(len(releases), max(0, len(releases) - _TRIED), -1):
         if _goes_with(name, releases[newest - 1], pins or {}):
             return tuple(map(str, releases[:newest]))
@@ -89,7 +91,7 @@ def _within(version: Version, specifier: str) -> bool:
 @lru_cache(maxsize=4096)
 def _requirements(name: str, version: Version) -> tuple[str, ...]:
     try:
-        release = next((one for one in snapshot().releases(name) if one.version == version), None)
+        release = next((release for release in snapshot().releases(name) if release.version == version), None)
         return () if release is None else snapshot().requires(release) or ()
     except IndexUnavailable:
         return ()

@@ -90,26 +90,26 @@ def parts_of(findings: Iterable[ReportedFinding], *, everything: bool = False) -
         everything: all that could apply is shown by itself, and nothing is left to a question.
     """
     findings = tuple(findings)
-    affected = tuple(one for one in findings if one.finding.status == "affected")
-    probed = tuple(one for one in findings if one.finding.status == "conditional" and one.probed)
-    unprobed = [one for one in findings if one.finding.status == "conditional" and not one.probed]
-    possible = sorted((one for one in unprobed if everything or _is_shown(one.finding)), key=_rank)
-    first = {one.finding.issue.id: one for one in reversed(possible)}
-    further = Counter(one.finding.issue.id for one in possible)
-    possible = [one for one in possible if first[one.finding.issue.id] is one]
+    affected = tuple(finding for finding in findings if finding.finding.status == "affected")
+    probed = tuple(finding for finding in findings if finding.finding.status == "conditional" and finding.probed)
+    unprobed = [finding for finding in findings if finding.finding.status == "conditional" and not finding.probed]
+    possible = sorted((finding for finding in unprobed if everything or _is_shown(finding.finding)), key=_rank)
+    first = {finding.finding.issue.id: finding for finding in reversed(possible)}
+    further = Counter(finding.finding.issue.id for finding in possible)
+    possible = [finding for finding in possible if first[finding.finding.issue.id] is finding]
     if not everything:
         possible = possible[:SHOWN]
-    shown = {one.finding.issue.id for one in possible}
-    rest = [one.finding for one in unprobed if one.finding.issue.id not in shown]
+    shown = {finding.finding.issue.id for finding in possible}
+    rest = [finding.finding for finding in unprobed if finding.finding.issue.id not in shown]
     return Parts(
-        affected=tuple(one for one in affected if not one.finding.issue.informational),
-        informational=tuple(one for one in affected if one.finding.issue.informational),
-        possible=(*(one for one in probed if not one.refuted), *possible),
+        affected=tuple(finding for finding in affected if not finding.finding.issue.informational),
+        informational=tuple(finding for finding in affected if finding.finding.issue.informational),
+        possible=(*(finding for finding in probed if not finding.refuted), *possible),
         further={identifier: further[identifier] - 1 for identifier in shown},
         questions=questions_of(rest),
-        dormant=_dormant(one.finding for one in findings if one.finding.status == "dormant"),
-        refuted=tuple(one for one in probed if one.refuted),
-        not_affected=tuple(one for one in findings if one.finding.status == "not_affected"),
+        dormant=_dormant(finding.finding for finding in findings if finding.finding.status == "dormant"),
+        refuted=tuple(finding for finding in probed if finding.refuted),
+        not_affected=tuple(finding for finding in findings if finding.finding.status == "not_affected"),
     )
 
 
@@ -155,7 +155,9 @@ def questions_of(findings: Iterable[Finding]) -> tuple[Question, ...]:
 
 def asked_of(findings: Iterable[ReportedFinding]) -> tuple[Asked, ...]:
     """The questions about everything that is open, for a person: the one that decides most first."""
-    hanging = [one.finding for one in findings if one.finding.status == "conditional" and not one.refuted]
+    hanging = [
+        finding.finding for finding in findings if finding.finding.status == "conditional" and not finding.refuted
+    ]
     releases = _releases(hanging)
     found = []
     for question in questions_of(hanging):

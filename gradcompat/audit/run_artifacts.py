@@ -202,7 +202,9 @@ def _logged(found: Sequence[Environment], configured: set[str]) -> list[Setting]
     """What the logs say; what only the form of their lines says gives way to any other statement."""
     settings = list(dict.fromkeys(setting for environment in found for setting in environment.settings))
     stated = configured | {setting.key for setting in settings if not setting.presumed}
-    return [replace(one, presumed=False) for one in settings if not (one.presumed and one.key in stated)]
+    return [
+        replace(setting, presumed=False) for setting in settings if not (setting.presumed and setting.key in stated)
+    ]
 
 
 def _virtual(found: Sequence[Environment]) -> dict[str, str]:

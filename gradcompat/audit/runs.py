@@ -55,7 +55,7 @@ class Contexts:
         """
         modules = {module for context in self.every for module in context.modules}
         silent = {*unused, *modules} - {context.source for context in self.together}
-        telling = (one for one in self.every if one.kind not in PROGRAMS or one.source not in silent)
+        telling = (context for context in self.every if context.kind not in PROGRAMS or context.source not in silent)
         inside = (replace(skipped, gap=False) for context in telling for skipped in context.skipped)
         return [*self.unread, *dict.fromkeys(inside), *self._uncomposed()]
 
@@ -115,7 +115,9 @@ class Contexts:
 
     def _owned(self, environments: Sequence[str]) -> dict[PurePosixPath, tuple[Context, ...]]:
         """What was found, by the folder of the environments that it belongs to."""
-        owned: dict[PurePosixPath, list[Context]] = {PurePosixPath(one).parent: [] for one in environments}
+        owned: dict[PurePosixPath, list[Context]] = {
+            PurePosixPath(environment).parent: [] for environment in environments
+        }
         for context in self.found:
             nearest = next((parent for parent in PurePosixPath(context.source).parents if parent in owned), None)
             for contexts in owned.values() if nearest is None else (owned[nearest],):

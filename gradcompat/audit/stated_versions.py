@@ -27,7 +27,9 @@ def with_stated_versions(
     versions = {name: str(value) for key, value in stated if (name := package_of(key)) is not None}
     if not versions:
         return environment
-    return replace(environment, packages=tuple(_installed(one, versions, names) for one in environment.packages))
+    return replace(
+        environment, packages=tuple(_installed(package, versions, names) for package in environment.packages)
+    )
 
 
 def _installed(package: Package, versions: dict[str, str], names: Names) -> Package:

@@ -61,7 +61,7 @@ def broken_uses(
     places: dict[str, list[CodeUse]] = {}
     gone: list[CodeUse] = []
     for use in sorted(uses, key=lambda use: use.kind != "import"):
-        if use.kind != "import" and any(_says(one, use) for one in gone):
+        if use.kind != "import" and any(_says(code_use, use) for code_use in gone):
             continue
         if is_missing(use, table, version, beside) and _was_somewhere(use, table, beside):
             if use.kind == "import":
@@ -202,7 +202,7 @@ def _history(
     before = [one for one in versions if one < version and one not in missing]
     behind = [one for one in versions if one > version and one not in missing]
     if before:
-        yield f"removed in {next(one for one in versions if one > before[-1])}"
+        yield f"removed in {next(version for version in versions if version > before[-1])}"
     elif behind:
         yield f"new in {behind[0]}"
 

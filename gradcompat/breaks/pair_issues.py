@@ -82,9 +82,9 @@ def issue_of_versions(pair: Pair, broken: Break, consumer: str, provider: str) -
         summary=f"{_imported(pair)} {consumer} cannot be imported with {pair.provider} {provider}: "
         f"it needs {need.text}, which {_lack(need, pair, provider)}",
         details="\n".join(
-            f"{one.file}:{one.line} in the wheel of {pair.consumer} {consumer} imports {one.text}, which "
-            f"{pair.provider} has not in {versions_text(one.absent)}."
-            for one in missed
+            f"{need.file}:{need.line} in the wheel of {pair.consumer} {consumer} imports {need.text}, which "
+            f"{pair.provider} has not in {versions_text(need.absent)}."
+            for need in missed
         ),
         remedies=tuple(_remedies(pair, consumer, provider)),
     )
@@ -124,7 +124,7 @@ def with_evidence(finding: Finding, pair: Pair, entries: Iterable[tuple[Package,
             continue
         missed = broken.missed(provider.version or "")
         more = len(missed) - _SHOWN
-        named = [f"{one.text} ({one.file}:{one.line})" for one in missed[:_SHOWN]]
+        named = [f"{need.text} ({need.file}:{need.line})" for need in missed[:_SHOWN]]
         needed = joined((*named, *([f"{more} more"] if more > 0 else [])), "and")
         what, it = "this from " if pair.by_code else "", "it" if len(missed) == 1 else "them"
         sentence = (

@@ -63,6 +63,6 @@ def _label(package: str, versions: list[Version]) -> str:
 def _cell(broken: Break | None, version: Version) -> Cell:
     if broken is None or version not in broken.providers:
         return _FINE
-    missing = [one for one in broken.needs if version in one.absent]
-    named = [f"{one.text} ({one.file}:{one.line})" for one in missing[:_SHOWN]]
+    missing = [need for need in broken.needs if version in need.absent]
+    named = [f"{need.text} ({need.file}:{need.line})" for need in missing[:_SHOWN]]
     return Cell(outcome=None, sign="X", text=f"cannot be imported: it needs {joined(tuple(named), 'and')}")

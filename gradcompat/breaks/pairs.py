@@ -59,7 +59,7 @@ class Break:
         beside = locate(provider)
         if beside is None:
             return self.needs
-        return tuple(one for one in self.needs if one.absent.truth(beside) is Truth.YES) or self.needs
+        return tuple(need for need in self.needs if need.absent.truth(beside) is Truth.YES) or self.needs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +155,7 @@ def data_of(pairs: Collection[Pair]) -> dict[str, Any]:
         needs = list(dict.fromkeys(need for one in pair.breaks for need in one.needs))
         content.setdefault(pair.consumer, {})[pair.provider] = {
             "oldest": pair.oldest,
-            "needs": [[one.module, one.name, one.file, one.line, str(one.absent)] for one in needs],
+            "needs": [[need.module, need.name, need.file, need.line, str(need.absent)] for need in needs],
             "breaks": [
                 [str(one.consumers), str(one.providers), [needs.index(need) for need in one.needs]]
                 for one in pair.breaks

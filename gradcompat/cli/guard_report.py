@@ -74,7 +74,10 @@ def _no_report(path: str) -> UsageError:
 
 def _unexplained(findings: list[Any], path: str) -> Mapping[str, Any]:
     """The worst finding, of those that no record explains if there is one."""
-    if not all(isinstance(one, dict) and one.get("level") in _ORDER and one.keys() >= _WHOLE for one in findings):
+    if not all(
+        isinstance(finding, dict) and finding.get("level") in _ORDER and finding.keys() >= _WHOLE
+        for finding in findings
+    ):
         raise _no_report(path)
     if not findings:
         raise UsageError(f"`{path}` has no finding: the run was verified")

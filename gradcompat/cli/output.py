@@ -45,17 +45,17 @@ def outputs_of(form: str | None, asked: Sequence[str]) -> tuple[Output, ...]:
             raise UsageError(
                 f"`--output {text}` names no file", hint="write --output sarif=report.sarif; `-` is standard output"
             )
-    if not any(one.file == _STANDARD for one in outputs):
+    if not any(output.file == _STANDARD for output in outputs):
         outputs.insert(0, Output("text", _STANDARD))
-    places = [one.file if one.file == _STANDARD else os.path.realpath(one.file) for one in outputs]
+    places = [output.file if output.file == _STANDARD else os.path.realpath(output.file) for output in outputs]
     for place in places:
         if places.count(place) > 1:
             shown = "standard output" if place == _STANDARD else f"`{outputs[places.index(place)].file}`"
             raise UsageError(f"two reports would go to {shown}")
-    for one in outputs:
+    for output in outputs:
         # Better now than after minutes of probing.
-        if one.file != _STANDARD and not os.path.isdir(Path(os.path.realpath(one.file)).parent):
-            raise UsageError("cannot be written: there is no such folder", path=one.file)
+        if output.file != _STANDARD and not os.path.isdir(Path(os.path.realpath(output.file)).parent):
+            raise UsageError("cannot be written: there is no such folder", path=output.file)
     return tuple(outputs)
 
 
@@ -69,16 +69,16 @@ def write(report: Report, outputs: Sequence[Output]) -> None:
     """
     staged: list[tuple[str, Path, str]] = []
     try:
-        for one in outputs:
-            if one.file != _STANDARD:
-                path, data = Path(os.path.realpath(one.file)), _rendered(report, one.form)
+        for output in outputs:
+            if output.file != _STANDARD:
+                path, data = Path(os.path.realpath(output.file)), _rendered(report, output.form)
                 try:
                     if os.path.exists(path) and not os.path.isfile(path):
                         path.write_bytes(data)  # a pipe or a device
                     else:
-                        staged.append((_staged(path, data), path, one.file))
+                        staged.append((_staged(path, data), path, output.file))
                 except OSError as error:
-                    raise _unwritable(one.file, error) from None
+                    raise _unwritable(output.file, error) from None
         for temporary, path, shown in staged:
             try:
                 os.replace(temporary, path)
@@ -88,10 +88,10 @@ def write(report: Report, outputs: Sequence[Output]) -> None:
         for temporary, _, _ in staged:
             with suppress(OSError):
                 os.unlink(temporary)
-    for one in outputs:
-        if one.file == _STANDARD:
-            sys.stdout.write(_text(report, one.form))
-    if any(one.form == "github" for one in outputs) and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):
+    for output in outputs:
+        if output.file == _STANDARD:
+            sys.stdout.write(_text(report, output.form))
+    if any(output.form == "github" for output in outputs) and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):
         _append_summary(report, summary)
 
 

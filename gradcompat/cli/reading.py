@@ -65,7 +65,7 @@ def read_releases(wanted: Wanted, lookup: Lookup) -> int:
     lost = False
     try:
         with package_index(lookup) as catalogue, executor_of(wanted.jobs, wanted.scheduler) as executor:
-            names = [normalise(one) for one in dict.fromkeys(wanted.packages)]
+            names = [normalise(name) for name in dict.fromkeys(wanted.packages)]
             catalogue.expect(names)
             for name in names:
                 reading = Reading(

@@ -37,7 +37,7 @@ def pattern(text: str) -> GitIgnoreSpec:
 
     spec = GitIgnoreSpec.from_lines([text])
     # Git takes `./a` for a folder of that name; who writes it means something else.
-    if text.startswith(("./", "../")) or not any(one.include for one in spec.patterns):
+    if text.startswith(("./", "../")) or not any(pattern.include for pattern in spec.patterns):
         raise ValueError(f"`{text}` names no file")
     return spec
 

@@ -51,9 +51,9 @@ def behind(name: str, base: KnowledgeBase, catalogue: Catalogue) -> list[Release
     if not every:
         raise IndexUnavailable(f"{catalogue.described} has no release of `{name}`")
     return [
-        one
-        for one in every
-        if not one.yanked and not one.version.is_prerelease and (last is None or one.version > last)
+        release
+        for release in every
+        if not release.yanked and not release.version.is_prerelease and (last is None or release.version > last)
     ]
 
 

@@ -78,7 +78,7 @@ class Structure:
                 if isinstance(value, ast.Dict):
                     self._table(value)
         elif called == "define_import_structure" and call.args:
-            below = [one.value for one in ast.walk(call.args[0]) if isinstance(one, ast.Constant)]
+            below = [node.value for node in ast.walk(call.args[0]) if isinstance(node, ast.Constant)]
             self.folders.append("/".join(one for one in below if isinstance(one, str)))
 
     def _table(self, value: ast.expr) -> None:

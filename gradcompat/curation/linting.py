@@ -61,7 +61,7 @@ def _releases(package: str) -> tuple[Version, ...]:
         found = shipped_snapshot().releases(package)
     except IndexUnavailable:
         return ()
-    return tuple(one.version for one in found if not one.yanked and not one.version.is_prerelease)
+    return tuple(hit.version for hit in found if not hit.yanked and not hit.version.is_prerelease)
 
 
 def with_tables(found: LintResult, folder: Path) -> LintResult:

@@ -63,7 +63,7 @@ class LossReader:
             key.removeprefix(_SUPPORTS) for key, value in said.items() if key.startswith(_SUPPORTS) and value == "True"
         )
         parts += [f"supports={one}" for one in attention]
-        parts += [f"tied={one}" for one in said.get("tied", "").split()]
+        parts += [f"tied={part}" for part in said.get("tied", "").split()]
         return " ".join(parts)
 
     def _said(self, module: str, name: str) -> dict[str, str] | None:

@@ -44,7 +44,11 @@ def tables_of(rows: Sequence[Row], package: str | None, recipe: str | None) -> l
         UsageError: if there is none.
     """
     wanted = None if package is None else normalise(package)
-    found = [one for one in matrix.matrices(rows) if wanted in (None, one.package) and recipe in (None, one.recipe)]
+    found = [
+        measured_matrix
+        for measured_matrix in matrix.matrices(rows)
+        if wanted in (None, measured_matrix.package) and recipe in (None, measured_matrix.recipe)
+    ]
     if not found:
         raise UsageError(_NOTHING[0], hint=_NOTHING[1])
     return found
@@ -67,7 +71,7 @@ def probes_in(rows: Sequence[Row], probe: str | None) -> list[IssueProbe]:
         issue = load().get(probe)
         if issue is None:
             raise UsageError(f"`{probe}` is neither a record nor a recipe", hint=f"recipes are {', '.join(BY_NAME)}")
-        found = [one for one in issue.probes if str(one.spec) in measured]
+        found = [probe for probe in issue.probes if str(probe.spec) in measured]
     if not found:
         raise UsageError(_NOTHING[0], hint=_NOTHING[1])
     return found

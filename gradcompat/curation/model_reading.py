@@ -48,7 +48,7 @@ def model_facts(node: ast.ClassDef) -> Mapping[str, str]:
 def _forward(node: ast.FunctionDef) -> dict[str, str]:
     arguments = node.args
     kwargs = None if arguments.kwarg is None else arguments.kwarg.arg
-    named = {one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    named = {argument.arg for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
     found = {"labels": str(int("labels" in named)), "kwargs": str(int(kwargs is not None))}
     if "labels" not in named:
         return found

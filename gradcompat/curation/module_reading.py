@@ -287,7 +287,7 @@ class _Reader:
             except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
                 self._unlisted = True
                 continue
-            self._listed += [found] if isinstance(found, str) else [one for one in found if isinstance(one, str)]
+            self._listed += [found] if isinstance(found, str) else [hit for hit in found if isinstance(hit, str)]
 
     def _made_at_import(self, node: ast.stmt) -> None:
         """Whether names may be made that no statement shows."""

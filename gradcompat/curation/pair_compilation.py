@@ -93,7 +93,7 @@ def needing_pairs() -> tuple[tuple[str, str], ...]:
         table = table_of(package)
         if table is None or (root := import_root(table)) is None:
             continue
-        for need in (one for version in table.versions for one in table.needs(version, root)):
+        for need in (need for version in table.versions for need in table.needs(version, root)):
             provider = _provider_of(need.top)
             if provider is not None and provider != package:
                 found[package, provider] = None

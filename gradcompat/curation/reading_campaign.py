@@ -76,7 +76,7 @@ class Reading:
         with alone(self.rows / self.package, wait=False):
             before = None if again else self._table()
             done = {Version(one) for one in before.header["versions"]} if before is not None else set()
-            wanted = [one.version for one in self.releases if one.version not in done]
+            wanted = [release.version for release in self.releases if release.version not in done]
             left = [version for version in wanted if not os.path.exists(self._place(version))]
             self.say(f"{self.package}: {counted(len(left), 'release')} to fetch of {len(self.releases)}")
             store = ModuleStore(self.rows / self.package / "modules.sqlite", READER)
@@ -225,9 +225,11 @@ def releases_to_read(name: str, catalogue: Catalogue, since: str) -> list[Releas
         IndexUnavailable: if it could not be looked up.
     """
     found = [
-        one
-        for one in catalogue.releases(name)
-        if not one.version.is_prerelease and not one.yanked and (one.uploaded is None or one.uploaded >= since)
+        release
+        for release in catalogue.releases(name)
+        if not release.version.is_prerelease
+        and not release.yanked
+        and (release.uploaded is None or release.uploaded >= since)
     ]
     if not found:
         raise UsageError(f"{catalogue.described} has no release of `{name}` since {since}")

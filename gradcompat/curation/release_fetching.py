@@ -52,9 +52,9 @@ def fetch_wheel(file: IO[bytes], package: str, version: Version, store: ModuleSt
             prefetch = getattr(file, "prefetch", None)
             if prefetch is not None:
                 prefetch(
-                    (one.header_offset, one.header_offset + one.compress_size + _HEADER)
-                    for one in new.values()
-                    if _fits(one)
+                    (member.header_offset, member.header_offset + member.compress_size + _HEADER)
+                    for member in new.values()
+                    if _fits(member)
                 )
             _keep(store, package, {key: _content(archive, member) for key, member in new.items()})
     except BROKEN:

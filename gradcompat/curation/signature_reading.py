@@ -41,7 +41,7 @@ def signature(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> tupl
         else:
             changed = changed or called not in _TRANSPARENT
     if not changed:
-        given = {one.partition("=")[0] for one in found}
+        given = {hit.partition("=")[0] for hit in found}
         found += warned_renames(node, given)
     return (*found, "?") if changed else tuple(found)
 
@@ -59,7 +59,7 @@ def class_facts(node: ast.ClassDef) -> tuple[ClassFacts, Mapping[str, tuple[str,
             case ast.FunctionDef(name="__post_init__"):
                 checked = inner
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                decorators = {_last(one) for one in inner.decorator_list}
+                decorators = {_last(expression) for expression in inner.decorator_list}
                 if "overload" not in decorators and "setter" not in decorators and "deleter" not in decorators:
                     if "property" in decorators or "cached_property" in decorators:
                         methods.pop(name, None)
@@ -88,7 +88,7 @@ def class_facts(node: ast.ClassDef) -> tuple[ClassFacts, Mapping[str, tuple[str,
             replaced = True
     kind = "unknown" if replaced else kind
     if checked is not None and kind != "class":
-        renamed = tuple(warned_renames(checked, {one.partition("=")[0] for one in fields}))
+        renamed = tuple(warned_renames(checked, {field.partition("=")[0] for field in fields}))
         if renamed:
             methods["__post_init__"] = renamed
     bases = tuple(_dotted(base) for base in node.bases)
@@ -97,7 +97,7 @@ def class_facts(node: ast.ClassDef) -> tuple[ClassFacts, Mapping[str, tuple[str,
 
 def _takes_any_keyword(decorator: ast.expr) -> bool:
     """``strict(accept_kwargs=True)`` of huggingface-hub replaces the constructor."""
-    return isinstance(decorator, ast.Call) and any(one.arg == "accept_kwargs" for one in decorator.keywords)
+    return isinstance(decorator, ast.Call) and any(keyword.arg == "accept_kwargs" for keyword in decorator.keywords)
 
 
 def _bound(parameters: tuple[str, ...]) -> tuple[str, ...]:

@@ -55,7 +55,12 @@ def table_bytes(
     numbers = {version: number for number, version in enumerate(versions)}
     lines: dict[str, dict[str, dict[str, _Spans]]] = {section: {} for section in SECTIONS}
     if before is not None:
-        _take(before, _Renumbering([numbers[one] if one in kept else None for one in known]), len(known), lines)
+        _take(
+            before,
+            _Renumbering([numbers[version] if version in kept else None for version in known]),
+            len(known),
+            lines,
+        )
     renumbering = _Renumbering([numbers.get(row.version) for row in rows])
     for module, several in states:
         for state in several:
@@ -67,9 +72,9 @@ def table_bytes(
         "reader": READER,
         "package": package,
         "imports": sorted(imports),
-        "versions": [str(one) for one in versions],
+        "versions": [str(version) for version in versions],
         "unread": {str(one): why for one, why in sorted(unread.items()) if one not in numbers},
-        "built": sorted(numbers[one] for one in built if one in numbers),
+        "built": sorted(numbers[version] for version in built if version in numbers),
         "skipped": sorted(SKIPPED),
     }
     sections = {

@@ -120,9 +120,9 @@ def files_of(place: str, path: Path, within: Path | None = None) -> Iterator[Own
         raise UsageError(f"cannot be read: {error.strerror}", path=place) from None
     if not found:
         raise UsageError("holds no file of records", path=place, hint="records stand in files that end with .yaml")
-    for one in found:
-        shown = (Path(place) / one.name).as_posix()
-        yield OwnFile(shown, _content(one, shown, within), one, within)
+    for hit in found:
+        shown = (Path(place) / hit.name).as_posix()
+        yield OwnFile(shown, _content(hit, shown, within), hit, within)
 
 
 def _content(path: Path, shown: str, within: Path | None) -> bytes:
@@ -147,8 +147,8 @@ def _compiled(file: OwnFile, base: KnowledgeBase) -> dict[str, Any]:
     whole = hashlib.sha256()
     for part in (__version__.encode(), base.digest.encode(), file.name.encode("utf-8", "replace"), file.content):
         whole.update(b"%d " % len(part) + part)
-    for one in beside:
-        whole.update(_content(one, one.as_posix(), file.within))
+    for path in beside:
+        whole.update(_content(path, path.as_posix(), file.within))
     cache = Cache(cache_folder(os.environ, sys.platform))
     entry = cache.read("checked-records", whole.hexdigest())
     if entry is not None:

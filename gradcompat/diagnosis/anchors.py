@@ -36,7 +36,7 @@ def pieces(pattern: str) -> tuple[bytes, ...]:
         middle = len(longest) // 2
         found += [longest[:middle], longest[middle:]] if len(longest) >= _SPLIT else [longest]
     if ignores_case(pattern):
-        found = [one.lower() for one in found]
+        found = [hit.lower() for hit in found]
     return tuple(dict.fromkeys(found))
 
 

@@ -326,8 +326,8 @@ def _excluded(issue: Issue, findings: Sequence[Finding], environment: Environmen
                 for term in combination.terms
                 if isinstance(term, PackageTerm) and term.name == names.canonical(package)
             ]
-            if window is not None and wanted and all(one.truth(window) is Truth.NO for one in wanted):
-                ranges = joined(tuple(dict.fromkeys(versions_text(one) for one in wanted)))
+            if window is not None and wanted and all(version_set.truth(window) is Truth.NO for version_set in wanted):
+                ranges = joined(tuple(dict.fromkeys(versions_text(version_set) for version_set in wanted)))
                 return f"{entry_text(package)} ({package.location}) is not in {ranges}"
     decisive = [joined(_values(key, environment), "and") for key in _decisive(issue, environment, names)]
     decisive = decisive or [
@@ -376,13 +376,13 @@ def _disagreeing(issue: Issue, findings: Sequence[Finding], environment: Environ
             for package in environment.packages
             if names.canonical(package) == name and package.version is not None
         ]
-        for one in entries:
+        for entry in entries:
             alone = replace(
                 environment,
-                packages=(*(other for other in environment.packages if names.canonical(other) != name), one),
+                packages=(*(other for other in environment.packages if names.canonical(other) != name), entry),
             )
             if len(entries) > 1 and all(finding.status == "not_affected" for finding in match(alone, [issue], names)):
-                sentences.append(f"{entry_text(one)} ({one.location}) is there, too, and is not affected")
+                sentences.append(f"{entry_text(entry)} ({entry.location}) is there, too, and is not affected")
     asked = {unknown.key for finding in findings for alternative in finding.unknown for unknown in alternative}
     for key in sorted(asked):
         values = _values(key, environment)

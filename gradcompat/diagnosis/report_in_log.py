@@ -261,7 +261,9 @@ class Statements:
     def _settings(self, excerpted: Iterable[Setting]) -> tuple[Setting, ...]:
         stated = [*self.settings.values(), *self.devices.settings(self.path), *excerpted]
         keys = {setting.key for setting in stated}
-        return joined([*stated, *(one for key, some in self.printed.items() if key not in keys for one in some)])
+        return joined(
+            [*stated, *(setting for key, some in self.printed.items() if key not in keys for setting in some)]
+        )
 
     def _place(self, location: Location) -> Location:
         line = None if location.line is None else self.lines[location.line - 1][0]
@@ -284,5 +286,5 @@ def joined(settings: Iterable[Setting]) -> tuple[Setting, ...]:
     for setting in settings:
         once.setdefault((setting.key, setting.value), setting)
     known = {key for key, value in once if value is not None}
-    kept = [one for one in once.values() if one.value is not None or one.key not in known]
+    kept = [setting for setting in once.values() if setting.value is not None or setting.key not in known]
     return tuple(sorted(kept, key=lambda one: one.location.line or 0))

@@ -50,7 +50,7 @@ def decided(entries: Sequence[Entry], outcome: Outcome) -> list[Decision]:
     by_package: dict[str, list[int]] = {}
     for index, entry in enumerate(entries):
         by_package.setdefault(entry.pin.package, []).append(index)
-    decisions = [one for indices in by_package.values() for one in _of_one_package(entries, indices, outcome)]
+    decisions = [decision for indices in by_package.values() for decision in _of_one_package(entries, indices, outcome)]
     return sorted(decisions)
 
 

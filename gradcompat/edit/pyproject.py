@@ -121,7 +121,9 @@ def _places(content: dict[str, Any], wanted: Mapping[str, PinEdit], outcome: Out
         normalise(name): "`tool.uv.sources` takes it from a URL, which decides its version"
         for name, source in _table(content, "tool", "uv", "sources").items()
         if any(
-            _LINKS & one.keys() for one in (source if isinstance(source, list) else [source]) if isinstance(one, dict)
+            _LINKS & item.keys()
+            for item in (source if isinstance(source, list) else [source])
+            if isinstance(item, dict)
         )
     }
     for keys in _lists(content):

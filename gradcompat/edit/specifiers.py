@@ -63,7 +63,11 @@ def moved(specifier: str, pin: PinEdit, dialect: Dialect = "pep440") -> Moved:
     affected = [index for index, one in enumerate(chosen) if old is None or one.allows(old)] or [len(chosen) - 1]
     for index in affected:
         chosen[index] = _move(chosen[index], new, old, upwards, notes, pin.package)
-    result = "||".join(one.text for one in chosen) if dialect == "poetry" else "|".join(one.text for one in chosen)
+    result = (
+        "||".join(alternative.text for alternative in chosen)
+        if dialect == "poetry"
+        else "|".join(alternative.text for alternative in chosen)
+    )
     lead = specifier[: len(specifier) - len(specifier.lstrip())]
     for candidate in (result, f"{lead}=={pin.version_to}", f"{lead}==={pin.version_to}"):
         if _holds(candidate, dialect, new, old):

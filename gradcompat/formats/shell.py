@@ -178,7 +178,7 @@ class Trace:
             value = [joined, *before[1:]]
         else:
             value = [*before, *value]
-        if sum(len(one.text) for one in value) <= _MAX_VALUE * 4:
+        if sum(len(word.text) for word in value) <= _MAX_VALUE * 4:
             self.values[name] = value
 
 

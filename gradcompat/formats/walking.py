@@ -131,7 +131,7 @@ def _is_store(parent: str, folders: Sequence[str], names: Sequence[str]) -> bool
     if name in _STORES and not _STORES[name].isdisjoint((*folders, *names)):
         return True
     if name == "node_modules":
-        return any(os.path.isfile(os.path.join(parent, one, "package.json")) for one in folders)
+        return any(os.path.isfile(os.path.join(parent, folder, "package.json")) for folder in folders)
     return name.endswith(".egg") and "EGG-INFO" in folders
 
 

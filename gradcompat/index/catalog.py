@@ -95,4 +95,4 @@ def hashes_of(catalogue: Catalogue, package: str, version: str) -> tuple[str, ..
         found = catalogue.distributions(package, Version(version))
     except IndexUnavailable:
         return ()
-    return tuple(sorted({f"sha256:{one.hashes['sha256']}" for one in found if "sha256" in one.hashes}))
+    return tuple(sorted({f"sha256:{hit.hashes['sha256']}" for hit in found if "sha256" in hit.hashes}))

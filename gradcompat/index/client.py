@@ -150,9 +150,9 @@ class PackageIndex:
     def expect_requirements(self, releases: Iterable[Release]) -> None:
         """Fetch the metadata of these releases side by side. Raises nothing."""
         waiting = [
-            (f"{one.name} {one.version}", partial(self.requires, one))
-            for one in {(release.name, release.version): release for release in releases}.values()
-            if not self._required_at_hand(normalise(one.name), public(one.version))
+            (f"{each_release.name} {each_release.version}", partial(self.requires, each_release))
+            for each_release in {(release.name, release.version): release for release in releases}.values()
+            if not self._required_at_hand(normalise(each_release.name), public(each_release.version))
         ]
         self._side_by_side(waiting)
 

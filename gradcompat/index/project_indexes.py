@@ -49,7 +49,7 @@ def without_project(settings: Settings, others: Settings, named: Iterable[str]) 
         named: addresses that arguments name, and the public index.
     """
     every = (*settings.indexes, *settings.find_links, *others.indexes, *others.find_links)
-    trusted = {_plain(one.url) for one in every if one.project is None} | {_plain(text) for text in named}
+    trusted = {_plain(index.url) for index in every if index.project is None} | {_plain(text) for text in named}
 
     def asked(index: StatedIndex) -> bool:
         return index.project is None or _plain(index.url) in trusted or _is_inside(index.url, index.project)

@@ -144,11 +144,11 @@ def _requirements(
     recent = [release for release in releases if release.uploaded is not None and release.uploaded >= SINCE]
     catalogue.expect_requirements(recent)
     found: dict[int, tuple[str, ...] | None] = {}
-    for one in recent:
+    for each_release in recent:
         try:
-            found[id(one)] = catalogue.requires(one)
+            found[id(each_release)] = catalogue.requires(each_release)
         except IndexUnavailable as error:
-            unread.append((f"{one.name} {one.version}", str(error)))
+            unread.append((f"{each_release.name} {each_release.version}", str(error)))
     return [found.get(id(release)) for release in releases]
 
 

@@ -28,12 +28,12 @@ FORMAT = 1
 def compile_records(authored: Authored) -> dict[str, Any]:
     """The whole knowledge base as JSON-ready data."""
     issues = [compile_record(record) for record in authored.records]
-    models = [_class_fact(one) for one in authored.models]
+    models = [_class_fact(model) for model in authored.models]
     families = {other: name for name, facts in authored.packages.items() for other in facts.also}
     by_package: dict[str, list[int]] = {}
     for position, record in enumerate(authored.records):
         if record.withdrawn is None:
-            for name in sorted({name for one in record.affected for name in one.packages}):
+            for name in sorted({name for combination in record.affected for name in combination.packages}):
                 by_package.setdefault(families.get(name, name), []).append(position)
     return {
         "format": FORMAT,
@@ -72,7 +72,7 @@ def compile_record(record: Record) -> dict[str, Any]:
         "remedies": [_remedy(remedy) for remedy in record.remedies],
         "references": [[reference.type, reference.url] for reference in record.references],
         "range_basis": record.range_basis,
-        "bounds": [[one.package, one.bound, one.basis] for one in record.bounds],
+        "bounds": [[bound.package, bound.bound, bound.basis] for bound in record.bounds],
         "evidence": record.evidence,
         "withdrawn": record.withdrawn,
         "instead_of": record.instead_of,

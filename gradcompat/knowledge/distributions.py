@@ -77,7 +77,11 @@ def installed_distributions(path: Sequence[str]) -> tuple[KnowledgeDistribution,
         path: where the interpreter imports from, as ``sys.path`` has it; of it, folders of installed packages count.
     """
     here = os.path.realpath(os.curdir)
-    sites = [one for one in dict.fromkeys(path) if os.path.basename(one) in _SITES and os.path.realpath(one) != here]
+    sites = [
+        folder
+        for folder in dict.fromkeys(path)
+        if os.path.basename(folder) in _SITES and os.path.realpath(folder) != here
+    ]
     found: dict[str, KnowledgeDistribution] = {}
     for site in sites:
         for name, version, package in _in_site(site):

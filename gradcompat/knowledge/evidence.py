@@ -63,14 +63,16 @@ def contradictions(
         ranges: of all records, as :func:`explained` has them.
     """
     for package, measured in rows.items():
-        if not any(_terms(one, package) for one in issue.affected):
+        if not any(_terms(combination, package) for combination in issue.affected):
             continue
         found = [(probe, verdicts_of(measured, probe)) for probe in issue.probes]
         for probe, verdicts in found:
             known = ranges.get((package, str(probe.spec)))
             if known is None:  # its combinations ask for other packages
                 continue
-            wrong = [one for one in sorted(verdicts) if verdicts[one] == "reproduced" and one not in known]
+            wrong = [
+                verdict for verdict in sorted(verdicts) if verdicts[verdict] == "reproduced" and verdict not in known
+            ]
             if wrong:
                 yield (
                     f"{package} {_listed(wrong)}: `{probe.spec}` is reproduced, and no record that names this probe "
@@ -108,7 +110,7 @@ def unproved(issue: Issue, rows: Mapping[str, Sequence[Row]], yardstick: Yardsti
     if not issue.probes:
         yield "says `measured` and has no probe"
         return
-    names = {term.name for one in issue.affected for term in _package_terms(one)}
+    names = {term.name for combination in issue.affected for term in _package_terms(combination)}
     if not any(verdicts_of(rows.get(name, ()), probe) for name in names for probe in issue.probes):
         probes = ", ".join(f"`{probe.spec}`" for probe in issue.probes)
         yield f"says `measured`, and there is no row of {probes} for its packages"
@@ -118,14 +120,14 @@ def unproved(issue: Issue, rows: Mapping[str, Sequence[Row]], yardstick: Yardsti
         if not probes_of:
             for term in _package_terms(combination):
                 elsewhere = [other for one in _bound(issue) for other in _package_terms(issue.affected[one])]
-                stated = {one.versions for one in issue.bounds if one.package == term.name}
+                stated = {bound.versions for bound in issue.bounds if bound.package == term.name}
                 if term not in elsewhere and any(ends for _, ends in _ends(term.versions, stated)):
                     where = f"affected.{position}: {term.name} {term.versions}"
                     yield f"{where}: says `measured`, and no probe is bound to it"
             continue
         for term in _package_terms(combination):
             measured = rows.get(term.name, ())
-            stated = {one.versions for one in issue.bounds if one.package == term.name}
+            stated = {bound.versions for bound in issue.bounds if bound.package == term.name}
             stated |= _seams(issue, position, term)
             where = f"affected.{position}: {term.name}"
             wrong = list(_bounds(where, term.versions, _verdicts(measured, probes_of), stated))
@@ -150,7 +152,9 @@ def _package_terms(combination: Combination) -> list[PackageTerm]:
 
 def _bound(issue: Issue) -> set[int]:
     """The positions of the combinations that a probe is bound to."""
-    return {position for position in range(len(issue.affected)) if any(one.proves(position) for one in issue.probes)}
+    return {
+        position for position in range(len(issue.affected)) if any(probe.proves(position) for probe in issue.probes)
+    }
 
 
 def _seams(issue: Issue, position: int, term: PackageTerm) -> set[VersionSet]:
@@ -179,7 +183,7 @@ def _bounds(
         stated: ends that rows do not have to prove.
     """
     for interval, ends in _ends(versions, stated):
-        showing = [one for one in found if _has(one, interval, "reproduced")]
+        showing = [hit for hit in found if _has(hit, interval, "reproduced")]
         if ends and not showing:
             yield f"{where} {interval}: says `measured`, and no row in it is reproduced"
             continue
@@ -203,11 +207,11 @@ def _gaps(
         for beyond, text in ends:
             nearest: list[Version] | None = None
             for verdicts in found:
-                wrong = [one for one in verdicts if one in interval and verdicts[one] == "reproduced"]
-                right = [one for one in verdicts if one in beyond and verdicts[one] == "not_reproduced"]
+                wrong = [verdict for verdict in verdicts if verdict in interval and verdicts[verdict] == "reproduced"]
+                right = [verdict for verdict in verdicts if verdict in beyond and verdicts[verdict] == "not_reproduced"]
                 if wrong and right:
                     low, high = (max(right), min(wrong)) if text == "before" else (max(wrong), min(right))
-                    between = [one for one in releases if low < one < high and one not in verdicts]
+                    between = [release for release in releases if low < release < high and release not in verdicts]
                     if nearest is None or len(between) < len(nearest):
                         nearest = sorted(between)
             if nearest:

@@ -66,22 +66,22 @@ class _Sides:
     def __init__(self, versions: VersionSet, releases: Sequence[Version]) -> None:
         # A release that a bound is at counts, whatever it is: an author has named it.
         bounds = {cut[0] for interval in versions.intervals for cut in interval if cut is not None}
-        known = {one for one in releases if not one.is_prerelease or one in bounds}
+        known = {release for release in releases if not release.is_prerelease or release in bounds}
         every = sorted(known or bounds)
         inside: list[str] = []
         outside: list[str] = []
         intervals = versions.intervals
         for position, (low, high) in enumerate(intervals):
-            there = [one for one in every if one in VersionSet(((low, high),))]
+            there = [version for version in every if version in VersionSet(((low, high),))]
             inside += map(str, there[-1:])
             if low is not None:
                 inside += map(str, there[:1])
                 gap = VersionSet(((intervals[position - 1][1] if position else None, low),))
-                outside += [str(one) for one in every if one in gap][-1:]
+                outside += [str(version) for version in every if version in gap][-1:]
             if high is not None:
                 following = intervals[position + 1][0] if position + 1 < len(intervals) else None
                 gap = VersionSet(((high, following),))
-                outside += [str(one) for one in every if one in gap][:1]
+                outside += [str(version) for version in every if version in gap][:1]
         self.inside = list(dict.fromkeys(inside))
         self.outside = list(dict.fromkeys(outside))
         self.usual = self.inside[0] if self.inside else "1.0"
@@ -124,8 +124,8 @@ def _any(word: str, patterns: Sequence[str]) -> bool:
 
 
 def _versions(wanted: VersionSet, among: Sequence[Version]) -> tuple[str | None, str | None]:
-    inside = [str(one) for one in among if one in wanted]
-    outside = [str(one) for one in among if one not in wanted]
+    inside = [str(version) for version in among if version in wanted]
+    outside = [str(version) for version in among if version not in wanted]
     return (inside[0] if inside else None, outside[-1] if outside else None)
 
 

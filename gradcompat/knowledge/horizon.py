@@ -21,14 +21,14 @@ def newer(environment: Environment, issues: Iterable[Issue], base: KnowledgeBase
     Somebody's own records have horizons of their own; of these only what they assume is told.
     """
     every = tuple(issues)
-    found = _beyond(environment, [one for one in every if one.id not in base.own_horizons], base, base.horizon)
+    found = _beyond(environment, [issue for issue in every if issue.id not in base.own_horizons], base, base.horizon)
     by_horizon: dict[int, list[Issue]] = {}
     for issue in every:
         if issue.id in base.own_horizons:
             by_horizon.setdefault(id(base.own_horizons[issue.id]), []).append(issue)
     for own in by_horizon.values():
         about = _beyond(environment, own, base, base.own_horizons[own[0].id])
-        found += tuple(one for one in about if one.assumed)
+        found += tuple(newer_release for newer_release in about if newer_release.assumed)
     return found
 
 
@@ -52,8 +52,8 @@ def _beyond(
         (issue.id, names)
         for issue in issues
         if not issue.informational
-        for one in unfixed(issue)
-        if (names := {term.name for term in _terms(one)}) <= present
+        for combination in unfixed(issue)
+        if (names := {term.name for term in _terms(combination)}) <= present
     ]
     return tuple(
         Newer(
@@ -69,7 +69,11 @@ def _beyond(
 
 def unfixed(issue: Issue) -> tuple[Combination, ...]:
     """The combinations that no newer release of any of their packages is known to end."""
-    return tuple(one for one in issue.affected if all(term.versions.intervals[-1][1] is None for term in _terms(one)))
+    return tuple(
+        combination
+        for combination in issue.affected
+        if all(term.versions.intervals[-1][1] is None for term in _terms(combination))
+    )
 
 
 def unfixed_by_package(issues: Iterable[Issue]) -> Mapping[str, tuple[Issue, ...]]:

@@ -145,7 +145,7 @@ def _horizons(authored: Authored, names: Names, *, own: bool) -> Iterator[Proble
 
 def _models(authored: Authored, base: KnowledgeBase, rows: Mapping[str, Sequence[Row]]) -> Iterator[str]:
     """Facts of classes that contradict one another, or what was measured."""
-    for name in sorted({name for one in authored.models for name in one.classes}):
+    for name in sorted({name for model in authored.models for name in model.classes}):
         facts = base.class_facts(name)
         for index, fact in enumerate(facts):
             for other in facts[:index]:
@@ -238,7 +238,7 @@ _LOOKED_AT = ("measured", "wheels", "tags")
 
 
 def _basis(issue: Issue, package: str, end: VersionSet) -> str:
-    stated = (one.basis for one in issue.bounds if (one.package, one.versions) == (package, end))
+    stated = (bound.basis for bound in issue.bounds if (bound.package, bound.versions) == (package, end))
     return next(stated, issue.range_basis)
 
 

@@ -91,7 +91,7 @@ class KnowledgeBase:
 
     def about(self, environments: Iterable[Environment]) -> tuple[Issue, ...]:
         """The issues that speak of a package of these environments, in the order of their ids."""
-        names = {self.names.canonical(package) for one in environments for package in one.packages}
+        names = {self.names.canonical(package) for environment in environments for package in environment.packages}
         return self._issues(sorted({position for name in names for position in self.by_package.get(name, ())}))
 
     def in_force(self) -> tuple[Issue, ...]:
@@ -208,7 +208,7 @@ def _is_indexed(base: KnowledgeBase) -> bool:
     listed = (*base.yanked.items(), *base.horizon.items())
     return (
         all(isinstance(name, str) and isinstance(other, str) for name, other in said)
-        and all(isinstance(values, list) and all(isinstance(one, str) for one in values) for _, values in listed)
+        and all(isinstance(values, list) and all(isinstance(value, str) for value in values) for _, values in listed)
         and all(len(values) == 2 for values in base.horizon.values())
         and all(type(one) is int and 0 <= one < len(base.records) for many in base.by_package.values() for one in many)
     )

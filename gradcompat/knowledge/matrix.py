@@ -48,7 +48,7 @@ def compile_rows(rows: Sequence[Row]) -> dict[str, Any]:
                 "rows": [],
             },
         )
-        judged = {one.value for one in (*recipe.expectations, *recipe.controls)}
+        judged = {expectation.value for expectation in (*recipe.expectations, *recipe.controls)}
         values = {name: _short(value) for name, value in measurement.values.items() if name in judged}
         made_with = [measurement.packages.get("torch"), measurement.python, measurement.device, row.date]
         group["rows"].append([row.version, measurement.state, measurement.reason, values, made_with])

@@ -117,7 +117,7 @@ def with_conditions(advisory: Mapping[str, Any], issue: Issue) -> dict[str, Any]
     """The same with the conditions in the summary, for auditors that show nothing else; as it is if it has none."""
     if plain_ranges(issue):
         return dict(advisory)
-    first, *others = (_combination_text(one) for one in issue.affected)
+    first, *others = (_combination_text(combination) for combination in issue.affected)
     rest = f", or in {len(others)} other {'case' if len(others) == 1 else 'cases'}" if others else ""
     return {**advisory, "summary": f"{advisory['summary']} (only if {first}{rest})"}
 
@@ -132,7 +132,7 @@ def _affected(name: str, versions: VersionSet, catalogue: Catalogue) -> dict[str
         releases: Sequence[Release] = catalogue.releases(name)
     except IndexUnavailable:
         releases = ()
-    listed = [str(one.version) for one in releases if within(str(one.version), versions)]
+    listed = [str(release.version) for release in releases if within(str(release.version), versions)]
     return {
         "package": {"ecosystem": ECOSYSTEM, "name": name, "purl": f"pkg:pypi/{name}"},
         "ranges": _ranges(versions, releases),
@@ -160,7 +160,7 @@ def _ranges(versions: VersionSet, releases: Sequence[Release]) -> list[dict[str,
 
 def _successor(version: Version, versions: VersionSet, releases: Sequence[Release]) -> Version | None:
     """The next release, if it is one to move to; auditors show what is `fixed` as the way out, and nothing else."""
-    after = next((one for one in releases if one.version > version), None)
+    after = next((release for release in releases if release.version > version), None)
     if after is None or after.yanked or after.version.is_prerelease or after.version in versions:
         return None
     return after.version
@@ -180,9 +180,9 @@ def _details(issue: Issue) -> str:
     parts = [issue.details.strip()]
     if issue.silent:
         parts.append("Nothing is raised: the run goes on, wrong.")
-    parts.append(_bullets("Affected when", [_combination_text(one) for one in issue.affected]))
+    parts.append(_bullets("Affected when", [_combination_text(combination) for combination in issue.affected]))
     if issue.remedies:
-        parts.append(_bullets("What to do, in order", [remedy_text(one) for one in issue.remedies]))
+        parts.append(_bullets("What to do, in order", [remedy_text(remedy) for remedy in issue.remedies]))
     return "\n\n".join(parts)
 
 
@@ -191,15 +191,17 @@ def _bullets(title: str, lines: Sequence[str]) -> str:
 
 
 def _references(issue: Issue) -> list[dict[str, str]]:
-    found = [{"type": one.type, "url": one.url} for one in issue.references]
+    found = [{"type": reference.type, "url": reference.url} for reference in issue.references]
     # `uv audit` links the first ADVISORY or WEB page, and makes up an address at osv.dev where there is neither.
-    if found and not any(one["type"] == "WEB" for one in found):
+    if found and not any(hit["type"] == "WEB" for hit in found):
         found.append({"type": "WEB", "url": found[0]["url"]})
     return found
 
 
 def _specific(issue: Issue, base: KnowledgeBase) -> dict[str, Any]:
-    spoken_of = sorted({term.name for one in issue.affected for term in one.terms if isinstance(term, PackageTerm)})
+    spoken_of = sorted(
+        {term.name for combination in issue.affected for term in combination.terms if isinstance(term, PackageTerm)}
+    )
     return {
         "record": issue.id,
         "level": issue.level,
@@ -208,11 +210,14 @@ def _specific(issue: Issue, base: KnowledgeBase) -> dict[str, Any]:
         "categories": list(issue.categories),
         "conditional": not plain_ranges(issue),
         "combinations": [
-            {"text": _combination_text(one), "terms": [_term(term) for term in one.terms]} for one in issue.affected
+            {"text": _combination_text(combination), "terms": [_term(term) for term in combination.terms]}
+            for combination in issue.affected
         ],
-        "remedies": [{"text": remedy_text(one), **_remedy(one)} for one in issue.remedies],
+        "remedies": [{"text": remedy_text(remedy), **_remedy(remedy)} for remedy in issue.remedies],
         "range_basis": issue.range_basis,
-        "bounds": [{"package": one.package, "bound": str(one.versions), "basis": one.basis} for one in issue.bounds],
+        "bounds": [
+            {"package": bound.package, "bound": str(bound.versions), "basis": bound.basis} for bound in issue.bounds
+        ],
         # Up to where releases were looked at: of newer ones, a range without end is an assumption.
         "horizon": {name: base.horizon[name][0] for name in spoken_of if name in base.horizon},
     }

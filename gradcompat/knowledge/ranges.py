@@ -26,7 +26,7 @@ _WORST = ("reproduced", "not_reproduced", "inconclusive", "skipped")
 def ranges(releases: Iterable[Version], verdicts: Mapping[Version, Outcome]) -> Ranges:
     """The ranges that verdicts make."""
     every = sorted({*releases, *verdicts})
-    known = [one for one in every if verdicts.get(one) in ("reproduced", "not_reproduced")]
+    known = [version for version in every if verdicts.get(version) in ("reproduced", "not_reproduced")]
     stretches = [(outcome, list(stretch)) for outcome, stretch in groupby(known, lambda one: verdicts[one])]
     found = []
     for position, (outcome, stretch) in enumerate(stretches):
@@ -55,7 +55,7 @@ def _gaps(
 ) -> tuple[Gap, ...]:
     """The releases without a verdict between two."""
     gaps: list[Gap] = []
-    between = [one for one in every if (low is None or one > low) and (high is None or one < high)]
+    between = [version for version in every if (low is None or version > low) and (high is None or version < high)]
     for outcome, group in groupby(between, verdicts.get):
         if outcome not in ("reproduced", "not_reproduced"):
             gaps.append(Gap(outcome=outcome, releases=tuple(group)))

@@ -84,7 +84,7 @@ def condition(text: str) -> tuple[str, Any]:
         values = [parse_value(key, part.strip()) for part in value.split(",") if part.strip()]
     except UsageError as error:
         raise ValueError(error.message) from None
-    plain = [part for one in values for part in (one if isinstance(one, tuple) else (one,))]
+    plain = [part for value in values for part in (value if isinstance(value, tuple) else (value,))]
     return key, plain if len(plain) > 1 or KEYS[key].type == "list" else plain[0]
 
 

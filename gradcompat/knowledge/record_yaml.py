@@ -70,7 +70,7 @@ def _field(key: str, value: Any) -> list[str]:
     if key == "examples":
         lines = [f"{key}:"]
         for expected, examples in value.items():
-            lines += [f"  {expected}:", *(line for one in examples for line in _example(one))]
+            lines += [f"  {expected}:", *(line for example in examples for line in _example(example))]
         return lines
     if isinstance(value, list) and key != "categories":
         return [f"{key}:", *(f"  - {_flow(one)}" for one in value)]

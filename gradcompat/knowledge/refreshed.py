@@ -55,7 +55,7 @@ def refreshed(name: str, newest: Version, issues: Sequence[Issue], rows: Iterabl
         if issue.probes and not found:
             outcomes = [verdicts_of(measured[name], probe).get(newest) for probe in issue.probes]
             groups[_group(outcomes)].append(issue.id)
-    unread = [one.id for one in unfixed_by_package(issues).get(name, ()) if not one.probes]
+    unread = [issue.id for issue in unfixed_by_package(issues).get(name, ()) if not issue.probes]
     return Refreshed(
         contradicted={sentence: tuple(ids) for sentence, ids in contradicted.items()},
         stands=tuple(groups["stands"]),
@@ -73,4 +73,8 @@ def _group(outcomes: Sequence[Outcome | None]) -> str:
 
 def speaks_of(issue: Issue, name: str) -> bool:
     """Does a record ask for versions of this package?"""
-    return any(isinstance(term, PackageTerm) and term.name == name for one in issue.affected for term in one.terms)
+    return any(
+        isinstance(term, PackageTerm) and term.name == name
+        for combination in issue.affected
+        for term in combination.terms
+    )

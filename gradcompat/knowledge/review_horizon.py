@@ -34,7 +34,12 @@ _COMMENT = (
 
 def packages_of(record: Record) -> frozenset[str]:
     """The packages whose versions a record speaks of."""
-    return frozenset(name for one in record.affected for name, versions in one.packages.items() if versions != "absent")
+    return frozenset(
+        name
+        for combination in record.affected
+        for name, versions in combination.packages.items()
+        if versions != "absent"
+    )
 
 
 def spoken_of(authored: Authored) -> frozenset[str]:
@@ -58,7 +63,7 @@ def seen(authored: Authored, rows: Sequence[Row], names: Names, released: Releas
     found: dict[str, tuple[Version, str]] = {}
     records = {record.id: record for record in authored.records if record.withdrawn is None}
     issues = {name: issue_from(compile_record(record)) for name, record in records.items()}
-    followed = {name: {one.id for one in group} for name, group in unfixed_by_package(issues.values()).items()}
+    followed = {name: {issue.id for issue in group} for name, group in unfixed_by_package(issues.values()).items()}
     run: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         if row.measurement.state != "skipped":

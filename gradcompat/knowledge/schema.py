@@ -156,10 +156,10 @@ class Combination(_Strict):
     @classmethod
     def _check_settings(cls, settings: dict[str, Any]) -> dict[str, Any]:
         for key, value in settings.items():
-            for one in value if isinstance(value, list) else [value]:
-                _setting_value(key, one)
-                if isinstance(value, list) and isinstance(one, str) and COMPARISON.fullmatch(one):
-                    raise ValueError(f"`{key}: {one}` is a comparison, which cannot stand in a list")
+            for item in value if isinstance(value, list) else [value]:
+                _setting_value(key, item)
+                if isinstance(value, list) and isinstance(item, str) and COMPARISON.fullmatch(item):
+                    raise ValueError(f"`{key}: {item}` is a comparison, which cannot stand in a list")
         return settings
 
     @field_validator("python")
@@ -267,8 +267,8 @@ class Examples(_Strict):
                 if key in ("model", "symbols"):
                     continue
                 if key in KEYS:
-                    for one in value if isinstance(value, list) else [value]:
-                        _setting_value(key, one)
+                    for item in value if isinstance(value, list) else [value]:
+                        _setting_value(key, item)
                     continue
                 if not isinstance(value, str):
                     raise ValueError(f"`{key}: {value}` is a number: quote the version")
@@ -371,15 +371,14 @@ class Record(_Strict):
     def _consistent(self) -> Record:
         if self.level == "error" and self._only_reported():
             raise ValueError("`reported` alone makes no error: measure it, read the releases, or lower the level")
-        for one in self.bounds:
-            ranges = [combination.packages.get(one.package) for combination in self.affected]
-            if VersionSet.parse(one.bound) not in [end for text in ranges if text is not None for end in _ends(text)]:
+        for bound in self.bounds:
+            ranges = [combination.packages.get(bound.package) for combination in self.affected]
+            if VersionSet.parse(bound.bound) not in [end for text in ranges if text is not None for end in _ends(text)]:
+                name = quoted(bound.package, "its package")
+                raise ValueError(f"bounds: no range of {name} in `affected` has the end `{bound.bound}`")
+            if bound.basis in ("measured", self.range_basis):
                 raise ValueError(
-                    f"bounds: no range of {quoted(one.package, 'its package')} in `affected` has the end `{one.bound}`"
-                )
-            if one.basis in ("measured", self.range_basis):
-                raise ValueError(
-                    f"bounds: `{one.package} {one.bound}`: `{one.basis}` is what measurements or the record say"
+                    f"bounds: `{bound.package} {bound.bound}`: `{bound.basis}` is what measurements or the record say"
                 )
         for probe in self.probes:
             if any(not 0 <= position < len(self.affected) for position in probe.combinations):
@@ -394,7 +393,7 @@ class Record(_Strict):
 
     def _only_reported(self) -> bool:
         """Is there no end of a range that anybody has checked, or that the project states?"""
-        stated = {(one.package, VersionSet.parse(one.bound)): one.basis for one in self.bounds}
+        stated = {(bound.package, VersionSet.parse(bound.bound)): bound.basis for bound in self.bounds}
         ends = [
             (name, end)
             for combination in self.affected

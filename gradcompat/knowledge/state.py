@@ -104,7 +104,7 @@ def _shown(record: Record, issue: Issue, names: Names, rows: Mapping[str, Sequen
 
 
 def _measured(issue: Issue, rows: Mapping[str, Sequence[Row]]) -> bool:
-    names = {term.name for one in issue.affected for term in one.terms if isinstance(term, PackageTerm)}
+    names = {term.name for combination in issue.affected for term in combination.terms if isinstance(term, PackageTerm)}
     return any(
         outcome in ("reproduced", "not_reproduced")
         for name in names
@@ -131,7 +131,7 @@ def _unchecked(
 
 def _said_by_others(issue: Issue) -> list[str]:
     """``transformers <5.0.0`` for each end of an interval that nobody here has checked, once."""
-    known = {(one.package, one.versions): one.basis for one in issue.bounds}
+    known = {(bound.package, bound.versions): bound.basis for bound in issue.bounds}
     ends = [
         (term.name, end)
         for combination in issue.affected

@@ -120,4 +120,6 @@ class Ranges:
     @property
     def exact(self) -> bool:
         """Every release has a verdict, and every bound lies between two of them."""
-        return not self.unknown and all(one.begins and (one.ends or one.lasts) for one in self.affected)
+        return not self.unknown and all(
+            interval.begins and (interval.ends or interval.lasts) for interval in self.affected
+        )

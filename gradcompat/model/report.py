@@ -197,7 +197,7 @@ class Report:
     @property
     def findings(self) -> tuple[ReportedFinding, ...]:
         """The findings of all environments, in their order."""
-        return tuple(one for audit in self.audits for one in audit.findings)
+        return tuple(finding for audit in self.audits for finding in audit.findings)
 
     fail_on: Level | None = "error"
     strict: bool = False
@@ -210,7 +210,7 @@ class Report:
     @property
     def suppressed(self) -> tuple[ReportedFinding, ...]:
         """What was found in all environments and does not count, in their order."""
-        return tuple(one for audit in self.audits for one in audit.suppressed)
+        return tuple(finding for audit in self.audits for finding in audit.suppressed)
 
     def counts(self, advised: ReportedFinding) -> bool:
         """Is it found, and not only possible, refuted or worth knowing?"""

@@ -94,7 +94,7 @@ def left_by(chosen: Mapping[str, Candidate], judge: Judge, wanted: Sequence[Issu
 
 def _without_moving(judge: Judge, wanted: Sequence[Issue], with_remedies: Sequence[Issue]) -> Iterator[Alternative]:
     for issue in with_remedies:
-        others = tuple(one.id for one in wanted if one.id != issue.id)
+        others = tuple(record.id for record in wanted if record.id != issue.id)
         for tried in settings_for(issue, judge):
             yield Alternative(settings=(tried.change,), fixed=(issue.id,), remaining=others, cost="a setting")
         code = code_for(issue)

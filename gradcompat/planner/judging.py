@@ -96,7 +96,9 @@ class Judge:
         self._bounds = {name: _version_sets(name, about, facts) for name, about in self._about.items()}
         # Where in the bounds of a package those of one issue are.
         self._own = {
-            (issue.id, name): tuple(self._bounds[name].index(one) for one in _version_sets(name, [issue], facts))
+            (issue.id, name): tuple(
+                self._bounds[name].index(version_set) for version_set in _version_sets(name, [issue], facts)
+            )
             for name, about in self._about.items()
             for issue in about
         }

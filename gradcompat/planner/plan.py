@@ -115,8 +115,8 @@ def plan(
     others: tuple[Alternative, ...] = ()
     if wanted and with_alternatives:
         universe.cut_off = False
-        used = {one for setting in draft.settings for one in setting.cures}
-        used |= {one for code in draft.code for one in code.cures}
+        used = {cure for setting in draft.settings for cure in setting.cures}
+        used |= {cure for code in draft.code for cure in code.cures}
         others = alternatives(
             universe,
             judge,
@@ -182,7 +182,7 @@ def _is_spent(draft: _Draft) -> bool:
 
 def _search(draft: _Draft, universe: Universe) -> None:
     """Move packages for what is left; where that is impossible, for as much of it as can be."""
-    by_code = frozenset(identifier for one in draft.code for identifier in one.cures)
+    by_code = frozenset(identifier for code_change in draft.code for identifier in code_change.cures)
     terms = Terms(excused=draft.excused | by_code, limit=universe.request.limit)
     # Most plans need no other search than this one.
     outcome = Search(universe, draft.judge, replace(terms, share=2 / 3)).run()
@@ -199,7 +199,7 @@ def _search(draft: _Draft, universe: Universe) -> None:
     draft.proven = best.proven and outcome.proven
     _take_remedies(draft, left, first_only=False)
     still_left = [issue for issue in left if _is_there(issue, draft.judge, draft.chosen)]
-    if any(issue.id not in {one for code in draft.code for one in code.cures} for issue in still_left):
+    if any(issue.id not in {cure for code in draft.code for cure in code.cures} for issue in still_left):
         draft.core = _core(draft, universe, outcome, terms)
 
 
@@ -290,8 +290,10 @@ def _finished(
     })  # fmt: skip
     reasons = list(draft.core)
     reasons += [elsewhere_text(name, universe) for name in left_elsewhere]
-    code = tuple(one for one in draft.code if not set(one.cures).isdisjoint(remaining))
-    reasons += [f"{one.cures[0]} goes with a change of the code, which cannot be tested here" for one in code]
+    code = tuple(code_change for code_change in draft.code if not set(code_change.cures).isdisjoint(remaining))
+    reasons += [
+        f"{code_change.cures[0]} goes with a change of the code, which cannot be tested here" for code_change in code
+    ]
     if not draft.proven and not remaining:
         notes.append(f"the search was cut off after {draft.most}: a smaller change may exist")
     if not draft.all_ways:
@@ -333,9 +335,11 @@ class _Ids:
 
 def _ids(findings: Sequence[Finding], request: Request) -> _Ids:
     seen = [finding for finding in findings if not finding.issue.informational]
-    sure = frozenset(one.issue.id for one in seen if one.status == "affected")
+    sure = frozenset(finding.issue.id for finding in seen if finding.status == "affected")
     counting = frozenset(
-        one.issue.id for one in seen if request.counts(one.issue) and (one.status == "affected" or request.conditional)
+        finding.issue.id
+        for finding in seen
+        if request.counts(finding.issue) and (finding.status == "affected" or request.conditional)
     )
     return _Ids(sure, counting)
 

@@ -46,7 +46,7 @@ def setting_for(issue: Issue, judge: Judge, assignment: Assignment, *, first_onl
 def settings_for(issue: Issue, judge: Judge) -> list[SettingTried]:
     """Every setting of the record that clears it alone."""
     tried = (_tried(issue, remedy, judge, {}) for remedy in issue.remedies if isinstance(remedy, SettingRemedy))
-    return [one for one in tried if one is not None]
+    return [attempt for attempt in tried if attempt is not None]
 
 
 def code_for(issue: Issue, *, first_only: bool = False) -> CodeChange | None:

@@ -194,7 +194,7 @@ class Search:
 
     def _counting(self, found: Found) -> Found:
         """What of it this search must not leave."""
-        return tuple([one for one in found if one[0].id in self._ids]) if found else found
+        return tuple([hit for hit in found if hit[0].id in self._ids]) if found else found
 
     def _price(self, state: _State) -> Cost:
         """The least that a state can cost: findings that share no package need one move each."""
@@ -391,7 +391,7 @@ class Search:
         found.sort(key=lambda one: (one.off_direct, one.step, one.down, one.distance))
         if not self.universe.listed(name):
             # An old release often requires less, and adding it would look cheap.
-            found = [one for one in found if one.fit == "wheel"] or found
+            found = [hit for hit in found if hit.fit == "wheel"] or found
             return found[:_NEWEST_ADDED]
         return found
 

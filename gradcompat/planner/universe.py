@@ -331,7 +331,9 @@ class Universe:
 
     def written(self, name: str) -> tuple[str, ...]:
         """The versions that are there, as they are written."""
-        return tuple(dict.fromkeys(one.version for one in self.entries.get(name, ()) if one.version is not None))
+        return tuple(
+            dict.fromkeys(package.version for package in self.entries.get(name, ()) if package.version is not None)
+        )
 
     def unread_now(self) -> list[str]:
         """What is there and asked about, whose requirements could not be read."""
@@ -406,7 +408,7 @@ class Universe:
             name: [entry.version for entry in entries if entry.version and self._asks_about(name, entry.version)]
             for name, entries in self.entries.items()
         }
-        unknown = [name for name, found in asked.items() if any(not self._is_known(name, one) for one in found)]
+        unknown = [name for name, found in asked.items() if any(not self._is_known(name, hit) for hit in found)]
         self.catalogue.expect(unknown)
         self.catalogue.expect_requirements(
             release

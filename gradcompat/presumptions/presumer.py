@@ -98,7 +98,9 @@ class Presumer:
         key = fact_of(term)
         if stated := self._settings.get(key):
             return _of_stated(term, key, stated)
-        asked = key in USUAL and any(one.value is not None for one in self._settings.get(USUAL[key].asks or "", ()))
+        asked = key in USUAL and any(
+            setting.value is not None for setting in self._settings.get(USUAL[key].asks or "", ())
+        )
         presumed = _of_usual(term, _types_in(term), self._engines, asked=asked)
         return replace(presumed, asks="") if presumed.asks and presumed.asks in self._settings else presumed
 
@@ -169,14 +171,15 @@ class Presumer:
 def _of_stated(term: Term, key: str, stated: Sequence[Setting]) -> Presumed:
     """What is presumed by what is presumed of the key, if that agrees; else nothing."""
     usual, wanted = USUAL.get(key), _wanted(term)
-    presumed = [one for one in stated if one.presumed and one.value is not None]
+    presumed = [setting for setting in stated if setting.presumed and setting.value is not None]
     if presumed and len(presumed) == len(stated):
-        truths = {_truth(term, one.value) for one in presumed if one.value is not None}
+        truths = {_truth(term, setting.value) for setting in presumed if setting.value is not None}
         if len(truths) == 1:
             first = presumed[0]
+            values = tuple(value_text(setting.value) for setting in presumed if setting.value is not None)
             return Presumed(
                 certainty=Certainty.presumed(truths.pop()),
-                taking=f"{key} is {joined(tuple(value_text(one.value) for one in presumed if one.value is not None))}",
+                taking=f"{key} is {joined(values)}",
                 feature=_feature(usual, key, wanted),
                 condition=_condition(usual, key, wanted),
                 location=first.location,
@@ -185,7 +188,7 @@ def _of_stated(term: Term, key: str, stated: Sequence[Setting]) -> Presumed:
     condition = _condition(usual, key, wanted)
     if usual is None or not usual.rare_is_named:
         return Presumed(certainty=Certainty.OPEN, condition=condition)
-    read = [_truth(term, one.value) for one in stated if one.value is not None]
+    read = [_truth(term, setting.value) for setting in stated if setting.value is not None]
     certainty, likelihood = _share(usual.values, term)
     if certainty is Certainty.PRESUMED_NO and max(read, default=Truth.NO) is Truth.NO:
         return Presumed(certainty=certainty, feature=_feature(usual, key, wanted))

@@ -86,12 +86,12 @@ class Signature:
     @property
     def accepts_kwargs(self) -> bool:
         """It takes keywords that it does not name."""
-        return any(one.kind == "**" for one in self.parameters)
+        return any(parameter.kind == "**" for parameter in self.parameters)
 
     def accepts(self, keyword: str) -> bool | None:
         """May it be called with this keyword? None where that is not certain."""
         if keyword in self.renamed:
             return True
-        if any(one.name == keyword and one.kind in ("any", "keyword") for one in self.parameters):
+        if any(parameter.name == keyword and parameter.kind in ("any", "keyword") for parameter in self.parameters):
             return True
         return None if self.accepts_kwargs or not self.certain else False

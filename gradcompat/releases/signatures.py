@@ -225,7 +225,7 @@ def _parsed(text: str, defined: str) -> Signature:
         if part == "?":
             certain = False
         elif part == "/":
-            parameters = [Parameter(one.name, "positional", one.default) for one in parameters]
+            parameters = [Parameter(parameter.name, "positional", parameter.default) for parameter in parameters]
         elif part == "*":
             kind = "keyword"
         elif name.startswith("**"):

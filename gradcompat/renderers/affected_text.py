@@ -127,7 +127,8 @@ def _line(label: str, text: str, columns: int) -> str:
 def probed_texts(advised: ReportedFinding) -> list[str]:
     """What was measured, in which versions and on which device."""
     return [
-        f"{one.outcome.replace('_', ' ')}: {one.reason} ({one.measurement.spec}; {ran(one)})" for one in advised.probed
+        f"{result.outcome.replace('_', ' ')}: {result.reason} ({result.measurement.spec}; {ran(result)})"
+        for result in advised.probed
     ]
 
 
@@ -162,7 +163,7 @@ def _fork(package: Package) -> str:
 def _because(finding: Finding) -> str:
     """What was seen to hold. That an entry is there is said by its place, and a file is named once."""
     there = {f"{entry_text(package)} is there" for package in finding.packages}
-    reasons = [one for one in finding.because if one.sentence not in there] or list(finding.because)
+    reasons = [reason for reason in finding.because if reason.sentence not in there] or list(finding.because)
     parts, named = [], None
     for reason in reasons:
         parts.append(f"{reason.sentence}{_place(reason, finding, named)}")
@@ -186,7 +187,7 @@ def _is_entry(reason: Reason, finding: Finding) -> bool:
 
 def _evidence(finding: Finding) -> str:
     references = [reference for reference in finding.issue.references if reference.type in ("FIX", "REPORT")]
-    found = [one.url for one in (*references, *finding.issue.references)][:1]
+    found = [reference.url for reference in (*references, *finding.issue.references)][:1]
     return "; ".join((BASIS[finding.issue.range_basis], *found))
 
 

@@ -66,7 +66,7 @@ def _records(report: Report) -> str:
 
 def _environment(audit: Audit, number: int, found: Sequence[Result], places: RepositoryPaths) -> dict[str, Any]:
     shown = places.shown(audit.source)
-    packages = {_reference(one, number): one for result in found for one in result.advised.finding.packages}
+    packages = {_reference(package, number): package for result in found for package in result.advised.finding.packages}
     return {
         "type": "application",
         "bom-ref": _environment_reference(number),
@@ -118,7 +118,7 @@ def _for_good(result: Result) -> bool:
 
 
 def _affects(result: Result, number: int, status: str) -> list[dict[str, Any]]:
-    packages = {_reference(one, number): one for one in result.advised.finding.packages}
+    packages = {_reference(package, number): package for package in result.advised.finding.packages}
     if not packages:
         return [{"ref": _environment_reference(number)}]
     return [

@@ -35,12 +35,16 @@ def render(report: DiagnosisReport, out: TextIO) -> None:
                 "against": list(diagnosis.against),
                 "settles": list(diagnosis.settles),
                 "assumed": [
-                    {"key": one.key, "sentence": one.sentence, **place_data(one.location)} for one in diagnosis.assumed
+                    {"key": assumption.key, "sentence": assumption.sentence, **place_data(assumption.location)}
+                    for assumption in diagnosis.assumed
                 ],
             }
             for diagnosis in report.diagnoses
         ],
-        "ruled_out": [{"issue": one.issue, "title": one.title, "sentence": one.sentence} for one in report.ruled_out],
+        "ruled_out": [
+            {"issue": ruled_out.issue, "title": ruled_out.title, "sentence": ruled_out.sentence}
+            for ruled_out in report.ruled_out
+        ],
         "unexplained": [_seen(seen) for seen in report.unexplained],
         "skipped": [skipped_data(skipped) for skipped in report.skipped],
         "exit_status": report.exit_status,

@@ -28,18 +28,20 @@ def render(report: DiagnosisReport, out: TextIO) -> None:
             more = f" and {len(facts) - _MOST_FACTS} more" if len(facts) > _MOST_FACTS else ""
             out.write(wrapped(text + more, columns, f"  {label} ", "    ") + "\n")
     out.write("\n" if report.files else "")
-    serious = [one for one in report.diagnoses if not one.harmless]
+    serious = [diagnosis for diagnosis in report.diagnoses if not diagnosis.harmless]
     for rank, diagnosis in enumerate(serious, start=1):
         _diagnosis(f"{rank}. ", diagnosis, columns, out)
-    harmless = [one for one in report.diagnoses if one.harmless]
+    harmless = [diagnosis for diagnosis in report.diagnoses if diagnosis.harmless]
     if harmless:
         out.write("Harmless:\n\n")
         for diagnosis in harmless:
             _diagnosis("- ", diagnosis, columns, out)
     if report.ruled_out:
         out.write("Similar, but ruled out:\n")
-        for one in report.ruled_out[:_MOST_RULED_OUT]:
-            out.write(wrapped(f"{one.title}: {one.sentence}", columns, f"  {one.issue} ", "    ") + "\n")
+        for ruled_out in report.ruled_out[:_MOST_RULED_OUT]:
+            out.write(
+                wrapped(f"{ruled_out.title}: {ruled_out.sentence}", columns, f"  {ruled_out.issue} ", "    ") + "\n"
+            )
         if len(report.ruled_out) > _MOST_RULED_OUT:
             out.write(f"  and {len(report.ruled_out) - _MOST_RULED_OUT} more\n")
         out.write("\n")

@@ -22,7 +22,11 @@ _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 def render(report: Report, out: TextIO) -> None:
     """Write one line for each, the worst first."""
     places = RepositoryPaths()
-    found = [one for one in results(report, places) if one.counts or (one.shown and one.state == "conditional")]
+    found = [
+        result
+        for result in results(report, places)
+        if result.counts or (result.shown and result.state == "conditional")
+    ]
     found.sort(key=_order)
     for result in found:
         issue = result.advised.finding.issue

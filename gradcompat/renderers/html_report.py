@@ -66,7 +66,7 @@ def render(report: Report, out: TextIO) -> None:
     paths = RepositoryPaths()
     every = results(report, paths, suppressed=report.show_suppressed is not False)
     found = [result for result in every if result.shown]
-    sections = [_section(audit, [one for one in found if one.audit is audit], paths) for audit in report.audits]
+    sections = [_section(audit, [hit for hit in found if hit.audit is audit], paths) for audit in report.audits]
     style, script = ((_TEMPLATES / name).read_text("utf-8") for name in ("report.css", "report.js"))
     page = templates.get_template("report.html.jinja").stream(
         policy=(
@@ -115,10 +115,10 @@ def _section(audit: Audit, found: Sequence[Result], paths: RepositoryPaths) -> d
         "replaced": plain(replaced_text(audit.replaced)),
         "cured": [
             plain(
-                f"{one.finding.issue.level} {one.finding.issue.id}: {one.finding.issue.summary} "
-                f"({places_text(one.finding)})"
+                f"{finding.finding.issue.level} {finding.finding.issue.id}: {finding.finding.issue.summary} "
+                f"({places_text(finding.finding)})"
             )
-            for one in audit.cured
+            for finding in audit.cured
         ],
         "gaps": gaps,
         "ranges": range_texts(audit),

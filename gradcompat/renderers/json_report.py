@@ -20,7 +20,7 @@ def render(report: Report, out: TextIO) -> None:
     """Write the report as one JSON object."""
     marks = fingerprints(report.audits, RepositoryPaths())
     parts = parts_of(report.findings, everything=report.show_all)
-    told = {id(one) for one in (*parts.affected, *parts.informational, *parts.possible)}
+    told = {id(finding) for finding in (*parts.affected, *parts.informational, *parts.possible)}
     data = {
         "schema_version": SCHEMA_VERSION,
         "knowledge": {
@@ -92,13 +92,13 @@ def _replaced(audit: Audit) -> dict[str, Any]:
     return {
         "with": [
             {
-                "name": one.package,
-                "version_from": one.version_from,
-                "version_to": one.version_to,
-                "path": one.location.path,
-                "line": one.location.line,
+                "name": replaced.package,
+                "version_from": replaced.version_from,
+                "version_to": replaced.version_to,
+                "path": replaced.location.path,
+                "line": replaced.location.line,
             }
-            for one in audit.replaced
+            for replaced in audit.replaced
         ],
         "cured": [_cured(advised) for advised in audit.cured],
     }
@@ -137,7 +137,9 @@ def _finding(advised: ReportedFinding, fingerprint: str) -> dict[str, Any]:
         "informational": issue.informational,
         "categories": list(issue.categories),
         "range_basis": issue.range_basis,
-        "bounds": [{"package": one.package, "bound": str(one.versions), "basis": one.basis} for one in issue.bounds],
+        "bounds": [
+            {"package": bound.package, "bound": str(bound.versions), "basis": bound.basis} for bound in issue.bounds
+        ],
         "source": finding.source,
         "packages": [
             {

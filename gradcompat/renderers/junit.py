@@ -35,7 +35,7 @@ def render(report: Report, out: TextIO) -> None:
     places = RepositoryPaths()
     suites = Element("testsuites", name="gradcompat")
     for audit, found in by_audit(report, places, suppressed=report.show_suppressed is not False):
-        suites.append(_suite(audit, [one for one in found if one.shown or one.fails], places))
+        suites.append(_suite(audit, [hit for hit in found if hit.shown or hit.fails], places))
     if questions := asides(report).questions:
         suite = _suite_of("to know more, state with --set", 0, 0, 0, 0)
         SubElement(suite, "system-out").text = "\n".join(questions)
@@ -48,11 +48,11 @@ def render(report: Report, out: TextIO) -> None:
 def _suite(audit: Audit, found: list[Result], places: RepositoryPaths) -> Element:
     cases = [_finding(result, places) for result in found]
     cases += [
-        ("skipped" if audit.kind is not None else "error", gap_text(one), gap_text(one), "")
-        for one in audit.skipped
-        if one.gap
+        ("skipped" if audit.kind is not None else "error", gap_text(skipped), gap_text(skipped), "")
+        for skipped in audit.skipped
+        if skipped.gap
     ]
-    open_ones = any(one.finding.status == "conditional" and not one.refuted for one in audit.findings)
+    open_ones = any(finding.finding.status == "conditional" and not finding.refuted for finding in audit.findings)
     cases = cases or [("", f"no known defect {'is sure to apply' if open_ones else 'found'}", "", "")]
     counts = {kind: sum(1 for case in cases if case[0] == kind) for kind in ("failure", "error", "skipped")}
     name = plain(places.shown(audit.source))

@@ -53,10 +53,10 @@ def render(report: Report, out: TextIO) -> None:
     for remark, location in remarks(report, places):
         out.write(f"- {escaped(remark_text(replace(remark, location=location)))}\n")
     out.write("\n" if report.remarks else "")
-    found = [one for one in results(report, places, suppressed=report.show_suppressed is True) if one.shown]
+    found = [result for result in results(report, places, suppressed=report.show_suppressed is True) if result.shown]
     several = len(report.audits) > 1
     for audit in report.audits:
-        mine = [one for one in found if one.audit is audit and _is_of_audit(one)]
+        mine = [hit for hit in found if hit.audit is audit and _is_of_audit(hit)]
         if several and not mine and not audit.replaced and audit.complete and not range_texts(audit):
             clean += [] if audit.suppressed else [escaped(places.shown(audit.source))]
             continue
@@ -70,7 +70,7 @@ def render(report: Report, out: TextIO) -> None:
             _read_in_part(audit, out)
     if clean:
         _folded("No defect is sure in", clean, out)
-    _not_sure([one for one in found if not _is_of_audit(one)], asides(report), places, out)
+    _not_sure([hit for hit in found if not _is_of_audit(hit)], asides(report), places, out)
     if not several:
         for audit in report.audits:
             _read_in_part(audit, out)
@@ -158,7 +158,9 @@ def _folded(title: str, lines: Iterable[str], out: TextIO) -> None:
 
 def _linked(result: Result) -> str:
     issue = result.advised.finding.issue
-    return linked(issue.id, next((one.url for one in issue.references if one.type in ("FIX", "REPORT")), None))
+    return linked(
+        issue.id, next((reference.url for reference in issue.references if reference.type in ("FIX", "REPORT")), None)
+    )
 
 
 def _where(result: Result, places: RepositoryPaths) -> str:

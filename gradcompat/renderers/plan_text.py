@@ -64,7 +64,7 @@ def assumed_lines(planned: Planned) -> list[str]:
 def summary(plan: Plan | Alternative) -> str:
     """What changes, in one clause: the first line of the plan. Much that only goes with the cure is counted."""
     moves = moves_text(plan.changes)
-    others = [*(setting_text(setting) for setting in plan.settings), *(one.text for one in plan.code)]
+    others = [*(setting_text(setting) for setting in plan.settings), *(code_change.text for code_change in plan.code)]
     much = bool(moves) and moves[-1].startswith("and ")
     return ", ".join([*moves[:-1], *others, moves[-1]] if much else [*moves, *others])
 

@@ -26,7 +26,7 @@ def render(results: Sequence[ProbeResult], exit_status: int, out: TextIO) -> Non
         out.write(wrapped(head, columns, f"{_SIGNS[result.outcome]} ", "    ") + "\n")
         out.write(wrapped(result.reason, columns, "    ", "    ") + "\n")
         out.write(wrapped(ran(result), columns, "    ", "    ") + "\n\n")
-    counts = [(outcome, sum(one.outcome == outcome for one in results)) for outcome in _SIGNS]
+    counts = [(outcome, sum(result.outcome == outcome for result in results)) for outcome in _SIGNS]
     text = ", ".join(f"{count} {outcome.replace('_', ' ')}" for outcome, count in counts if count)
     out.write(f"{counted(len(results), 'verdict')}: {text}\n")
 

@@ -15,9 +15,9 @@ def render(package: str, probe: IssueProbe, found: Ranges, out: TextIO) -> None:
     columns = width()
     about = f" ({', '.join(probe.quantities)})" if probe.quantities else ""
     out.write(wrapped(f"{package}: {probe.spec}{about}", columns, "", "    ") + "\n")
-    for one in found.affected:
-        out.write(f"  {package} {one.versions}\n")
-        for doubt in one.doubts:
+    for interval in found.affected:
+        out.write(f"  {package} {interval.versions}\n")
+        for doubt in interval.doubts:
             out.write(wrapped(doubt, columns, "    ", "    ") + "\n")
     if not found.affected:
         out.write("  never reproduced\n")

@@ -30,7 +30,7 @@ def kind(issue: Issue) -> str:
 
 def known(issue: Issue) -> str:
     """How its ranges are known: ``measured by running releases; torch <2.5.0: stated in release notes``."""
-    bounds = (f"{one.package} {one.versions}: {BASIS[one.basis]}" for one in issue.bounds)
+    bounds = (f"{bound.package} {bound.versions}: {BASIS[bound.basis]}" for bound in issue.bounds)
     return "; ".join((BASIS[issue.range_basis], *bounds))
 
 
@@ -70,14 +70,16 @@ def _presumed(presumed: Presumed) -> str:
 
 def parts(issue: Issue) -> tuple[Part, ...]:
     """Everything but its summary, its details and what was measured; a part that has nothing to say is left out."""
-    combinations = [" and ".join(condition(term, full=True) for term in one.terms) for one in issue.affected]
-    bases = [issue.range_basis, *(f"{one.package} {one.versions}: {one.basis}" for one in issue.bounds)]
+    combinations = [
+        " and ".join(condition(term, full=True) for term in combination.terms) for combination in issue.affected
+    ]
+    bases = [issue.range_basis, *(f"{bound.package} {bound.versions}: {bound.basis}" for bound in issue.bounds)]
     found = (
-        Part("Affected when", (combinations[0], *(f"or {one}" for one in combinations[1:]))),
+        Part("Affected when", (combinations[0], *(f"or {combination}" for combination in combinations[1:]))),
         Part("Where no file says", presumptions(issue)),
         Part("Shows as", issue.symptoms),
         Part("What to do, in order", tuple(map(remedy_text, issue.remedies))),
         Part(f"Evidence (ranges: {'; '.join(bases)})", (*_checked(issue), *issue.evidence)),
-        Part(REFERENCES, tuple(f"{one.type.lower()}: {one.url}" for one in issue.references)),
+        Part(REFERENCES, tuple(f"{reference.type.lower()}: {reference.url}" for reference in issue.references)),
     )
     return tuple(part for part in found if part.lines)

@@ -89,12 +89,18 @@ def results(report: Report, places: RepositoryPaths, *, suppressed: bool = False
     parts = report_parts(report)
     told = (*parts.affected, *parts.informational, *parts.possible, *parts.refuted, *parts.not_affected)
     place = {id(advised): number for number, advised in enumerate(told)}
-    further = {} if report.show_all else {id(one): parts.further.get(one.finding.issue.id, 0) for one in parts.possible}
+    further = (
+        {}
+        if report.show_all
+        else {id(finding): parts.further.get(finding.finding.issue.id, 0) for finding in parts.possible}
+    )
     sure = [
         (audit, advised)
         for audit in report.audits
         for advised in (
-            *sorted((one for one in audit.findings if _is_sure(one)), key=lambda one: _STATES.index(_state(one))),
+            *sorted(
+                (finding for finding in audit.findings if _is_sure(finding)), key=lambda one: _STATES.index(_state(one))
+            ),
             *(audit.suppressed if suppressed else ()),
         )
     ]
@@ -256,4 +262,4 @@ def _pin(advised: ReportedFinding) -> Package | None:
     packages = advised.finding.packages
     advice = advised.advice
     moved = advice.package if advice is not None and isinstance(advice.remedy, VersionRemedy) else None
-    return next((one for one in packages if one.name == moved), next(iter(packages), None))
+    return next((package for package in packages if package.name == moved), next(iter(packages), None))

@@ -23,4 +23,4 @@ def sources_text(records: int, date: str, sources: Sequence[KnowledgeSource]) ->
     said = f"{counted(first.records, 'record')} of {date}"
     if first.kind == "installed":
         said += f" from {safe(first.name)}"
-    return joined((said, *(f"{one.records} of {safe(one.name)}" for one in own)), "and")
+    return joined((said, *(f"{source.records} of {safe(source.name)}" for source in own)), "and")

@@ -33,8 +33,8 @@ def summary(state: KnowledgeState) -> str:
 def tables(state: KnowledgeState) -> tuple[Table, ...]:
     """What is counted, the packages, and what was not checked."""
     bases = tuple(state.bases)
-    packages = tuple(_package(one, bases) for one in state.packages)
-    unchecked = tuple((one.record, one.basis, "; ".join(one.bounds)) for one in state.unchecked)
+    packages = tuple(_package(package, bases) for package in state.packages)
+    unchecked = tuple((unchecked.record, unchecked.basis, "; ".join(unchecked.bounds)) for unchecked in state.unchecked)
     return (
         Table("By basis", ("basis", "records"), _rows(state.bases), frozenset({1})),
         Table("By category", ("category", "records"), _rows(state.categories), frozenset({1})),

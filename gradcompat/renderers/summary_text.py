@@ -18,13 +18,15 @@ def summary(report: Report) -> str:
         return "nothing could be read"
     if not any(audit.packages for audit in report.audits):
         return "nothing was checked"
-    levels = Counter(one.finding.issue.level for one in report.findings if one.finding.status == "affected")
+    levels = Counter(finding.finding.issue.level for finding in report.findings if finding.finding.status == "affected")
     # Records, and not findings: in every environment of a folder it is the same question.
     open_ones = {
-        one.finding.issue.id for one in report.findings if one.finding.status == "conditional" and not one.refuted
+        finding.finding.issue.id
+        for finding in report.findings
+        if finding.finding.status == "conditional" and not finding.refuted
     }
-    sure = {one.finding.issue.id for one in report.findings if one.finding.status == "affected"}
-    unused = {one.finding.issue.id for one in report.findings if one.finding.status == "dormant"}
+    sure = {finding.finding.issue.id for finding in report.findings if finding.finding.status == "affected"}
+    unused = {finding.finding.issue.id for finding in report.findings if finding.finding.status == "dormant"}
     possible, dormant = len(open_ones - sure), len(unused - open_ones - sure)
     gaps = sum(1 for audit in report.audits for skipped in audit.skipped if skipped.gap)
     parts = [counted(levels[level], level) for level in reversed(LEVELS) if levels[level]]
@@ -52,7 +54,9 @@ def _brought(levels: list[str], report: Report) -> list[str]:
         parts.append(f"{cured} would be cured")
     stay = sum(
         1
-        for one in report.suppressed
-        if one.suppressed is not None and one.suppressed.kind == "pinned" and one.finding.status == "affected"
+        for finding in report.suppressed
+        if finding.suppressed is not None
+        and finding.suppressed.kind == "pinned"
+        and finding.finding.status == "affected"
     )
     return [*parts, f"{stay} would stay"] if stay else parts

@@ -18,7 +18,7 @@ _BY = {
 
 def counts_text(suppressed: Sequence[ReportedFinding]) -> str:
     """``3 suppressed: 2 by waivers, 1 by the baseline``; empty if nothing is."""
-    kinds: Counter[str] = Counter(one.suppressed.kind for one in suppressed if one.suppressed is not None)
+    kinds: Counter[str] = Counter(finding.suppressed.kind for finding in suppressed if finding.suppressed is not None)
     words = {kind: said[0] if kinds[kind] == 1 else said[-1] for kind, said in _BY.items() if kinds[kind]}
     if len(words) < 2:
         return "".join(f"{kinds[kind]:,} suppressed, {said}" for kind, said in words.items())

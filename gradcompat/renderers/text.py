@@ -101,7 +101,7 @@ def _asks_for_change(advised: ReportedFinding) -> bool:
 
 def _nothing_to_say(audit: Audit, *, listing: bool, notes: bool) -> bool:
     shown = audit.suppressed if listing else ()
-    skipped = any((notes and not one.range) or one.gap for one in audit.skipped)
+    skipped = any((notes and not skipped.range) or skipped.gap for skipped in audit.skipped)
     sure = any(advised.finding.status == "affected" for advised in audit.findings)
     return audit.kind is not None and not sure and not skipped and not shown and not audit.replaced
 
@@ -357,7 +357,10 @@ def _subject(skipped: Skipped, source: str) -> str:
 
 def _assumption(newer: list[Newer]) -> str:
     """One sentence for all that nobody has looked at, and that open ranges are taken to reach."""
-    seen = dict.fromkeys((one.name, one.version, one.horizon, one.date) for one in newer)
+    seen = dict.fromkeys(
+        (newer_release.name, newer_release.version, newer_release.horizon, newer_release.date)
+        for newer_release in newer
+    )
     if len(seen) == 1:
         ((name, version, horizon, date),) = seen
         said = f"{name} {version} is newer than this knowledge ({horizon}, {date})"

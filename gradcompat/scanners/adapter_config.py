@@ -42,7 +42,7 @@ def scan(document: Document) -> Context:
         raise Unrecognised("is not an adapter_config.json", path=document.path)
     settings, skipped = stated(config, FEEDS)
     places = json_text.Places(document.text, document.path)
-    said = {one.key for one in settings}
+    said = {setting.key for setting in settings}
     for name in OPTIONS:
         feed = FEEDS[name]
         if isinstance(feed, Feed) and name in config.top and feed.key not in said:

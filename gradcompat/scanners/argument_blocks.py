@@ -80,7 +80,7 @@ def settings_of_lookup(context: Context, lookup: ConfigLookup) -> list[Setting] 
 
 def with_passed_blocks(context: Context, lookups: Sequence[ConfigLookup]) -> Context:
     """A config of which a program passes some blocks on: another block of the same kind is for somebody else."""
-    passed = [(one, settings) for one in lookups if (settings := settings_of_lookup(context, one)) is not None]
+    passed = [(lookup, settings) for lookup in lookups if (settings := settings_of_lookup(context, lookup)) is not None]
     if not passed:
         return context
     adapters = {one.tool.startswith(_ADAPTERS) for one, _ in passed}
@@ -159,7 +159,7 @@ def _of_yaml(document: Document) -> Iterator[ConfigValue]:
 
 
 def _texts(node: yaml_nodes.Sequence) -> Iterator[str]:
-    return (one.text for one in node.items[:_MOST_VALUES] if isinstance(one, yaml_nodes.Scalar))
+    return (item.text for item in node.items[:_MOST_VALUES] if isinstance(item, yaml_nodes.Scalar))
 
 
 def _of_json(document: Document) -> Iterator[ConfigValue]:

@@ -103,7 +103,9 @@ def scan(document: Document) -> Context:
     if not isinstance(config.top.get("base_model"), str) or len(_OWN & config.top.keys()) < 2:
         raise Unrecognised("is not an axolotl config", path=document.path)
     top = config.top
-    config = replace(config, entries=tuple(replace(one, value=_value(one.name, one.value)) for one in config.entries))
+    config = replace(
+        config, entries=tuple(replace(entry, value=_value(entry.name, entry.value)) for entry in config.entries)
+    )
     settings, skipped = settings_of(config, FEEDS)
     if not any(top.get(name) for name in ("rl", "reward_model", "process_reward_model")):
         # Whatever else it says: this loop is transformers' own, in a class derived from it.

@@ -49,7 +49,7 @@ def arguments(
     unread: list[ast.expr] = []
     if len(call.keywords) > _MOST:
         return [], [call.func]
-    if not any(isinstance(one, ast.Starred) for one in call.args):
+    if not any(isinstance(expression, ast.Starred) for expression in call.args):
         for name, value in zip(positional, call.args, strict=False):
             found += argument(name, value, names, scope, None)
     for keyword in call.keywords:
@@ -145,7 +145,7 @@ def keys_of(one: Known, name: str) -> list[str]:
 def unread_options(options: list[ast.expr], place: Place) -> list[Skipped]:
     """``**options`` that are put together elsewhere, as what was not read."""
     reason = "arguments that are put together elsewhere"
-    return [Skipped(what=f"**{_name(one)}", reason=reason, gap=False, location=place(one)) for one in options]
+    return [Skipped(what=f"**{_name(option)}", reason=reason, gap=False, location=place(option)) for option in options]
 
 
 def _name(node: ast.expr) -> str:

@@ -72,10 +72,15 @@ def frozen_in_loop(found: Findings, step: Step, loop: ast.For) -> None:
     if EMBEDDINGS.search(text(loop.iter)):
         statements = loop.body
     elif text(loop.iter).endswith("named_parameters()"):
-        statements = [inner for one in loop.body if isinstance(one, ast.If) and _asks(one.test) for inner in one.body]
+        statements = [
+            inner
+            for statement in loop.body
+            if isinstance(statement, ast.If) and _asks(statement.test)
+            for inner in statement.body
+        ]
     else:
         return
-    changed = {one.id for one in ast.walk(loop.target) if isinstance(one, ast.Name)}
+    changed = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
     for statement in statements:
         match statement:
             case ast.Assign(targets=[ast.Attribute(value=ast.Name(id=name), attr="requires_grad")], value=value):
@@ -144,7 +149,11 @@ def _lightning_module(found: Findings, step: Step, node: ast.ClassDef) -> None:
     """A module whose step only gives back the loss is not optimised by hand, which takes calls in the step itself."""
     found.drivers.setdefault("lightning", found.place(node))
     mentioned = {inner.attr for inner in ast.walk(node) if isinstance(inner, ast.Attribute)}
-    steps = [one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == "training_step"]
-    returned = any(isinstance(inner, ast.Return) and inner.value for one in steps for inner in ast.walk(one))
+    steps = [
+        statement
+        for statement in node.body
+        if isinstance(statement, ast.FunctionDef) and statement.name == "training_step"
+    ]
+    returned = any(isinstance(inner, ast.Return) and inner.value for step in steps for inner in ast.walk(step))
     if returned and not mentioned & _BY_HAND:
         found.state(step, "training.manual_optimization", False, at=steps[0])

@@ -343,7 +343,7 @@ def _method(found: Findings, step: Step, call: ast.Call, called: ast.Attribute) 
     if method in ("gradient_checkpointing_enable", "enable_gradient_checkpointing"):
         found.checkpointing.append(step)
     elif method == "requires_grad_":
-        literals = [found.names.literal(one, step.scope) for one in call.args]
+        literals = [found.names.literal(argument, step.scope) for argument in call.args]
         if literals == [False] and EMBEDDINGS.search(text(called.value)):
             found.freeze(step, call)
         elif literals != [False]:
@@ -363,7 +363,7 @@ def _optimizer(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     if code_calls.optimizer(name) is None:
         return
     arguments = found.arguments(step, call)
-    bits = next((one.value for one in arguments if one.name == "optim_bits"), None)
+    bits = next((argument.value for argument in arguments if argument.name == "optim_bits"), None)
     optimizer = code_calls.optimizer(name, bits)
     if optimizer is not None:
         found.state(step, "optimizer.name", None if bits is UNKNOWN else optimizer[0])
@@ -390,11 +390,11 @@ def _composes(found: Findings, arguments: list[Argument]) -> None:
 def _seen_through(found: Findings, call: ast.Call, names: tuple[str, ...], scope: Scope) -> bool:
     """Can it be read here what the call does to a model? If none is given to it there is nothing to read."""
     given = [*call.args, *(word.value for word in call.keywords)]
-    if not any(isinstance(one, ast.Name) and one.id in found.models for one in given):
+    if not any(isinstance(expression, ast.Name) and expression.id in found.models for expression in given):
         return True
     if names:
         return all(name.partition(".")[0] in _OPEN or is_model(name) for name in names)
     if isinstance(call.func, ast.Name):
         bound = found.names.bindings(call.func.id, scope)
-        return bound is None or not any(isinstance(one, Imported) or one is None for one in bound[0])
+        return bound is None or not any(isinstance(imported, Imported) or imported is None for imported in bound[0])
     return isinstance(call.func, ast.Attribute)  # a method: of the trainer, the tokenizer, the model itself

@@ -126,7 +126,9 @@ class Findings:
             given: the arguments.
             tool: what they are given to, by its full name; empty for a method.
         """
-        read = [(one, None if step.branch else is_option(one.given, self.names, step.scope)) for one in given]
+        read = [
+            (argument, None if step.branch else is_option(argument.given, self.names, step.scope)) for argument in given
+        ]
         for argument, name in read:
             if name in self.options:
                 option = self.options[name]

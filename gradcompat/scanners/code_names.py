@@ -199,7 +199,7 @@ class Names:
                 case ast.Tuple(elts=elements) | ast.List(elts=elements):
                     values: list[ast.expr | None] = [None] * len(elements)
                     if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(elements):
-                        plain = not any(isinstance(one, ast.Starred) for one in (*elements, *value.elts))
+                        plain = not any(isinstance(element, ast.Starred) for element in (*elements, *value.elts))
                         values = list(value.elts) if plain else values
                     waiting.extend(zip(elements, values, strict=True))
 
@@ -459,8 +459,8 @@ class Names:
             case ast.List(elts=elements) | ast.Tuple(elts=elements) | ast.Set(elts=elements):
                 if len(elements) > _MAX_ELEMENTS:
                     return UNKNOWN
-                values = [self.literal(one, scope, depth + 1) for one in elements]
-                return UNKNOWN if any(one is UNKNOWN for one in values) or _size(values) > _MAX_ELEMENTS else values
+                values = [self.literal(element, scope, depth + 1) for element in elements]
+                return UNKNOWN if any(value is UNKNOWN for value in values) or _size(values) > _MAX_ELEMENTS else values
             case ast.Dict(keys=keys, values=inner):
                 if len(keys) > _MAX_ELEMENTS or any(key is None for key in keys):
                     return UNKNOWN
@@ -480,7 +480,7 @@ class Names:
                     return self._member(node, scope, depth + 1)
                 if found is None or self.rewritten or None in found[0] or len(found[0]) > _MAX_BINDINGS:
                     return UNKNOWN
-                if any(isinstance(one, Imported) for one in found[0]):
+                if any(isinstance(hit, Imported) for hit in found[0]):
                     return self._member(node, scope, depth + 1)
                 return self._bound_literal(name, *found, depth)
             case ast.Attribute():
@@ -492,9 +492,9 @@ class Names:
         key = (scope, name)
         if key not in self._literals:
             self._literals[key] = UNKNOWN
-            values = [self.literal(one, scope, depth + 1) for one in bindings if isinstance(one, ast.AST)]
+            values = [self.literal(binding, scope, depth + 1) for binding in bindings if isinstance(binding, ast.AST)]
             first = values[0] if values else UNKNOWN
-            same = all(type(one) is type(first) and one == first for one in values)
+            same = all(type(value) is type(first) and value == first for value in values)
             self._literals[key] = first if same else UNKNOWN
         return self._literals[key]
 
@@ -537,7 +537,7 @@ def _outer_parts(node: ast.AST) -> list[ast.AST]:
     if isinstance(node, ast.ClassDef):
         return [*node.bases, *node.keywords, *node.decorator_list]
     if isinstance(node, _FUNCTIONS):
-        defaults = [one for one in (*node.args.defaults, *node.args.kw_defaults) if one is not None]
+        defaults = [default for default in (*node.args.defaults, *node.args.kw_defaults) if default is not None]
         decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
         return [*defaults, *decorators]
     return []
@@ -573,8 +573,8 @@ def _computed(operator: ast.operator, left: Any, right: Any) -> Any:
 def _size(values: list[Any]) -> int:
     """How many values a list holds at all levels; no more than :data:`_MAX_ELEMENTS` in each of its own."""
     size = 0
-    for one in values:
-        inner = list(one.values()) if isinstance(one, dict) else one
+    for value in values:
+        inner = list(value.values()) if isinstance(value, dict) else value
         size += _size(inner) if isinstance(inner, list) else 1
     return size + 1
 

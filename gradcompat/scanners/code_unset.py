@@ -29,26 +29,26 @@ _PATCHING = frozenset(
 def unset(found: Findings, text: str) -> tuple[Unset, ...]:
     """What the calls of a program leave out."""
     files = (found, *found.parts)
-    if not found.trains or any(one.names.rewritten or (one.names.stars and not found.parts) for one in files):
+    if not found.trains or any(file.names.rewritten or (file.names.stars and not found.parts) for file in files):
         return ()
     if _PATCHING & found.imported or any(phrase in text for phrase in _ELSEWHERE):
         return ()
     left: list[Unset] = []
-    called = {name for one in files for call in one.called for name in call.names}
-    modules = list({one.names: one for one in files}.values())
+    called = {name for file in files for call in file.called for name in call.names}
+    modules = list({file.names: file for file in files}.values())
     for default in DEFAULTS:
         if default.drivers and not found.drivers.keys() <= default.drivers:
             continue
         meant = {name for name in called if _is(name, default)}
-        calls = [(one, call) for one in files for call in one.called if not meant.isdisjoint(call.names)]
+        calls = [(file, call) for file in files for call in file.called if not meant.isdisjoint(call.names)]
         if not calls or any(phrase in text for phrase in default.phrases):
             continue
-        if default.of != (TRAIN,) and any(_derived(one, default) for one in modules):
+        if default.of != (TRAIN,) and any(_derived(module, default) for module in modules):
             continue
         of_each: dict[int, list[Called]] = {}
         for owner, call in calls:
             of_each.setdefault(id(owner), []).append(call)
-        if all(_left_out(of_each.get(id(one), []), one, default) for one in files):
+        if all(_left_out(of_each.get(id(file), []), file, default) for file in files):
             place = calls[0][0].place(calls[0][1].node)
             left.append(Unset(of=default.of[0], key=default.key, location=place))
     return tuple(left)
@@ -72,7 +72,7 @@ def _left_out(calls: list[Called], found: Findings, default: Default) -> bool:
 
 
 def _written_out(call: ast.Call) -> bool:
-    positional = len(call.args) <= 1 and not any(isinstance(one, ast.Starred) for one in call.args)
+    positional = len(call.args) <= 1 and not any(isinstance(argument, ast.Starred) for argument in call.args)
     return positional and all(keyword.arg is not None for keyword in call.keywords)
 
 

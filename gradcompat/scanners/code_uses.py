@@ -141,7 +141,7 @@ class _Walk:
 
     def is_called(self, functions: Sequence[str]) -> bool:
         """May these functions be called where no failure is caught? What the module never mentions others may call."""
-        return all(self._mentions.get(one, True) for one in functions)
+        return all(self._mentions.get(function, True) for function in functions)
 
     def _below(self, node: ast.AST, scope: Scope, certainty: Certainty) -> Iterator[tuple[ast.AST, Certainty]]:
         """The nodes directly below a node, and how surely each is executed."""
@@ -154,16 +154,16 @@ class _Walk:
                 yield from self._block(otherwise, inner, scope)
             case ast.IfExp(test=test) | ast.BoolOp(values=[test, *_]):
                 inner = min(certainty, self._behind(test, scope))
-                yield from ((one, certainty if one is test else inner) for one in children(node))
+                yield from ((child, certainty if child is test else inner) for child in children(node))
             case ast.Match(subject=subject, cases=cases):
                 inner = min(certainty, self._behind(subject, scope))
                 yield subject, guarded
-                for one in cases:
-                    yield from self._block(one.body, inner, scope)
+                for case in cases:
+                    yield from self._block(case.body, inner, scope)
             case ast.While(test=test, body=body, orelse=otherwise) if self._asks(test, scope):
                 yield from self._block([*body, *otherwise], guarded, scope)
             case ast.AST() if isinstance(node, _TRIES):
-                caught = guarded if any(_catches(one) for one in node.handlers) else certainty
+                caught = guarded if any(_catches(handler) for handler in node.handlers) else certainty
                 yield from self._block(node.body, caught, scope)
                 for handler in node.handlers:
                     yield from self._block(handler.body, guarded, scope)
@@ -174,11 +174,13 @@ class _Walk:
                 suppressing = any(_SUPPRESSING.search(ast.unparse(item.context_expr)) for item in items)
                 yield from self._block(body, guarded if suppressing else certainty, scope)
             case _ if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
-                protected = any(self._asks(one, scope) for one in node.decorator_list)
+                protected = any(self._asks(expression, scope) for expression in node.decorator_list)
                 statements = set(map(id, node.body))
                 # Annotations may be texts that nobody evaluates.
                 yield from (
-                    (one, certainty) for one in children(node) if id(one) not in statements and _is_evaluated(one, node)
+                    (child, certainty)
+                    for child in children(node)
+                    if id(child) not in statements and _is_evaluated(child, node)
                 )
                 yield from self._block(node.body, guarded if protected else certainty, scope)
             case ast.Attribute():
@@ -192,7 +194,7 @@ class _Walk:
             case ast.Module(body=body):
                 yield from self._block(body, certainty, scope)
             case _:
-                yield from ((one, certainty) for one in children(node))
+                yield from ((child, certainty) for child in children(node))
 
     def _block(
         self, statements: Sequence[ast.stmt], certainty: Certainty, scope: Scope
@@ -218,7 +220,7 @@ class _Walk:
         """Does a condition ask for a version or whether something is there, itself or by a name that it mentions?"""
         if _GUARD.search(ast.unparse(test)):
             return True
-        mentioned = (one for one in ast.walk(test) if isinstance(one, ast.Name))
+        mentioned = (node for node in ast.walk(test) if isinstance(node, ast.Name))
         return any(_answers(answer) for one in mentioned for answer in self._bound(one.id, scope))
 
     def _bound(self, name: str, scope: Scope) -> Iterator[ast.AST]:
@@ -231,7 +233,7 @@ class _Walk:
                 found = self._names.modules.find(binding.name)
                 if found is not None:
                     inner = found[0].module.names.get(found[1], ())
-                    yield from (one for one in inner if isinstance(one, ast.AST))
+                    yield from (imported for imported in inner if isinstance(imported, ast.AST))
 
     def _given(self, node: ast.AST, scope: Scope) -> Iterator[str]:
         """The names that a node puts into modules of others."""
@@ -245,7 +247,7 @@ class _Walk:
             case ast.Call(func=ast.Name(id="setattr"), args=[owner, ast.Constant(value=str(name)), *_]):
                 module = _module_by_name(owner)
                 owners = self._names.resolve(owner, scope) if module is None else (module,)
-                yield from (f"{one}.{name}" for one in owners)
+                yield from (f"{owner}.{name}" for owner in owners)
             case ast.Subscript(ctx=ast.Store()):
                 module = _module_by_name(node)
                 if module is not None:
@@ -295,7 +297,7 @@ def _catches(handler: ast.ExceptHandler) -> bool:
         return True
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     # An exception that is not known here may be one of these.
-    named = [one.id if isinstance(one, ast.Name) else getattr(one, "attr", "") for one in kinds]
+    named = [kind.id if isinstance(kind, ast.Name) else getattr(kind, "attr", "") for kind in kinds]
     return any(name in _CAUGHT or not name.endswith("Error") for name in named)
 
 
@@ -309,11 +311,13 @@ def _uses_of(node: ast.AST, scope: Scope, names: Names) -> Iterator[_Use]:
             for alias in aliases:
                 if _is_elsewhere(module, names):
                     yield "import", module, None if alias.name == "*" else alias.name, None, alias
-        case ast.Call(func=called, keywords=keywords) if any(one.arg for one in keywords):
+        case ast.Call(func=called, keywords=keywords) if any(keyword.arg for keyword in keywords):
             full = _full_name(called, scope, names)
             if full is not None:
                 root, _, rest = full.partition(".")
-                yield from (("keyword", root, rest, one.arg, one) for one in keywords if one.arg is not None)
+                yield from (
+                    ("keyword", root, rest, keyword.arg, keyword) for keyword in keywords if keyword.arg is not None
+                )
         case ast.Attribute(ctx=ast.Load()):
             full = _full_name(node, scope, names)
             if full is not None:
@@ -337,7 +341,7 @@ def _full_name(node: ast.AST, scope: Scope, names: Names) -> str | None:
     if not isinstance(inner, ast.Name):
         return None
     bound = names.bindings(inner.id, scope)
-    if bound is None or not bound[0] or not all(isinstance(one, Imported) for one in bound[0]):
+    if bound is None or not bound[0] or not all(isinstance(imported, Imported) for imported in bound[0]):
         return None
     found = names.resolve(node, scope)
     if len(found) != 1 or "." not in found[0] or found[0].startswith(".") or not _is_elsewhere(found[0], names):

@@ -48,15 +48,15 @@ def _following(step: Step, tree: ast.Module, names: Names) -> Iterator[Step]:
             yield Step(test, scope, function, branch)
             for statements, never in ((body, False), (otherwise, True)):
                 if taken is not never:
-                    yield from (Step(one, scope, function, branch or taken is None) for one in statements)
+                    yield from (Step(statement, scope, function, branch or taken is None) for statement in statements)
         case ast.IfExp(test=test, body=then, orelse=instead):
             yield Step(test, scope, function, branch)
-            yield from (Step(one, scope, function, True) for one in (then, instead))
+            yield from (Step(expression, scope, function, True) for expression in (then, instead))
         case ast.BoolOp(values=[first, *others]):
             yield Step(first, scope, function, branch)
-            yield from (Step(one, scope, function, True) for one in others)
+            yield from (Step(other, scope, function, True) for other in others)
         case ast.ExceptHandler() | ast.match_case():
-            yield from (Step(one, scope, function, True) for one in children(node))
+            yield from (Step(child, scope, function, True) for child in children(node))
         case ast.Attribute():
             inner: ast.AST = node
             while isinstance(inner, ast.Attribute):
@@ -66,11 +66,11 @@ def _following(step: Step, tree: ast.Module, names: Names) -> Iterator[Step]:
         case _ if node in names.scopes and node is not tree:
             own = names.scopes[node]
             within = function if isinstance(node, (*_COMPREHENSIONS, ast.ClassDef)) else own
-            for one in children(node):
-                if not isinstance(one, ast.arguments):
-                    yield Step(one, own, within, branch)
+            for child in children(node):
+                if not isinstance(child, ast.arguments):
+                    yield Step(child, own, within, branch)
         case _:
-            yield from (Step(one, scope, function, branch) for one in children(node))
+            yield from (Step(child, scope, function, branch) for child in children(node))
 
 
 def _taken(test: ast.expr, scope: Scope, names: Names) -> bool | None:

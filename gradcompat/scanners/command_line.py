@@ -209,7 +209,7 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
     if launch.tool == "trl":
         stated = {"training.framework": "trl", "training.method": launch.subcommand}
     elif launch.tool in ("ms-swift", "megatron") and launch.subcommand in ("sft", "pt"):
-        task = next((one.value for one in launch.arguments if one.name == "task_type"), "causal_lm")
+        task = next((argument.value for argument in launch.arguments if argument.name == "task_type"), "causal_lm")
         stated = {"training.method": launch.subcommand} if task == "causal_lm" else {}
         if launch.tool == "ms-swift":
             stated = {"training.framework": "transformers.Trainer", **stated}
@@ -284,8 +284,8 @@ def _computed(feeds: Feeds, name: str, value: object) -> object:
 def _multiplied(named: list[tuple[str, Setting]], launch: Launch) -> list[tuple[str, Setting]]:
     """Processes on each machine times machines."""
     option = _MACHINES.get(launch.launcher)
-    machines = next((one for one in launch.options if option is not None and one.name == option), None)
-    hosts = any(one.name in ("hostfile", "H", "include", "i", "exclude", "e") for one in launch.options)
+    machines = next((argument for argument in launch.options if option is not None and argument.name == option), None)
+    hosts = any(option.name in ("hostfile", "H", "include", "i", "exclude", "e") for option in launch.options)
     return [
         (name, _times(setting, machines.value if machines else None, unknown=machines is None and hosts))
         if setting.key == "distributed.processes" and option is not None

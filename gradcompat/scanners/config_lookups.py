@@ -75,7 +75,7 @@ def _reads(call: ast.Call, names: Names, scope: Scope) -> bool:
     match call.func:
         case ast.Name(id="open") if names.bindings("open", scope) is None:
             modes = [*call.args[1:2], *(word.value for word in call.keywords if word.arg == "mode")]
-            return all(isinstance(one, ast.Constant) and str(one.value).startswith("r") for one in modes)
+            return all(isinstance(mode, ast.Constant) and str(mode.value).startswith("r") for mode in modes)
         case ast.Name(id=name) | ast.Attribute(attr=name) if _LOADING.fullmatch(name):
             return True
     return bool(set(names.resolve(call.func, scope)) & _OPENERS)

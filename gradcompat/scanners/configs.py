@@ -120,7 +120,7 @@ def run_of(
         if setting.key == "model.name" and isinstance(setting.value, str):
             names.append(f"{setting.value.rstrip('/')}/config.json")
             architecture = architecture_setting(setting.value, setting.location)
-            if architecture is not None and all(one.key != architecture.key for one in told):
+            if architecture is not None and all(finding.key != architecture.key for finding in told):
                 told.insert(index + 1, architecture)
     return Context(
         source=config.document.path,
@@ -179,7 +179,7 @@ def _of_node(node: yaml_nodes.Node) -> Any:
     if isinstance(node, yaml_nodes.Scalar):
         return node.value
     if isinstance(node, yaml_nodes.Sequence):
-        return [_scalar(one.value) if isinstance(one, yaml_nodes.Scalar) else None for one in node.items]
+        return [_scalar(item.value) if isinstance(item, yaml_nodes.Scalar) else None for item in node.items]
     return {
         key: _scalar(one.value) if isinstance(one, yaml_nodes.Scalar) else None for key, one in node.entries.items()
     }

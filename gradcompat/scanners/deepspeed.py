@@ -107,7 +107,7 @@ def scan(document: Document) -> Context:
             source=document.path,
             kind="gpt-neox",
             # Its optimizers have the same names, and come from apex where that is installed.
-            settings=tuple(one for one in settings if one.key != "optimizer.library"),
+            settings=tuple(setting for setting in settings if setting.key != "optimizer.library"),
             run=True,
             skipped=tuple(skipped),
         )
@@ -165,5 +165,9 @@ def _blank(match: re.Match[str]) -> str:
 
 def _corrected(settings: list[Setting]) -> tuple[Setting, ...]:
     """``torch_adam`` takes torch's Adam in the place of DeepSpeed's."""
-    torch = any(one.key == "optimizer.library" and one.value == "torch" for one in settings)
-    return tuple(one for one in settings if not (torch and one.key == "optimizer.library" and one.value == "deepspeed"))
+    torch = any(setting.key == "optimizer.library" and setting.value == "torch" for setting in settings)
+    return tuple(
+        setting
+        for setting in settings
+        if not (torch and setting.key == "optimizer.library" and setting.value == "deepspeed")
+    )

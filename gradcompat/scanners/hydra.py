@@ -131,7 +131,7 @@ def scan(document: Document, overrides: Sequence[Override] = ()) -> Context:
         told,
         composed=Composed(
             file=str(document.file),
-            holds=tuple(one.shown for one in composed.read),
+            holds=tuple(reading.shown for reading in composed.read),
             groups=groups,
             root=document.root,
         ),
@@ -154,7 +154,7 @@ def _mappings(top: yaml_nodes.Mapping) -> Iterator[tuple[tuple[str, ...], yaml_n
             continue
         seen.add(id(node))
         if isinstance(node, yaml_nodes.Sequence):
-            waiting.extend((keys, one, depth + 1) for one in node.items)
+            waiting.extend((keys, item, depth + 1) for item in node.items)
         elif depth == 0 or keys[-1] not in ("defaults", "hydra"):
             yield keys, node
             waiting.extend(((*keys, name), one, depth + 1) for name, one in node.entries.items())
@@ -206,7 +206,7 @@ def _value(node: yaml_nodes.Node) -> Any:
     if isinstance(node, yaml_nodes.Scalar):
         return node.value
     if isinstance(node, yaml_nodes.Sequence):
-        return [one.text if isinstance(one, yaml_nodes.Scalar) else None for one in node.items]
+        return [item.text if isinstance(item, yaml_nodes.Scalar) else None for item in node.items]
     return dict.fromkeys(node.entries)
 
 
@@ -219,17 +219,17 @@ def _files(items: list[yaml_nodes.Node]) -> Iterator[str]:
             pairs = list(item.entries.items()) if isinstance(item, yaml_nodes.Mapping) else []
         for group, node in pairs:
             words = group.removeprefix("optional ").removeprefix("override ").partition("@")[0].strip(" /")
-            for one in node.items if isinstance(node, yaml_nodes.Sequence) else [node]:
-                if not isinstance(one, yaml_nodes.Scalar) or not isinstance(one.value, str):
+            for scalar in node.items if isinstance(node, yaml_nodes.Sequence) else [node]:
+                if not isinstance(scalar, yaml_nodes.Scalar) or not isinstance(scalar.value, str):
                     continue
-                name = one.text.partition("@")[0].strip(" /")
+                name = scalar.text.partition("@")[0].strip(" /")
                 if name and name != "_self_" and "$" not in name and len(name) < _LONGEST:
                     name = name if name.endswith((".yaml", ".yml")) else f"{name}.yaml"
                     yield f"{words}/{name}" if words else name
 
 
 def _duplicates(composed: Composite, top: yaml_nodes.Mapping, path: str) -> Iterator[Skipped]:
-    contents = [(one.shown, one.content) for one in composed.read] or [(path, top)]
+    contents = [(reading.shown, reading.content) for reading in composed.read] or [(path, top)]
     for shown, content in contents:
         for _, mapping in _mappings(content):
             for key in mapping.duplicates:

@@ -215,7 +215,7 @@ def _node(override: Override) -> yaml_nodes.Node:
         items = [part.strip(" '\"") for part in value.strip("[]").split(",") if part.strip()]
         if "[" in value[1:] or "{" in value:
             return yaml_nodes.Scalar(_UNKNOWN, True, line, column)
-        return yaml_nodes.Sequence([yaml_nodes.Scalar(one, True, line, column) for one in items], line, column)
+        return yaml_nodes.Sequence([yaml_nodes.Scalar(item, True, line, column) for item in items], line, column)
     quoted = value[:1] in ("'", '"') and value[-1:] == value[:1] and len(value) > 1
     text = value[1:-1] if quoted else value
     return yaml_nodes.Scalar(text, not quoted and text.lower() not in _WORDS, line, column)

@@ -231,12 +231,12 @@ class Composition:
                 found.append([here])
             elif not child.override:
                 self._choose(child)
-                for one in reversed(self._alternatives(child)):
-                    if isinstance(one.value, str) and "${" in one.value:
-                        waiting.append((len(found), one))
+                for alternative in reversed(self._alternatives(child)):
+                    if isinstance(alternative.value, str) and "${" in alternative.value:
+                        waiting.append((len(found), alternative))
                         found.append([])
                     else:
-                        found.append(self._expanded(one, file.shown, (*above, path)))
+                        found.append(self._expanded(alternative, file.shown, (*above, path)))
         for index, child in waiting:
             found[index] = self._expanded(self._interpolated(child), file.shown, (*above, path))
         if all(child.override for child in children):
@@ -249,8 +249,8 @@ class Composition:
         children = list(_read(node, file.shown)) if isinstance(node, yaml_nodes.Sequence) else []
         added = self._added if first else ()
         # Without `_self_` the file itself comes last.
-        overriding = bool(children) and all(one.override for one in children)
-        if (children or added) and not overriding and not any(one.is_self for one in children):
+        overriding = bool(children) and all(child.override for child in children)
+        if (children or added) and not overriding and not any(child.is_self for child in children):
             children.append(_Default(None, "_self_", None, None))
         for key, option in added:
             group, _, package = key.partition("@")
@@ -329,7 +329,7 @@ def _read(listed: yaml_nodes.Sequence, shown: str) -> Iterator[_Default]:
             default = _Default(words[-1] if words else "", None, _package(key.partition("@")[2]), item.line)
             default.optional, default.override = "optional" in words[:-1], "override" in words[:-1]
             if isinstance(node, yaml_nodes.Sequence):
-                default.value = tuple(one.text for one in node.items if isinstance(one, yaml_nodes.Scalar))
+                default.value = tuple(item.text for item in node.items if isinstance(item, yaml_nodes.Scalar))
             elif isinstance(node, yaml_nodes.Scalar):
                 default.value = None if node.value is None else node.text
             else:

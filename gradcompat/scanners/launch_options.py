@@ -17,7 +17,7 @@ _NEGATED = "no_"  # `--no-bf16` of argparse.BooleanOptionalAction, `--no_bf16` o
 
 def given_option(option: OptionDefault, options: Sequence[LaunchOption]) -> LaunchOption | None:
     """The option as a launch gives it; None if it leaves it out."""
-    by_name = {one.name: one for one in options}
+    by_name = {option.name: option for option in options}
     negated = tuple(f"{_NEGATED}{flag}" for flag in option.flags) if option.switched is not None else ()
     return next((by_name[flag] for flag in (*option.flags, *negated) if flag in by_name), None)
 

@@ -177,7 +177,7 @@ def _targets(script: _Script) -> tuple[str, ...]:
     targets = [launch.target for launch in script.launches]
     files = [target.text for target in targets if target is not None and target.text.endswith(".py")]
     known = len(files) == len(targets) and not any(launch.tool for launch in script.launches)
-    return tuple(dict.fromkeys(files)) if known and not any(HOLE in one.rpartition("/")[2] for one in files) else ()
+    return tuple(dict.fromkeys(files)) if known and not any(HOLE in file.rpartition("/")[2] for file in files) else ()
 
 
 def _overrides(script: _Script) -> tuple[tuple[Override, ...], ...]:
@@ -287,9 +287,9 @@ def _other(script: _Script, command: Command, words: list[Word], nested: int) ->
         if given is not None and given + 1 < len(words):
             inner.append((words[given + 1].text, words[given + 1].place))
     for heredoc in command.heredocs if nested == 0 else ():
-        targets = [one.target.text for one in command.redirects if one.sign.startswith(">")]
+        targets = [redirect.target.text for redirect in command.redirects if redirect.sign.startswith(">")]
         targets += [word.text for word in words[1:] if names[0] == "tee"]
-        target = next((one for one in targets if one.lower().endswith(_CONFIGS)), None)
+        target = next((target for target in targets if target.lower().endswith(_CONFIGS)), None)
         if target is not None:
             script.written[target] = heredoc
         elif names[0] == "sbatch" or (shell is not None and not targets):
@@ -324,8 +324,8 @@ def _with_written(script: _Script, settings: list[Setting], files: list[str]) ->
             if setting.value is not None or context.run or setting.key not in stated:
                 location = replace(setting.location, path=script.document.path)
                 settings.append(replace(setting, location=location))
-        for one in context.skipped:
-            where = replace(one.location, path=script.document.path) if one.location else None
-            script.skipped.append(replace(one, location=where))
+        for skipped in context.skipped:
+            where = replace(skipped.location, path=script.document.path) if skipped.location else None
+            script.skipped.append(replace(skipped, location=where))
         files = [file for file in files if file.rpartition("/")[2] != name] + list(context.refers_to)
     return settings, files

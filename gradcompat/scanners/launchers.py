@@ -178,8 +178,8 @@ def launch_of(words: Sequence[Word]) -> Launch | None:
         if index:
             launch.wrapper = first
             launch.wrapped = [
-                Argument(f"{first}.{one.name}", one.value, one.place, one.option_place, one.spelling)
-                for one in _options(words[1:index])
+                Argument(f"{first}.{option.name}", option.value, option.place, option.option_place, option.spelling)
+                for option in _options(words[1:index])
             ]
         return launch if _is_training(launch) else None
     if HOLE in first:  # `$LAUNCHER $SCRIPT --learning_rate 1e-4`
@@ -315,7 +315,7 @@ def _options(
             if not values:
                 yield Argument(name, True, word.place(0), word.place(0), None)
                 continue
-            given = values[0].text if len(values) == 1 else tuple(one.text for one in values)
+            given = values[0].text if len(values) == 1 else tuple(value.text for value in values)
             yield Argument(name, given, values[0].place(0), word.place(0), f"{text} {{}}")
         elif _is_override(text):
             start = len(sign) + 1
@@ -355,7 +355,7 @@ def _is_training(launch: Launch) -> bool:
         return True
     if launch.tool:
         return launch.tool != "trl" or launch.subcommand in _TOOLS["trl"][1]
-    if any(one.name in _OF_TRAINING for one in launch.arguments):
+    if any(argument.name in _OF_TRAINING for argument in launch.arguments):
         return True
     target = "" if launch.target is None else launch.target.text.rpartition("/")[2].lower()
     if launch.target is not None and "/" not in launch.target.text and not target.endswith(".py"):

@@ -178,7 +178,7 @@ def _when(value: Any) -> Any:
 def _processes(devices: Any, nodes: Any) -> Any:
     """One process for each device of each node."""
     if isinstance(devices, str) and "," in devices:
-        devices = [one for one in devices.split(",") if one.strip()]
+        devices = [part for part in devices.split(",") if part.strip()]
     if isinstance(devices, list):
         devices = len(devices)
     if isinstance(devices, str) and devices.isdecimal() and len(devices) < 10:

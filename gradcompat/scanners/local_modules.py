@@ -70,7 +70,9 @@ class Module:
     place: Callable[[ast.AST], Location] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.statements = tuple(one for one in self.tree.body if not isinstance(one, (ast.Import, ast.ImportFrom)))
+        self.statements = tuple(
+            statement for statement in self.tree.body if not isinstance(statement, (ast.Import, ast.ImportFrom))
+        )
         self.place = places_in(self.document)
 
     @property

@@ -41,7 +41,11 @@ class Option:
 
 def option_of(call: ast.Call, names: Names, scope: Scope) -> Option | None:
     """The option that ``add_argument`` adds; None for a positional argument."""
-    written = [one.value for one in call.args if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    written = [
+        argument.value
+        for argument in call.args
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+    ]
     long = next((flag for flag in written if flag.startswith("--")), None)
     words = {word.arg: word.value for word in call.keywords}
     if long is None:
@@ -66,7 +70,7 @@ def is_option(node: ast.expr, names: Names, scope: Scope) -> str | None:
     match node:
         case ast.Attribute(value=ast.Name(id=owner), attr=name):
             found = names.bindings(owner, scope)
-            parsed = [one for one in (found[0] if found else []) if _is_parsed(one)]
+            parsed = [hit for hit in (found[0] if found else []) if _is_parsed(hit)]
             return name if parsed or (found and None in found[0] and owner in _NAMESPACES) else None
         case ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr=owner), attr=name):
             return name if owner in _NAMESPACES else None

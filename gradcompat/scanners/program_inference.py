@@ -60,7 +60,7 @@ def _ordered(found: Findings, end: Step) -> None:
         return
     wrapped = found.wrapping[0]
     sure = len(found.wrapping) == 1 and not wrapped.branch
-    sure = sure and all(not one.branch and one.function is wrapped.function for one in found.checkpointing)
+    sure = sure and all(not step.branch and step.function is wrapped.function for step in found.checkpointing)
     first = found.checkpointing[0]
     # Enabled before and once more after is enabled before.
     before = _position(first) < _position(wrapped)
@@ -82,7 +82,7 @@ def _absent(found: Findings, end: Step) -> None:
     model of their own, so nothing is said with them.
     """
     changed = found.frozen or (found.wrapping[0].node if found.wrapping else None)
-    if changed is None or any(one.branch for one in found.wrapping) or not found.trains or not found.models:
+    if changed is None or any(step.branch for step in found.wrapping) or not found.trains or not found.models:
         return
     if found.parts:
         return  # the modules between them may do it
@@ -94,6 +94,8 @@ def _absent(found: Findings, end: Step) -> None:
         found.state(end, "training.enable_input_require_grads", False, at=changed)
         if found.wrapping:
             found.state(end, "peft.prepare_model_for_kbit_training", False, at=changed)
-    asked = any(one.key == "training.gradient_checkpointing" and one.value is True for one in found.settings)
+    asked = any(
+        setting.key == "training.gradient_checkpointing" and setting.value is True for setting in found.settings
+    )
     if found.wrapping and asked and not found.checkpointing:
         found.state(end, "training.checkpointing_before_peft", False, at=changed)

@@ -91,7 +91,7 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
             followed = follow(document, names, project, file)
             statements = reached(tree, names, file, followed.modules, project)
             modules = zip(followed.modules, statements, strict=True)
-            facts = read(tree, names, place, document, [one for pair in modules for one in _facts(*pair)])
+            facts = read(tree, names, place, document, [fact for pair in modules for fact in _facts(*pair)])
         elif placed is not None:
             followed.unread = _not_followed(document, names, *placed)
         if facts is None or not LIBRARIES & facts.imported:
@@ -180,10 +180,10 @@ def _facts(module: Module, statements: Sequence[ast.stmt]) -> list[Findings]:
 def _does_something(tree: ast.Module) -> bool:
     """Does it call something or loop when it is run, and not only define what others import?"""
     return any(
-        is_main_guard(one)
-        or isinstance(one, (ast.For, ast.While, ast.With))
-        or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Call))
-        for one in tree.body
+        is_main_guard(statement)
+        or isinstance(statement, (ast.For, ast.While, ast.With))
+        or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call))
+        for statement in tree.body
     )
 
 
@@ -204,7 +204,9 @@ def _is_test(document: Document, tree: ast.Module, names: Names) -> bool:
     named = name == "conftest.py" or fnmatchcase(name, "test_*.py") or fnmatchcase(name, "*_test.py")
     if not named and _TESTING.isdisjoint(names.imported):
         return False
-    inside = (one for node in tree.body for one in (node, *(node.body if isinstance(node, ast.ClassDef) else ())))
+    inside = (
+        statement for node in tree.body for statement in (node, *(node.body if isinstance(node, ast.ClassDef) else ()))
+    )
     return name == "conftest.py" or any(
         isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)) and one.name.startswith("test") for one in inside
     )
@@ -215,7 +217,7 @@ def _once(found: Findings) -> list[Setting]:
 
     What an option or a config gives is a statement of its own, which the launch, the default or the config replaces.
     """
-    replaceable = [one.stated for one in found.defaults] + [one.stated for one in found.lookups]
+    replaceable = [default.stated for default in found.defaults] + [lookup.stated for lookup in found.lookups]
     optional = {setting for stated in replaceable for setting in stated}
     once: dict[tuple[str, object], Setting] = {}
     for setting in found.settings:

@@ -24,15 +24,19 @@ def reached(
     walk = _Walk(project, by_file)
     walk.visit(file, names, program.body)
     for module in by_file.values():
-        loaded = [one for one in _imported(module) if not isinstance(one, _DEFINITIONS) or one.decorator_list]
+        loaded = [
+            statement
+            for statement in _imported(module)
+            if not isinstance(statement, _DEFINITIONS) or statement.decorator_list
+        ]
         walk.visit(module.file, module.names, _imported(module) if module.names.rewritten else loaded)
     walk.run()
-    return [[one for one in module.statements if one in walk.kept] for module in by_file.values()]
+    return [[statement for statement in module.statements if statement in walk.kept] for module in by_file.values()]
 
 
 def _imported(module: Module) -> list[ast.stmt]:
     """What a module does when it is imported, beside importing: that is followed by the names that it binds."""
-    return [one for one in module.statements if not is_main_guard(one)]
+    return [statement for statement in module.statements if not is_main_guard(statement)]
 
 
 def is_main_guard(statement: ast.stmt) -> bool:

@@ -57,10 +57,18 @@ def join_all(contexts: Sequence[Context], budget: Budget) -> list[Context]:
     """
     if not contexts:
         return []
-    first = [one for one in contexts if one.kind == _LAUNCH] or [one for one in contexts if one.run] or [contexts[0]]
-    ordered = [first[0], *(one for one in contexts if one is not first[0])]
-    modules = {module for one in ordered for module in one.modules}
-    return [_joined(_composed([one for one in ordered if one.source not in modules or one is first[0]], budget))]
+    first = (
+        [context for context in contexts if context.kind == _LAUNCH]
+        or [context for context in contexts if context.run]
+        or [contexts[0]]
+    )
+    ordered = [first[0], *(context for context in contexts if context is not first[0])]
+    modules = {module for context in ordered for module in context.modules}
+    return [
+        _joined(
+            _composed([context for context in ordered if context.source not in modules or context is first[0]], budget)
+        )
+    ]
 
 
 def assemble(contexts: Sequence[Context], *, together: bool = False, budget: Budget | None = None) -> Assembly:
@@ -128,7 +136,7 @@ def assemble(contexts: Sequence[Context], *, together: bool = False, budget: Bud
 
 def _held(contexts: Sequence[Context]) -> set[int]:
     """The files whose content another one has in its own settings; what is composed itself may be a run as well."""
-    held = {source for one in contexts if one.composed is not None for source in one.composed.holds}
+    held = {source for context in contexts if context.composed is not None for source in context.composed.holds}
     return {index for index, one in enumerate(contexts) if one.composed is None and one.source in held}
 
 
@@ -137,9 +145,9 @@ def _not_chosen(contexts: Sequence[Context], *, together: bool) -> set[int]:
 
     One that the user has named beside the config is meant; several of one folder have come with their folder.
     """
-    composed = [one for one in contexts if one.composed is not None]
-    groups = {group for one in composed if one.composed is not None for group in one.composed.groups}
-    roots = {PurePosixPath(one.source).parent for one in composed}
+    composed = [context for context in contexts if context.composed is not None]
+    groups = {group for context in composed if context.composed is not None for group in context.composed.groups}
+    roots = {PurePosixPath(context.source).parent for context in composed}
     found: set[int] = set()
     folders = [PurePosixPath(context.source).parent for context in contexts]
     counts = Counter(folders)
@@ -155,24 +163,29 @@ def _not_chosen(contexts: Sequence[Context], *, together: bool) -> set[int]:
 def _composed(members: list[Context], budget: Budget) -> list[Context]:
     """The members of a run, with configs composed as its command lines say."""
     first, *others = members
-    if not first.overrides or all(one.composed is None for one in others):
+    if not first.overrides or all(other.composed is None for other in others):
         return members
     told: set[Location] = set()
     for index, other in enumerate(others):
         if other.composed is None:
             continue
         if not budget.take(len(first.overrides) * (1 + len(other.composed.holds))):
-            others[index] = replace(other, settings=tuple(replace(one, value=None) for one in other.settings))
+            others[index] = replace(other, settings=tuple(replace(setting, value=None) for setting in other.settings))
             continue
         again = [recomposed(other, overrides) for overrides in first.overrides]
-        settings = dict.fromkeys(setting for one in again for setting in one.settings)
-        skipped = dict.fromkeys(skipped for one in again for skipped in one.skipped)
+        settings = dict.fromkeys(setting for context in again for setting in context.settings)
+        skipped = dict.fromkeys(skipped for context in again for skipped in context.skipped)
         others[index] = replace(other, settings=tuple(settings), skipped=tuple(skipped))
         told.update(setting.location for setting in settings)
-        groups = {group for one in again if one.composed is not None for group in one.composed.groups}
-        told.update(one.location for overrides in first.overrides for one in overrides if _chooses(one, groups))
+        groups = {group for context in again if context.composed is not None for group in context.composed.groups}
+        told.update(
+            override.location for overrides in first.overrides for override in overrides if _chooses(override, groups)
+        )
     # What the command line says to the config is in the config's settings now, and means what it means there.
-    return [replace(first, settings=tuple(one for one in first.settings if one.location not in told)), *others]
+    return [
+        replace(first, settings=tuple(setting for setting in first.settings if setting.location not in told)),
+        *others,
+    ]
 
 
 def _chooses(override: Override, groups: set[str]) -> bool:
@@ -230,30 +243,30 @@ def _reached(start: int, named: dict[int, list[int]]) -> list[int]:
 
 def _default_files(program: Context, launches: Sequence[Context]) -> tuple[str, ...]:
     """The configs that a program reads where its command lines name no others."""
-    given = [options for one in launches for options in one.options]
+    given = [options for launch in launches for options in launch.options]
     if any(options is None for options in given):
         return ()
     names = {option.name for options in given for option in options or ()}
-    return tuple(one.path for one in program.option_files if names.isdisjoint(one.flags))
+    return tuple(file.path for file in program.option_files if names.isdisjoint(file.flags))
 
 
 def _with_configs(members: list[Context]) -> list[Context]:
     """The members of a run, with what its programs take from configs of its own."""
-    configs = [one for one in members if one.values]
-    lookups = [lookup for one in members for lookup in one.lookups]
-    stating = (one for one in members if one.kind not in (*PROGRAMS, _LAUNCH))
-    configured = {setting.key for one in stating for setting in one.settings}
-    blocks = [one for one in lookups if not one.argument]
+    configs = [member for member in members if member.values]
+    lookups = [lookup for member in members for lookup in member.lookups]
+    stating = (member for member in members if member.kind not in (*PROGRAMS, _LAUNCH))
+    configured = {setting.key for context in stating for setting in context.settings}
+    blocks = [lookup for lookup in lookups if not lookup.argument]
     found: list[Context] = []
-    for one in members:
-        settings = list(one.settings)
-        for lookup in one.lookups:
+    for member in members:
+        settings = list(member.settings)
+        for lookup in member.lookups:
             values = [said for config in configs if (said := settings_of_lookup(config, lookup)) is not None]
             for stated in lookup.stated:
                 if stated in settings and (values or stated.key in configured):
                     index = settings.index(stated)
                     settings[index : index + 1] = [told for part in values for told in part if told.key == stated.key]
-        found.append(with_passed_blocks(replace(one, settings=tuple(settings), lookups=()), blocks))
+        found.append(with_passed_blocks(replace(member, settings=tuple(settings), lookups=()), blocks))
     return found
 
 
@@ -263,14 +276,14 @@ def _with_options(members: list[Context]) -> list[Context]:
     A default is a fact where the launch is known and leaves the option out. Without a launch it is presumed, and what a
     config of the run states takes its place.
     """
-    launches = [options for one in members if one.kind == _LAUNCH for options in one.options]
-    told = {setting.key for one in members if one.kind == _LAUNCH for setting in one.settings}
-    configs = (one for one in members if one.run and one.kind not in (*PROGRAMS, _LAUNCH))
-    configured = {setting.key for one in configs for setting in one.settings}
+    launches = [options for member in members if member.kind == _LAUNCH for options in member.options]
+    told = {setting.key for member in members if member.kind == _LAUNCH for setting in member.settings}
+    configs = (member for member in members if member.run and member.kind not in (*PROGRAMS, _LAUNCH))
+    configured = {setting.key for config in configs for setting in config.settings}
     found: list[Context] = []
-    for one in members:
-        settings = list(one.settings)
-        for option in one.defaults:
+    for member in members:
+        settings = list(member.settings)
+        for option in member.defaults:
             values = _option_values(option, launches)
             if values is None or any(stated not in settings for stated in option.stated):
                 continue
@@ -282,7 +295,7 @@ def _with_options(members: list[Context]) -> list[Context]:
                 elsewhere = told_by_all if giving else stated.key in configured
                 index = settings.index(stated)
                 settings[index : index + 1] = [] if elsewhere else own
-        found.append(replace(one, settings=tuple(settings), defaults=()))
+        found.append(replace(member, settings=tuple(settings), defaults=()))
     return found
 
 
@@ -294,34 +307,38 @@ def _option_values(option: OptionDefault, launches: Sequence[Sequence[LaunchOpti
             return None
         given = given_option(option, options)
         values.update(dict.fromkeys(option.default if given is None else settings_of_option(option, given)))
-    return list(values) if launches else [replace(one, presumed=one.value is not None) for one in option.default]
+    return (
+        list(values)
+        if launches
+        else [replace(setting, presumed=setting.value is not None) for setting in option.default]
+    )
 
 
 def _joined(members: list[Context]) -> Context:
     """One context from a run (the first) and what belongs to it."""
     first, *others = members = _with_configs(_with_options(members))
     stated = {setting.key for setting in first.settings if setting.value is not None}
-    stated |= {setting.key for one in others if one.run for setting in one.settings if setting.value is not None}
+    stated |= {setting.key for other in others if other.run for setting in other.settings if setting.value is not None}
     flagged = {
         setting.key
         for setting in first.settings
         if setting.value is not None and not setting.presumed and first.kind == _LAUNCH
     }
     settings: list[Setting] = []
-    for one in members:
-        for setting in one.settings:
+    for member in members:
+        for setting in member.settings:
             # A flag overrides the config that the command names; a program may do with it what it likes.
-            if one is not first and one.kind not in PROGRAMS and setting.key in flagged:
+            if member is not first and member.kind not in PROGRAMS and setting.key in flagged:
                 continue
             # DeepSpeed's `auto` takes what the trainer says.
-            if setting.value is None and not one.run and setting.key in stated:
+            if setting.value is None and not member.run and setting.key in stated:
                 continue
             settings.append(setting)
     return replace(
         first,
-        source=" + ".join(one.source for one in members),
+        source=" + ".join(member.source for member in members),
         settings=tuple(settings),
-        skipped=tuple(skipped for one in members for skipped in one.skipped),
+        skipped=tuple(skipped for member in members for skipped in member.skipped),
         refers_to=(),
         run=True,
         # What one file leaves out another may say.

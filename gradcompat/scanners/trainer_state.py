@@ -26,5 +26,5 @@ def scan(document: Document) -> Context:
     if config.top.get("log_history") != () or "global_step" not in config.top:
         raise Unrecognised("is not a trainer state of transformers", path=document.path)
     settings, skipped = settings_of(config, FEEDS)
-    known = tuple(one for one in settings if isinstance(one.value, float) and one.value < _MOST_EPOCHS)
+    known = tuple(setting for setting in settings if isinstance(setting.value, float) and setting.value < _MOST_EPOCHS)
     return Context(source=document.path, kind="hf-trainer-state", settings=known, run=False, skipped=tuple(skipped))

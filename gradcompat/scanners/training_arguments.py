@@ -197,7 +197,7 @@ def drivers_by_arguments(names: Collection[str], location: Location) -> list[Set
     if "per_device_train_batch_size" not in names or _TRAINING_ARGUMENTS.isdisjoint(names):
         return []
     drivers = ("transformers.Trainer", "trl") if TRL_OWN.isdisjoint(names) else ("trl",)
-    return [Setting(key="training.framework", value=one, location=location, presumed=True) for one in drivers]
+    return [Setting(key="training.framework", value=driver, location=location, presumed=True) for driver in drivers]
 
 
 # Values that are mappings, and which a flag or a string in a config gives as JSON.

@@ -113,11 +113,11 @@ def merge(distributions: Iterable[Distribution], conda: CondaPrefix, skipped: li
     packages: list[Package] = []
     present: set[str] = set()
     names: set[str] = set()
-    for one in distributions:
-        present.add(one.entry)
-        names.add(one.package.name)
-        from_conda = one.entry in owned or one.package.name in without_files
-        packages.append(replace(one.package, source="conda") if from_conda else one.package)
+    for distribution in distributions:
+        present.add(distribution.entry)
+        names.add(distribution.package.name)
+        from_conda = distribution.entry in owned or distribution.package.name in without_files
+        packages.append(replace(distribution.package, source="conda") if from_conda else distribution.package)
     for record in conda.records:
         if record.metadata & present:
             continue

@@ -123,7 +123,9 @@ def _complete(content: dict[str, Any]) -> bool:
     compositions = content.get("compositions")
     if not isinstance(compositions, list) or not compositions:
         return False
-    return all(isinstance(one, dict) and one.get("aggregate") == "complete" for one in compositions)
+    return all(
+        isinstance(composition, dict) and composition.get("aggregate") == "complete" for composition in compositions
+    )
 
 
 def _dotted(keys: _Keys) -> str:

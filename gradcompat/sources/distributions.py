@@ -126,9 +126,9 @@ def _read_folder(folder: Folder, reading: _Reading) -> list[str]:
         if (name, folder.forks) in reading.claimed:
             continue
         reading.claimed.add((name, folder.forks))
-        for one in entries if len(entries) == 1 else _settled(name, entries, folder, reading):
-            package = replace(one.package, forks=folder.forks) if folder.forks else one.package
-            reading.found.append(Distribution(package, one.entry))
+        for distribution in entries if len(entries) == 1 else _settled(name, entries, folder, reading):
+            package = replace(distribution.package, forks=folder.forks) if folder.forks else distribution.package
+            reading.found.append(Distribution(package, distribution.entry))
     return names
 
 

@@ -192,7 +192,7 @@ def _environment(
     follow_pth: bool = True,
 ) -> Environment:
     distributions, passed_over = read(folders, follow_pth=follow_pth)
-    packages = [one.package for one in distributions]
+    packages = [distribution.package for distribution in distributions]
     if conda is not None and conda.records:
         packages = merge(distributions, conda, passed_over)
     return Environment(

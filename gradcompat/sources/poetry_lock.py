@@ -74,7 +74,7 @@ def _marker(markers: Any, groups: tuple[str, ...]) -> str | None:
     alternatives = [marker_or_none(markers.get(group)) for group in (groups or markers)]
     if not alternatives or None in alternatives:
         return None  # a group without a marker takes the entry everywhere
-    distinct = dict.fromkeys(str(one) for one in alternatives)
+    distinct = dict.fromkeys(str(alternative) for alternative in alternatives)
     return " or ".join(f"({one})" for one in distinct) if len(distinct) > 1 else next(iter(distinct))
 
 

@@ -126,13 +126,13 @@ def gathered(found: Iterable[Package | Skipped | str]) -> Components:
     packages: list[Package] = []
     skipped: list[Skipped] = []
     others: Counter[str] = Counter()
-    for one in found:
-        if isinstance(one, Package):
-            packages.append(one)
-        elif isinstance(one, Skipped):
-            skipped.append(one)
+    for hit in found:
+        if isinstance(hit, Package):
+            packages.append(hit)
+        elif isinstance(hit, Skipped):
+            skipped.append(hit)
         else:
-            others[one] += 1
+            others[hit] += 1
     pythons = {package.version for package in packages if package.name == "python" and package.source == "conda"}
     python = pythons.pop() if len(pythons) == 1 else None
     return Components(tuple(packages), (*skipped, *_not_python(others)), python)

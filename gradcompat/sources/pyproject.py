@@ -55,7 +55,7 @@ def _decided(declared: Declared) -> Iterator[Result]:
 
 def _asked_for(declared: Declared) -> Iterator[Result]:
     standard = list(islice(chain(_standard(declared), uv_additions(declared)), MOST_REQUIREMENTS + 1))
-    required = frozenset(one.name for one in standard if isinstance(one, Package))
+    required = frozenset(package.name for package in standard if isinstance(package, Package))
     yield from from_uv_sources(declared, standard)
     yield from declared.no_tables(("tool",), ("tool", "uv"), ("tool", "uv", "sources"))
     yield from declared.no_tables(("tool", "pdm", "dev-dependencies"), ("tool", "pdm", "resolution", "overrides"))

@@ -40,7 +40,7 @@ def read(document: Document) -> Environment:
         Malformed: if it is not Python, or calls no ``setup``.
     """
     module = _parsed(document)
-    call = next((one for one in ast.walk(module) if isinstance(one, ast.Call) and _is_setup(one.func)), None)
+    call = next((node for node in ast.walk(module) if isinstance(node, ast.Call) and _is_setup(node.func)), None)
     if call is None:
         raise Malformed("calls no `setup()` as a setup.py does", path=document.path)
     reading = _Reading(document, module)

@@ -48,9 +48,13 @@ class Tables:
                 return (self._table(name) or {}).get(key)
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in self._pickers:
                 table = self._table(self._pickers[name]) or {}
-                names = [one.value for one in args if isinstance(one, ast.Constant) and isinstance(one.value, str)]
-                if len(names) == len(args) and all(one in table for one in names):
-                    return ast.copy_location(ast.List(elts=[table[one] for one in names], ctx=ast.Load()), node)
+                names = [
+                    argument.value
+                    for argument in args
+                    if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+                ]
+                if len(names) == len(args) and all(name in table for name in names):
+                    return ast.copy_location(ast.List(elts=[table[name] for name in names], ctx=ast.Load()), node)
         return None
 
     def _table(self, name: str) -> dict[str, ast.expr] | None:

@@ -124,6 +124,6 @@ def edge_of(table: dict[str, Any], targets: Mapping[tuple[str, str | None], tupl
     key = (str(name), version if isinstance(version, str) else None)
     return Edge(
         targets.get(key, targets.get((str(name), None), ())),
-        tuple(one for one in extras if isinstance(one, str)) if isinstance(extras, list) else (),
+        tuple(extra for extra in extras if isinstance(extra, str)) if isinstance(extras, list) else (),
         marker if isinstance(marker, str) else None,
     )

@@ -26,7 +26,7 @@ def uv_overrides(declared: Declared) -> Iterator[Result]:
 
 def overridden(results: Iterable[Result], overrides: list[Result]) -> Iterator[Result]:
     """The results, of which those for a package with an override are passed over; then the overrides."""
-    names = frozenset(one.name for one in overrides if isinstance(one, Package))
+    names = frozenset(override.name for override in overrides if isinstance(override, Package))
     for result in results:
         if isinstance(result, Package) and result.name in names:
             wanted = result.version or result.specifier

@@ -182,7 +182,7 @@ def _texts(value: Any) -> list[str]:
 def _proofs(table: Mapping[str, Any]) -> list[str]:
     waivers = table.get("waivers")
     tables = [waiver for waiver in waivers if isinstance(waiver, dict)] if isinstance(waivers, list) else []
-    return [one["proof"] for one in tables if isinstance(one.get("proof"), str)]
+    return [table["proof"] for table in tables if isinstance(table.get("proof"), str)]
 
 
 def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:

@@ -42,20 +42,22 @@ def compare_with_pinned(
     places = RepositoryPaths()
     marks_then, marks_now = fingerprints(then, places), fingerprints(audits, places)
     before = {
-        marks_then[id(one)]: PriorFinding(weight_of(one), frozenset(one.finding.contexts))
+        marks_then[id(finding)]: PriorFinding(weight_of(finding), frozenset(finding.finding.contexts))
         for audit in then
-        for one in audit.findings
+        for finding in audit.findings
     }
-    weights = {marks_now[id(one)]: weight_of(one) for audit in audits for one in audit.findings}
-    asleep = {marks_then[id(one)] for audit in then for one in audit.findings if one.finding.status == "dormant"}
+    weights = {marks_now[id(finding)]: weight_of(finding) for audit in audits for finding in audit.findings}
+    asleep = {
+        marks_then[id(finding)] for audit in then for finding in audit.findings if finding.finding.status == "dormant"
+    }
     compared = [
         replace(
             audit,
             cured=_cured(earlier, marks_then, weights) if audit.replaced else (),
             findings=tuple(
-                one
-                for one in audit.findings
-                if options.show_all or one.finding.status != "dormant" or marks_now[id(one)] not in asleep
+                finding
+                for finding in audit.findings
+                if options.show_all or finding.finding.status != "dormant" or marks_now[id(finding)] not in asleep
             ),
         )
         for audit, earlier in zip(audits, then, strict=True)
@@ -75,7 +77,7 @@ def _check_listed(audits: Sequence[Audit], base: KnowledgeBase, options: AuditOp
     if any(audit.kind is None for audit in audits):
         return  # what could not be read may list it
     families = base.names.families
-    listed = {families.get(one.package, one.package) for audit in audits for one in audit.replaced}
+    listed = {families.get(replaced.package, replaced.package) for audit in audits for replaced in audit.replaced}
     for name, version in options.replacements:
         if families.get(name, name) not in listed:
             hint = "--with replaces a version that is listed; name a target that lists the package"
@@ -85,9 +87,9 @@ def _check_listed(audits: Sequence[Audit], base: KnowledgeBase, options: AuditOp
 def _cured(then: Audit, marks: dict[int, str], weights: dict[str, int]) -> tuple[ReportedFinding, ...]:
     """What was sure, counted, and is neither sure nor open any more."""
     return tuple(
-        one
-        for one in then.findings
-        if one.finding.status == "affected"
-        and not one.finding.issue.informational
-        and weights.get(marks[id(one)], 0) == 0
+        finding
+        for finding in then.findings
+        if finding.finding.status == "affected"
+        and not finding.finding.issue.informational
+        and weights.get(marks[id(finding)], 0) == 0
     )

@@ -209,8 +209,8 @@ def _judgement(
     marks_then = fingerprints(then, places)
     before: dict[str, PriorFinding] = {}
     for audit in then:
-        for one in (*audit.findings, *audit.suppressed):
-            before[marks_then[id(one)]] = PriorFinding(weight_of(one), frozenset(one.finding.contexts))
+        for finding in (*audit.findings, *audit.suppressed):
+            before[marks_then[id(finding)]] = PriorFinding(weight_of(finding), frozenset(finding.finding.contexts))
     marks = fingerprints(audits, places)
 
     def judge(audit: Audit, advised: ReportedFinding) -> Suppression | None:
@@ -243,7 +243,7 @@ def _why_new(audit: Audit, then: Audit | None, earlier: Earlier, compared: Compa
         return f"{shown} does not have this file"
     if then is None:
         return f"it could not be read as it was at {shown}"
-    gaps = [one for one in then.skipped if one.gap]
+    gaps = [skipped for skipped in then.skipped if skipped.gap]
     if then.kind is None:
         return f"it could not be read as it was at {shown} ({gaps[0].reason})"
     return None

@@ -153,7 +153,9 @@ def _canonical(name: str, names: Names) -> str:
 
 def _same(measured: ProbeSpec, wanted: ProbeSpec) -> bool:
     """The same probe, on whatever number of processes."""
-    left, right = ({k: v for k, v in one.parameters.items() if k != _ANY_NUMBER} for one in (measured, wanted))
+    left, right = (
+        {k: v for k, v in probe_spec.parameters.items() if k != _ANY_NUMBER} for probe_spec in (measured, wanted)
+    )
     return measured.name == wanted.name and left == right
 
 

@@ -56,12 +56,12 @@ def build_waiver_rule(
         UsageError: if a file that is to be a proof cannot be read.
     """
     ready = [_ready(waiver) for waiver in waivers.waivers]
-    names = {_canonical(bound.name, base) for one in ready for bound in one.waiver.packages}
-    names |= {base.names.families.get(name, name) for one in ready if one.proof for name in one.proof.packages}
+    names = {_canonical(bound.name, base) for waiver in ready for bound in waiver.waiver.packages}
+    names |= {base.names.families.get(name, name) for waiver in ready if waiver.proof for name in waiver.proof.packages}
     whole = [Path(os.path.realpath(target)) for target in targets if os.path.isdir(target)]
 
     def judged(audits: Sequence[Audit]) -> SuppressionRules:
-        outcomes = [_outcome(one, audits, base, today) for one in ready]
+        outcomes = [_outcome(waiver, audits, base, today) for waiver in ready]
         # Of several waivers of one finding the first one is told.
         reasons = {key: said for outcome in reversed(outcomes) for key, said in outcome.suppressed.items()}
         remarks = [

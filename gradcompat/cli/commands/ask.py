@@ -61,7 +61,7 @@ def command(*, audit: AuditParameters, dry_run: DryRun = False) -> int:
     answers: dict[str, SettingValue] = {}
     passed: set[str] = set()
     for number in range(1, MOST_QUESTIONS + 1):
-        asked = next((one for one in asked_of(report.findings) if one.key not in passed), None)
+        asked = next((asked for asked in asked_of(report.findings) if asked.key not in passed), None)
         if asked is None:
             break
         passed.add(asked.key)

@@ -163,7 +163,7 @@ def command(
         report = replace(check_targets(request, base, options, date.today()), show_suppressed=show_suppressed)
     if settled is not None:
         report = replace(report, remarks=(*settled.remarks, *report.remarks))
-    if not replacements and any(RENDERERS[one.form].edits for one in wanted):
+    if not replacements and any(RENDERERS[output.form].edits for output in wanted):
         from gradcompat.audit.pin_edits import with_edits
 
         report = replace(report, audits=tuple(map(with_edits, report.audits)))

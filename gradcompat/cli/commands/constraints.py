@@ -112,7 +112,7 @@ def _of_change(change: Change, planned: Planned) -> Line:
     return Line(
         package=change.package,
         specifier=f"=={change.version_to}",
-        reasons=(*(_cured(one, planned) for one in change.cures), *change.because, was),
+        reasons=(*(_cured(cure, planned) for cure in change.cures), *change.because, was),
     )
 
 
@@ -122,7 +122,7 @@ def _cured(identifier: str, planned: Planned) -> str:
 
 
 def _reason(issue: Issue) -> str:
-    return "; ".join((f"{issue.id}: {issue.summary}", *(one.url for one in issue.references[:1])))
+    return "; ".join((f"{issue.id}: {issue.summary}", *(reference.url for reference in issue.references[:1])))
 
 
 def _all(base: KnowledgeBase, options: AuditOptions, catalogue: Catalogue) -> int:
@@ -137,11 +137,11 @@ def _all(base: KnowledgeBase, options: AuditOptions, catalogue: Catalogue) -> in
     ]
     found = exclusions(issues, base.names, catalogue)
     lines = [
-        Line(package=one.package, specifier=one.specifier, reasons=tuple(map(_reason, one.issues)))
-        for one in found
-        if one.specifier is not None
+        Line(package=hit.package, specifier=hit.specifier, reasons=tuple(map(_reason, hit.issues)))
+        for hit in found
+        if hit.specifier is not None
     ]
-    unnamed = [without_releases(one) for one in found if one.specifier is None]
+    unnamed = [without_releases(hit) for hit in found if hit.specifier is None]
     for sentence in unnamed:
         sys.stderr.write(safe(f"unverified: {sentence}") + "\n")
     head = [*_head(base, "releases that are wrong without any condition"), *unnamed]

@@ -92,8 +92,8 @@ def command(
             raise UsageError(
                 f"`{files[0]}` is not a log: there is nothing to diagnose", hint="`gradcompat check` looks at it"
             )
-        for one in failed:
-            print_error(one)
+        for source_error in failed:
+            print_error(source_error)
         return 2
     reading.skipped += [*map(failure, failed), *known.skipped]
     environment, notes = joined(known, reading.environments, base)
@@ -121,9 +121,9 @@ def command(
         exit_status=0,
         sources=base.sources,
     )
-    if any(not one.harmless for one in diagnoses):
+    if any(not diagnosis.harmless for diagnosis in diagnoses):
         result = replace(result, exit_status=1)
-    elif unexplained or any(one.gap for one in reading.skipped):
+    elif unexplained or any(skipped.gap for skipped in reading.skipped):
         result = replace(result, exit_status=3)
     import_module(_RENDERERS[form]).render(result, sys.stdout)
     return result.exit_status

@@ -105,7 +105,11 @@ def _setting(name: str, base: KnowledgeBase, out: TextIO) -> None:
     if (said := note(name)) is not None:
         out.write("\n" + wrapped(said, columns, "", "") + "\n")
     issues = base.in_force()
-    needed = [issue for issue in issues if any(_is_about(term, name) for one in issue.affected for term in one.terms)]
+    needed = [
+        issue
+        for issue in issues
+        if any(_is_about(term, name) for combination in issue.affected for term in combination.terms)
+    ]
     changed = [
         issue
         for issue in issues

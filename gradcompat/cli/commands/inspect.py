@@ -73,8 +73,8 @@ def command(
         for environment in environments
     ]
     environments += [_as_environment(context) for context in contexts]
-    told = {one.what for one in failed}
-    passed = [one for one in passed if one.what not in told]
+    told = {skipped.what for skipped in failed}
+    passed = [skipped for skipped in passed if skipped.what not in told]
     if form == "json" and environments:
         shown_all = [_data(environment) for environment in environments]
         beside = [skipped_data(skipped) for skipped in (*failed, *passed)]
@@ -94,7 +94,7 @@ def command(
             sys.stdout.write(f"  {safe(skipped_text(skipped))}\n")
     if not environments:
         return 2
-    gaps = any(skipped.gap for one in environments for skipped in one.skipped)
+    gaps = any(skipped.gap for environment in environments for skipped in environment.skipped)
     return 3 if failed or gaps or any(skipped.gap for skipped in passed) else 0
 
 

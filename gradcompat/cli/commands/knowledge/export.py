@@ -67,9 +67,9 @@ def command(
         sys.stdout.write(text)
     else:
         _save(Path(output), text)
-    unnamed = [one for one in _excluded(base) if one.specifier is None] if form == "renovate" else []
-    for one in unnamed:
-        sys.stderr.write(f"left out: {without_releases(one)}\n")
+    unnamed = [exclusion for exclusion in _excluded(base) if exclusion.specifier is None] if form == "renovate" else []
+    for exclusion in unnamed:
+        sys.stderr.write(f"left out: {without_releases(exclusion)}\n")
     return 3 if unnamed else 0
 
 
@@ -101,9 +101,9 @@ def _renovate(base: KnowledgeBase) -> str:
         **{min(family): sorted(family) for family in SAME_VERSION},
     }
     lines = [
-        Line(package=one.package, specifier=one.specifier, reasons=tuple(map(_reason, one.issues)))
-        for one in _excluded(base)
-        if one.specifier is not None
+        Line(package=exclusion.package, specifier=exclusion.specifier, reasons=tuple(map(_reason, exclusion.issues)))
+        for exclusion in _excluded(base)
+        if exclusion.specifier is not None
     ]
     head = [
         f"gradcompat: training packages that move together, and no {_WITHOUT}, by the knowledge of {base.date}",
@@ -117,11 +117,11 @@ def _renovate(base: KnowledgeBase) -> str:
 def _dependabot(base: KnowledgeBase) -> str:
     entries = [
         dependabot.Ignored(
-            package=one.package,
-            ranges=tuple(str(one.excluded).split(" || ")),
-            reasons=tuple(map(_reason, one.issues)),
+            package=exclusion.package,
+            ranges=tuple(str(exclusion.excluded).split(" || ")),
+            reasons=tuple(map(_reason, exclusion.issues)),
         )
-        for one in _excluded(base)
+        for exclusion in _excluded(base)
     ]
     head = [
         f"gradcompat: {_WITHOUT}, by the knowledge of {base.date}",

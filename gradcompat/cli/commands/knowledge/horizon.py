@@ -72,7 +72,7 @@ def command(
             raise UsageError("--looked-at and --update take no package beside them")
         return _update(authored_file(path), looked_at, update=update)
     base = load()
-    names = [canonical(one, base) for one in packages] or sorted(base.horizon)
+    names = [canonical(package, base) for package in packages] or sorted(base.horizon)
     stands = unfixed_by_package(base.in_force())
     ahead = unknown = 0
     with package_index(index.lookup) as catalogue:

@@ -38,7 +38,7 @@ def command(
         raise UsageError(f"`--format {form}` is not known", hint=f"known: {', '.join(FORMATS)}")
     found = tables_of(rows_in(measured), package, recipe)
     if form != "text" and len(found) > 1:
-        known = ", ".join(f"{one.package} {one.recipe}" for one in found)
+        known = ", ".join(f"{hit.package} {hit.recipe}" for hit in found)
         raise UsageError("a file holds one table", hint=f"name a package and a recipe: {known}")
     renderer = import_module(FORMATS[form])
     for position, one in enumerate(found):

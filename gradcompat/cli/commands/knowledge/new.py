@@ -165,7 +165,7 @@ def _releases() -> Callable[[str], Sequence[Version]]:
 
     def of(name: str) -> Sequence[Version]:
         try:
-            return [one.version for one in snapshot.releases(name) if not one.yanked]
+            return [release.version for release in snapshot.releases(name) if not release.yanked]
         except IndexUnavailable:
             sys.stderr.write(f"note: the releases of {safe(name)} are unknown: examples name its bounds alone\n")
             return ()

@@ -37,7 +37,7 @@ def command(
     rows = [row for row in rows_in(measured) if row.package == name]
     probes = probes_in(rows, probe)
     try:
-        every = [one.version for one in shipped_snapshot().releases(name) if not one.version.is_prerelease]
+        every = [release.version for release in shipped_snapshot().releases(name) if not release.version.is_prerelease]
     except IndexUnavailable:
         every = []
         sys.stderr.write(f"note: the releases of {name} other than the measured ones are unknown\n")

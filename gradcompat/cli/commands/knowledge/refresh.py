@@ -64,7 +64,7 @@ def command(
     if not new:
         sys.stdout.write(f"no release of {name} is newer than {last}\n")
         return unfetched
-    listed = ", ".join(str(one.version) for one in new)
+    listed = ", ".join(str(release.version) for release in new)
     sys.stdout.write(f"{counted(len(new), 'release')} of {name} behind {last}: {safe(listed)}\n")
     sys.stdout.flush()  # it stands above what measuring says
     issues = base.in_force()
@@ -72,7 +72,7 @@ def command(
     if any(issue.probes and speaks_of(issue, name) for issue in issues):
         wanted = Measuring(
             package=name,
-            versions=" || ".join(f"=={one.version}" for one in new),
+            versions=" || ".join(f"=={release.version}" for release in new),
             python=python,
             device=device,
             jobs=jobs,
@@ -81,7 +81,7 @@ def command(
         )
         status = measure(wanted, index.lookup)
     kept = Path(folder)
-    versions = {one.version for one in new}
+    versions = {release.version for release in new}
     rows = [
         row
         for row in (read_rows(kept) if os.path.isdir(kept) else ())
