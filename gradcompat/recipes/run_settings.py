@@ -415,6 +415,7 @@ def _adapters(parameters: _Parameters) -> Settings:
         case "frozen":
             return {
                 "training.framework": "trl",
+                "training.method": "sft",
                 "peft.method": "lora",
                 "quantization.method": "bitsandbytes",
                 "quantization.bits": 4,
