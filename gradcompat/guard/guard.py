@@ -266,10 +266,9 @@ class Guard:
             step = observer.measure(optimizer)
         if not observer.steps:
             step = self._against_earlier_runs(step)
+            self._say_start()  # before anything is judged: what fails here hides no finding
         new = self.judgement.step(step, observer.steps)
         observer.steps.append(step)
-        if len(observer.steps) == 1:
-            self._say_start()
         self._tell(new, [place for place, one in enumerate(step.ranks) if one.failing])
         with loaded("torch").no_grad():
             observer.snapshot()

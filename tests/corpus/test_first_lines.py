@@ -19,6 +19,7 @@ from gradcompat.vocabulary import parse_setting
 
 HOST = ("host.python=3.11", "host.platform=linux")
 VISION = (
+    "training.framework=transformers.Trainer",
     "training.gradient_accumulation_steps=4",
     "model.architecture=LlavaForConditionalGeneration",
     "model.uses_num_items_in_batch=true",
