@@ -19,7 +19,7 @@ from gradcompat.curation.module_store import ModuleStore
 from gradcompat.curation.reading_campaign import batches, parse_modules
 from gradcompat.curation.release_row import LAYOUT, READER, loads
 from gradcompat.curation.resolution import module_states
-from gradcompat.curation.table_writing import table_bytes
+from gradcompat.curation.table_rows import table_bytes
 
 
 def main() -> None:

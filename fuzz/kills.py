@@ -203,7 +203,7 @@ class Measure(Trial):
     """Twelve releases of a toy; what the command has said that it kept has to be there."""
 
     def __init__(self) -> None:
-        measure: Any = import_module("gradcompat.cli.measuring")
+        measure: Any = import_module("gradcompat.cli.measurement_progress")
         campaign: Any = import_module("gradcompat.curation.campaign")
         from gradcompat.model.probe import Measurement, ProbeSpec
         from gradcompat.probes import matrix

@@ -22,7 +22,7 @@ import click
 import gradcompat
 from fuzz.grammars.table import file_name
 from gradcompat.cli.app import app
-from gradcompat.cli.ending import print_error
+from gradcompat.cli.command_end import print_error
 from gradcompat.dependency_formats import BY_KIND as FORMAT_OF
 from gradcompat.dependency_formats import FORMATS as DEPENDENCY_FORMATS
 from gradcompat.dependency_formats import by_name
@@ -37,7 +37,7 @@ from gradcompat.redaction import redact
 from gradcompat.renderers.registry import RENDERERS
 from gradcompat.scanners.registry import SCANNERS
 from gradcompat.scanners.registry import candidates as scanners_for
-from gradcompat.sources.reading import read_as
+from gradcompat.sources.any_format import read_as
 from gradcompat.sources.recognise import recognise
 from gradcompat.versions import VersionSet
 from gradcompat.vocabulary import KEYS

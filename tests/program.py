@@ -26,7 +26,7 @@ from types import FrameType
 import pytest
 
 import gradcompat
-from gradcompat.cli.ending import INTERNAL_ERROR
+from gradcompat.cli.command_end import INTERNAL_ERROR
 from tests.shared_plans import plans_shared
 
 _FILE = Path(gradcompat.__file__).with_name("__main__.py")

@@ -14,7 +14,7 @@ from functools import partial
 
 import pytest
 
-from gradcompat.audit import planning
+from gradcompat.audit import plans
 from gradcompat.budget import Budget
 from gradcompat.index.snapshot import shipped_snapshot
 from gradcompat.matcher import Names
@@ -73,6 +73,6 @@ def _bytes_of(value: object) -> bytes:
 def plans_shared() -> Iterator[None]:
     """Calls of the program in this process share their plans for the time of the block."""
     with pytest.MonkeyPatch.context() as patch:
-        if vars(planning)["plan"] is plan:  # and not what a test has put in its place
-            patch.setattr(planning, "plan", _shared_plan)
+        if vars(plans)["plan"] is plan:  # and not what a test has put in its place
+            patch.setattr(plans, "plan", _shared_plan)
         yield

@@ -92,7 +92,7 @@ LATE = {
     "host": {"pynvml"},  # optional, and only where a driver shows
     # OpenSSL, only for what somebody has fetched or written; tables, only where a model class is named
     "knowledge.load": {"hashlib", "gradcompat.knowledge.model_tables"},
-    "sources.reading": {"gradcompat.sources.recognise"},  # only where a file's name does not say what it is
+    "sources.any_format": {"gradcompat.sources.recognise"},  # only where a file's name does not say what it is
     "sources.installed": {"gradcompat.sources.interpreter"},  # only where an interpreter is named
     "vocabulary": {"difflib"},  # only for a name that is wrong
     "lazy_dataclasses": {"dataclasses"},  # what is not to be imported otherwise

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from gradcompat.audit.matching import match_runs
+from gradcompat.audit.environment_findings import match_runs
 from gradcompat.audit.options import AuditOptions
 from gradcompat.class_facts import with_class_facts
 from gradcompat.knowledge.load import load

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gradcompat.audit.matching import match_runs
+from gradcompat.audit.environment_findings import match_runs
 from gradcompat.audit.options import AuditOptions
 from gradcompat.defaults import DEFAULTS, Default, defaults_of
 from gradcompat.knowledge.load import load

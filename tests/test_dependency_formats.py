@@ -17,7 +17,7 @@ from gradcompat.edit.pins import PinEdit
 from gradcompat.edit.registry import edit_text
 from gradcompat.errors import SourceError
 from gradcompat.formats.document import Document, decode
-from gradcompat.scanners.reading import scan
+from gradcompat.scanners.any_config import scan
 from gradcompat.scanners.registry import SCANNERS, Scanner
 from gradcompat.sources.recognise import recognise
 from tests.conftest import ROOT
@@ -39,7 +39,7 @@ HELPERS = {
         "ngc_images",
         "pip_command",
     ),
-    *("poetry_constraint", "poetry_tables", "purl", "reading", "recognise", "requirement", "requirement_grammar"),
+    *("poetry_constraint", "poetry_tables", "purl", "any_format", "recognise", "requirement", "requirement_grammar"),
     *("requires_dist", "setup_tables"),
     *("torch_index", "uv_choices", "uv_edges", "uv_tables", "workspace"),
 }

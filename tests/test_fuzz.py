@@ -19,7 +19,7 @@ from gradcompat.errors import SourceError
 from gradcompat.formats.document import Document, decode
 from gradcompat.model.environment import Environment
 from gradcompat.names import normalise
-from gradcompat.sources.reading import read, read_as
+from gradcompat.sources.any_format import read, read_as
 from gradcompat.versions import VersionSet
 from tests.examples import examples, length
 

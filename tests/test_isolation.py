@@ -177,7 +177,7 @@ def test_only_what_is_isolated_starts_processes() -> None:
     }
     assert found - {"sources/notebook.py"} == {
         "cli/commands/run.py",  # the user's own training
-        "edit/locking.py",
+        "edit/lock_run.py",
         "guard/matched_records.py",  # `gradcompat check` of versions and settings, from the process that trains
         "index/credentials.py",
         "probes/overlay_environments.py",

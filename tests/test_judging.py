@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gradcompat.model.probe import Measurement, Outcome, ProbeSpec
-from gradcompat.recipes.judging import judge
 from gradcompat.recipes.recipe import Expectation, Recipe
+from gradcompat.recipes.verdict import judge
 
 RECIPE = Recipe(
     name="toy",

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from packaging.version import Version
 
-from gradcompat.audit import advising, auditor
+from gradcompat.audit import auditor, change_advice
 from gradcompat.audit import runs as runs_module
-from gradcompat.audit.advising import advise_findings
 from gradcompat.audit.auditor import Task
+from gradcompat.audit.change_advice import advise_findings
+from gradcompat.audit.environment_findings import match_runs
 from gradcompat.audit.exit_status import exit_status
-from gradcompat.audit.matching import match_runs
 from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.runs import Contexts, in_folder
 from gradcompat.audit.targets import File
@@ -28,13 +28,13 @@ from gradcompat.markers import may_hold, parse_marker
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Skipped
 from gradcompat.root import root_of_folder
+from gradcompat.scanners.any_config import scan, scan_found
 from gradcompat.scanners.configs import MOST_DUPLICATES, read_config
 from gradcompat.scanners.python_code import MOST_MODULES
-from gradcompat.scanners.reading import scan, scan_found
 from gradcompat.scanners.training_arguments import FEEDS
 from gradcompat.sources import declared, joint_ranges
+from gradcompat.sources.any_format import MOST_ENTRIES, MOST_REPEATED, MOST_SKIPPED, read
 from gradcompat.sources.pyproject import MOST_REQUIREMENTS
-from gradcompat.sources.reading import MOST_ENTRIES, MOST_REPEATED, MOST_SKIPPED, read
 from gradcompat.sources.requirement import parse_requirement
 from gradcompat.versions import VersionSet
 from tests.examples import length
@@ -223,7 +223,7 @@ def test_where_no_plan_is_made_every_finding_keeps_the_nearest_change() -> None:
 
 
 def test_nearest_changes_beyond_the_steps_are_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(advising, "ADVICE_STEPS", 10)
+    monkeypatch.setattr(change_advice, "ADVICE_STEPS", 10)
     found = environment("torch==2.1.0\nnumpy==2.0.0\n")
     matched = match_runs(found, (), BASE, AuditOptions())
     advised = advise_findings(found, matched, None, BASE, AuditOptions(), plan_questions=0)

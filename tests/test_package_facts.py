@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gradcompat.audit.matching import match_runs, with_facts
+from gradcompat.audit.environment_findings import match_runs, with_facts
 from gradcompat.audit.options import AuditOptions
 from gradcompat.index.snapshot import Snapshot
 from gradcompat.knowledge.load import load

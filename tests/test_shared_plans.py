@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gradcompat.audit import planning
+from gradcompat.audit import plans
 from gradcompat.index.snapshot import Snapshot, shipped_snapshot
 from gradcompat.knowledge.load import load
 from gradcompat.matcher import match
@@ -25,7 +25,7 @@ REQUEST = Request(target=Target(python="3.11"), level="error")
 def planned(one: Environment, catalogue: Catalogue) -> Plan:
     base = load()
     found = match(one, base.in_force(), base.names)
-    made: Plan = vars(planning)["plan"](one, found, base.in_force(), base.names, catalogue, REQUEST)
+    made: Plan = vars(plans)["plan"](one, found, base.in_force(), base.names, catalogue, REQUEST)
     return made
 
 
@@ -39,7 +39,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Environment]:
         return plan(one, *arguments, **options)  # type: ignore[arg-type]  # as they came
 
     monkeypatch.setattr(shared_plans, "plan", counted)
-    monkeypatch.setattr(planning, "plan", counted)
+    monkeypatch.setattr(plans, "plan", counted)
     monkeypatch.setattr(shared_plans, "_made", {})
     return asked
 

@@ -43,13 +43,13 @@ class Limit:
 _UNREAD = "the file is not checked"
 LIMITS = (
     Limit("formats.document:MAX_BYTES", "bytes of one file", _UNREAD, 1),
-    Limit("sources.reading:MOST_ENTRIES", "entries of one package in one environment", "the others are not checked"),
+    Limit("sources.any_format:MOST_ENTRIES", "entries of one package in one environment", "the others are not checked"),
     Limit(
-        "sources.reading:MOST_REPEATED",
+        "sources.any_format:MOST_REPEATED",
         "entries of packages that an environment lists more than 20 times",
         "the others are not checked",
     ),
-    Limit("sources.reading:MOST_SKIPPED", "parts of one file that cannot be read", "the others are counted"),
+    Limit("sources.any_format:MOST_SKIPPED", "parts of one file that cannot be read", "the others are counted"),
     Limit("sources.pyproject:MOST_REQUIREMENTS", "requirements of one pyproject.toml", "the others are not checked"),
     Limit("budget:MAX_CELLS", "cells of one notebook", _UNREAD),
     Limit("formats.yaml_nodes:MAX_DEPTH", "levels of one YAML file", _UNREAD),
@@ -70,7 +70,7 @@ LIMITS = (
     ),
     Limit("scanners.hydra_defaults:MOST_FILES", "files of one Hydra config", _UNREAD),
     Limit("scanners.hydra_defaults:MOST_CHOICES", "choices in the lists of one Hydra config", _UNREAD),
-    Limit("scanners.hydra_merging:MOST_NODES", "values that are merged for one Hydra config", _UNREAD),
+    Limit("scanners.hydra_merge:MOST_NODES", "values that are merged for one Hydra config", _UNREAD),
     Limit(
         "scanners.run_assembly:COMPOSED_FILES",
         "files that are read again to compose configs for command lines, in one run",
@@ -79,12 +79,12 @@ LIMITS = (
     Limit("forks:MOST_STEPS", "steps that decide which entries go together", "the others count as together"),
     Limit("matcher:MAX_CHOICES", "choices of entries for one combination", "it is conditional at most"),
     Limit(
-        "audit.matching:MATCH_STEPS",
+        "audit.environment_findings:MATCH_STEPS",
         "steps of matching, in one run, for each MB of environments (at least 1 MB)",
         "the other training runs of an environment are not matched, and the environments behind it are not checked",
     ),
     Limit(
-        "audit.advising:PLAN_QUESTIONS",
+        "audit.change_advice:PLAN_QUESTIONS",
         "questions to records that the plans of one run ask, in equal shares",
         "each finding has the nearest change instead; no gap, but a note",
     ),
@@ -94,7 +94,7 @@ LIMITS = (
         "the nearest change of each finding instead",
     ),
     Limit(
-        "audit.advising:ADVICE_STEPS",
+        "audit.change_advice:ADVICE_STEPS",
         "steps of the nearest changes of one environment",
         "no change; no gap, but a note",
     ),

@@ -9,8 +9,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from gradcompat.audit.advising import PLAN_QUESTIONS, advise_findings
-from gradcompat.audit.matching import MATCH_STEPS, match_runs
+from gradcompat.audit.change_advice import PLAN_QUESTIONS, advise_findings
+from gradcompat.audit.environment_findings import MATCH_STEPS, match_runs
 from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.replaced_versions import refused_by_requirements, replace_versions
 from gradcompat.audit.stated_versions import with_stated_versions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradcompat.audit.matching import with_facts
+from gradcompat.audit.environment_findings import with_facts
 from gradcompat.defaults import defaults_of
 from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.context import Context

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from gradcompat.audit.matching import Matched
+from gradcompat.audit.environment_findings import Matched
 from gradcompat.audit.options import AuditOptions
-from gradcompat.audit.planning import PlanOptions, plan_of
+from gradcompat.audit.plans import PlanOptions, plan_of
 from gradcompat.audit.project_files import project_of
 from gradcompat.budget import Budget
 from gradcompat.knowledge.load import KnowledgeBase

@@ -11,14 +11,14 @@ import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from gradcompat.audit.planning import PlanningResult, head_of
+from gradcompat.audit.plans import PlanningResult, head_of
 from gradcompat.audit.targets import File
 from gradcompat.edit import settings as setting_editor
+from gradcompat.edit.atomic_write import OUTSIDE, FileEdit, edited, leads_outside
 from gradcompat.edit.lock_commands import LockCommand, caveat, lock_command
 from gradcompat.edit.pins import NOT_NAMED, PinEdit
 from gradcompat.edit.registry import edit_text
 from gradcompat.edit.setting_values import SettingEdit
-from gradcompat.edit.writing import OUTSIDE, FileEdit, edited, leads_outside
 from gradcompat.errors import EditError, SourceError
 from gradcompat.formats.document import Document, decode, read_document
 from gradcompat.index.catalog import hashes_of
@@ -28,8 +28,8 @@ from gradcompat.model.environment import Setting
 from gradcompat.model.plan import Change, Plan, SettingChange
 from gradcompat.model.release import Catalogue
 from gradcompat.regular_files import read_regular
-from gradcompat.scanners.reading import scan
-from gradcompat.sources.reading import read
+from gradcompat.scanners.any_config import scan
+from gradcompat.sources.any_format import read
 
 
 @dataclass(slots=True)

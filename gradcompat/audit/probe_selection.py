@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Collection, Sequence
 
-from gradcompat.audit.matching import match_runs
+from gradcompat.audit.environment_findings import match_runs
 from gradcompat.audit.options import NO_SUCH_ID, AuditOptions
 from gradcompat.audit.targets import environment_of, resolve_targets
 from gradcompat.audit.verification import of_issues

@@ -15,7 +15,7 @@ from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.model.environment import Environment, Package
 from gradcompat.regular_files import read_regular
 from gradcompat.root import root_of_file
-from gradcompat.sources.reading import read
+from gradcompat.sources.any_format import read
 from gradcompat.versions import ALL, VersionSet, any_of
 
 _HEAD_BYTES = 4096

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradcompat.audit.published import refused
+from gradcompat.audit.published_releases import refused
 from gradcompat.errors import UsageError
 from gradcompat.lazy_dataclasses import replace
 from gradcompat.matcher import Names

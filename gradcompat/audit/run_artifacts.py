@@ -16,8 +16,8 @@ from gradcompat.model.context import Context
 from gradcompat.model.diagnosis import ReadFile
 from gradcompat.model.environment import Environment, Location, Package, Setting, Skipped
 from gradcompat.scanners.registry import SCANNERS
+from gradcompat.sources.any_format import read
 from gradcompat.sources.installed import is_environment, read_folder, read_interpreter
-from gradcompat.sources.reading import read
 
 # A log may be as large as a disk: only what has the name of a config is opened to see whether it is one.
 _SUFFIXES = frozenset(PurePath(name).suffix for scanner in SCANNERS for name in scanner.names)
@@ -83,7 +83,7 @@ def _is_environment(path: Path) -> bool:
 
 
 def _context(path: Path, file: str) -> Context | SourceError | None:
-    from gradcompat.scanners.reading import scan_if_any
+    from gradcompat.scanners.any_config import scan_if_any
 
     found = scan_if_any(path, file)
     # The state of a Trainer is the curve of a run, and hardly says how it was configured.

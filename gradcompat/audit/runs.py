@@ -8,13 +8,13 @@ from pathlib import Path, PurePosixPath
 
 from gradcompat.budget import Budget
 from gradcompat.errors import NotFound, SourceError
-from gradcompat.formats import walking
+from gradcompat.formats import project_walk
 from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.model.code_use import CodeUse, left_out
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.root import Root, is_link_outside, root_of_file, root_of_folder
-from gradcompat.scanners.reading import find, read_context, scan, scan_found
+from gradcompat.scanners.any_config import find, read_context, scan, scan_found
 from gradcompat.scanners.run_assembly import COMPOSED_FILES, PROGRAMS, assemble, join, join_all
 
 NO_RUN = "read, and no training run"
@@ -160,7 +160,7 @@ def in_folder(path: Path, display_path: str, root: Root) -> tuple[list[Context],
     unread: list[Skipped] = []
 
     def unlisted(error: OSError) -> None:
-        unread.append(walking.unlisted(error, path, display_path))
+        unread.append(project_walk.unlisted(error, path, display_path))
 
     contexts: list[Context] = []
     files = find(path, display_path, unlisted)

@@ -15,7 +15,7 @@ from gradcompat.formats.document import Document, decode, read_document
 from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.environment import Environment, Skipped
 from gradcompat.root import Root, root_of_file, root_of_folder
-from gradcompat.sources.reading import read
+from gradcompat.sources.any_format import read
 
 if TYPE_CHECKING:
     from gradcompat.audit.runs import Contexts
@@ -194,7 +194,7 @@ def _named_contexts(
 
 
 def _context(path: Path, display_path: str, root: Root) -> Context | SourceError | None:
-    from gradcompat.scanners.reading import scan_if_any
+    from gradcompat.scanners.any_config import scan_if_any
 
     return scan_if_any(path, display_path, root)
 
@@ -257,7 +257,7 @@ def _folder(
 ) -> tuple[list[Source], list[Skipped], list[Context], list[Skipped]]:
     """The environments of a folder, what in it is passed over, its training runs, and what of these is unread."""
     from gradcompat.audit.runs import in_folder
-    from gradcompat.formats.walking import is_installed
+    from gradcompat.formats.project_walk import is_installed
     from gradcompat.sources.folder import find
     from gradcompat.sources.installed import is_environment, read_folder
 

@@ -13,8 +13,8 @@ from gradcompat.model.report import Audit, ReportedFinding
 from gradcompat.probes.interpreters import interpreter_of
 from gradcompat.probes.runner import Interpreter, Job
 from gradcompat.probes.runner import run as run_jobs
-from gradcompat.recipes.judging import judge
 from gradcompat.recipes.table import recipe_of
+from gradcompat.recipes.verdict import judge
 
 
 def with_probe_results(

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gradcompat.audit.planning import PlanningResult
+    from gradcompat.audit.plans import PlanningResult
     from gradcompat.index.catalog import Lookup
     from gradcompat.knowledge.load import KnowledgeBase
     from gradcompat.model.release import Catalogue

@@ -6,8 +6,8 @@ import gc
 import signal
 import sys
 
+from gradcompat.cli.command_end import guarded
 from gradcompat.cli.console import print_version
-from gradcompat.cli.ending import guarded
 
 
 def main() -> None:

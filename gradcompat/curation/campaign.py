@@ -16,8 +16,8 @@ from gradcompat.probes.bisection import to_measure
 from gradcompat.probes.matrix import Task, asked_cell, digest, measure, measured, tasks
 from gradcompat.probes.overlay_environments import Base, Origin
 from gradcompat.probes.pool import work
-from gradcompat.recipes.judging import judge, wrong_values
 from gradcompat.recipes.table import recipe_of
+from gradcompat.recipes.verdict import judge, wrong_values
 
 # What a cluster is given beyond what it works on, so that no worker waits for us.
 _IN_FLIGHT = 256

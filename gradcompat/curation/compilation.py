@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gradcompat.curation.linting import LintResult, lint_records
+from gradcompat.curation.lint import LintResult, lint_records
 from gradcompat.errors import InvalidIssue, UsageError
 from gradcompat.knowledge import matrix
 from gradcompat.knowledge.compile import compile_records, dumps

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from packaging.version import Version
 
-from gradcompat.edit.writing import FileEdit, write
+from gradcompat.edit.atomic_write import FileEdit, write
 from gradcompat.errors import IndexUnavailable, KnowledgeError, UsageError
 from gradcompat.index.snapshot import shipped_snapshot
 from gradcompat.knowledge.compile import compile_records

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from gradcompat.curation.model_reading import COUNTS, IGNORES, INHERITS
+from gradcompat.curation.model_reader import COUNTS, IGNORES, INHERITS
 from gradcompat.curation.module_facts import ModuleFacts
 from gradcompat.releases.runs import Value
 from gradcompat.releases.table import EAGER, LAZY

@@ -75,7 +75,7 @@ class ModuleFacts:
             ``*``, ``*args`` and ``**kwargs`` stand where they stand in Python; ``?`` at the end says that a decorator
             may have changed it, and ``old>new`` that the keyword was renamed.
         classes: by qualified name.
-        models: classes with a loss, attention flags or tied weights, as :mod:`gradcompat.curation.model_reading` has
+        models: classes with a loss, attention flags or tied weights, as :mod:`gradcompat.curation.model_reader` has
             them.
     """
 

@@ -16,12 +16,12 @@ from packaging.version import Version
 
 from gradcompat.curation import module_facts
 from gradcompat.curation.folder_lock import alone
-from gradcompat.curation.module_reading import DefinitionCache, read_module
+from gradcompat.curation.module_reader import DefinitionCache, read_module
 from gradcompat.curation.module_store import FileKey, ModuleStore
-from gradcompat.curation.release_fetching import fetch_sdist, fetch_wheel
+from gradcompat.curation.release_archive import fetch_sdist, fetch_wheel
 from gradcompat.curation.release_row import LAYOUT, READER, ReleaseRow, dumps, loads
 from gradcompat.curation.resolution import judged, module_states
-from gradcompat.curation.table_writing import table_bytes, write_table
+from gradcompat.curation.table_rows import table_bytes, write_table
 from gradcompat.errors import IndexUnavailable, KnowledgeError, UsageError
 from gradcompat.index.client import PackageIndex
 from gradcompat.index.preference import best_first

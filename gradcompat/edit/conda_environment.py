@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from gradcompat.edit.entries import Entry, decided
 from gradcompat.edit.pins import Edited, Outcome, PinEdit
-from gradcompat.edit.replacing import Replacement, replaced
 from gradcompat.edit.requirement_parts import parts
+from gradcompat.edit.text_replacement import Replacement, replaced
 from gradcompat.errors import EditError, Malformed
 from gradcompat.formats import yaml_nodes
 from gradcompat.formats.yaml_nodes import Scalar, parse_mapping

@@ -2,7 +2,7 @@
 
 Only uv and pip-compile can be told an exact version without asking the project for it. Poetry and PDM take the newest
 release that the project's requirements allow, so those are edited first; :func:`caveat` says what else to know.
-:mod:`gradcompat.edit.locking` runs a command where that is safe.
+:mod:`gradcompat.edit.lock_run` runs a command where that is safe.
 """
 
 from __future__ import annotations

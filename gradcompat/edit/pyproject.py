@@ -20,10 +20,10 @@ from tomlkit.items import Array, String
 
 from gradcompat.edit.entries import Entry, decided
 from gradcompat.edit.pins import Edited, Outcome, PinEdit
-from gradcompat.edit.replacing import Replacement, replaced
 from gradcompat.edit.requirement_parts import parts
 from gradcompat.edit.specifier_clauses import Dialect
 from gradcompat.edit.specifiers import moved
+from gradcompat.edit.text_replacement import Replacement, replaced
 from gradcompat.errors import EditError, Malformed
 from gradcompat.formats.toml_places import TomlPlaces
 from gradcompat.formats.toml_text import parse

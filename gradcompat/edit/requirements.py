@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from gradcompat.edit.compiled import Compiled, compiled
 from gradcompat.edit.entries import Entry, decided
 from gradcompat.edit.pins import NOT_NAMED, Edited, Outcome, PinEdit
-from gradcompat.edit.replacing import Replacement, replaced
 from gradcompat.edit.requirement_parts import parts
+from gradcompat.edit.text_replacement import Replacement, replaced
 from gradcompat.errors import EditError
 
 _MAX_LINES = 100_000

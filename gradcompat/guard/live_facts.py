@@ -8,8 +8,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from gradcompat.guard.batch_reading import base_model
 from gradcompat.guard.collective import world_size
+from gradcompat.guard.first_batch import base_model
 from gradcompat.guard.instrumentation import loaded
 
 Fact = bool | int | float | str

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from gradcompat.guard import collective, deepspeed_engine
-from gradcompat.guard.batch_reading import BatchReading
 from gradcompat.guard.detectors import auxiliary_loss, objective_weight
+from gradcompat.guard.first_batch import BatchReading
 from gradcompat.guard.instrumentation import Instrumentation, loaded
 from gradcompat.guard.judgement import local_errors
 from gradcompat.guard.loss_calls import LossCall, LossLedger, merged

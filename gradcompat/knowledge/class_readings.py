@@ -15,9 +15,9 @@ from packaging.version import Version
 from gradcompat.knowledge.matrix import release_key
 from gradcompat.model.class_fact import ClassFact
 from gradcompat.model.probe import ProbeSpec, Row
-from gradcompat.recipes.judging import judge, wrong_values
 from gradcompat.recipes.run_settings import CLASSES
 from gradcompat.recipes.table import BY_NAME
+from gradcompat.recipes.verdict import judge, wrong_values
 from gradcompat.truth import Truth
 from gradcompat.versions import locate
 

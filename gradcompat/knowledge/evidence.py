@@ -16,8 +16,8 @@ from gradcompat.knowledge.matrix import release_key
 from gradcompat.knowledge.ranges import verdicts_of
 from gradcompat.model.issue import Combination, Issue, IssueProbe, PackageTerm
 from gradcompat.model.probe import Outcome, ProbeSpec, Row
-from gradcompat.recipes.judging import judge
 from gradcompat.recipes.table import recipe_of
+from gradcompat.recipes.verdict import judge
 from gradcompat.versions import ALL, Cut, VersionSet, any_of
 
 Verdicts = Mapping[Version, Outcome]

@@ -13,9 +13,9 @@ from packaging.version import Version
 from gradcompat.errors import KnowledgeError
 from gradcompat.model.matrix import Cell, Matrix
 from gradcompat.model.probe import Measurement, Outcome, ProbeSpec, Row
-from gradcompat.recipes.judging import judge, wrong_values
 from gradcompat.recipes.recipe import Recipe
 from gradcompat.recipes.table import BY_NAME
+from gradcompat.recipes.verdict import judge, wrong_values
 from gradcompat.versions import parse_version
 
 SHIPPED = Path(__file__).parent / "measured.json"

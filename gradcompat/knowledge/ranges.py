@@ -16,8 +16,8 @@ from gradcompat.knowledge.matrix import release_key
 from gradcompat.model.issue import IssueProbe
 from gradcompat.model.probe import Outcome, Row
 from gradcompat.model.ranges import Gap, Range, Ranges
-from gradcompat.recipes.judging import judge
 from gradcompat.recipes.table import recipe_of
+from gradcompat.recipes.verdict import judge
 
 # The worst that was seen decides, since a defect that shows on one device or one day is there.
 _WORST = ("reproduced", "not_reproduced", "inconclusive", "skipped")

@@ -9,9 +9,9 @@ from packaging.version import Version
 from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.issue import Issue, VersionRemedy
 from gradcompat.model.plan import Alternative
+from gradcompat.planner.assignment_issues import Judge
 from gradcompat.planner.cost import Cost, in_words, versions
 from gradcompat.planner.explain import changes_of
-from gradcompat.planner.judging import Judge
 from gradcompat.planner.remedies import code_for, settings_for
 from gradcompat.planner.requirements import allows
 from gradcompat.planner.search import Outcome, Search, Terms

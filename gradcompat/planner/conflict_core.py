@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.issue import LEVELS, Issue
-from gradcompat.planner.judging import Judge
+from gradcompat.planner.assignment_issues import Judge
 from gradcompat.planner.search import Fact, Outcome, Search, Terms
 from gradcompat.planner.universe import Universe
 

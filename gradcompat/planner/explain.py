@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from gradcompat.messages import condition, counted, joined
 from gradcompat.model.issue import Issue, PackageTerm
 from gradcompat.model.plan import Change, ChangeKind
+from gradcompat.planner.assignment_issues import Assignment, Judge
 from gradcompat.planner.cost import rebuilt, versions
 from gradcompat.planner.families import RELEASED_WITH_TORCH, new_interface, relatives
-from gradcompat.planner.judging import Assignment, Judge
 from gradcompat.planner.requirements import Need, allows
 from gradcompat.planner.search import Fact
 from gradcompat.planner.target import described

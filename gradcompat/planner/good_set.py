@@ -20,8 +20,8 @@ from gradcompat.messages import joined
 from gradcompat.model.environment import Environment
 from gradcompat.model.issue import Issue
 from gradcompat.model.release import Catalogue
+from gradcompat.planner.assignment_issues import Judge
 from gradcompat.planner.families import RELEASED_WITH_TORCH
-from gradcompat.planner.judging import Judge
 from gradcompat.planner.request import Request
 from gradcompat.planner.requirements import Need, allows
 from gradcompat.planner.target import described

@@ -18,6 +18,7 @@ from gradcompat.model.issue import Issue
 from gradcompat.model.plan import Alternative, CodeChange, Plan, SettingChange, Verified
 from gradcompat.model.release import Catalogue
 from gradcompat.planner.alternatives import alternatives
+from gradcompat.planner.assignment_issues import Judge, applied, least_steps, matched
 from gradcompat.planner.conflict_core import core, partial
 from gradcompat.planner.cost import in_words, versions
 from gradcompat.planner.explain import (
@@ -29,7 +30,6 @@ from gradcompat.planner.explain import (
     unmet_notes,
     unverified_of,
 )
-from gradcompat.planner.judging import Judge, applied, least_steps, matched
 from gradcompat.planner.remedies import Runs, code_for, setting_for
 from gradcompat.planner.request import Request
 from gradcompat.planner.search import Outcome, Search, Terms

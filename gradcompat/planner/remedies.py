@@ -8,7 +8,7 @@ from gradcompat.messages import line_with
 from gradcompat.model.environment import Environment, Location, Setting
 from gradcompat.model.issue import CodeRemedy, Issue, SettingRemedy
 from gradcompat.model.plan import CodeChange, SettingChange
-from gradcompat.planner.judging import Assignment, Judge
+from gradcompat.planner.assignment_issues import Assignment, Judge
 from gradcompat.term_keys import key_of
 
 _PLANNED = Location(path="plan")

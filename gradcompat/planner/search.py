@@ -17,9 +17,9 @@ from packaging.version import Version
 
 from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.model.issue import Issue
+from gradcompat.planner.assignment_issues import Found, Judge
 from gradcompat.planner.cost import Cost, Pending, Pricing, Vector, versions
 from gradcompat.planner.families import relatives
-from gradcompat.planner.judging import Found, Judge
 from gradcompat.planner.requirements import Need, allows
 from gradcompat.planner.universe import Candidate, Universe
 

@@ -19,7 +19,7 @@ from gradcompat.model.context import Override
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.quotation import quoted
 from gradcompat.scanners.hydra_defaults import Choices, Composition, File, Load, Open, header_of
-from gradcompat.scanners.hydra_merging import Merged, nothing
+from gradcompat.scanners.hydra_merge import Merged, nothing
 
 _LARGEST = 256 * 1024  # characters of a file; more is data
 _MOST_OPTIONS = 100  # files of a group that are looked at

@@ -20,7 +20,7 @@ from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.model.context import Context, LaunchOption, Override
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.quotation import quoted, reference
-from gradcompat.scanners import command_line, reading
+from gradcompat.scanners import any_config, command_line
 from gradcompat.scanners.command_line import Places, files_of, settings_of
 from gradcompat.scanners.launchers import WRAPPERS, Argument, Launch, launch_of
 
@@ -315,7 +315,7 @@ def _with_written(script: _Script, settings: list[Setting], files: list[str]) ->
             continue
         lines = "\n" * ((script.location(heredoc.start).line or 1) - 1)
         try:
-            context = reading.scan(Document(name, lines + script.document.text[heredoc.start : heredoc.end]))
+            context = any_config.scan(Document(name, lines + script.document.text[heredoc.start : heredoc.end]))
         except SourceError as error:
             script.note(reference(name), f"is written here, and is not read: {error.message}", heredoc.start, gap=True)
             continue

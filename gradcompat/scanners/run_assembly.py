@@ -17,9 +17,9 @@ from gradcompat.budget import Budget
 from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.context import Context, LaunchOption, OptionDefault, Override
 from gradcompat.model.environment import Location, Setting
+from gradcompat.scanners.any_config import recomposed
 from gradcompat.scanners.argument_blocks import settings_of_lookup, with_passed_blocks
 from gradcompat.scanners.launch_options import given_option, settings_of_option
-from gradcompat.scanners.reading import recomposed
 
 # Files that are read again to compose configs as command lines say, for one environment.
 COMPOSED_FILES = 1_000

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gradcompat.dependency_formats import Format, by_name, is_resolved_by_lock
 from gradcompat.errors import NotFound
-from gradcompat.formats import walking
+from gradcompat.formats import project_walk
 from gradcompat.formats.document import read_bytes
 from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.environment import Location, Skipped
@@ -41,21 +41,21 @@ def find(folder: Path, shown: str, root: Root) -> Found:
     resolved: dict[str, tuple[tuple[Path, str], ...]] = {}
 
     def unreadable(error: OSError) -> None:
-        skipped.append(walking.unlisted(error, folder, shown))
+        skipped.append(project_walk.unlisted(error, folder, shown))
 
     def passed_over(path: Path) -> None:
-        label = walking.label(path, folder, shown)
+        label = project_walk.label(path, folder, shown)
         reason = "is an installed environment: name it to check it"
         skipped.append(Skipped(what=label, reason=reason, gap=False, location=Location(path=label)))
 
-    for here, names in walking.files(folder, unreadable, passed_over):
+    for here, names in project_walk.files(folder, unreadable, passed_over):
         formats: dict[str, Format] = {}
         for name in names:
             expected = by_name(name)
             if expected is None:
                 continue
             if is_link_outside(here / name, root):
-                label = walking.label(here / name, folder, shown)
+                label = project_walk.label(here / name, folder, shown)
                 skipped.append(Skipped(what=label, reason=root.objection, location=Location(path=label)))
             elif worth_reading(here / name, expected):
                 formats[name] = expected
@@ -70,7 +70,7 @@ def find(folder: Path, shown: str, root: Root) -> Found:
                 if above is not None:
                     files.append((above, _shown(above, folder, shown)))
         for name, expected in formats.items():
-            label = walking.label(here / name, folder, shown)
+            label = project_walk.label(here / name, folder, shown)
             if beside is not None and is_resolved_by_lock(expected, name):
                 lock, reason = here / beside, f"declares ranges, which {beside} beside it resolves"
             elif above is not None and expected.kind in _OF_PROJECTS:
@@ -89,7 +89,7 @@ def find(folder: Path, shown: str, root: Root) -> Found:
 def _shown(lock: Path, folder: Path, shown: str) -> str:
     """The lockfile as the user would call it; one above the folder from there."""
     if lock.is_relative_to(folder):
-        return walking.label(lock, folder, shown)
+        return project_walk.label(lock, folder, shown)
     return os.path.normpath(os.path.join(shown, os.path.relpath(lock, folder))).replace(os.sep, "/")
 
 

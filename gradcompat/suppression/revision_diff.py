@@ -27,7 +27,7 @@ from gradcompat.config.project_file import OWN, SHARED, project_file
 from gradcompat.config.schema import configuration
 from gradcompat.dependency_formats import by_name
 from gradcompat.errors import UsageError
-from gradcompat.formats.walking import is_installed
+from gradcompat.formats.project_walk import is_installed
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.environment import Location, SettingValue
 from gradcompat.model.report import Audit, Remark, ReportedFinding, Suppression

@@ -23,8 +23,8 @@ from gradcompat.model.finding import Finding
 from gradcompat.model.issue import Issue, IssueProbe
 from gradcompat.model.probe import Measurement, ProbeSpec
 from gradcompat.names import normalise
-from gradcompat.recipes.judging import judge
 from gradcompat.recipes.table import recipe_of
+from gradcompat.recipes.verdict import judge
 from gradcompat.root import Root
 
 _HINT = "write one with `gradcompat probe ID --record FILE`"

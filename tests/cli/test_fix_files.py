@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from gradcompat.cli.commands import fix
-from gradcompat.edit.writing import FileEdit, write
+from gradcompat.edit.atomic_write import FileEdit, write
 from gradcompat.errors import EditError
 from tests.cli.indexed import CONFIG, REQUIREMENTS, invoke, serve, wheel_name
 from tests.index.serving import Server
@@ -99,7 +99,7 @@ def test_a_full_disk_leaves_everything_as_it_was(trained: Path, monkeypatch: pyt
     def full(_: int) -> None:
         raise OSError(28, os.strerror(28))
 
-    monkeypatch.setattr("gradcompat.edit.writing.os.fsync", full)
+    monkeypatch.setattr("gradcompat.edit.atomic_write.os.fsync", full)
     with pytest.raises(EditError) as caught:
         fixed("requirements.txt", "--context", "train.yaml")
     assert str(caught.value) == f"`requirements.txt`: cannot be written: {os.strerror(28)}; nothing was written"

@@ -12,7 +12,7 @@ import pytest
 from gradcompat.formats.document import read_document
 from gradcompat.model.environment import Environment
 from gradcompat.names import normalise
-from gradcompat.sources.reading import read
+from gradcompat.sources.any_format import read
 from gradcompat.versions import VersionSet
 
 KINDS = {"conda-env": 17, "conda-explicit": 1, "conda-lock": 5, "pixi.lock": 2, "sbom": 2}

@@ -9,7 +9,7 @@ import pytest
 
 from gradcompat.formats.document import Document, read_document
 from gradcompat.model.environment import Environment
-from gradcompat.sources.reading import read
+from gradcompat.sources.any_format import read
 
 # Part of the name of the file, the number of its entries, and of what could hide a defect.
 DOCKERFILES = [

@@ -14,7 +14,7 @@ from gradcompat.edit.pins import PinEdit
 from gradcompat.formats.document import Document
 from gradcompat.model.environment import Environment, Package
 from gradcompat.names import normalise
-from gradcompat.sources.reading import read_as
+from gradcompat.sources.any_format import read_as
 from tests.edit.pinned import edit_file
 
 KINDS = {

@@ -8,7 +8,7 @@ import pytest
 
 from gradcompat.formats.document import read_document
 from gradcompat.model.environment import SettingValue
-from gradcompat.scanners.reading import scan, scan_if_any
+from gradcompat.scanners.any_config import scan, scan_if_any
 
 Line = tuple[int | None, str, SettingValue | None]
 

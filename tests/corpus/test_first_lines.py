@@ -8,7 +8,7 @@ import pytest
 
 from gradcompat.audit.auditor import Task, audit
 from gradcompat.audit.options import AuditOptions
-from gradcompat.audit.planning import PlanOptions, plan_all
+from gradcompat.audit.plans import PlanOptions, plan_all
 from gradcompat.audit.targets import AuditRequest, File
 from gradcompat.index.snapshot import Snapshot
 from gradcompat.knowledge.load import load

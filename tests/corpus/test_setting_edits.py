@@ -8,7 +8,7 @@ import pytest
 
 from gradcompat.errors import SourceError
 from gradcompat.formats.document import read_document
-from gradcompat.scanners.reading import scan
+from gradcompat.scanners.any_config import scan
 from tests.edit.changing import literal, outcome
 
 # By the kind of file: how many settings there are, and how many of them are changed.

@@ -12,7 +12,7 @@ import pytest
 from gradcompat.formats.document import read_document
 from gradcompat.model.environment import Environment
 from gradcompat.names import normalise
-from gradcompat.sources.reading import read
+from gradcompat.sources.any_format import read
 
 # Knows nothing of options, links, markers and continuations: the form that nearly all pins have.
 _PIN = re.compile(r"^([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*==\s*([\w.+!-]+)\s*(?:;.*|\\?\s*|\s+#.*|--hash.*)$")

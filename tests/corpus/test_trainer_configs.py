@@ -10,7 +10,7 @@ from gradcompat.errors import SourceError
 from gradcompat.formats.document import read_document
 from gradcompat.model.environment import SettingValue
 from gradcompat.scanners import axolotl, llamafactory, ms_swift, trainer_state, training_args, trl
-from gradcompat.scanners.reading import scan
+from gradcompat.scanners.any_config import scan
 
 Line = tuple[int | None, str, SettingValue | None]
 

@@ -11,7 +11,7 @@ from gradcompat.errors import EditError
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Setting, SettingValue
-from gradcompat.scanners.reading import scan
+from gradcompat.scanners.any_config import scan
 
 # What is concluded from another setting, and changes with it.
 _CONCLUDED = {"training.gradient_checkpointing": "training.checkpointing_before_peft"}

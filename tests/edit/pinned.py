@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from gradcompat.edit.atomic_write import FileEdit, edited
 from gradcompat.edit.pins import Edited, PinEdit
 from gradcompat.edit.registry import edit_text
-from gradcompat.edit.writing import FileEdit, edited
 
 OLD = ("sha256:" + "a" * 64, "sha256:" + "b" * 64)
 NEW = ("sha256:" + "1" * 64, "sha256:" + "2" * 64, "sha256:" + "3" * 64)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from gradcompat.edit import journal
-from gradcompat.edit.writing import FileEdit, write, write_new
+from gradcompat.edit.atomic_write import FileEdit, write, write_new
 from gradcompat.errors import EditError
 
 needs_links = pytest.mark.skipif(os.name == "nt", reason="links need a right there")

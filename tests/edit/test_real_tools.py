@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from gradcompat.edit.atomic_write import write
 from gradcompat.edit.lock_commands import lock_command
-from gradcompat.edit.locking import Indexes, locked
+from gradcompat.edit.lock_run import Indexes, locked
 from gradcompat.edit.pins import PinEdit
-from gradcompat.edit.writing import write
 from gradcompat.errors import EditError
 from tests.edit.pinned import edit_file
 

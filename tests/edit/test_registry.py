@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from gradcompat.edit.atomic_write import FileEdit
 from gradcompat.edit.pins import Edited, NotEdited
-from gradcompat.edit.writing import FileEdit
 from gradcompat.errors import EditError
 from tests.edit.pinned import TORCH, edit_file, upgrade
 

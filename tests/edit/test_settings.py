@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gradcompat.edit.atomic_write import edited
 from gradcompat.edit.setting_values import SettingEdit
 from gradcompat.edit.settings import edit
-from gradcompat.edit.writing import edited
 from gradcompat.errors import EditError
 from gradcompat.model.environment import Location, SettingValue
 

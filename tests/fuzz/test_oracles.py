@@ -121,13 +121,13 @@ def test_a_loop(plant: Plant) -> None:
             pass
 
     plant(loop)
-    assert found(text(), Limits(seconds=0.2)) == ["hang: read requirements: computes in sources/reading.py:read_as"]
+    assert found(text(), Limits(seconds=0.2)) == ["hang: read requirements: computes in sources/any_format.py:read_as"]
 
 
 def test_a_pipe_that_nobody_writes_to(plant: Plant) -> None:
     reading, _writing = os.pipe()
     plant(lambda _: os.read(reading, 1))
-    assert found(text(), Limits(waiting=0.4)) == ["hang: read requirements: waits in sources/reading.py:read_as"]
+    assert found(text(), Limits(waiting=0.4)) == ["hang: read requirements: waits in sources/any_format.py:read_as"]
 
 
 def test_too_much_time(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:

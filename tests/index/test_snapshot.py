@@ -14,7 +14,7 @@ from packaging.version import Version
 
 from gradcompat.errors import IndexUnavailable
 from gradcompat.index.snapshot import SHIPPED, Snapshot
-from gradcompat.index.snapshot_writing import COMPANIONS, SINCE, Written, names_for_snapshot, write_snapshot
+from gradcompat.index.snapshot_writer import COMPANIONS, SINCE, Written, names_for_snapshot, write_snapshot
 from gradcompat.knowledge.load import load
 from gradcompat.model.release import Catalogue, Release
 

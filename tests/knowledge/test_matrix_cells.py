@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gradcompat.audit.matching import match_runs
+from gradcompat.audit.environment_findings import match_runs
 from gradcompat.audit.options import AuditOptions
 from gradcompat.knowledge.load import KnowledgeBase, load
 from gradcompat.knowledge.measured import read_rows
@@ -23,9 +23,9 @@ from gradcompat.model.finding import Status
 from gradcompat.model.issue import IssueProbe
 from gradcompat.model.probe import Outcome, ProbeSpec, Row
 from gradcompat.names import normalise
-from gradcompat.recipes.judging import judge
 from gradcompat.recipes.run_settings import Unmapped, run_settings
 from gradcompat.recipes.table import BY_NAME, RECIPES
+from gradcompat.recipes.verdict import judge
 from gradcompat.vocabulary import KEYS
 
 pytestmark = pytest.mark.e2e  # goes over every measured cell that ships

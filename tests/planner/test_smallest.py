@@ -17,7 +17,7 @@ from packaging.version import Version
 from gradcompat.matcher import match
 from gradcompat.model.environment import Environment
 from gradcompat.model.issue import Issue, Level, PackageAbsentTerm, Term
-from gradcompat.planner.judging import Judge, applied
+from gradcompat.planner.assignment_issues import Judge, applied
 from gradcompat.planner.request import Request
 from gradcompat.planner.universe import Universe
 from gradcompat.versions import VersionSet

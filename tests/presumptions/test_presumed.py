@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import gradcompat
-from gradcompat.audit.published import allowed
+from gradcompat.audit.published_releases import allowed
 from gradcompat.audit.report_parts import parts_of, questions_of
 from gradcompat.knowledge.load import load
 from gradcompat.matcher import match

@@ -10,9 +10,9 @@ import pytest
 
 from gradcompat.model.probe import Measurement, ProbeSpec
 from gradcompat.probes import runner
-from gradcompat.recipes.judging import judge
 from gradcompat.recipes.recipe import Recipe
 from gradcompat.recipes.table import RECIPES, needed, recipe_of
+from gradcompat.recipes.verdict import judge
 
 FAKE = Path(__file__).parents[1] / "fixtures" / "probes" / "fake"
 INSIDE = Path(runner.__file__).parent / "inside" / "recipes"

@@ -12,8 +12,8 @@ import pytest
 from packaging.specifiers import SpecifierSet
 
 from gradcompat.model.probe import Measurement, ParameterValue, ProbeSpec
-from gradcompat.recipes.judging import judge
 from gradcompat.recipes.table import recipe_of
+from gradcompat.recipes.verdict import judge
 from tests.probes.really import NEEDS_TORCH, ran
 
 pytestmark = NEEDS_TORCH

@@ -13,8 +13,8 @@ import pytest
 from packaging.specifiers import SpecifierSet
 
 from gradcompat.model.probe import Measurement, ParameterValue, ProbeSpec
-from gradcompat.recipes.judging import judge, wrong_values
 from gradcompat.recipes.table import recipe_of
+from gradcompat.recipes.verdict import judge, wrong_values
 from tests.probes.really import LAYERS, NEEDS_TORCH, ran
 
 pytestmark = NEEDS_TORCH

@@ -15,8 +15,8 @@ from packaging.version import Version
 
 from gradcompat.model.probe import Measurement, ParameterValue, ProbeSpec
 from gradcompat.probes.inside import lightnings
-from gradcompat.recipes.judging import judge
 from gradcompat.recipes.table import recipe_of
+from gradcompat.recipes.verdict import judge
 from gradcompat.versions import VersionSet
 from tests.probes.really import SKIPPED_WITHOUT, ran
 

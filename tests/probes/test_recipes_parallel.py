@@ -17,8 +17,8 @@ from packaging.specifiers import SpecifierSet
 
 from gradcompat.model.probe import Measurement, Outcome, ParameterValue, ProbeSpec
 from gradcompat.probes.runner import Interpreter, Job, run
-from gradcompat.recipes.judging import judge, wrong_values
 from gradcompat.recipes.table import recipe_of
+from gradcompat.recipes.verdict import judge, wrong_values
 from tests.probes.really import ran
 
 Parameters = Mapping[str, ParameterValue]

@@ -13,8 +13,8 @@ import pytest
 
 from gradcompat.model.probe import Measurement, Outcome, ParameterValue, ProbeSpec
 from gradcompat.probes.runner import Interpreter, Job, run
-from gradcompat.recipes.judging import judge, wrong_values
 from gradcompat.recipes.table import recipe_of
+from gradcompat.recipes.verdict import judge, wrong_values
 
 pytestmark = pytest.mark.probe
 

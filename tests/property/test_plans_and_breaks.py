@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from packaging.version import Version
 
-from gradcompat.audit.matching import match_runs
+from gradcompat.audit.environment_findings import match_runs
 from gradcompat.audit.options import AuditOptions
-from gradcompat.audit.planning import PlanOptions, plan_of
+from gradcompat.audit.plans import PlanOptions, plan_of
 from gradcompat.audit.project_files import Project
 from gradcompat.breaks import code_imports, module_needs, pairs
 from gradcompat.curation import pair_compilation

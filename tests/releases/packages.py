@@ -12,10 +12,10 @@ from packaging.version import Version
 
 from gradcompat.curation.module_store import ModuleStore
 from gradcompat.curation.reading_campaign import parse_modules
-from gradcompat.curation.release_fetching import fetch_wheel
+from gradcompat.curation.release_archive import fetch_wheel
 from gradcompat.curation.release_row import READER, ReleaseRow
 from gradcompat.curation.resolution import State, module_states
-from gradcompat.curation.table_writing import table_bytes
+from gradcompat.curation.table_rows import table_bytes
 from gradcompat.releases.table import ReleaseTable
 
 Sources = Mapping[str, str | bytes]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gradcompat.curation.module_pieces import pieces
-from gradcompat.curation.module_reading import DefinitionCache, read_module
+from gradcompat.curation.module_reader import DefinitionCache, read_module
 
 PLAIN = '''"""Docstring.
 class Example: this is text

@@ -13,7 +13,7 @@ from gradcompat.curation.module_store import FileKey
 from gradcompat.curation.release_row import ReleaseRow
 from gradcompat.curation.resolution import State
 from gradcompat.curation.stored_facts import worth_storing
-from gradcompat.curation.table_writing import SECTIONS, table_bytes
+from gradcompat.curation.table_rows import SECTIONS, table_bytes
 from gradcompat.releases.lines import packed, unpacked
 from gradcompat.releases.runs import Growing, runs_of, runs_of_spans, value_at, values_of
 from gradcompat.releases.table import ReleaseTable

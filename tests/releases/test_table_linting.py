@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gradcompat.curation.release_row import READER
-from gradcompat.curation.table_linting import lint_tables
-from gradcompat.curation.table_writing import table_bytes, write_table
+from gradcompat.curation.table_lint import lint_tables
+from gradcompat.curation.table_rows import table_bytes, write_table
 from gradcompat.releases.table import FOLDER
 from gradcompat.releases.table_file import encoded
 from tests.releases.packages import rows

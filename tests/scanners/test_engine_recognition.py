@@ -6,7 +6,7 @@ import pytest
 
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
-from gradcompat.scanners.reading import scan
+from gradcompat.scanners.any_config import scan
 from tests.scanners.scanned import fixture
 
 KINDS = {

@@ -20,9 +20,9 @@ from gradcompat.model.context import Context, Override
 from gradcompat.model.environment import Location, SettingValue
 from gradcompat.root import root_of_folder
 from gradcompat.scanners import hydra
+from gradcompat.scanners.any_config import scan
 from gradcompat.scanners.hydra_composition import Folder, beside, compose
 from gradcompat.scanners.hydra_defaults import File, header_of
-from gradcompat.scanners.reading import scan
 from gradcompat.scanners.run_assembly import join
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "hydra"

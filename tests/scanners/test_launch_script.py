@@ -10,7 +10,7 @@ from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting, SettingValue, Skipped
-from gradcompat.scanners import reading
+from gradcompat.scanners import any_config
 from gradcompat.scanners.launch_script import scan
 from tests.examples import examples, length
 from tests.scanners.scanned import fixture, lines
@@ -95,7 +95,7 @@ def test_the_places_are_those_of_the_values(name: str) -> None:
 
 
 def test_the_folder_scan_takes_it() -> None:
-    assert reading.scan(fixture("launch/llava.sbatch")).kind == "launch-script"
+    assert any_config.scan(fixture("launch/llava.sbatch")).kind == "launch-script"
 
 
 def test_launches_that_disagree_are_all_told_and_one_in_a_branch_says_nothing_sure() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gradcompat.cli.app import app
-from gradcompat.cli.ending import print_error
+from gradcompat.cli.command_end import print_error
 from gradcompat.errors import GradcompatError
 from gradcompat.renderers.registry import RENDERERS
 

@@ -17,8 +17,8 @@ from gradcompat.formats.document import Document
 from gradcompat.model.environment import Skipped
 from gradcompat.quotation import parser_reason, quoted, reference
 from gradcompat.redaction import redact
-from gradcompat.scanners.reading import scan
-from gradcompat.sources.reading import read, read_as
+from gradcompat.scanners.any_config import scan
+from gradcompat.sources.any_format import read, read_as
 from tests.examples import examples
 from tests.secrets.running import CANARY, FORMATS, leaked, run, write
 from tests.source_trees import module_name, source_trees

@@ -7,7 +7,7 @@ import pytest
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
 from gradcompat.model.environment import Environment, Location, Package
-from gradcompat.sources import reading
+from gradcompat.sources import any_format
 from gradcompat.sources.conda_explicit import read
 from tests.sources.listed import facts, rows
 from tests.sources.locked import fixture, notes
@@ -34,7 +34,7 @@ def test_a_list() -> None:
 
 
 def test_it_is_known_by_its_content() -> None:
-    assert reading.read(fixture("conda/spec-file.txt")).kind == "conda-explicit"
+    assert any_format.read(fixture("conda/spec-file.txt")).kind == "conda-explicit"
 
 
 def test_whole_value_with_crlf_and_no_stated_platform() -> None:

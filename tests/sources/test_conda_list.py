@@ -7,7 +7,7 @@ import pytest
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document, read_document
 from gradcompat.model.environment import Environment, Location, Package
-from gradcompat.sources import reading
+from gradcompat.sources import any_format
 from gradcompat.sources.conda_list import read
 from tests.sources.listed import facts, rows
 from tests.sources.locked import FIXTURES, fixture, notes
@@ -57,7 +57,7 @@ def test_the_export() -> None:
 
 @pytest.mark.parametrize("content", [MICROMAMBA, PIXI])
 def test_tables_of_other_tools(content: str) -> None:
-    environment = reading.read(text(content))
+    environment = any_format.read(text(content))
     assert facts(environment) == ("conda-list", True, None, None)
     assert [(one.name, one.version, one.source) for one in environment.packages] == [
         ("numpy", "1.26.4", "conda"),
@@ -67,9 +67,9 @@ def test_tables_of_other_tools(content: str) -> None:
 
 def test_an_export_in_a_file_called_requirements() -> None:
     document = read_document(FIXTURES / "conda" / "list-export.txt", "requirements.txt")
-    assert reading.read(document).kind == "conda-list"
+    assert any_format.read(document).kind == "conda-list"
     headless = "\r\n".join(document.text.splitlines()[3:])
-    assert reading.read(Document("requirements.txt", headless, document.file)).kind == "conda-list"
+    assert any_format.read(Document("requirements.txt", headless, document.file)).kind == "conda-list"
 
 
 def test_a_list_that_somebody_wrote_is_not_complete() -> None:

@@ -7,7 +7,7 @@ import pytest
 from gradcompat.errors import Malformed, UnsupportedFormatVersion
 from gradcompat.formats.document import Document
 from gradcompat.model.environment import Environment, Location, Package
-from gradcompat.sources import reading
+from gradcompat.sources import any_format
 from gradcompat.sources.conda_lock import read
 from tests.sources.listed import facts, rows
 from tests.sources.locked import fixture, notes
@@ -42,7 +42,7 @@ def test_a_lockfile() -> None:
 
 
 def test_it_is_known_by_its_content() -> None:
-    assert reading.read(Document("-", fixture("conda/conda-lock.yml").text)).kind == "conda-lock"
+    assert any_format.read(Document("-", fixture("conda/conda-lock.yml").text)).kind == "conda-lock"
 
 
 def test_whole_value() -> None:

@@ -9,7 +9,7 @@ import pytest
 from gradcompat.errors import Malformed, SourceError, UnsupportedFormatVersion
 from gradcompat.formats.document import Document
 from gradcompat.model.environment import Environment, Location, Package
-from gradcompat.sources import reading
+from gradcompat.sources import any_format
 from gradcompat.sources.cyclonedx import read
 from tests.sources.listed import facts, rows
 from tests.sources.locked import fixture, notes
@@ -58,14 +58,14 @@ def test_components_of_all_kinds() -> None:
 
 @pytest.mark.parametrize("name", ["uv-export", "cyclonedx-py", "nested"])
 def test_it_is_known_by_its_content(name: str) -> None:
-    assert reading.read(Document("-", fixture(f"sbom/{name}.cdx.json").text)).kind == "cyclonedx"
+    assert any_format.read(Document("-", fixture(f"sbom/{name}.cdx.json").text)).kind == "cyclonedx"
 
 
 def test_it_is_known_although_its_format_is_named_at_the_far_end() -> None:
     components = [{"bom-ref": f"a{n}", "name": f"a{n}", "purl": f"pkg:pypi/a{n}@1"} for n in range(6000)]
     content = json.dumps({"components": components, "bomFormat": "CycloneDX", "specVersion": "1.6"})
     assert len(content) > 256 * 1024
-    assert len(reading.read(Document("-", content)).packages) == 6000
+    assert len(any_format.read(Document("-", content)).packages) == 6000
 
 
 @pytest.mark.parametrize("version", ["1.2", "1.3", "1.4", "1.5", "1.6", "1.7"])
@@ -137,7 +137,7 @@ def test_other_versions(content: object, message: str) -> None:
 
 def test_xml_is_recognised() -> None:
     with pytest.raises(UnsupportedFormatVersion, match="CycloneDX in XML is not supported"):
-        reading.read(Document("-", XML))
+        any_format.read(Document("-", XML))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
 from gradcompat.model.environment import Environment, Skipped
-from gradcompat.sources.reading import read
+from gradcompat.sources.any_format import read
 
 Pins = list[tuple[str, str | None]]
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from gradcompat.errors import Malformed, SourceError, UnsupportedFormatVersion
 from gradcompat.formats.document import Document, read_document
 from gradcompat.model.environment import Environment, Location, Package, Skipped
+from gradcompat.sources.any_format import read as read_any
 from gradcompat.sources.pip_inspect import read
-from gradcompat.sources.reading import read as read_any
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "pip-inspect"
 

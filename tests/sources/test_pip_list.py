@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from gradcompat.errors import Malformed, SourceError
 from gradcompat.formats.document import Document, read_document
 from gradcompat.model.environment import Environment, Location, Package, Skipped
+from gradcompat.sources.any_format import read as read_any
 from gradcompat.sources.pip_list import read
-from gradcompat.sources.reading import read as read_any
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "pip-list"
 

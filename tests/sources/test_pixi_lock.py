@@ -7,7 +7,7 @@ import pytest
 from gradcompat.errors import Malformed, UnsupportedFormatVersion
 from gradcompat.formats.document import Document
 from gradcompat.model.environment import Environment, Location, Package
-from gradcompat.sources import reading
+from gradcompat.sources import any_format
 from gradcompat.sources.pixi_lock import read
 from tests.sources.listed import facts, rows
 from tests.sources.locked import fixture, notes
@@ -72,7 +72,7 @@ def test_version_7() -> None:
 
 @pytest.mark.parametrize("name", ["v5", "v6", "v7"])
 def test_it_is_known_by_its_content(name: str) -> None:
-    assert reading.read(Document("-", fixture(f"pixi/{name}.lock").text)).kind == "pixi.lock"
+    assert any_format.read(Document("-", fixture(f"pixi/{name}.lock").text)).kind == "pixi.lock"
 
 
 def test_whole_value() -> None:

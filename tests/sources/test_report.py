@@ -12,7 +12,7 @@ from gradcompat.errors import Malformed, SourceError
 from gradcompat.formats import pasted_text
 from gradcompat.formats.document import Document, read_document
 from gradcompat.model.environment import Environment, Location, Package, Skipped
-from gradcompat.sources.reading import read as read_any
+from gradcompat.sources.any_format import read as read_any
 from gradcompat.sources.report import read
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "report"

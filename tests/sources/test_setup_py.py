@@ -10,7 +10,7 @@ from gradcompat.errors import Malformed, TooComplex
 from gradcompat.formats.document import Document, read_document
 from gradcompat.model.environment import Environment
 from gradcompat.root import root_of_folder
-from gradcompat.sources.reading import read as read_any
+from gradcompat.sources.any_format import read as read_any
 from gradcompat.sources.setup_py import read
 from tests.sources.locked import fixture, notes
 

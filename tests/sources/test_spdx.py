@@ -9,7 +9,7 @@ import pytest
 from gradcompat.errors import Malformed, UnsupportedFormatVersion
 from gradcompat.formats.document import Document
 from gradcompat.model.environment import Environment, Location, Package
-from gradcompat.sources import reading
+from gradcompat.sources import any_format
 from gradcompat.sources.spdx import read
 from tests.sources.listed import facts, rows
 from tests.sources.locked import fixture, notes
@@ -50,7 +50,7 @@ def test_version_3() -> None:
 
 @pytest.mark.parametrize("name", ["github.spdx.json", "tags.spdx", "three.spdx.json"])
 def test_it_is_known_by_its_content(name: str) -> None:
-    assert reading.read(Document("-", fixture(f"sbom/{name}").text)).kind == "spdx"
+    assert any_format.read(Document("-", fixture(f"sbom/{name}").text)).kind == "spdx"
 
 
 def test_whole_value() -> None:

@@ -13,7 +13,7 @@ from gradcompat.audit.report_parts import MOST_QUESTIONS, Asked, asked_of
 from gradcompat.cli.audit_options import options_of
 from gradcompat.cli.console import known_records
 from gradcompat.cli.parameters import AuditParameters, DryRun
-from gradcompat.cli.project_file_writing import write_project_file
+from gradcompat.cli.project_file import write_project_file
 from gradcompat.config.project_file import OWN, as_seen_from_here
 from gradcompat.config.schema import configuration
 from gradcompat.edit.kept_settings import with_settings
@@ -25,7 +25,7 @@ from gradcompat.model.report import Report
 from gradcompat.pipeline import CheckRequest, check_targets
 from gradcompat.renderers.terminal import width, wrapped
 from gradcompat.renderers.text import render
-from gradcompat.suppression.waiver_writing import waiver_file
+from gradcompat.suppression.new_waiver import waiver_file
 from gradcompat.vocabulary import parse_value
 
 

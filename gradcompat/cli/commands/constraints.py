@@ -10,9 +10,9 @@ import typer
 from packaging.utils import is_normalized_name
 
 from gradcompat.audit.breaks import constraints_of_all
-from gradcompat.audit.matching import with_facts
+from gradcompat.audit.environment_findings import with_facts
 from gradcompat.audit.options import AuditOptions
-from gradcompat.audit.planning import PlanOptions, exit_status, plan_all
+from gradcompat.audit.plans import PlanOptions, exit_status, plan_all
 from gradcompat.audit.targets import resolve_targets
 from gradcompat.class_facts import with_class_facts
 from gradcompat.cli.audit_options import options_of

@@ -9,13 +9,13 @@ from typing import Annotated
 
 import typer
 
-from gradcompat.audit.matching import with_facts
+from gradcompat.audit.environment_findings import with_facts
 from gradcompat.audit.run_artifacts import by_kind, failure, joined, known_of
 from gradcompat.audit.run_evidence import RunEvidence, agreed_settings, read_file
 from gradcompat.class_facts import with_class_facts
 from gradcompat.cli.audit_options import presumes
+from gradcompat.cli.command_end import print_error
 from gradcompat.cli.console import known_records
-from gradcompat.cli.ending import print_error
 from gradcompat.cli.parameters import Assume, ContextFiles, Format, OwnRecords, Python, Set
 from gradcompat.diagnosis.ranking import diagnose
 from gradcompat.diagnosis.symptoms import patterns_of

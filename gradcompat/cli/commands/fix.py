@@ -14,15 +14,15 @@ from typing import Annotated
 import typer
 
 from gradcompat.audit.plan_edits import ProjectEdits, project_edits
-from gradcompat.audit.planning import PlanningResult, PlanOptions, exit_status, plan_all
+from gradcompat.audit.plans import PlanningResult, PlanOptions, exit_status, plan_all
 from gradcompat.audit.targets import resolve_targets
 from gradcompat.cli.audit_options import options_of
 from gradcompat.cli.console import known_records, package_index, print_unread
 from gradcompat.cli.index_parameters import Prereleases, ResolutionParameters
 from gradcompat.cli.parameters import AuditParameters, DryRun
+from gradcompat.edit.atomic_write import diff, write
 from gradcompat.edit.journal import recover
-from gradcompat.edit.locking import Indexes, locked
-from gradcompat.edit.writing import diff, write
+from gradcompat.edit.lock_run import Indexes, locked
 from gradcompat.errors import EditError
 from gradcompat.index.catalog import Lookup
 from gradcompat.renderers.plan_text import assumed_lines, nothing_text

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from typing import Any, TextIO
 
+from gradcompat.audit.environment_findings import with_facts
 from gradcompat.audit.final_settings import Run, run_in
-from gradcompat.audit.matching import with_facts
 from gradcompat.audit.run_artifacts import failure
 from gradcompat.audit.targets import File, Unreadable, environment_of, resolve_targets
-from gradcompat.cli.ending import print_error
+from gradcompat.cli.command_end import print_error
 from gradcompat.cli.parameters import Format, TargetParameters
 from gradcompat.errors import SourceError, UsageError
 from gradcompat.lazy_dataclasses import replace

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from gradcompat.audit.planning import PlanOptions, exit_status, plan_all
+from gradcompat.audit.plans import PlanOptions, exit_status, plan_all
 from gradcompat.audit.targets import resolve_targets
 from gradcompat.cli.audit_options import options_of
 from gradcompat.cli.console import known_records, package_index

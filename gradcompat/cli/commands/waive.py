@@ -11,11 +11,11 @@ import typer
 
 from gradcompat.cli.console import known_records
 from gradcompat.cli.parameters import DryRun, OwnRecords, Python, Targets, repeatable
-from gradcompat.cli.project_file_writing import write_project_file
+from gradcompat.cli.project_file import write_project_file
 from gradcompat.config.project_file import OWN
 from gradcompat.config.schema import options_in
 from gradcompat.edit.waivers import with_waiver
-from gradcompat.suppression.waiver_writing import WaiverRequest, new_waiver, waiver_file
+from gradcompat.suppression.new_waiver import WaiverRequest, new_waiver, waiver_file
 
 
 def command(

@@ -8,7 +8,7 @@ from pathlib import Path
 from gradcompat.cli.console import print_note
 from gradcompat.cli.parameters import OwnRecords, RecordsFile
 from gradcompat.curation.authored_file import authored_file
-from gradcompat.curation.linting import LintResult, lint_private, lint_records, with_tables
+from gradcompat.curation.lint import LintResult, lint_private, lint_records, with_tables
 from gradcompat.database.open import public_records
 from gradcompat.knowledge.lint import is_own
 from gradcompat.knowledge.records import read

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from gradcompat.cli.index_parameters import IndexParameters
-from gradcompat.cli.measuring import Measuring, measure
+from gradcompat.cli.measurement_progress import Measuring, measure
 from gradcompat.cli.parameters import (
     BaseDevice,
     BasePython,

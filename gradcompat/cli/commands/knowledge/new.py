@@ -17,9 +17,9 @@ from gradcompat.cli.guard_report import answers
 from gradcompat.cli.parameters import repeatable
 from gradcompat.cli.record_questions import Given, record_from
 from gradcompat.curation.authored_file import ISSUES, authored_file
-from gradcompat.curation.linting import lint_records
+from gradcompat.curation.lint import lint_records
 from gradcompat.database.open import public_records
-from gradcompat.edit.writing import FileEdit, write
+from gradcompat.edit.atomic_write import FileEdit, write
 from gradcompat.errors import IndexUnavailable, KnowledgeError, UsageError
 from gradcompat.index.snapshot import shipped_snapshot
 from gradcompat.knowledge.example_generator import examples

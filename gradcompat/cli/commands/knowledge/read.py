@@ -9,7 +9,7 @@ import typer
 
 from gradcompat.cli.index_parameters import IndexParameters
 from gradcompat.cli.parameters import Jobs, Scheduler, Tables
-from gradcompat.cli.reading import SINCE, Wanted, read_releases
+from gradcompat.cli.reading_progress import SINCE, Wanted, read_releases
 from gradcompat.errors import UsageError
 
 

@@ -11,9 +11,9 @@ import typer
 
 from gradcompat.cli.console import package_index
 from gradcompat.cli.index_parameters import IndexParameters
-from gradcompat.cli.measuring import Measuring, measure
+from gradcompat.cli.measurement_progress import Measuring, measure
 from gradcompat.cli.parameters import BaseDevice, BasePython, Jobs, Layers, RowsFolder, Tables
-from gradcompat.cli.reading import Wanted, read_releases
+from gradcompat.cli.reading_progress import Wanted, read_releases
 from gradcompat.curation.horizons import behind, canonical
 from gradcompat.knowledge.load import load
 from gradcompat.knowledge.measured import read_rows

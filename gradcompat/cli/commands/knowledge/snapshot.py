@@ -13,7 +13,7 @@ from gradcompat.cli.console import package_index
 from gradcompat.cli.index_parameters import OnlineIndexParameters
 from gradcompat.errors import UsageError
 from gradcompat.index.snapshot import SHIPPED
-from gradcompat.index.snapshot_writing import names_for_snapshot, write_snapshot
+from gradcompat.index.snapshot_writer import names_for_snapshot, write_snapshot
 from gradcompat.knowledge.load import load
 from gradcompat.messages import counted
 from gradcompat.renderers.terminal import safe

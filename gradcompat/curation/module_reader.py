@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from gradcompat.curation.getattr_hooks import answered
 from gradcompat.curation.lazy_structure import Structure
-from gradcompat.curation.model_reading import model_facts
+from gradcompat.curation.model_reader import model_facts
 from gradcompat.curation.module_facts import ClassFacts, Import, ModuleFacts, Origin
 from gradcompat.curation.module_pieces import only_definition, pieces
-from gradcompat.curation.signature_reading import class_facts, signature
+from gradcompat.curation.signature_reader import class_facts, signature
 
 _CATCHES_IMPORTS = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 

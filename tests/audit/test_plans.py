@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from gradcompat.audit import auditor, planning
+from gradcompat.audit import auditor, plans
 from gradcompat.audit.auditor import Task, audit
 from gradcompat.audit.options import AuditOptions
-from gradcompat.audit.planning import PlanOptions, exit_status, plan_all, within
+from gradcompat.audit.plans import PlanOptions, exit_status, plan_all, within
 from gradcompat.audit.targets import AuditRequest, File, megabytes
 from gradcompat.budget import Budget
 from gradcompat.index.snapshot import Snapshot
@@ -21,7 +21,7 @@ from gradcompat.model.report import Audit
 PAIR = "torch==2.4.1\ntorchvision==0.20.0\n"  # does not go together
 
 
-def plans(needs: list[int], most: int) -> tuple[list[tuple[int, int]], list[bool]]:
+def shared_out(needs: list[int], most: int) -> tuple[list[tuple[int, int]], list[bool]]:
     """What each plan was given, and which of the plans had enough; a task needs so many steps."""
     given: list[tuple[int, int]] = []
 
@@ -36,21 +36,21 @@ def plans(needs: list[int], most: int) -> tuple[list[tuple[int, int]], list[bool
 
 
 def test_each_plan_may_take_its_share_of_what_is_left() -> None:
-    assert plans([10, 10, 70], 100) == ([(10, 33), (10, 45), (70, 80)], [True, True, True])
+    assert shared_out([10, 10, 70], 100) == ([(10, 33), (10, 45), (70, 80)], [True, True, True])
 
 
 def test_what_did_not_suffice_is_tried_again_with_what_others_left() -> None:
-    assert plans([60, 5, 5, 5], 100) == ([(60, 25), (5, 25), (5, 35), (5, 65), (60, 60)], [True] * 4)
+    assert shared_out([60, 5, 5, 5], 100) == ([(60, 25), (5, 25), (5, 35), (5, 65), (60, 60)], [True] * 4)
 
 
 def test_it_is_not_tried_again_with_hardly_more() -> None:
-    given, enough = plans([60, 20, 20], 100)
+    given, enough = shared_out([60, 20, 20], 100)
     assert given == [(60, 33), (20, 33), (20, 47)]
     assert enough == [False, True, True]
 
 
 def test_one_plan_alone_has_everything_at_once() -> None:
-    assert plans([200], 100) == ([(200, 100)], [False])
+    assert shared_out([200], 100) == ([(200, 100)], [False])
 
 
 def test_the_budget_grows_with_what_is_planned(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_the_budget_grows_with_what_is_planned(tmp_path: Path) -> None:
 
 
 def test_a_run_without_steps_is_incomplete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planning, "DEFAULT_STEPS", 100)
+    monkeypatch.setattr(plans, "DEFAULT_STEPS", 100)
     path = tmp_path / "requirements.txt"
     path.write_text(PAIR)
     asked = AuditRequest([File(path, "requirements.txt")], None, [])

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gradcompat.cli import ending
+from gradcompat.cli import command_end
 from gradcompat.errors import UsageError
 from gradcompat.root import root_of_folder
 from gradcompat.scanners.local_modules import Project
@@ -221,7 +221,7 @@ def test_what_nobody_foresaw(
 
     if traceback:
         monkeypatch.setenv("GRADCOMPAT_TRACEBACK", "1")
-    assert ending.guarded(failing) == 70
+    assert command_end.guarded(failing) == 70
     err = capsys.readouterr().err
     assert ("Traceback" in err) == traceback
     assert f"error: internal error: {said}\n\nhint: please report it with " in err
@@ -231,7 +231,7 @@ def test_what_was_foreseen(capsys: pytest.CaptureFixture[str]) -> None:
     def refusing() -> object:
         raise UsageError("makes no sense", path="x", hint="write another one")
 
-    assert ending.guarded(refusing) == 2
+    assert command_end.guarded(refusing) == 2
     assert capsys.readouterr().err == "error: `x`: makes no sense\n\nhint: write another one\n"
-    assert ending.guarded(lambda: 3) == 3
-    assert ending.guarded(lambda: None) == 0
+    assert command_end.guarded(lambda: 3) == 3
+    assert command_end.guarded(lambda: None) == 0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from packaging.version import Version
 
-from gradcompat.curation.table_linting import lint_tables
+from gradcompat.curation.table_lint import lint_tables
 from gradcompat.database.private import files_of, with_file
 from gradcompat.errors import IndexUnavailable
 from gradcompat.index.snapshot import shipped_snapshot

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gradcompat.edit import journal
+from gradcompat.edit.atomic_write import FileEdit, diff, edited, write
 from gradcompat.edit.encoding import decoded
-from gradcompat.edit.writing import FileEdit, diff, edited, write
 from gradcompat.errors import EditError
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from gradcompat.audit.breaks import constraints_of, constraints_of_code
-from gradcompat.audit.matching import Matched, match_runs, with_facts
+from gradcompat.audit.environment_findings import Matched, match_runs, with_facts
 from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.project_files import Project, project_of
 from gradcompat.audit.stated_versions import with_stated_versions

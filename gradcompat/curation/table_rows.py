@@ -9,7 +9,7 @@ from pathlib import Path
 
 from packaging.version import Version
 
-from gradcompat.curation.release_fetching import SKIPPED
+from gradcompat.curation.release_archive import SKIPPED
 from gradcompat.curation.release_row import READER, ReleaseRow
 from gradcompat.curation.resolution import State
 from gradcompat.curation.stored_facts import worth_storing

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path, PurePath
 
 from gradcompat.errors import Malformed, OutsideRoot, SourceError, Unrecognised
-from gradcompat.formats import walking
+from gradcompat.formats import project_walk
 from gradcompat.formats.document import MAX_BYTES, Document, document_of, read_bytes, read_document
 from gradcompat.formats.lfs_pointer import size_of_content
 from gradcompat.lazy_dataclasses import replace
@@ -85,10 +85,10 @@ def find(
     found: list[tuple[Path, str]] = []
     patterns = {pattern.removeprefix("*") for scanner in SCANNERS for pattern in scanner.names}
     endings = tuple(ending for ending in patterns if "*" not in ending)
-    for here, names in walking.files(folder, unreadable):
+    for here, names in project_walk.files(folder, unreadable):
         # Emacs marks a file that is being edited with a link that leads nowhere.
         found += [
-            (here / name, walking.label(here / name, folder, display_path))
+            (here / name, project_walk.label(here / name, folder, display_path))
             for name in names
             if name.lower().endswith(endings) and not name.startswith(".#")
         ]

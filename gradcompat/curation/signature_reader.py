@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from gradcompat.curation.module_facts import ClassFacts
-from gradcompat.curation.rename_reading import warned_renames
+from gradcompat.curation.rename_reader import warned_renames
 
 # A default is text for people and for comparison with what is set; one that is longer says nothing to either.
 _LONGEST_DEFAULT = 60

@@ -18,9 +18,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gradcompat.edit.atomic_write import FileEdit
 from gradcompat.edit.lock_commands import LockCommand
 from gradcompat.edit.lock_inputs import inputs_of_compile, inputs_of_uv_lock, python_of
-from gradcompat.edit.writing import FileEdit
 from gradcompat.errors import EditError
 from gradcompat.programs import find_program
 from gradcompat.regular_files import read_regular

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gradcompat.edit.lock_commands import LockCommand, lock_command
-from gradcompat.edit.locking import Indexes, locked
+from gradcompat.edit.lock_run import Indexes, locked
 from gradcompat.errors import EditError
 from tests.edit.pinned import TRANSFORMERS
 

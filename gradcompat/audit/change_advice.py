@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from gradcompat.audit.matching import Matched
+from gradcompat.audit.environment_findings import Matched
 from gradcompat.audit.options import AuditOptions
-from gradcompat.audit.published import published, snapshot
+from gradcompat.audit.published_releases import published, snapshot
 from gradcompat.budget import Budget
 from gradcompat.errors import IndexUnavailable
 from gradcompat.knowledge.load import KnowledgeBase

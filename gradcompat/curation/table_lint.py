@@ -11,7 +11,7 @@ from pathlib import Path
 from packaging.version import InvalidVersion, Version
 
 from gradcompat.curation.release_row import OLDEST_READER, READER
-from gradcompat.curation.table_writing import SECTIONS
+from gradcompat.curation.table_rows import SECTIONS
 from gradcompat.errors import KnowledgeError
 from gradcompat.knowledge.records import Problem
 from gradcompat.regular_files import read_regular

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gradcompat.audit.breaks import breaks_of, told
 from gradcompat.audit.options import AuditOptions
-from gradcompat.audit.published import allowed
+from gradcompat.audit.published_releases import allowed
 from gradcompat.budget import Budget
 from gradcompat.class_facts import MODEL_KEY, with_class_facts
 from gradcompat.forks import Forks
