@@ -75,6 +75,10 @@ def read_statement(statement: ast.stmt, names: Names, place: Place, document: Do
     return found
 
 
+# What says something beside the names in it.
+_TELLING = (ast.Call, ast.Assign, ast.For, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Constant)
+
+
 def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) -> tuple[Findings, Step]:
     """What stands in a tree, and the tree as a whole."""
     found = Findings(names, place, document)
@@ -88,6 +92,8 @@ def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) 
         elif isinstance(node, ast.Call):
             _bare_method(found, step, node)
             _decides(found, step, node)
+        if not isinstance(node, _TELLING):
+            continue
         if end is not None and end.function in (step.function, names.module) and _after(node, end.node):
             continue
         match node:
@@ -111,6 +117,8 @@ def _options(found: Findings, steps: Sequence[Step]) -> None:
     """The options of the program's own command line; of two with one name the defaults have to agree."""
     changed = {step.node.attr for step in steps if isinstance(step.node, ast.Attribute) and _is_stored(step.node)}
     for step in steps:
+        if not isinstance(step.node, ast.Call):
+            continue
         match step.node:
             case ast.Call(func=ast.Attribute(attr="add_argument")) as call:
                 option = option_of(call, found.names, step.scope)
@@ -163,6 +171,8 @@ def _end_of_training(steps: list[Step], names: Names) -> Step | None:
     last: Step | None = None
     loops: list[Step] = []
     for step in steps:
+        if not isinstance(step.node, (ast.For, ast.While, ast.AsyncFor, ast.Call)):
+            continue
         match step.node:
             case ast.For() | ast.While() | ast.AsyncFor():
                 loops.append(step)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final, Protocol
 
 from gradcompat.model.environment import Location
@@ -23,6 +24,13 @@ _BUILTINS = frozenset(dir(builtins))
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+# Whatever may bind a name, an attribute or an item; most nodes bind none.
+_BINDING = (
+    *(ast.Attribute, ast.Subscript),
+    *(*_FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Call),
+    *(ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.Delete, ast.For, ast.AsyncFor),
+    *(ast.comprehension, ast.withitem, ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping),
+)
 _DTYPES = {"torch.float": "float32", "torch.half": "float16", "torch.double": "float64"}
 _ENUMERATING = frozenset({"torch", "transformers", "trl", "peft", "accelerate", "lightning", "pytorch_lightning"})
 _MAX_ALIASES = 8
@@ -92,6 +100,7 @@ class Names:
         self.relative: dict[str, int] = {}  # what is imported from the project itself, with the line
         self.imported: dict[str, int] = {}  # the first part of every other import
         self.rewritten = False
+        self.stores: list[ast.Attribute | ast.Subscript | ast.Call] = []  # what sets an attribute or an item
         # What was found out about a name, and what is being found out: a name that is made of itself says nothing.
         self._expressions: dict[ast.AST, tuple[str, ...]] = {}
         self._imports: dict[tuple[Scope, str], tuple[str, ...]] = {}
@@ -102,6 +111,17 @@ class Names:
         for scope in list(self.scopes.values()):
             for name in scope.declared:
                 self.module.names.setdefault(name, []).extend([*scope.names.pop(name, []), None])
+
+    @cached_property
+    def imported_as(self) -> Mapping[str, frozenset[str]]:
+        """Each name that an import binds, in functions too, with all the full names that it may stand for."""
+        found: dict[str, set[str]] = {}
+        for scope in self.scopes.values():
+            for name, bindings in scope.names.items():
+                for binding in bindings:
+                    if isinstance(binding, Imported):
+                        found.setdefault(name, set()).add(binding.name)
+        return {name: frozenset(fulls) for name, fulls in found.items()}
 
     # Collecting
 
@@ -118,7 +138,8 @@ class Names:
                 children = _inner_parts(node)
             else:
                 children = children_of(node)
-            self._bind(node, scope, inner)
+            if isinstance(node, _BINDING):
+                self._bind(node, scope, inner)
             waiting.extend((child, inner) for child in children)
 
     def _bind(self, node: ast.AST, scope: Scope, inner: Scope) -> None:
@@ -160,6 +181,10 @@ class Names:
                         scope.names.setdefault(alias.asname, []).append(Imported(alias.name))
             case ast.ImportFrom():
                 self._import_from(node, scope)
+            case ast.Attribute(ctx=ast.Store() | ast.Del()) | ast.Subscript(ctx=ast.Store()):
+                self.stores.append(node)
+            case ast.Call(func=ast.Name(id="setattr")):
+                self.stores.append(node)
             case ast.Call(func=ast.Name(id="exec" | "globals" | "locals" | "vars")):
                 self.rewritten = True  # any name may get another value
         if isinstance(node, _FUNCTIONS):
@@ -229,7 +254,7 @@ class Names:
 
     def _outside(self, names: tuple[str, ...], depth: int) -> tuple[str, ...]:
         """Full names, with those of the project's own modules followed to what these import."""
-        if self.modules is None:
+        if self.modules is None or not names:
             return names
         return tuple(dict.fromkeys(one for name in names for one in self._followed(name, depth)))
 

@@ -19,7 +19,9 @@ from gradcompat.quotation import parser_reason
 
 MAX_CHARACTERS = 512 * 1024
 LEAVES = (ast.Name, ast.Constant, ast.Import, ast.ImportFrom)
-_MARKS = (ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
+# The fields that hold text, operators and contexts, which are half of a tree and lead to nothing.
+_TEXTS = frozenset({"id", "attr", "arg", "asname", "level", "type_comment", "kind", "conversion", "is_async", "simple"})
+_MARKS = frozenset({"ctx", "op", "ops"})
 _LONGEST_CHAIN = 1000
 _DEEPEST = 200
 
@@ -67,15 +69,25 @@ def parse(text: str, path: str) -> ast.Module:
 def children(node: ast.AST) -> list[ast.AST]:
     """The nodes directly below a node but operators and contexts, which are half of a tree and hold nothing."""
     found: list[ast.AST] = []
-    if isinstance(node, LEAVES):
-        return found
-    for name in node._fields:
+    for name in _INNER_FIELDS[type(node)]:
         value = getattr(node, name, None)
         if isinstance(value, list):
-            found += [one for one in value if isinstance(one, ast.AST) and not isinstance(one, _MARKS)]
-        elif isinstance(value, ast.AST) and not isinstance(value, _MARKS):
+            found += [one for one in value if isinstance(one, ast.AST)]
+        elif isinstance(value, ast.AST):
             found.append(value)
     return found
+
+
+class _InnerFields(dict[type[ast.AST], tuple[str, ...]]):
+    """The fields of each kind of node in which others stand."""
+
+    def __missing__(self, kind: type[ast.AST]) -> tuple[str, ...]:
+        named = () if issubclass(kind, LEAVES) else kind._fields
+        self[kind] = tuple(name for name in named if name not in _TEXTS and name not in _MARKS)
+        return self[kind]
+
+
+_INNER_FIELDS = _InnerFields()
 
 
 def _too_deep(text: str) -> int | None:

@@ -10,6 +10,8 @@ from gradcompat.scanners.code_names import Names, Scope
 from gradcompat.scanners.code_syntax import LEAVES, children
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+# What decides whether or in which scope the nodes below it are reached.
+_STRUCTURED = (ast.If, ast.IfExp, ast.BoolOp, ast.ExceptHandler, ast.match_case, ast.Attribute)
 _LONGEST_CHAIN = 50
 
 
@@ -37,7 +39,10 @@ def walk(tree: ast.Module, names: Names) -> Iterator[Step]:
         yield step
         if isinstance(step.node, LEAVES):
             continue
-        waiting.extend(reversed(list(_following(step, tree, names))))
+        if isinstance(step.node, _STRUCTURED) or step.node in names.scopes:
+            waiting.extend(reversed(list(_following(step, tree, names))))
+        else:
+            waiting.extend(Step(one, *step[1:]) for one in reversed(children(step.node)))
 
 
 def _following(step: Step, tree: ast.Module, names: Names) -> Iterator[Step]:

@@ -43,6 +43,19 @@ _DECLARED = re.compile(r"""^[ \t]*(?:-[ \t]+|["']|name[ \t]*=[ \t]*")?([A-Za-z][
 _OWN_NAME = re.compile(r"""^[ \t]*name[ \t]*=[ \t]*["']?([A-Za-z][\w.-]*)""", re.MULTILINE)
 
 
+@dataclass(frozen=True, slots=True)
+class Mentioned:
+    """What the names in a statement lead to.
+
+    Attributes:
+        definitions: functions and classes of the same module.
+        imported: the full names of what is imported, with their attributes.
+    """
+
+    definitions: tuple[ast.stmt, ...]
+    imported: tuple[str, ...]
+
+
 @dataclass(slots=True)
 class Module:
     """One module of the project.
@@ -53,7 +66,7 @@ class Module:
         tree: its syntax tree.
         names: its names, which lead on into other modules of the project.
         facts: what its statements say, as far as that was asked.
-        chains: the names that its statements mention, as far as that was asked.
+        mentioned: what the names in its statements lead to, as far as that was asked.
         statements: those of its top level that are no imports.
         place: where its nodes stand.
         uses: what it takes from others; None as long as nobody has asked.
@@ -64,7 +77,7 @@ class Module:
     tree: ast.Module
     names: Names
     facts: dict[ast.stmt, Findings] = field(default_factory=dict)
-    chains: dict[ast.stmt, frozenset[tuple[str, str]]] = field(default_factory=dict)
+    mentioned: dict[ast.stmt, Mentioned] = field(default_factory=dict)
     uses: ModuleUses | None = None
     statements: tuple[ast.stmt, ...] = field(init=False)
     place: Callable[[ast.AST], Location] = field(init=False)

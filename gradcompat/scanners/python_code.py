@@ -69,7 +69,16 @@ def scan(document: Document) -> Context:
     Raises:
         Malformed: if it is no Python, or uses no library for training.
     """
-    return context(document, "python", parse(document.text, document.path), places_in(document))
+    return context(document, "python", _tree(document), places_in(document))
+
+
+def _tree(document: Document) -> ast.Module:
+    """The syntax tree; a module that another program imports has been parsed already."""
+    placed = project_of(document)
+    module = None if placed is None else placed[0].known(placed[1])
+    if module is not None and module.document.text == document.text:
+        return module.tree
+    return parse(document.text, document.path)
 
 
 def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Context:

@@ -10,7 +10,8 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 
 from gradcompat.scanners.code_names import Imported, Names
-from gradcompat.scanners.local_modules import Module, Project
+from gradcompat.scanners.code_syntax import children
+from gradcompat.scanners.local_modules import Mentioned, Module, Project
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _LONGEST_CHAIN = 20
@@ -55,7 +56,6 @@ class _Walk:
         self.modules = modules
         self.kept: set[ast.AST] = set()
         self._waiting: list[tuple[str, Names, ast.stmt]] = []
-        self._imports: dict[Names, dict[str, set[str]]] = {}
         self._seen: set[tuple[str, str]] = set()
 
     def visit(self, file: str, names: Names, statements: Iterable[ast.stmt]) -> None:
@@ -69,34 +69,16 @@ class _Walk:
         """Follow what was counted, until nothing is new."""
         while self._waiting:
             file, names, statement = self._waiting.pop()
-            imports = self._imported(names)
-            for first, rest in self._mentioned(file, statement):
-                for full in imports.get(first, ()):
-                    self._reach(f"{full}{rest}", file)
-                if file in self.modules:
-                    self._reach_in(self.modules[file], f"{first}{rest}")
-                for star, _ in names.stars:
-                    self._reach(f"{star}{'' if star.endswith('.') else '.'}{first}{rest}", file)
-
-    def _mentioned(self, file: str, statement: ast.stmt) -> frozenset[tuple[str, str]]:
-        if file not in self.modules:
-            return frozenset(_chains(statement))
-        known = self.modules[file].chains
-        if statement not in known:
-            known[statement] = frozenset(_chains(statement))
-        return known[statement]
-
-    def _imported(self, names: Names) -> dict[str, set[str]]:
-        """The names that imports bind anywhere in a module, functions included."""
-        if names not in self._imports:
-            found: dict[str, set[str]] = {}
-            for scope in names.scopes.values():
-                for name, bindings in scope.names.items():
-                    fulls = {binding.name for binding in bindings if isinstance(binding, Imported)}
-                    if fulls:
-                        found.setdefault(name, set()).update(fulls)
-            self._imports[names] = found
-        return self._imports[names]
+            module = self.modules.get(file)
+            if module is None:
+                mentioned = _mentioned(statement, names)
+            else:  # asked once for all programs that import it
+                if statement not in module.mentioned:
+                    module.mentioned[statement] = _mentioned(statement, names)
+                mentioned = module.mentioned[statement]
+                self.visit(file, names, mentioned.definitions)
+            for full in mentioned.imported:
+                self._reach(full, file)
 
     def _reach(self, name: str, importer: str) -> None:
         if (importer, name) in self._seen:
@@ -115,12 +97,31 @@ class _Walk:
                 self._reach(f"{binding.name}{dot}{behind}", module.file)
         if first not in module.names.module.names:
             for star, _ in module.names.stars:
-                self._reach(f"{star}{'' if star.endswith('.') else '.'}{rest}", module.file)
+                self._reach(_joined(star, rest), module.file)
+
+
+def _mentioned(statement: ast.stmt, names: Names) -> Mentioned:
+    """What the names in a statement lead to."""
+    definitions: dict[ast.stmt, None] = {}
+    imported: set[str] = set()
+    for first, rest in frozenset(_chains(statement)):
+        imported.update(f"{full}{rest}" for full in names.imported_as.get(first, ()))
+        imported.update(_joined(star, f"{first}{rest}") for star, _ in names.stars)
+        bound = names.module.names.get(first, ())
+        definitions.update((one, None) for one in bound if isinstance(one, _DEFINITIONS))
+    return Mentioned(tuple(definitions), tuple(imported))
+
+
+def _joined(module: str, name: str) -> str:
+    return f"{module}{'' if module.endswith('.') else '.'}{name}"
 
 
 def _chains(statement: ast.stmt) -> Iterator[tuple[str, str]]:
     """Every name with the attributes behind it: ``("helper", ".models.make")``."""
-    for node in ast.walk(statement):
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        node = waiting.pop()
+        waiting.extend(children(node))
         parts: list[str] = []
         inner: ast.AST = node
         while isinstance(inner, ast.Attribute) and len(parts) < _LONGEST_CHAIN:
