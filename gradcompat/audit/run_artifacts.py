@@ -21,6 +21,7 @@ from gradcompat.sources.installed import is_environment, read_folder, read_inter
 
 # A log may be as large as a disk: only what has the name of a config is opened to see whether it is one.
 _SUFFIXES = frozenset(PurePath(name).suffix for scanner in SCANNERS for name in scanner.names)
+_MARKDOWN = (".md", ".markdown")  # an issue, with the traceback, the script and the config between its fences
 _PROGRAMS = (".py", ".ipynb")  # which may install something, and are looked at for what they train
 
 
@@ -73,7 +74,15 @@ def by_kind(files: Sequence[str]) -> Files:
             sorted_in.contexts.append(file)
         else:
             sorted_in.logs.append(file)
+            if path.suffix.lower() in _MARKDOWN and _says_how_it_trains(path, file):
+                sorted_in.contexts.append(file)
     return sorted_in
+
+
+def _says_how_it_trains(path: Path, file: str) -> bool:
+    from gradcompat.audit.runs import pasted
+
+    return bool(pasted(path, file))
 
 
 def _is_environment(path: Path) -> bool:

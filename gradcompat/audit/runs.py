@@ -7,14 +7,17 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
 from gradcompat.budget import Budget
-from gradcompat.errors import NotFound, SourceError
+from gradcompat.errors import NotFound, SourceError, Unrecognised
 from gradcompat.formats import project_walk
+from gradcompat.formats.document import Document
+from gradcompat.formats.fenced_blocks import has_fences
 from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.model.code_use import CodeUse, left_out
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.root import Root, is_link_outside, root_of_file, root_of_folder
 from gradcompat.scanners.any_config import find, read_context, scan, scan_found
+from gradcompat.scanners.pasted_blocks import contexts as blocks
 from gradcompat.scanners.run_assembly import COMPOSED_FILES, PROGRAMS, assemble, join, join_all
 
 NO_RUN = "read, and no training run"
@@ -188,6 +191,35 @@ def _with_target(context: Context, programs: Collection[str]) -> Context:
     return replace(context, run=False, skipped=(*context.skipped, skipped))
 
 
+def pasted(path: Path, display_path: str) -> list[Context]:
+    """The runs in the code blocks of a file that may be a pasted text."""
+    try:
+        document = read_context(path, display_path)
+    except SourceError:  # whoever reads the file as an environment says it
+        return []
+    return in_text(document)
+
+
+def in_text(document: Document) -> list[Context]:
+    """The runs in the code blocks of a text."""
+    return blocks(document) if has_fences(document.text) else []
+
+
+def _in_file(document: Document) -> list[Context]:
+    """What a file says of a run: as a whole, or else in its code blocks.
+
+    Raises:
+        Malformed: if neither says anything.
+    """
+    try:
+        return [scan(document)]
+    except Unrecognised:
+        found = in_text(document)
+        if not found:
+            raise
+        return found
+
+
 def named(
     files: Sequence[str], place: Callable[[str], Path] = Path, said: tuple[str, ...] = ()
 ) -> tuple[Contexts, list[tuple[str, SourceError]]]:
@@ -213,7 +245,7 @@ def named(
             continue
         try:
             # The file itself was named, wherever it lies.
-            contexts.append(scan(replace(read_context(path, file), root=root_of_file(path, said))))
+            contexts += _in_file(replace(read_context(path, file), root=root_of_file(path, said)))
         except SourceError as error:
             failed.append((file, error))
     return Contexts(named=tuple(inside_folders), unread=tuple(unread), together=tuple(contexts)), failed

@@ -6,12 +6,14 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gradcompat.dependency_formats import by_name
 from gradcompat.errors import NotFound, SourceError
-from gradcompat.formats.document import Document, decode, read_document
+from gradcompat.formats.document import Document, decode, read_bytes, read_document
+from gradcompat.formats.fenced_blocks import has_fences
 from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.environment import Environment, Skipped
 from gradcompat.root import Root, root_of_file, root_of_folder
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 # What brings tensors: an environment with none of them trains nothing.
 _TRAINING = frozenset({"torch", "pytorch", "jax", "tensorflow", "mlx"})
+_TEXT_SUFFIXES = frozenset({".md", ".markdown", ".txt", ".log", ""})
 _CONTEXT_SUFFIXES = frozenset({".yaml", ".yml", ".json", ".sh", ".bash", ".slurm", ".sbatch", ".sb", ".py", ".ipynb"})
 
 
@@ -113,6 +116,7 @@ def resolve_targets(
         os.path.realpath(place(name)) for name in dict.fromkeys((*targets, *context_files)) if name != "-"
     )
     together: tuple[Context, ...] = ()
+    said: list[Context] = []  # in the code blocks of a pasted text, which is one run
     if context_files:
         given, failed = _named_contexts(context_files, place, on_command_line)
         together = given.together
@@ -123,7 +127,7 @@ def resolve_targets(
     for target in dict.fromkeys(targets):
         path = place(target)
         if target == "-":
-            sources.append(_guarded("-", _standard_input))
+            sources.append(_guarded("-", partial(_standard_input, said)))
         elif os.path.isdir(path):
             inside, passed, contexts, gaps = _folder(path, target, on_command_line)
             sources += inside
@@ -141,6 +145,9 @@ def resolve_targets(
                 named.append(context)
             if context is None or isinstance(context, SourceError) or _is_environment_too(path):
                 sources.append(File(path, target, root=root))
+            if path.suffix.lower() in _TEXT_SUFFIXES and _has_fences(path):
+                said += _pasted(path, target)
+    together += tuple(said)
     if not sources and active_without_target:
         if named or together or not targets:
             active = _guarded("the active environment", _active)
@@ -199,6 +206,21 @@ def _context(path: Path, display_path: str, root: Root) -> Context | SourceError
     return scan_if_any(path, display_path, root)
 
 
+def _has_fences(path: Path) -> bool:
+    """Could a file hold code blocks? Most lists of packages hold none, and need no scanners."""
+    try:
+        data = read_bytes(path, path.name)
+    except SourceError:
+        return False
+    return b"```" in data or b"~~~" in data
+
+
+def _pasted(path: Path, display_path: str) -> list[Context]:
+    from gradcompat.audit.runs import pasted
+
+    return pasted(path, display_path)
+
+
 def root_of_target(target: str, path: Path, on_command_line: tuple[str, ...]) -> Root:
     """The root of a file that is a target.
 
@@ -244,12 +266,19 @@ def _active() -> Environment:
     return active(os.environ, Path.cwd())
 
 
-def _standard_input() -> Environment:
+def _standard_input(said: list[Context]) -> Environment:
+    """The environment that is piped in; the runs of its code blocks are added to what was said."""
     from gradcompat.formats.document import MAX_BYTES
 
     if sys.stdin is None or sys.stdin.isatty():
         raise NotFound("standard input is a terminal", path="-", hint="pipe a `pip list` or a lockfile into it")
-    return read(Document("-", decode(sys.stdin.buffer.read(MAX_BYTES + 1), "-")))
+    document = Document("-", decode(sys.stdin.buffer.read(MAX_BYTES + 1), "-"))
+    environment = read(document)
+    if has_fences(document.text):
+        from gradcompat.audit.runs import in_text
+
+        said += in_text(document)
+    return environment
 
 
 def _folder(

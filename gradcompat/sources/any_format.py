@@ -12,6 +12,7 @@ from gradcompat.budget import Budget
 from gradcompat.dependency_formats import BY_KIND, Format, by_name
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
+from gradcompat.formats.fenced_blocks import fenced_blocks, has_fences
 from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Environment, Location, Package, Skipped
 
@@ -75,6 +76,9 @@ def _read(document: Document) -> Environment:
     if expected is None or expected.text:
         kind = _recognised(document.text)
         if kind is None and expected is None:
+            block = _listing_block(document)
+            if block is not None:
+                return _read(block)
             raise Malformed(
                 "is not in a format that gradcompat reads",
                 path=document.path,
@@ -95,6 +99,16 @@ def _read(document: Document) -> Environment:
         location=Location(path=document.path),
     )
     return replace(environment, skipped=(note, *environment.skipped))
+
+
+def _listing_block(document: Document) -> Document | None:
+    """The first code block of a pasted text that lists packages, with its lines where they stand; None without one."""
+    if not has_fences(document.text):
+        return None
+    for block in fenced_blocks(document.text):
+        if _recognised(block.text) is not None:
+            return replace(document, text="\n" * (block.line - 1) + block.text)
+    return None
 
 
 def _recognised(text: str) -> str | None:

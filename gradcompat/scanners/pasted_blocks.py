@@ -1,0 +1,60 @@
+"""Training runs in a pasted text: the script, the config or the command between the fences of an issue."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from gradcompat.errors import SourceError
+from gradcompat.formats.document import Document
+from gradcompat.formats.fenced_blocks import FencedBlock, fenced_blocks
+from gradcompat.lazy_dataclasses import fields, replace
+from gradcompat.model.context import Context
+from gradcompat.model.environment import Location, Setting
+from gradcompat.scanners.any_config import scan
+
+# The file that a block of a language would be; scanners choose by its name.
+_PYTHON, _YAML, _JSON, _SHELL = "block.py", "block.yaml", "config.json", "block.sh"
+_NAMES = {
+    **dict.fromkeys(("python", "py", "python3", "pycon"), (_PYTHON,)),
+    **dict.fromkeys(("yaml", "yml"), (_YAML,)),
+    **dict.fromkeys(("json", "jsonc", "json5"), (_JSON,)),
+    **dict.fromkeys(("bash", "sh", "shell", "zsh", "console", "shell-session", "shellscript"), (_SHELL, _YAML)),
+    **dict.fromkeys(("", "text", "txt", "plaintext"), (_YAML, _JSON, _SHELL, _PYTHON)),
+}
+_PROMPT = re.compile(r"^\$ ", re.MULTILINE)
+
+
+def contexts(document: Document) -> list[Context]:
+    """What the code blocks of a text say of a training run; a block that says nothing of one is passed over."""
+    return [context for block in fenced_blocks(document.text) if (context := _scanned(document, block)) is not None]
+
+
+def _scanned(document: Document, block: FencedBlock) -> Context | None:
+    above = "\n" * (block.line - 1)  # so that lines keep their numbers
+    for name in _NAMES.get(block.language, ()):
+        text = _PROMPT.sub("  ", block.text) if name == _SHELL else block.text
+        try:
+            context = scan(Document(name, above + text))
+        except SourceError:
+            continue
+        if context.settings:
+            placed: Context = _placed(context, name, document.path)
+            return replace(placed, source=f"{document.path} (line {block.line})")
+    return None
+
+
+def _placed(value: Any, name: str, path: str) -> Any:
+    """The same value, with every place of the block as one of the text."""
+    if isinstance(value, Location):
+        return replace(value, path=path) if value.path == name else value
+    if isinstance(value, Setting):
+        # Nothing is written into what somebody has pasted.
+        value = replace(value, spelling=None)
+    if isinstance(value, (tuple, frozenset)):
+        moved = [_placed(part, name, path) for part in value]
+        return type(value)(moved)
+    if hasattr(type(value), "__lazy_fields__"):
+        moved_fields = {each.name: _placed(getattr(value, each.name), name, path) for each in fields(type(value))}
+        return replace(value, **moved_fields)
+    return value
