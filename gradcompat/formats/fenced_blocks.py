@@ -10,6 +10,7 @@ from gradcompat.lazy_patterns import lazy_pattern
 
 _FENCE = lazy_pattern(r"([ \t>]{0,40})(`{3,}|~{3,})[ \t]*([\w+#-]{0,20})[^`]*")
 _MOST = 100
+_LONGEST = 1_000_000  # characters; an issue has at most 65,536
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +29,8 @@ class FencedBlock:
 
 
 def has_fences(text: str) -> bool:
-    """Could there be a block?"""
-    return "```" in text or "~~~" in text
+    """Could there be a block? A text that is too long for an issue is a log."""
+    return len(text) <= _LONGEST and ("```" in text or "~~~" in text)
 
 
 def fenced_blocks(text: str) -> Iterator[FencedBlock]:

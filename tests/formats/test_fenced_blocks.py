@@ -34,3 +34,4 @@ def test_a_text_of_fences_is_bounded() -> None:
 def test_most_texts_hold_none() -> None:
     assert not has_fences("torch==2.5.1\n")
     assert has_fences("~~~\n")
+    assert not has_fences("```\n" * 400_000)
