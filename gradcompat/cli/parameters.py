@@ -86,6 +86,9 @@ BaseDevice = Annotated[str, Option("--device", metavar="cpu|cuda[:N]", help="Whe
 Seed = Annotated[int, Option("--seed", metavar="N", help="The seed of all generators.")]
 Jobs = Annotated[int, Option("--jobs", metavar="N", min=1, max=64, help="How many releases at a time.")]
 Layers = Annotated[str | None, Option("--layers", metavar="DIR", help="Where releases are laid down, and found again.")]
+ReleaseRows = Annotated[
+    str | None, Option("--rows", metavar="DIR", help="Where fetched modules, and what was read of them, are kept.")
+]
 Tables = Annotated[
     str | None,
     Option("--tables", metavar="DIR", help="The folder of the tables; without one, that of this package."),

@@ -10,6 +10,7 @@ from pathlib import Path
 from packaging.version import Version
 
 from gradcompat.curation.table_lint import lint_tables
+from gradcompat.curation.watch import verdicts
 from gradcompat.database.private import files_of, with_file
 from gradcompat.errors import IndexUnavailable
 from gradcompat.index.snapshot import shipped_snapshot
@@ -46,7 +47,16 @@ def lint_records(authored: Authored, shipped: KnowledgeBase | None) -> LintResul
     beside = read_rows(Path(authored.path).parent / FOLDER)
     rows = beside if shipped is None else (*load_rows(), *beside)
     yardstick = Yardstick(digest=lambda spec: _digest(spec.name), releases=_releases)
-    return LintResult(authored, beside, (*lint(authored, rows, shipped), *unproved_bounds(authored, rows, yardstick)))
+    found = (*lint(authored, rows, shipped), *unproved_bounds(authored, rows, yardstick), *_verdicts(authored))
+    return LintResult(authored, beside, found)
+
+
+def _verdicts(authored: Authored) -> Iterator[Problem]:
+    """What is wrong with the verdicts on candidates beside a file of records."""
+    path = Path(authored.path).parent / verdicts.FILE
+    ids = {record.id for record in authored.records}
+    for line, message in verdicts.problems(path, ids):
+        yield Problem(str(path), line, None, message)
 
 
 @cache

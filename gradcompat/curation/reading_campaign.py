@@ -89,6 +89,16 @@ class Reading:
             finally:
                 store.close()
 
+    def fetched(self, store: ModuleStore) -> dict[Version, ReleaseRow]:
+        """The rows of the releases that could be fetched; what was fetched before is not fetched again.
+
+        Raises:
+            KnowledgeError: if a row cannot be read.
+        """
+        wanted = [release.version for release in self.releases]
+        self._fetch([version for version in wanted if not os.path.exists(self._place(version))], store)
+        return {version: self._row(version) for version in wanted if version not in self.lost}
+
     def _fetch(self, left: Sequence[Version], store: ModuleStore) -> None:
         """Fetch releases, and keep the row of each."""
         if not left:

@@ -7,7 +7,7 @@ loaded before it is asked for, and of a table only the blocks that hold the answ
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -229,6 +229,20 @@ class ReleaseTable:
         if number is None:
             return {}
         return {key: value for key, runs in line.items() if (value := value_at(runs, number)) is not None}
+
+    def changes(self, section: str, before: Version, after: Version) -> Iterator[tuple[str, str, Value, Value]]:
+        """What a section says otherwise of a later release: module, key and both values. Loads every block of it.
+
+        What only one of the two releases has is left out.
+        """
+        first, second = self._numbers.get(before), self._numbers.get(after)
+        if first is None or second is None:
+            return
+        for module, line in self._file.lines(section):
+            for key, runs in unpacked(line).items():
+                old, new = value_at(runs, first), value_at(runs, second)
+                if old is not None and new is not None and old != new:
+                    yield module, key, old, new
 
     def _executed(self, number: int, imports: Iterable[tuple[str, str | None]]) -> set[str]:
         seen: set[str] = set()

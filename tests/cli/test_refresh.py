@@ -115,6 +115,7 @@ def refresh(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 NEW = "3 releases of toy behind 1.4: 1.5, 1.6, 1.7"
+WATCH = "what else changed, ranked: gradcompat knowledge watch toy --releases 3"
 NEXT = "when all of it was looked at: gradcompat knowledge horizon --looked-at toy==1.7"
 
 
@@ -128,7 +129,7 @@ def test_the_table_of_the_package_is_extended(refresh: Refresh, tmp_path: Path) 
 
 def test_a_range_that_holds(refresh: Refresh, tmp_path: Path) -> None:
     outcome = refresh(">=1.3,<1.6")
-    assert (outcome.status, outcome.out.splitlines()) == (0, [NEW, "right: GC-0001", NEXT])
+    assert (outcome.status, outcome.out.splitlines()) == (0, [NEW, "right: GC-0001", WATCH, NEXT])
     assert outcome.err.splitlines()[1] == "3 cells to measure in 3 releases"
     lines = (tmp_path / "rows" / "toy.jsonl").read_text("utf-8").splitlines()
     assert [json.loads(line)["version"] for line in lines] == ["1.5", "1.6", "1.7"]  # and nothing that was known
@@ -143,6 +144,7 @@ def test_ranges_to_end_and_to_extend(refresh: Refresh) -> None:
             "change GC-0001: toy 1.6, 1.7: in the ranges, and no probe of the record is reproduced; "
             "on 1.6 the toy is 1",
             "  times right",
+            WATCH,
             NEXT,
         ],
     )
@@ -161,7 +163,7 @@ def test_a_release_that_cannot_be_measured(refresh: Refresh, tmp_path: Path) -> 
     (broken,) = (tmp_path / "layers").glob("*/toy-1.7/toy/__init__.py")
     broken.write_text("import nothing_of_that_name\n", "utf-8")
     outcome = refresh(">=1.3,<1.6")
-    assert (outcome.status, outcome.out.splitlines()) == (3, [NEW, "no verdict: GC-0001", NEXT])
+    assert (outcome.status, outcome.out.splitlines()) == (3, [NEW, "no verdict: GC-0001", WATCH, NEXT])
 
 
 def test_nothing_is_newer(refresh: Refresh, server: Server, tmp_path: Path) -> None:

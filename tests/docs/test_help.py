@@ -38,6 +38,8 @@ ELSEWHERE = {
     "gradcompat knowledge refresh": "tests/cli/test_refresh.py: refresh --python",
     "gradcompat knowledge serve": "tests/real/test_auditors.py: --service-url",
     "gradcompat knowledge snapshot": "tests/cli/test_knowledge.py: snapshot",
+    "gradcompat knowledge watch": "tests/cli/test_watch.py: watch --verdict",
+    "git log --format=%s": "tests/cli/test_watch.py: --notes stdin",
     "gradcompat run": "tests/guard/test_way_in.py: run --on-defect",
     "pip-audit": "tests/real/test_auditors.py: pip-audit --osv-url",
     "uv audit": "tests/real/test_auditors.py: audit --service-url --no-cache",

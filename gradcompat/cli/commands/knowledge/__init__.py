@@ -18,6 +18,7 @@ _NAMES = (
         "new",
         "measure",
         "read",
+        "watch",
         "compile",
         "matrix",
         "pairs",

@@ -24,8 +24,8 @@ def command(
 ) -> int:
     """Check records: schema, examples through the matcher, bounds, references, traps, and what was measured.
 
-    Measurements are read from the folder `measured` beside the file; the tables of releases are checked with the
-    records of gradcompat.
+    Measurements are read from the folder `measured` beside the file, verdicts on candidates from `watched.jsonl`; the
+    tables of releases are checked with the records of gradcompat.
 
     Exit status:
       0  nothing is wrong

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from gradcompat.cli.index_parameters import IndexParameters
-from gradcompat.cli.parameters import Jobs, Scheduler, Tables
+from gradcompat.cli.parameters import Jobs, ReleaseRows, Scheduler, Tables
 from gradcompat.cli.reading_progress import SINCE, Wanted, read_releases
 from gradcompat.errors import UsageError
 
@@ -22,9 +22,7 @@ def command(
     ] = SINCE,
     reread: Annotated[bool, typer.Option("--reread", help="Also read again what the table has.")] = False,
     jobs: Jobs = 2,
-    rows: Annotated[
-        str | None, typer.Option("--rows", metavar="DIR", help="Where fetched and parsed modules are kept.")
-    ] = None,
+    rows: ReleaseRows = None,
     folder: Tables = None,
     scheduler: Scheduler = None,
 ) -> int:

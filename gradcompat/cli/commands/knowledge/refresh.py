@@ -98,6 +98,7 @@ def command(
             _say(f"{label}: ", ", ".join(ids))
     if found.unread:
         _say("no probe, read them: ", ", ".join(found.unread))
+    _say("", f"what else changed, ranked: gradcompat knowledge watch {name} --releases {len(new)}")
     _say("", f"when all of it was looked at: gradcompat knowledge horizon --looked-at {name}=={newest}")
     if found.contradicted:
         return 1
