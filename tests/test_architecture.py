@@ -356,6 +356,7 @@ SEVERAL_MEANINGS = {
     "--all": "all records, all probes, all exclusions",
     "--device": "where `check --probe` trains, where `probe` trains",
     "--format": "each command has formats of its own",
+    "--newest": "what `knowledge matrix` shows, what `knowledge measure` runs",
     "--output": "several formats and files, a folder of advisories, a snapshot, a folder of rows",
     "--python": "the environment that is read, the one to measure in, the base of all releases",
     "--with": "versions that `check` judges, versions that `measure` installs",

@@ -10,11 +10,18 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from gradcompat.knowledge.load import load
-from website import commands, pairs, records, schemas
+from website import commands, newest, pairs, records, schemas
 from website.links import TAKEN_OVER, carried_over, filled
 
 _ROOT = Path(__file__).parents[1]
-_MADE = {"records": records.by_package, "commands": commands.manual, "schemas": schemas.tables, "pairs": pairs.listing}
+_MADE = {
+    "records": records.by_package,
+    "commands": commands.manual,
+    "schemas": schemas.tables,
+    "pairs": pairs.listing,
+    "newest": newest.table,
+    "reports": newest.listing,
+}
 _IN_REPOSITORY = {address: path for path, address in TAKEN_OVER.items()}
 
 
@@ -29,6 +36,7 @@ def _made() -> Iterator[tuple[str, str]]:
     yield from records.files()
     yield from schemas.files()
     yield from pairs.files()
+    yield from newest.files()
     for path, address in TAKEN_OVER.items():
         yield address, (_ROOT / path).read_text("utf-8")
 

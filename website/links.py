@@ -14,6 +14,7 @@ TAKEN_OVER = {
     "DESIGN.md": "design.md",
     "benchmarks/README.md": "benchmarks.md",
     "knowledge/README.md": "knowledge.md",
+    "knowledge/upstream/README.md": "upstream.md",
 }
 
 _MARKER = re.compile(r"^<!-- generated: (?P<name>[\w-]+) -->$", re.MULTILINE)

@@ -13,7 +13,7 @@ from types import FrameType
 
 from gradcompat.cli.console import package_index
 from gradcompat.curation.campaign import Campaign
-from gradcompat.curation.campaign_scope import held_releases, releases_in, specs_of
+from gradcompat.curation.campaign_scope import held_releases, releases_in, specs_of, with_variants
 from gradcompat.curation.executors import executor_of
 from gradcompat.errors import IndexUnavailable, UsageError
 from gradcompat.index.catalog import Lookup
@@ -38,6 +38,7 @@ class Measuring:
         package: whose releases are varied.
         probes: ids of records and names of recipes; without one, every probe of the records that speak of the package.
         versions: which releases, as a set of versions.
+        newest: of these the newest alone, with every variant of each recipe.
         bisect: look only for the places where verdicts change.
         again: also measure what an earlier run could not.
         python: the interpreter of the base, which has torch.
@@ -53,6 +54,7 @@ class Measuring:
     package: str
     probes: Sequence[str] = ()
     versions: str = "*"
+    newest: bool = False
     bisect: bool = False
     again: bool = False
     python: str | None = None
@@ -84,6 +86,8 @@ def measure(asked: Measuring, lookup: Lookup) -> int:
         hint = "known: cpu, cuda, cuda:N, mps, xpu, xpu:N"
         raise UsageError(f"`--device {asked.device}` is not known", hint=hint)
     specs = specs_of(name, asked.probes, load())
+    if asked.newest:
+        specs = with_variants(specs)
     # Probes run in folders of their own.
     cache = Path(asked.layers).absolute() if asked.layers is not None else _default_cache()
     kept = Path(asked.folder)
@@ -99,6 +103,8 @@ def measure(asked: Measuring, lookup: Lookup) -> int:
             releases = releases_in(name, wanted, catalogue)
             if not releases:
                 raise UsageError(f"{catalogue.described} has no release of `{name}` in `{asked.versions}`")
+            if asked.newest:
+                releases = [max(releases, key=lambda release: release.version)]
             held = held_releases(name, asked.beside, catalogue)
             _say(f"{counted(len(releases), 'release')} of {name}, {counted(len(specs), 'probe')}")
             campaign = Campaign(

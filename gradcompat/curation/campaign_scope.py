@@ -46,6 +46,16 @@ def specs_of(package: str, probes: Sequence[str], base: KnowledgeBase) -> list[P
     return list(found.values())
 
 
+def with_variants(specs: Sequence[ProbeSpec]) -> list[ProbeSpec]:
+    """Probes, and behind them every other variant of their recipes: model families, settings, ways to train."""
+    found = {str(spec): spec for spec in specs}
+    for recipe in dict.fromkeys(spec.name for spec in specs):
+        for parameters in BY_NAME[recipe].variants:
+            spec = ProbeSpec(name=recipe, parameters=parameters)
+            found.setdefault(str(spec), spec)
+    return list(found.values())
+
+
 def releases_in(name: str, wanted: VersionSet, catalogue: Catalogue) -> list[Release]:
     """Releases that anybody can install today, yanked ones too, without alphas, betas and candidates."""
     return [

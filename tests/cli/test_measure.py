@@ -129,6 +129,13 @@ def test_the_whole_matrix_and_then_nothing_more(start: Start, tmp_path: Path) ->
     assert ran(cache) == dict.fromkeys(VERSIONS, 1)
 
 
+def test_the_newest_release_alone(start: Start, tmp_path: Path) -> None:
+    """``gradcompat knowledge measure toy --newest``."""
+    laid(tmp_path / "layers", VERSIONS)
+    outcome = ended(start("--newest", "--versions", "<1.6"))
+    assert (outcome.status, kept(tmp_path)) == (0, ["1.5"])
+
+
 def test_a_bisection_finds_the_bounds_and_leaves_the_rest_unmeasured(start: Start, tmp_path: Path) -> None:
     laid(tmp_path / "layers", VERSIONS)
     outcome = ended(start("--bisect", "--versions", "<1.6"))

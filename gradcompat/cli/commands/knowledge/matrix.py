@@ -11,6 +11,10 @@ import typer
 from gradcompat.cli.parameters import Measured, TableFormat
 from gradcompat.curation.measured_rows import rows_in, tables_of
 from gradcompat.errors import UsageError
+from gradcompat.knowledge.load import load
+from gradcompat.knowledge.newest import newest_releases
+from gradcompat.names import normalise
+from gradcompat.renderers import newest_text
 
 FORMATS = {
     "text": "gradcompat.renderers.matrix_text",
@@ -26,6 +30,9 @@ def command(
     ] = None,
     recipe: Annotated[str | None, typer.Argument(metavar="[RECIPE]", help="Only what this recipe measured.")] = None,
     form: TableFormat = "text",
+    newest: Annotated[
+        bool, typer.Option("--newest", help="What is wrong in the newest measured release of each package.")
+    ] = False,
     measured: Measured = None,
 ) -> int:
     """Show what was measured: releases against the variants of a recipe.
@@ -33,9 +40,12 @@ def command(
     Examples:
       gradcompat knowledge matrix transformers
       gradcompat knowledge matrix transformers gradient_flow --format svg > flow.svg
+      gradcompat knowledge matrix transformers --newest
     """
     if form not in FORMATS:
         raise UsageError(f"`--format {form}` is not known", hint=f"known: {', '.join(FORMATS)}")
+    if newest:
+        return _newest(package, recipe, form, measured)
     found = tables_of(rows_in(measured), package, recipe)
     if form != "text" and len(found) > 1:
         known = ", ".join(f"{hit.package} {hit.recipe}" for hit in found)
@@ -44,4 +54,18 @@ def command(
     for position, one in enumerate(found):
         sys.stdout.write("\n" if position else "")
         renderer.render(one, sys.stdout)
+    return 0
+
+
+def _newest(package: str | None, recipe: str | None, form: str, measured: str | None) -> int:
+    """What is wrong in the newest releases."""
+    if form != "text":
+        raise UsageError("`--newest` is text", hint="leave out `--format`")
+    if recipe is not None:
+        raise UsageError("`--newest` is about all recipes", hint=f"leave out `{recipe}`")
+    rows = [row for row in rows_in(measured) if package is None or row.package == normalise(package)]
+    found = newest_releases(rows, load().in_force())
+    if not found:
+        raise UsageError("nothing was measured of that", hint="`gradcompat knowledge matrix` shows everything")
+    newest_text.render(found, sys.stdout)
     return 0

@@ -36,6 +36,12 @@ def command(
     versions: Annotated[
         str, typer.Option("--versions", metavar="RANGE", help="Which releases: '>=4.34,<5', '==4.49.0'.")
     ] = "*",
+    newest: Annotated[
+        bool,
+        typer.Option(
+            "--newest", help="Only the newest release, with every variant of each recipe: all model families."
+        ),
+    ] = False,
     bisect: Annotated[
         bool,
         typer.Option(
@@ -74,11 +80,13 @@ def command(
 
     Examples:
       gradcompat knowledge measure transformers GC-0004 --python base/bin/python
+      gradcompat knowledge measure transformers --newest --python base/bin/python
     """
     wanted = Measuring(
         package=package,
         probes=probes,
         versions=versions,
+        newest=newest,
         bisect=bisect,
         again=again,
         python=python,

@@ -1,0 +1,122 @@
+"""What is wrong in the newest release of each package, of all that was measured in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from gradcompat.knowledge.matrix import label_of, release_key
+from gradcompat.lazy_dataclasses import dataclass
+from gradcompat.model.issue import Issue, PackageTerm
+from gradcompat.model.probe import ProbeSpec, Row
+from gradcompat.recipes.table import BY_NAME
+from gradcompat.recipes.verdict import judge
+from gradcompat.versions import parse_version
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrongCell:
+    """One variant of a recipe that came out wrong.
+
+    Attributes:
+        recipe: its name.
+        summary: of the recipe, in a sentence.
+        variant: the parameters in a few words.
+        verdict: what was measured, in words.
+        records: ids of those whose probe it is.
+    """
+
+    recipe: str
+    summary: str
+    variant: str
+    verdict: str
+    records: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewestRelease:
+    """The newest release of a package that anything was measured in.
+
+    Attributes:
+        package: its name.
+        version: of the release.
+        wrong: what came out wrong, by recipe and variant.
+        right: how many variants came out right.
+        undecided: how many could not be run there, or came to no verdict.
+        dates: of the first and the last measurement.
+        torch: the releases of torch that it was measured with.
+    """
+
+    package: str
+    version: str
+    wrong: tuple[WrongCell, ...]
+    right: int
+    undecided: int
+    dates: tuple[str, str]
+    torch: tuple[str, ...]
+
+
+def newest_releases(rows: Iterable[Row], issues: Sequence[Issue]) -> tuple[NewestRelease, ...]:
+    """The newest measured release of each package, by name.
+
+    Args:
+        rows: of any packages. Of several rows of one variant, one that is wrong counts.
+        issues: the records in force.
+    """
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.measurement.spec.name in BY_NAME and not _planted(row.measurement.spec):
+            groups.setdefault(row.package, []).append(row)
+    return tuple(_newest(package, groups[package], issues) for package in sorted(groups))
+
+
+def _newest(package: str, rows: Sequence[Row], issues: Sequence[Issue]) -> NewestRelease:
+    version = max((row.version for row in rows), key=release_key)
+    mine = [row for row in rows if row.version == version]
+    verdicts: dict[str, tuple[ProbeSpec, str, str]] = {}
+    for row in mine:
+        outcome, text = judge(BY_NAME[row.measurement.spec.name], row.measurement)
+        spec = row.measurement.spec
+        if str(spec) not in verdicts or outcome == "reproduced":
+            verdicts[str(spec)] = (spec, outcome, text)
+    wrong = [
+        WrongCell(
+            recipe=spec.name,
+            summary=BY_NAME[spec.name].summary,
+            variant=label_of(spec),
+            verdict=text,
+            records=tuple(issue.id for issue in issues if _shows(issue, spec, package, version)),
+        )
+        for spec, outcome, text in verdicts.values()
+        if outcome == "reproduced"
+    ]
+    dates = sorted(row.date for row in mine)
+    right = sum(outcome == "not_reproduced" for _, outcome, _ in verdicts.values())
+    return NewestRelease(
+        package=package,
+        version=version,
+        wrong=tuple(sorted(wrong, key=lambda cell: (cell.recipe, cell.variant))),
+        right=right,
+        undecided=len(verdicts) - right - len(wrong),
+        dates=(dates[0], dates[-1]),
+        torch=tuple(sorted({row.measurement.packages.get("torch", "") for row in mine} - {""})),
+    )
+
+
+def _shows(issue: Issue, spec: ProbeSpec, package: str, version: str) -> bool:
+    """Whether a probe is that of a record which holds in the release, or that leaves the package open."""
+    if all(probe.spec != spec for probe in issue.probes):
+        return False
+    parsed = parse_version(version)
+    terms = [
+        term
+        for combination in issue.affected
+        for term in combination.terms
+        if isinstance(term, PackageTerm) and term.name == package
+    ]
+    return not terms or any(term.versions is not None and parsed in term.versions for term in terms if parsed)
+
+
+def _planted(spec: ProbeSpec) -> bool:
+    """Whether the recipe puts the defect in itself: that says nothing about the release."""
+    plain = BY_NAME[spec.name].parameters.get("plant", (None,))[0]
+    return bool(spec.parameters.get("plant", plain) != plain)

@@ -1,0 +1,76 @@
+"""What is wrong in the newest release of each package, out of measured rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gradcompat.curation.campaign_scope import specs_of, with_variants
+from gradcompat.knowledge.load import load
+from gradcompat.knowledge.matrix import load_rows
+from gradcompat.knowledge.newest import newest_releases
+from gradcompat.recipes.table import BY_NAME
+from tests.conftest import Run
+
+LLAVA = "accumulation_equivalence(model=llava)"
+ROWS = [row for row in load_rows() if row.package == "transformers" and str(row.measurement.spec) == LLAVA]
+ISSUES = load().in_force()
+
+
+def test_only_the_newest_release_counts() -> None:
+    wrong = [row for row in ROWS if row.version == "4.49.0"]
+    right = [row for row in ROWS if row.version == "4.48.3"]
+    (found,) = newest_releases([*right, *wrong], ISSUES)
+    assert (found.version, found.right, found.undecided, len(found.wrong)) == ("4.49.0", 0, 0, 1)
+    assert (found.wrong[0].recipe, found.wrong[0].variant) == ("accumulation_equivalence", "llava")
+    assert "GC-0004" in found.wrong[0].records
+    (found,) = newest_releases(right, ISSUES)
+    assert (found.version, found.right, found.wrong) == ("4.48.3", 1, ())
+
+
+def test_a_record_that_has_ended_is_not_named() -> None:
+    (row,) = [row for row in ROWS if row.version == "4.49.0"]
+    (found,) = newest_releases([replace(row, version="99.0.0")], ISSUES)
+    assert "GC-0004" not in found.wrong[0].records
+
+
+def test_what_failed_there_has_no_verdict() -> None:
+    (row,) = [row for row in ROWS if row.version == "4.49.0"]
+    failed = replace(row, measurement=replace(row.measurement, state="skipped", reason="no GPU"))
+    (found,) = newest_releases([failed], ISSUES)
+    assert (found.right, found.undecided, found.wrong) == (0, 1, ())
+    (both,) = newest_releases([failed, row], ISSUES)
+    assert (both.undecided, len(both.wrong)) == (0, 1)
+
+
+def test_a_planted_defect_says_nothing() -> None:
+    for row in load_rows():
+        recipe = BY_NAME[row.measurement.spec.name]
+        if len(recipe.parameters.get("plant", ())) > 1:
+            spec = replace(row.measurement.spec, parameters={"plant": recipe.parameters["plant"][1]})
+            assert newest_releases([replace(row, measurement=replace(row.measurement, spec=spec))], ISSUES) == ()
+            return
+    pytest.fail("no measured recipe can plant its defect")
+
+
+def test_the_command(run: Run) -> None:
+    outcome = run("knowledge", "matrix", "Transformers", "--newest")
+    assert outcome.status == 0
+    assert outcome.out.startswith("transformers ")
+    for arguments, message in (
+        (("transformers", "--newest", "--format", "svg"), "`--newest` is text"),
+        (("transformers", "gradient_flow", "--newest"), "`--newest` is about all recipes"),
+        (("nothing", "--newest"), "nothing was measured of that"),
+    ):
+        outcome = run("knowledge", "matrix", *arguments)
+        assert (outcome.status, outcome.out) == (2, "")
+        assert message in outcome.err
+
+
+def test_all_variants_of_the_recipes_of_a_package() -> None:
+    named = specs_of("transformers", ["GC-0004"], load())
+    every = with_variants(named)
+    assert every[: len(named)] == named
+    assert {spec.name for spec in every} == {"accumulation_equivalence"}
+    assert len(every) == len({str(spec) for spec in every}) >= len(BY_NAME["accumulation_equivalence"].variants)
