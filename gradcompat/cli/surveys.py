@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from gradcompat.curation.watch.release_notes import Entry, entries
 from gradcompat.curation.watch.survey import Survey, last_releases
-from gradcompat.errors import UsageError
+from gradcompat.errors import IndexUnavailable, UsageError
 from gradcompat.index.catalog import Lookup
 from gradcompat.index.client import PackageIndex
 from gradcompat.index.transport import Transport
@@ -17,6 +18,41 @@ from gradcompat.releases.table import table_of
 from gradcompat.renderers.terminal import safe
 
 _MOST_NOTES = 32 * 2**20
+
+
+def surveys_of(
+    names: Sequence[str],
+    catalogue: Catalogue,
+    count: int,
+    rows: Path,
+    tag: str,
+    notes: tuple[str, list[Entry] | None],
+) -> tuple[list[Survey], list[str]]:
+    """The surveys of packages, and why there is none of some.
+
+    Args:
+        names: of the packages, normalised.
+        catalogue: where their releases are looked up.
+        count: how many releases of each, with the one before them.
+        rows: the folder that fetched modules and candidates are kept in.
+        tag: how the repository writes the tag of a version.
+        notes: where notes are from, and their entries; None for those of the sdist.
+
+    Raises:
+        UsageError: if there is a survey of none of them.
+        IndexUnavailable: if there is a survey of none of them.
+        KnowledgeError: if another run reads one of them.
+    """
+    surveys: list[Survey] = []
+    lost: list[UsageError | IndexUnavailable] = []
+    for name in names:
+        try:
+            surveys.append(survey_of(name, catalogue, count, rows, tag, notes))
+        except (UsageError, IndexUnavailable) as error:
+            lost.append(error)
+    if not surveys:
+        raise lost[0]
+    return surveys, [str(error) for error in lost]
 
 
 def survey_of(
@@ -54,10 +90,15 @@ def survey_of(
     survey.compare_tables(table)
     source, read = notes
     if isinstance(catalogue, PackageIndex):
-        survey.look_up_repository(catalogue)
-        survey.compare_modules(catalogue)
-        if read is None:
-            survey.read_changelog(catalogue)
+        for look in (
+            survey.look_up_repository,
+            survey.compare_modules,
+            *([survey.read_changelog] if read is None else []),
+        ):
+            try:
+                look(catalogue)
+            except IndexUnavailable as error:
+                survey.gaps.append(str(error))
     if read is not None:
         survey.take_notes(read, "standard input" if source == "-" else source)
     survey.rank()

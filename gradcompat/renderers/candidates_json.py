@@ -11,12 +11,17 @@ from gradcompat.curation.watch.survey import Survey
 
 
 def data(
-    surveys: Sequence[Survey], candidates: Iterable[Candidate], verdicts: Mapping[str, str], exit_status: int
+    surveys: Sequence[Survey],
+    lost: Sequence[str],
+    candidates: Iterable[Candidate],
+    verdicts: Mapping[str, str],
+    exit_status: int,
 ) -> dict[str, Any]:
     """What is printed.
 
     Args:
         surveys: of each package.
+        lost: why there is no survey of a package, a sentence each.
         candidates: those that are shown, in their order.
         verdicts: id → what was judged.
         exit_status: of the command.
@@ -31,6 +36,7 @@ def data(
             }
             for survey in surveys
         ],
+        "lost": list(lost),
         "candidates": [
             {"id": candidate.id, **asdict(candidate), "verdict": verdicts.get(candidate.id)} for candidate in candidates
         ],

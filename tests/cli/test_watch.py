@@ -75,6 +75,7 @@ def test_candidates_are_listed_judged_and_then_left_out(run: Run, server: Server
     assert (status, found["exit_status"]) == (3, 3)
     assert "note: " not in err
     (package,) = found["packages"]
+    assert found["lost"] == []
     assert package["gaps"] == ["there is no table of the releases of one: `gradcompat knowledge read one` reads them"]
     assert [
         (one["rule"], one["place"], one["removed"], one["links"], one["verdict"]) for one in found["candidates"]
@@ -206,3 +207,22 @@ def test_offline_only_the_tables_are_compared(run: Run, tmp_path: Path) -> None:
     assert outcome.status == 0
     assert outcome.err == "note: this folder is no checkout, so what was judged before is not known\n"
     assert outcome.out.splitlines()[-1].endswith(": the table of 6 pairs of releases")
+
+
+def test_what_cannot_be_fetched_takes_nothing_else_along(run: Run, server: Server, tmp_path: Path) -> None:
+    checkout(tmp_path)
+    serve(server, sdist({"CHANGELOG.md": NOTES}))
+    del server.pages["/files/one-1.1.tar.gz"]
+    status, out, err = watch(run, server, tmp_path)
+    assert status == 3
+    assert "one.trainer: Trainer.training_step (line 2)\n" in out
+    assert "one-1.1.tar.gz`: " in err
+
+
+def test_a_package_that_is_not_there_takes_no_other_along(run: Run, server: Server, tmp_path: Path) -> None:
+    checkout(tmp_path)
+    serve(server, None)
+    status, out, err = watch(run, server, tmp_path, "two")
+    assert status == 3
+    assert "one.trainer: Trainer.training_step (line 2)\n" in out
+    assert "has no package `two`" in err

@@ -14,7 +14,7 @@ import typer
 from gradcompat.cli.console import package_index, print_note
 from gradcompat.cli.index_parameters import IndexParameters
 from gradcompat.cli.parameters import Format, ReleaseRows, repeatable
-from gradcompat.cli.surveys import entries_named, survey_of
+from gradcompat.cli.surveys import entries_named, surveys_of
 from gradcompat.curation.authored_file import ISSUES, authored_file
 from gradcompat.curation.watch.candidate import Candidate, ranked
 from gradcompat.curation.watch.survey import kept_candidates
@@ -118,14 +118,16 @@ def command(
         if not index.offline:
             catalogue.expect(names)
         read = None if notes is None else entries_named(notes, index.lookup)
-        surveys = [survey_of(name, catalogue, releases, kept, tag, (notes or "", read)) for name in names]
-    status = 3 if any(survey.gaps for survey in surveys) else 0
+        surveys, lost = surveys_of(names, catalogue, releases, kept, tag, (notes or "", read))
+    for sentence in lost:
+        print_note(sentence)
+    status = 3 if lost or any(survey.gaps for survey in surveys) else 0
     found = ranked(candidate for survey in surveys for candidate in survey.candidates)
     left = found if everything else [candidate for candidate in found if candidate.id not in known]
     shown = left if everything else left[:limit]
     says = {hit.id: hit.verdict for hit in known.values()}
     if form == "json":
-        sys.stdout.write(json_output(candidates_json.data(surveys, shown, says, status)))
+        sys.stdout.write(json_output(candidates_json.data(surveys, lost, shown, says, status)))
         return status
     candidates_text.render(shown, says, sys.stdout)
     for survey in surveys:
