@@ -180,6 +180,8 @@ def _entries(composed: Composite, keys: tuple[str, ...], mapping: yaml_nodes.Map
             here = (*keys, name)
             # `${steps}` stands where `steps` stands.
             spelled, shown = composed.merged.resolved(node, here) or (name, node)
+            if shown is not node and isinstance(shown, yaml_nodes.Mapping) and _class(spelled, shown) is None:
+                shown = node  # nothing is known of what it refers to, so the value is open
             path, part = composed.merged.origins[id(shown)]
             place = Location(path=path, line=shown.line, column=shown.column)
             value = _OPEN if composed.is_open(composed.merged.origins[id(node)][1], here) else _value(shown)

@@ -81,7 +81,7 @@ class Merged:
         for _ in range(_LONGEST_CHAIN):
             match = _REFERENCE.fullmatch(node.text.strip()) if isinstance(node, Scalar) else None
             if match is None:
-                return (keys[-1], node) if isinstance(node, Scalar) and "${" not in node.text else None
+                return None if isinstance(node, Scalar) and "${" in node.text else (keys[-1], node)
             if match[1]:
                 # `.` is the mapping that the reference stands in.
                 if len(match[1]) > len(keys):

@@ -44,6 +44,7 @@ def test_one_setting_makes_the_difference(run: Run, tmp_path: Path) -> None:
     assert [(one["path"], one["line"]) for one in finding["because"]] == [
         ("uv.lock", 4),
         ("train.yaml", 7),
+        ("train.yaml", 2),
         ("train.yaml", 1),
     ]
     config(tmp_path / "train.yaml", 1)

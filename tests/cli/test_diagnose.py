@@ -234,7 +234,10 @@ def settings(out: str) -> list[str]:
 def test_the_command_line_in_a_log_decides(run: Run, tmp_path: Path) -> None:
     (tmp_path / "x.log").write_text(INSTALLED + SUMMED)
     unsaid = case_two(run("diagnose", "x.log", "--format", "json").out)
-    assert unsaid["because"] == ["transformers 4.49.0 is in >=4.49.0,<4.52.0 (x.log:1)"]
+    assert unsaid["because"] == [
+        "transformers 4.49.0 is in >=4.49.0,<4.52.0 (x.log:1)",
+        "training.framework is transformers.Trainer (x.log:2)",  # by the format of what it prints
+    ]
     assert unsaid["against"][0].startswith(
         "only if training.gradient_accumulation_steps is more than 1 and the model is Llava*ForConditionalGeneration"
     )
@@ -243,6 +246,7 @@ def test_the_command_line_in_a_log_decides(run: Run, tmp_path: Path) -> None:
         "because": [
             "transformers 4.49.0 is in >=4.49.0,<4.52.0 (x.log:1)",
             "training.gradient_accumulation_steps is 8 (x.log:2)",
+            "training.framework is transformers.Trainer (x.log:3)",
             "model.architecture is LlavaForConditionalGeneration (x.log:2)",
         ],
         "against": [],
@@ -367,6 +371,7 @@ def test_a_config_and_a_lockfile_beside_the_log(run: Run, tmp_path: Path, argume
         "because": [
             "transformers 4.49.0 is in >=4.49.0,<4.52.0 (uv.lock:11)",
             "training.gradient_accumulation_steps is 8 (train.yaml:6)",
+            "training.framework is transformers.Trainer (train.yaml:2)",
             "model.architecture is LlavaForConditionalGeneration (train.yaml:1)",
         ],
         "against": [],

@@ -41,7 +41,8 @@ def test_what_is_below_the_level_gets_the_line_of_a_plan_for_all_levels(run: Run
 
 def test_what_hangs_on_something_unseen_gets_a_line_where_it_counts(run: Run, tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_text("transformers==4.49.0\n")
-    only = ("--only", "GC-0004", "--set", "training.gradient_accumulation_steps=8", "--assume", "none")
+    stated = ("training.framework=transformers.Trainer", "training.gradient_accumulation_steps=8")
+    only = ("--only", "GC-0004", *(word for one in stated for word in ("--set", one)), "--assume", "none")
     assert "fix" not in run("check", "requirements.txt", *only).out
     strict = run("check", "requirements.txt", *only, "--strict")
     assert "    fix downgrade transformers 4.49.0 to 4.44.2\n" in strict.out
