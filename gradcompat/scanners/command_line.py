@@ -166,7 +166,7 @@ def settings_of(launch: Launch, places: Places) -> tuple[list[Setting], list[Ski
 
 def files_of(launch: Launch) -> list[str]:
     """The files that a launch names, as far as their paths are known: configs, and what it runs."""
-    texts = [] if launch.target is None else [launch.target.text]
+    texts = [] if launch.target is None else [_program(launch.target.text)]
     texts += [word.text for word in launch.files]
     texts += _composed(launch)
     for argument in (*launch.options, *launch.arguments):
@@ -183,6 +183,13 @@ def files_of(launch: Launch) -> list[str]:
         if HOLE not in path and not (hole and path == "config.json"):
             found.append(path)
     return found
+
+
+def _program(target: str) -> str:
+    """The path of what a launch runs: ``src/train.py`` for the module ``src.train``."""
+    parts = target.split(".")
+    module = all(part.isidentifier() for part in parts) and not target.lower().endswith(_FILES)
+    return f"{'/'.join(parts)}.py" if module else target
 
 
 def _composed(launch: Launch) -> list[str]:

@@ -488,6 +488,38 @@ def test_an_address_among_the_defaults_shows_no_credentials(tmp_path: Path, writ
     assert "s3cret" not in repr(context.skipped)
 
 
+EXPERIMENT = {
+    "src/train.py": "import hydra\nimport lightning\n\n\n@hydra.main(config_path='../configs', config_name='train')\ndef main(config):\n"
+    "    hydra.utils.instantiate(config.trainer).fit(hydra.utils.instantiate(config.model))\n",
+    "configs/train.yaml": "defaults: [_self_, strategy: ddp, trainer: gpu, experiment: null]\n",
+    "configs/trainer/gpu.yaml": "_target_: lightning.Trainer\nstrategy: ${strategy}\n",
+    "configs/strategy/ddp.yaml": "_target_: lightning.pytorch.strategies.DDPStrategy\n",
+    "configs/strategy/deepspeed.yaml": "_target_: lightning.pytorch.strategies.DeepSpeedStrategy\nstage: 2\n",
+    "configs/strategy/own.yaml": "_target_: project.Strategy\nstage: 2\n",
+    "configs/experiment/large.yaml": "# @package _global_\ndefaults:\n  - override /strategy: deepspeed\n",
+}
+COMMANDS = [
+    "python src/train.py experiment=large",
+    "python -m src.train experiment=large",
+    "python -m src.train -m experiment=large",
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_trainer_refers_to_the_strategy_that_an_experiment_chooses(tmp_path: Path, command: str) -> None:
+    (run,) = in_a_project(tmp_path, {**EXPERIMENT, "run.sh": f"{command}\n"}).values()
+    stated = told(run)
+    assert stated["distributed.strategy"] == ("configs/strategy/deepspeed.yaml", 1, "deepspeed")
+    assert stated["deepspeed.zero_stage"] == ("configs/strategy/deepspeed.yaml", 2, 2)
+
+
+def test_a_strategy_of_the_projects_own_is_open(tmp_path: Path) -> None:
+    files = {**EXPERIMENT, "run.sh": "python src/train.py strategy=own\n"}
+    (run,) = in_a_project(tmp_path, files).values()
+    stated = told(run)
+    assert stated["distributed.strategy"] == ("configs/trainer/gpu.yaml", 2, None)
+
+
 def test_an_experiment_chooses_another_strategy(tmp_path: Path) -> None:
     files = {
         "train.py": "import lightning\n",
