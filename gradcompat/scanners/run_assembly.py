@@ -99,7 +99,7 @@ def assemble(contexts: Sequence[Context], *, together: bool = False, budget: Bud
     referred = {target for targets in named.values() for target in targets} | inner
     runs = [index for index, context in enumerate(contexts) if context.run and index not in referred]
     # Configs that name one another in a circle are still runs.
-    runs = runs or [index for index, context in enumerate(contexts) if context.run and index not in imported]
+    runs = runs or [index for index, context in enumerate(contexts) if context.run and index not in inner]
     used: set[int] = set(inner)
     members: dict[int, list[int]] = {}
     for run in runs:

@@ -513,6 +513,12 @@ def test_a_trainer_refers_to_the_strategy_that_an_experiment_chooses(tmp_path: P
     assert stated["deepspeed.zero_stage"] == ("configs/strategy/deepspeed.yaml", 2, 2)
 
 
+def test_an_option_of_a_group_is_no_run_where_no_command_names_the_config(tmp_path: Path) -> None:
+    idle = {**EXPERIMENT, "src/train.py": EXPERIMENT["src/train.py"].replace(".fit(", ".show(")}
+    files = {**idle, "configs/trainer/cpu.yaml": "defaults: [gpu]\naccelerator: cpu\n"}
+    assert list(in_a_project(tmp_path, files)) == ["configs/train.yaml"]
+
+
 def test_a_strategy_of_the_projects_own_is_open(tmp_path: Path) -> None:
     files = {**EXPERIMENT, "run.sh": "python src/train.py strategy=own\n"}
     (run,) = in_a_project(tmp_path, files).values()
