@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from typing import Literal
 
 from gradcompat.lazy_dataclasses import dataclass
-from gradcompat.spoken_names import pattern_of_names
+from gradcompat.spoken_names import HEADING, pattern_of_names
 
 Group = Literal["Lockfiles", "Lists", "Ranges", "SBOMs", "Best effort", "Pasted text"]
 
@@ -91,6 +91,7 @@ class Format:
 
 
 _NAMES = pattern_of_names()
+_BESIDE = r"(?i:python|cuda)[ \t=:]+\d+\.\d[\d.]*[ \t,;]+"
 _BUILDS = "is left to you: it builds packages to learn what they need, and"
 
 # The first whose name fits is asked, and the first whose content fits is what a text is.
@@ -323,6 +324,10 @@ FORMATS = (
             Signature(pieces=(rf"^[> \t]*\|[ \t]*[`*]*{_NAMES}[`*]*[ \t]*\|[ \t]*[`*]*v?\d+\.\d",)),
             Signature(pieces=(rf"^[-*> \t]*v?\d+\.\d\S*[ \t]+{_NAMES}(?:[ \t,]|$)",)),
             Signature(pieces=(rf"^[-*> \t]*{_NAMES}[ \t]+v?\d+\.\d\S*[ \t]+(?:and[ \t]+)?{_NAMES}[ \t]",)),
+            # `Versions: torch==2.4.0, trl==0.9.6`, `Python 3.10, torch 2.4.0`
+            Signature(
+                pieces=(rf"^[-> \t]*(?:(?i:{HEADING})(?:{_BESIDE})*|(?:{_BESIDE})+){_NAMES}`?[ \t]*[ =:]+v?\d+\.\d",)
+            ),
             Signature(pieces=(r"^[> \t]*(?:\[pip3?\] \w|torch version \.{2}|[*-] (?:Lightning|Packages):$)",)),
         ),
         text=True,

@@ -21,6 +21,11 @@ _AS_THEY_ARE = (
     *("torch", "torchao", "torchaudio", "torchtune", "torchvision", "transformer-engine", "transformers", "triton"),
     *("trl", "unsloth", "verl", "vllm", "wandb", "xformers", "xtuner"),
 )
+# `Version: …`, `**Package versions:** …`, `Env: …`: what a list in one line is headed, as a regular expression.
+HEADING = (
+    r"[*_`#]*(?:(?:package|library|software|python package) )?"
+    r"(?:versions?|env(?:ironment)?|packages|libraries|dependencies|setup|system(?: info)?)[*_`]*[ \t]*:[*_`]*[ \t]*"
+)
 PACKAGES = {**{name: name for name in _AS_THEY_ARE}, **_OTHERWISE}
 
 

@@ -11,7 +11,6 @@ CUDA is the one that torch was built for, because training runs with that one; n
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
@@ -23,6 +22,7 @@ from gradcompat.names import normalise
 from gradcompat.quotation import quoted
 from gradcompat.sources.pip_list import read_blocks, read_tables
 from gradcompat.sources.requirement import parse_requirement
+from gradcompat.sources.typed_versions import typed_list
 from gradcompat.spoken_names import package_called
 from gradcompat.versions import parse_version
 
@@ -237,7 +237,15 @@ def _may_be_package(label: str) -> bool:
 
 def _read_typed(text: str, at: Location, report: _Report) -> None:
     """A version beside a name, in one of the forms that people type."""
-    if labelled := _LABELLED.fullmatch(text) or _CELLS.fullmatch(text):
+    if typed := typed_list(text):
+        for gpu, place in typed.gpus:
+            _read_gpu(gpu, _moved(at, place), report)
+        for one in typed.versions:
+            if one.name == "python":
+                report.state("python", one.version, _moved(at, one.place))
+            else:
+                report.add(Package(name=one.name, version=one.version, location=_moved(at, one.place)))
+    elif labelled := _LABELLED.fullmatch(text) or _CELLS.fullmatch(text):
         value = labelled[2].lstrip("`*\"'")
         at = _moved(at, labelled.end(2) - len(value))
         if called := package_called(labelled[1]):
@@ -248,26 +256,6 @@ def _read_typed(text: str, at: Location, report: _Report) -> None:
             _read_version(normalise(labelled[1]), value, at, report)
     elif (dashed := _DASHED.fullmatch(text)) and (called := package_called(dashed[1])):
         _read_version(called, dashed[2], _moved(at, dashed.start(2)), report)
-    else:
-        for name, version in _pairs(text):
-            report.add(Package(name=name, version=version[0].removeprefix("v"), location=_moved(at, version.start())))
-
-
-def _pairs(text: str) -> Iterator[tuple[str, re.Match[str]]]:
-    """Names with the versions before or behind them; none of a line that says anything else."""
-    words = [word for word in re.finditer(r"[^\s,;]+", text) if word[0] not in ("and", "with", "+", "&")]
-    names = [package_called(word[0]) for word in words]
-    versions = [re.compile(r"v?(\d+\.\d[\w.+!-]*)").fullmatch(word[0]) for word in words]
-    if not words or len(words) % 2 or not all(name or version for name, version in zip(names, versions, strict=True)):
-        return
-    found: list[tuple[str, re.Match[str]]] = []
-    for first in range(0, len(words), 2):
-        name = names[first] or names[first + 1]
-        at = first if versions[first] else first + 1
-        if name is None or versions[at] is None or parse_version(words[at][0]) is None:
-            return
-        found.append((name, words[at]))
-    yield from found
 
 
 def _read_version(name: str, value: str, at: Location, report: _Report) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gradcompat.errors import Malformed
+from gradcompat.errors import Malformed, SourceError
 from gradcompat.formats.document import Document
 from gradcompat.model.environment import Environment, Skipped
 from gradcompat.sources.any_format import read
@@ -43,10 +43,28 @@ DASHED: Pins = [("sentence-transformers", "3.2.1"), ("transformers", "4.46.0")]
         ("- sentence-transformers-3.2.1\n- transformers-4.46.0\n", DASHED),
         ("Platform: Linux-5.15\nSentence-Transformers version: 3.2.1\n", DASHED[:1]),
         ("Python version: 3.10.12\nvllm version: 0.6.3\n", [("vllm", "0.6.3")]),
+        ("Version: transformers==4.46.0\n", DASHED[1:]),
+        ("**Versions:** torch==2.4.0+cu124, trl == 0.9.6\n", [*TORCH, ("trl", "0.9.6")]),
+        ("Versions: torch==2.4.0+cu124 trl==0.9.6\n", [*TORCH, ("trl", "0.9.6")]),
+        ("Version: transformers 4.46.0\n", DASHED[1:]),
+        ("torch: 2.4.0+cu124, trl: 0.9.6\n", [*TORCH, ("trl", "0.9.6")]),
+        ("Package versions: torch=2.4.0+cu124; trl=0.9.6\n", [*TORCH, ("trl", "0.9.6")]),
+        ("Env: Python 3.10, torch 2.4.0+cu124, trl 0.9.6, 2x RTX 5090\n", [*TORCH, ("trl", "0.9.6")]),
     ],
 )
 def test_versions_that_were_typed(text: str, expected: Pins, name: str | None) -> None:
     assert pins(pasted(text, name)) == expected
+
+
+def test_the_python_and_the_gpu_of_a_typed_list() -> None:
+    environment = pasted("Python 3.10, CUDA 12.4, torch 2.4.0, 2x NVIDIA GeForce RTX 5090\n")
+    assert (environment.python, environment.virtual) == ("3.10", {"__cuda_arch": "12.0"})
+
+
+@pytest.mark.parametrize("text", ["I went back from transformers==4.46.0 and it works\n", "Version: of transformers\n"])
+def test_a_sentence_is_no_list(text: str) -> None:
+    with pytest.raises(SourceError):
+        pasted(text)
 
 
 SHOWN = """\
