@@ -426,8 +426,8 @@ def _adapters(parameters: _Parameters) -> Settings:
 
 def _round_trip(parameters: _Parameters) -> Settings:
     used = {
-        "buffers": "torch.nn.Module.register_buffer",
-        "initialiser": "transformers.PreTrainedModel",
+        "buffers": "transformers.PreTrainedModel.register_buffer",
+        "initialiser": "transformers.PreTrainedModel._init_weights",
         **dict.fromkeys(("dtype", "weights", "tied"), "transformers.AutoModelForCausalLM.from_pretrained"),
         "from_config": "transformers.AutoModelForCausalLM.from_config",
     }

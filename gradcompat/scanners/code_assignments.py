@@ -6,7 +6,7 @@ import ast
 import re
 from typing import Any
 
-from gradcompat.scanners.code_arguments import argument, pairs
+from gradcompat.scanners.code_arguments import argument, arguments, pairs
 from gradcompat.scanners.code_calls import known
 from gradcompat.scanners.code_findings import Findings
 from gradcompat.scanners.code_names import UNKNOWN
@@ -15,6 +15,8 @@ from gradcompat.scanners.code_walk import Step, text
 EMBEDDINGS = re.compile(r"embed|\bwte\b")
 # Models with a loss: the bodies of models, which have none, are not asked.
 _HEAD = re.compile(r"For[A-Z]|LMHead")
+# What from_pretrained makes: a class of transformers that a class of the project derives from.
+_MODEL = re.compile(r"transformers\.(?:\w+\.)*\w*(?:Model|For[A-Z]\w+)")
 _TF32 = "torch.backends.cuda.matmul.allow_tf32"
 # Of a step that optimises by hand one of these is part.
 _BY_HAND = frozenset({"automatic_optimization", "manual_backward", "optimizers", "backward", "toggle_optimizer"})
@@ -113,6 +115,11 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
     bases = [name for base in node.bases for name in found.names.resolve(base, step.scope)]
     if len(node.bases) == 1 and any(_is_lightning_module(name) for name in bases):
         _lightning_module(found, step, node)
+    if any(_MODEL.fullmatch(name) for name in bases):
+        found.own_model = True
+        for method in node.body:
+            if isinstance(method, ast.FunctionDef) and method.name == "_init_weights":
+                found.symbol("transformers.PreTrainedModel._init_weights", method)
     if any(name.startswith("transformers.") and name.endswith("PreTrainedModel") for name in bases):
         refusing = any(_refuses_count(statement) for statement in node.body)
         for method in node.body:
@@ -139,6 +146,15 @@ def _forward(found: Findings, step: Step, method: ast.FunctionDef, *, refusing: 
     used = {inner.id for inner in ast.walk(method) if isinstance(inner, ast.Name)}
     if "num_items_in_batch" not in named and (rest is None or rest.arg not in used):
         found.state(step, "model.uses_num_items_in_batch", False, at=method)
+
+
+def non_persistent(found: Findings, step: Step, call: ast.Call) -> bool:
+    """Does a call register a buffer that no checkpoint holds? One that cannot be read may."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr != "register_buffer":
+        return False
+    given, unread = arguments(call, found.names, step.scope, ("name", "tensor", "persistent"))
+    persistent = next((argument.value for argument in given if argument.name == "persistent"), True)
+    return persistent is not True or bool(unread)
 
 
 def _is_lightning_module(name: str) -> bool:

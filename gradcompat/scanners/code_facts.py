@@ -18,7 +18,14 @@ from gradcompat.model.context import ConfigLookup, OptionFile
 from gradcompat.model.environment import Setting
 from gradcompat.scanners import code_calls
 from gradcompat.scanners.code_arguments import Argument, Place, arguments
-from gradcompat.scanners.code_assignments import EMBEDDINGS, assigned, defined, frozen_in_loop, special_tokens
+from gradcompat.scanners.code_assignments import (
+    EMBEDDINGS,
+    assigned,
+    defined,
+    frozen_in_loop,
+    non_persistent,
+    special_tokens,
+)
 from gradcompat.scanners.code_calls import (
     BATCH,
     DECIDING,
@@ -92,6 +99,8 @@ def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) 
         elif isinstance(node, ast.Call):
             _bare_method(found, step, node)
             _decides(found, step, node)
+            if non_persistent(found, step, node):
+                found.buffers.append(place(node))
         if not isinstance(node, _TELLING):
             continue
         if end is not None and end.function in (step.function, names.module) and _after(node, end.node):

@@ -50,6 +50,8 @@ class Findings:
         lookups: what is taken from configs and given to a tool.
         decided: functions in calls that give the argument which counts instead of the default.
         dynamic: the first import by a name that is computed.
+        own_model: a class of the project derives from a model of transformers.
+        buffers: where buffers are registered that no checkpoint holds.
         parts: what was found in the modules of the project that it imports.
     """
 
@@ -76,6 +78,8 @@ class Findings:
     lookups: list[ConfigLookup] = field(default_factory=list)
     decided: set[ast.AST] = field(default_factory=set)
     dynamic: Location | None = None
+    own_model: bool = False
+    buffers: list[Location] = field(default_factory=list)
     parts: list[Findings] = field(default_factory=list)
 
     def add(self, part: Findings) -> None:
@@ -93,6 +97,8 @@ class Findings:
         self.trainer = self.trainer or part.trainer
         self.mentioned |= part.mentioned
         self.dynamic = self.dynamic or part.dynamic
+        self.own_model = self.own_model or part.own_model
+        self.buffers += part.buffers
 
     @property
     def imported(self) -> set[str]:

@@ -1,4 +1,7 @@
-"""The nodes of a program in the order of its text, each with where it stands: in which function, in a branch or not."""
+"""The nodes of a program in the order of its text, each with where it stands: in which function, in a branch or not.
+
+Types are left out, which a program does nothing with: annotations, and what ``isinstance`` asks for.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from gradcompat.scanners.code_syntax import LEAVES, children
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 # What decides whether or in which scope the nodes below it are reached.
-_STRUCTURED = (ast.If, ast.IfExp, ast.BoolOp, ast.ExceptHandler, ast.match_case, ast.Attribute)
+_STRUCTURED = (ast.If, ast.IfExp, ast.BoolOp, ast.ExceptHandler, ast.match_case, ast.Attribute, ast.AnnAssign, ast.Call)
 _LONGEST_CHAIN = 50
 
 
@@ -71,11 +74,22 @@ def _following(step: Step, tree: ast.Module, names: Names) -> Iterator[Step]:
         case _ if node in names.scopes and node is not tree:
             own = names.scopes[node]
             within = function if isinstance(node, (*_COMPREHENSIONS, ast.ClassDef)) else own
+            returned = getattr(node, "returns", None)  # a type, as those of the arguments are
             for child in children(node):
-                if not isinstance(child, ast.arguments):
+                if not isinstance(child, ast.arguments) and child is not returned:
                     yield Step(child, own, within, branch)
+        case ast.AnnAssign(target=target, value=value):
+            yield from (Step(child, scope, function, branch) for child in (target, value) if child is not None)
+        case ast.Call(func=called, args=[tested, _], keywords=[]) if _is_test(called):
+            yield Step(called, scope, function, branch)
+            yield Step(tested, scope, function, branch)
         case _:
             yield from (Step(child, scope, function, branch) for child in children(node))
+
+
+def _is_test(called: ast.expr) -> bool:
+    """Is it ``isinstance``, behind whose object only types stand?"""
+    return isinstance(called, ast.Name) and called.id in ("isinstance", "issubclass")
 
 
 def _taken(test: ast.expr, scope: Scope, names: Names) -> bool | None:

@@ -166,7 +166,8 @@ def settings_of(launch: Launch, places: Places) -> tuple[list[Setting], list[Ski
 
 def files_of(launch: Launch) -> list[str]:
     """The files that a launch names, as far as their paths are known: configs, and what it runs."""
-    texts = [] if launch.target is None else [_program(launch.target.text)]
+    target = "" if launch.target is None else launch.target.text
+    texts = [target if launch.tool else _program(target)]
     texts += [word.text for word in launch.files]
     texts += _composed(launch)
     for argument in (*launch.options, *launch.arguments):

@@ -23,6 +23,9 @@ def conclude(found: Findings, end: Step) -> None:
     _driven(found, end)
     _ordered(found, end)
     _absent(found, end)
+    if found.own_model and found.buffers:
+        # Whichever module of the model has it, from_pretrained builds that as well.
+        found.symbols.setdefault("transformers.PreTrainedModel.register_buffer", found.buffers[0])
 
 
 def _driven(found: Findings, end: Step) -> None:

@@ -489,7 +489,8 @@ def test_an_address_among_the_defaults_shows_no_credentials(tmp_path: Path, writ
 
 
 EXPERIMENT = {
-    "src/train.py": "import hydra\nimport lightning\n\n\n@hydra.main(config_path='../configs', config_name='train')\ndef main(config):\n"
+    "src/train.py": "import hydra\nimport lightning\n\n\n@hydra.main(config_path='../configs', config_name='train')\n"
+    "def main(config):\n"
     "    hydra.utils.instantiate(config.trainer).fit(hydra.utils.instantiate(config.model))\n",
     "configs/train.yaml": "defaults: [_self_, strategy: ddp, trainer: gpu, experiment: null]\n",
     "configs/trainer/gpu.yaml": "_target_: lightning.Trainer\nstrategy: ${strategy}\n",

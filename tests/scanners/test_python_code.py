@@ -234,6 +234,16 @@ def test_what_is_set_later_than_training_is_no_part_of_it() -> None:
         ("from transformers.optimization import *\nAdafactor(p)", "transformers.optimization.Adafactor"),
         ("import torch\nself.register_buffer('a', b)", "register_buffer"),
         (
+            "from transformers import LlamaForCausalLM\nclass M(LlamaForCausalLM):\n"
+            "    def _init_weights(self, m):\n        m.weight.data.normal_()",
+            "transformers.PreTrainedModel._init_weights",
+        ),
+        (
+            "from torch import nn\nfrom transformers import PreTrainedModel\nclass Rope(nn.Module):\n"
+            "    def __init__(self):\n        self.register_buffer('f', t, False)\nclass M(PreTrainedModel):\n    pass",
+            "transformers.PreTrainedModel.register_buffer",
+        ),
+        (
             "from accelerate import Accelerator\na = Accelerator()\na.skip_first_batches(x)",
             "accelerate.Accelerator.skip_first_batches",
         ),
@@ -443,3 +453,35 @@ def test_a_mask_that_the_program_passes(line: str) -> None:
     key = "model.cross_attention_mask"
     assert [value for _, told, value in facts(f"import transformers\n{line}\n") if told == key] == [True]
     assert not [value for _, told, value in facts("import transformers\nmodel(**batch)\n") if told == key]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def f(model: PreTrainedModel) -> PreTrainedModel:\n    return model",
+        "model: PreTrainedModel = nn.Linear(2, 2)",
+        "if isinstance(model, (nn.Module, PreTrainedModel)):\n    pass",
+    ],
+)
+def test_a_type_is_no_use(code: str) -> None:
+    text = (
+        f"from torch import nn, optim\nfrom transformers import PreTrainedModel\noptim.SGD(nn.Linear(1, 1))\n{code}\n"
+    )
+    assert symbols(text) == ("torch.nn.Linear", "torch.optim.SGD")
+
+
+@pytest.mark.parametrize(
+    ("base", "arguments"),
+    [
+        ("PreTrainedModel", "'a', t"),
+        ("PreTrainedModel", "'a', t, persistent=True"),
+        ("nn.Module", "'a', t, persistent=False"),
+    ],
+)
+def test_a_buffer_that_comes_back(base: str, arguments: str) -> None:
+    """Of the checkpoint, or of a module that from_pretrained does not make."""
+    text = (
+        "from torch import nn\nfrom transformers import PreTrainedModel\n"
+        f"class M({base}):\n    def __init__(self):\n        self.register_buffer({arguments})\n"
+    )
+    assert "transformers.PreTrainedModel.register_buffer" not in symbols(text)
