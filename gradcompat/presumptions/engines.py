@@ -71,6 +71,9 @@ ENGINES: dict[str, Engine] = {
         of_run=False,
     ),
     "torchtune": Engine(packages=frozenset({"torchtune"}), feature="torchtune", of_run=False),
+    "sentence-transformers": Engine(
+        packages=frozenset({"sentence-transformers"}), feature="sentence-transformers", of_run=False
+    ),
     "accelerate": Engine(packages=frozenset({"accelerate"}), feature="accelerate", of_run=False),
     "rocm": Engine(
         packages=frozenset({"pytorch-triton-rocm"}),

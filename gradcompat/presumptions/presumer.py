@@ -44,6 +44,7 @@ _GPUS = {
 _ORDINARY_SYMBOLS = {
     "transformers": ("transformers.Trainer", "transformers.TrainingArguments"),
     "accelerate": ("accelerate.Accelerator.backward",),
+    "sentence-transformers": ("sentence_transformers.SentenceTransformerTrainer",),
 }
 
 # What is there although an open list does not say so, where the package that requires it is named.
@@ -107,6 +108,9 @@ class Presumer:
     def of_range(self, term: PackageTerm, entry: Package) -> Presumed:
         """An entry whose version is not given: the newest release that it allows is what would be installed today."""
         if entry.version is not None:
+            if _single(term.versions):
+                # A commit of the trunk is none of the releases that are patched beside it.
+                return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"{term.name} {versions_text(term.versions)}")
             return Presumed(
                 certainty=Certainty.OPEN,
                 condition=f"{entry_text(entry)} behaves as {term.name} {versions_text(term.versions)}",
@@ -309,6 +313,11 @@ def _whole_library(symbol: str) -> str:
 def _gpus(term: VirtualTerm) -> str:
     shown = tuple(name for arch, name in _GPUS.items() if _truth(term, arch) is Truth.YES)
     return joined(shown[:3]) if shown else f"a GPU of compute capability {versions_text(term.versions)}"
+
+
+def _single(versions: VersionSet) -> bool:
+    """Is it one release, or a few, and no range?"""
+    return all(part.startswith("==") for part in str(versions).split(" || "))
 
 
 def _holds(release: str, versions: VersionSet) -> bool:

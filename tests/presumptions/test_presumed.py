@@ -378,3 +378,21 @@ FOR_TORCH = replace(NAMES, built_for={"torchvision": "torch"})
 def test_builds_that_somebody_pairs(torch: Package, torchvision: Package, status: str) -> None:
     (found,) = match(replace(environment(torch, torchvision), engines=frozenset()), [BUILT], FOR_TORCH)
     assert found.status == status
+
+
+def test_a_commit_of_the_trunk_is_no_patched_release(tmp_path: Path) -> None:
+    path = tmp_path / "requirements.txt"
+    path.write_text("transformers==5.0.0.dev0\ntorch==2.6.0\n", "utf-8")
+    statuses = {one.finding.issue.id: one.finding.status for one in gradcompat.check(path).findings}
+    assert statuses["GC-0031"] == "dormant"  # 4.57.2 alone
+    assert statuses["GC-0006"] == "conditional"
+    without = {one.finding.issue.id: one.finding.status for one in gradcompat.check(path, assume="none").findings}
+    assert without["GC-0031"] == "conditional"
+
+
+def test_the_trainer_of_sentence_transformers_could_be_used(tmp_path: Path) -> None:
+    path = tmp_path / "requirements.txt"
+    path.write_text("sentence-transformers==3.2.1\ntransformers==4.46.0\n", "utf-8")
+    report = gradcompat.check(path)
+    first = [one.finding.issue.id for one in parts_of(report.findings).possible[:3]]
+    assert "GC-0030" in first
