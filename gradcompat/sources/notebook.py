@@ -17,6 +17,7 @@ from gradcompat.formats.document import Document
 from gradcompat.formats.json_text import Places, parse
 from gradcompat.formats.shell import Command, Word
 from gradcompat.model.environment import Environment, Location, Package, Skipped
+from gradcompat.sources.build_contexts import build_contexts
 from gradcompat.sources.pip_command import (
     MAX_SCRIPT,
     AuditRequest,
@@ -70,7 +71,8 @@ def read(document: Document) -> Environment:
         if name in files:  # of a file that is installed twice nothing is new
             return (), ()
         files.add(name)
-        return read_included(document, name.removeprefix("./"), location)
+        # A notebook is started in its own folder or in one above it.
+        return read_included(document, name.removeprefix("./"), location, build_contexts(document), above=True)
 
     for keys, cell in cells[:MAX_CELLS]:
         _cell(keys, cell, places, include, asked)

@@ -34,6 +34,7 @@ _VARIABLE = re.compile(r"\$\w{1,60}|\$?\{\w{1,60}\}")
 _NAME_AND_OPERATOR = re.compile(r"([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)(?:\[[^\[\]]*\])?\s*(?:[=<>!~]=|[<>])")
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash"})
 _MENTIONS = re.compile(r"pip|conda|mamba|\buv\b|poetry|pdm")
+_CLONES = re.compile(r"\bgit clone\b")
 # Commands that run the command behind them, with those of their options that take a word.
 _WRAPPERS = {"sudo": ("-u", "-g"), "env": ("-u", "-C"), "nice": ("-n",), "timeout": ("-s", "-k"), "xargs": ("-n", "-P")}
 _OPTION_VARIABLE = re.compile(r"\$\{?\w*(?:ARGS|OPTS|OPTIONS|FLAGS)\w*[^\s=<>!~]*")
@@ -95,22 +96,23 @@ class Script:
 
 
 def read_included(
-    document: Document, name: str, location: Location, folders: Sequence[str] = (os.curdir,)
+    document: Document, name: str, location: Location, folders: Sequence[str] = (os.curdir,), *, above: bool = False
 ) -> tuple[tuple[Package, ...], tuple[Skipped, ...]]:
     """The requirements that ``-r`` names, from the first folder that has them.
 
     Args:
         document: the file that names them.
-        name: the path, which does not lead out of those folders.
+        name: the path, which does not lead out of those folders unless ``above``, and never out of the root.
         location: where it is named.
         folders: where to look, as paths from the document's own folder.
+        above: the path may lead to a folder above the document.
     """
     if PurePath(name).suffix in (".toml", ".cfg", ".py"):
         return (), (Skipped(what=reference(name), reason="is a file by itself", gap=False, location=location),)
     try:
         if document.file is not None and (objection := document.leads_outside(document.file.parent / name)):
             raise OutsideRoot(objection, path=document.path)
-        if os.path.isabs(name) or ".." in PurePath(name).parts:
+        if os.path.isabs(name) or (".." in PurePath(name).parts and not above):
             raise SourceError("lies outside this folder")
         found = requirements.read(_first_found(document, name, folders))
     except SourceError as error:
@@ -122,6 +124,10 @@ def read_included(
             if len(folders) > 1:
                 nowhere = "neither this folder nor one above it in the project has such a file"
                 reason = f"its requirements are installed, and {nowhere}"
+            if _CLONES.search(document.text):
+                # As little is known of it as of the image or the session that it starts in.
+                reason = "its requirements are installed from a repository that is cloned there"
+                return (), (Skipped(what=reference(name), reason=reason, gap=False, location=location),)
         return (), (Skipped(what=reference(name), reason=reason, location=location),)
     return found.packages, found.skipped
 

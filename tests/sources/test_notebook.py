@@ -114,6 +114,36 @@ def test_what_installs_nothing(source: str) -> None:
     assert read_source(source).packages == ()
 
 
+@pytest.mark.parametrize("name", ["../../requirements.txt", "requirements.txt"])
+def test_requirements_of_the_project_above_the_notebook(tmp_path: Path, name: str) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "requirements.txt").write_text("torch==2.5.1\n")
+    notebook = tmp_path / "recipes" / "chat" / "x.ipynb"
+    notebook.parent.mkdir(parents=True)
+    notebook.write_text(json.dumps({"cells": [{"cell_type": "code", "source": f"!pip install -r {name}"}]}))
+    environment = read(read_document(notebook, "recipes/chat/x.ipynb"))
+    assert [str(package.location) for package in environment.packages] == ["requirements.txt:1"]
+    assert [one.gap for one in environment.skipped] == [False]
+
+
+def test_nothing_above_the_project_is_read(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("torch==2.5.1\n")
+    notebook = tmp_path / "project" / "x.ipynb"
+    (tmp_path / "project" / ".git").mkdir(parents=True)
+    notebook.write_text(json.dumps({"cells": [{"cell_type": "code", "source": "!pip install -r ../requirements.txt"}]}))
+    environment = read(read_document(notebook, "x.ipynb"))
+    assert environment.packages == ()
+    assert [one.gap for one in environment.skipped] == [False, True]
+
+
+def test_requirements_of_a_clone_are_as_unknown_as_the_session(tmp_path: Path) -> None:
+    source = "!git clone https://git.example/model\n!pip install -r model/requirements.txt torch==2.5.1"
+    (tmp_path / "x.ipynb").write_text(json.dumps({"cells": [{"cell_type": "code", "source": source}]}))
+    environment = read(read_document(tmp_path / "x.ipynb", "x.ipynb"))
+    assert [package.name for package in environment.packages] == ["torch"]
+    assert [(one.what, one.gap) for one in environment.skipped[1:]] == [("model/requirements.txt", False)]
+
+
 def test_requirements_beside_the_notebook(tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_text("torch==2.5.1\n")
     cells = [{"cell_type": "code", "source": "!pip install -r ./requirements.txt -r gone.txt"}] * 2
