@@ -16,6 +16,7 @@ import pytest
 from gradcompat.audit.auditor import audit_all
 from gradcompat.audit.exit_status import exit_status
 from gradcompat.audit.options import AuditOptions
+from gradcompat.audit.report_parts import parts_of
 from gradcompat.audit.targets import AuditRequest, Source, Unreadable
 from gradcompat.errors import UnsupportedFormatVersion
 from gradcompat.knowledge.compile import compile_records
@@ -126,6 +127,32 @@ def test_every_format_tells_the_parts_in_one_order(
     monkeypatch.setenv("COLUMNS", "100")
     some = replace(parted(), show_all=everything)
     golden(f"{name}.{'txt' if form == 'text' else form}", rendered(some, form))
+
+
+# Those that people read from the top; the others are sorted by what reads them.
+READ = ("github", "gitlab", "html", "markdown", "sarif", "text")
+
+
+@pytest.mark.parametrize("form", READ)
+@pytest.mark.parametrize("step", [1, 2, 3, 5])
+def test_the_order_is_that_of_the_parts_whatever_order_findings_come_in(form: str, step: int) -> None:
+    """Affected, worth knowing, what could apply, questions, what is dormant, what was measured not to apply."""
+    (whole,) = parted().audits
+    mixed = [one for start in range(step) for one in reversed(whole.findings[start::step])]
+    parts = parts_of(mixed)
+    ids = [
+        *(one.finding.issue.id for one in (*parts.affected, *parts.informational, *parts.possible)),
+        *(identifier for question in parts.questions for identifier in question.ids),
+        *(one.finding.issue.id for one in parts.refuted),
+    ]
+    told = rendered(replace(parted(), audits=(replace(whole, findings=tuple(mixed)),)), form).replace("\\", "")
+    found = ids_in_order(told)
+    assert found == [identifier for identifier in ids if identifier in found]
+    assert {one.finding.issue.id for one in (*parts.affected, *parts.possible)} <= set(found)
+    features = [told.find(f"{feature} ({len(hanging)})") for feature, hanging in parts.dormant]
+    if form in ("html", "markdown", "text"):
+        last = max(told.find(question.key) for question in parts.questions)
+        assert [last, *features] == sorted([last, *features])
 
 
 @pytest.mark.parametrize("form", sorted(RENDERERS.keys() - {"json", "cyclonedx-vex", "openvex"}))
