@@ -68,7 +68,7 @@ def test_a_loop_without_that_trainer_gets_no_error(tmp_path: Path, script: str, 
 def test_the_trainer_that_is_listed_beside_accelerate_is_presumed(tmp_path: Path) -> None:
     path = tmp_path / "requirements.txt"
     path.write_text("torch==2.5.1\ntransformers==4.49.0\naccelerate==1.4.0\n", "utf-8")
-    stated = {
+    stated: dict[str, int | str] = {
         "training.gradient_accumulation_steps": 8,
         "model.architecture": "LlavaForConditionalGeneration",
     }
