@@ -1,17 +1,19 @@
-"""Exchanges of fixed size between ranks, so that all of them judge the same numbers and stop together."""
+"""Exchanges of fixed size between ranks, so that all of them judge the same numbers and stop together.
+
+One that a rank does not come to takes place on none (:mod:`gradcompat.guard.rendezvous`).
+"""
 
 from __future__ import annotations
 
 import os
-import time
 from dataclasses import dataclass
 from typing import Any
 
 from gradcompat.guard.instrumentation import loaded
 from gradcompat.guard.measurement import RankShare, Replay
+from gradcompat.guard.rendezvous import Rendezvous
 
 _FIELDS = 14
-_POLL = 0.005  # seconds
 
 
 @dataclass(frozen=True)
@@ -39,69 +41,93 @@ def rank() -> int:
     return int(number) if number.isdecimal() else 0
 
 
-def exchange(mine: RankReport, device: Any) -> list[RankReport]:
-    """The reports of all ranks, in their order.
+class Ranks:
+    """The exchanges of a guard with those of the other ranks, each of which takes place on all of them or on none."""
 
-    Args:
-        mine: of this rank.
-        device: of the parameters.
-    """
-    torch = loaded("torch")
-    numbers = [*_encode(mine), *mine.elements]
-    dtype = torch.float32 if device.type == "mps" else torch.float64
-    vector = torch.tensor(numbers, dtype=dtype).to(device)
-    received = [torch.empty_like(vector) for _ in range(world_size())]
-    torch.distributed.all_gather(received, vector)
-    rows: list[list[float]] = torch.stack(received).tolist()
-    return [_decode(row) for row in rows]
+    def __init__(self) -> None:
+        """Find the store of the process group where the first exchange is."""
+        self._met: Rendezvous | None = None
+
+    @property
+    def apart(self) -> bool:
+        """Whether some rank did not come to an exchange: from then on each is alone."""
+        return self._met is not None and self._met.broken
+
+    def exchange(self, mine: RankReport, device: Any) -> list[RankReport] | None:
+        """The reports of all ranks, in their order; None if some rank does not answer.
+
+        Args:
+            mine: of this rank.
+            device: of the parameters.
+        """
+        torch = loaded("torch")
+        dtype = torch.float32 if device.type == "mps" else torch.float64
+        rows = self._gathered("reports", torch.tensor([*_encode(mine), *mine.elements], dtype=dtype).to(device))
+        return None if rows is None else [_decode(row) for row in rows]
+
+    def flagged(self, mine: bool, device: Any) -> list[int]:
+        """The ranks that have raised a flag, in their order; every rank has to call this.
+
+        Args:
+            mine: whether this rank raises it, which counts where the others do not answer.
+            device: of the parameters.
+        """
+        rows = self._gathered("flags", loaded("torch").tensor([float(mine)], device=device))
+        if rows is None:
+            return [rank()] if mine else []
+        return [place for place, (one,) in enumerate(rows) if one]
+
+    def summed(self, squares: Any) -> Any:
+        """The sums over all ranks of sums over their shards; None if some rank does not answer.
+
+        Args:
+            squares: a tensor with an entry a parameter.
+        """
+        total = squares.clone()
+        if not self._rendezvous().agree("norms"):
+            return None
+        loaded("torch").distributed.all_reduce(total)
+        return total
+
+    def meet(self, seconds: float) -> bool:
+        """Wait until every rank has come here; one that is gone or late is not waited for.
+
+        Args:
+            seconds: to wait at most.
+        """
+        return self._rendezvous().wait("end", seconds)
+
+    def withdraw(self) -> None:
+        """The guard of this rank ends: the others need not wait for it."""
+        if world_size() > 1:
+            self._rendezvous().withdraw()
+
+    def _gathered(self, place: str, vector: Any) -> list[list[float]] | None:
+        torch = loaded("torch")
+        received = [torch.empty_like(vector) for _ in range(world_size())]
+        if not self._rendezvous().agree(place):
+            return None
+        try:
+            torch.distributed.all_gather(received, vector)
+        except RuntimeError:  # a rank has gone meanwhile
+            self._rendezvous().withdraw()
+            return None
+        rows: list[list[float]] = torch.stack(received).tolist()
+        return rows
+
+    def _rendezvous(self) -> Rendezvous:
+        if self._met is None:
+            self._met = Rendezvous(_store(), world_size())
+        return self._met
 
 
-def flagged(mine: bool, device: Any) -> list[int]:
-    """The ranks that have raised a flag, in their order; every rank has to call this.
-
-    Args:
-        mine: whether this rank raises it, which counts where the others cannot be asked.
-        device: of the parameters.
-    """
-    torch = loaded("torch")
-    flag = torch.tensor([float(mine)], device=device)
-    received = [torch.empty_like(flag) for _ in range(world_size())]
+def _store() -> Any:
+    """The store by which the default group was made; None where it has none (MPI)."""
+    internals = loaded("torch.distributed.distributed_c10d")
     try:
-        torch.distributed.all_gather(received, flag)
-    except RuntimeError:  # a rank is gone
-        return [rank()] if mine else []
-    return [place for place, one in enumerate(torch.cat(received).tolist()) if one]
-
-
-def summed(squares: Any) -> Any:
-    """The sums over all ranks of sums over their shards; every rank has to call this.
-
-    Args:
-        squares: a tensor with an entry a parameter.
-    """
-    total = squares.clone()
-    loaded("torch").distributed.all_reduce(total)
-    return total
-
-
-def meet(device: Any, seconds: float) -> bool:
-    """Wait until every rank has come here; one that is gone or late is not waited for.
-
-    Args:
-        device: of the parameters.
-        seconds: to wait at most.
-    """
-    torch = loaded("torch")
-    until = time.monotonic() + seconds
-    try:
-        work = torch.distributed.all_reduce(torch.zeros(1, device=device), async_op=True)
-        while not work.is_completed():
-            if time.monotonic() > until:
-                return False
-            time.sleep(_POLL)
-    except Exception:  # whatever a backend raises when a rank is gone: this one ends as it was going to
-        return False
-    return True
+        return internals._get_default_store()
+    except (AttributeError, ValueError, KeyError):
+        return None
 
 
 def _encode(report: RankReport) -> list[float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradcompat.guard.instrumentation import Instrumentation, loaded
+from gradcompat.guard.instrumentation import Fail, Instrumentation, harmless, loaded
 from gradcompat.guard.measurement import Batch
 from gradcompat.guard.readout import Readout
 
@@ -17,7 +17,7 @@ _CAUSAL = ("ForCausalLM", "LMHeadModel")
 class BatchReading:
     """Inputs of the first forward pass, looked at without changing or copying them to the host."""
 
-    def __init__(self, model: Any, fail: Callable[[Exception], None]) -> None:
+    def __init__(self, model: Any, fail: Fail) -> None:
         """Wait for the first forward pass of a model."""
         self.inputs: dict[str, Any] = {}
         self.data: Any = None
@@ -31,7 +31,7 @@ class BatchReading:
         """See what the model is called with, and which masks reach attention meanwhile."""
         torch = loaded("torch")
         try:
-            handle = self._model.register_forward_pre_hook(self._called, with_kwargs=True)
+            handle = self._model.register_forward_pre_hook(harmless(self._called, self._fail), with_kwargs=True)
         except TypeError:  # torch before 2.0
             return
         instrumentation.keep(handle)

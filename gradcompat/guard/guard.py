@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gradcompat.guard import collective, deepspeed_engine, live_facts, run_report, screen, trackers
+from gradcompat.guard import deepspeed_engine, live_facts, run_report, screen, trackers
 from gradcompat.guard.collective import rank
 from gradcompat.guard.findings import Finding, GuardStop, Outcome
 from gradcompat.guard.instrumentation import Instrumentation, loaded
@@ -111,6 +111,8 @@ class Guard:
     def close(self) -> None:
         """Take everything off."""
         self._instrumentation.remove()
+        if self._observer is not None:
+            self._observer.ranks.withdraw()
         if self._matching is not None:
             self._matching.close()
         if self in _active:
@@ -269,9 +271,23 @@ class Guard:
             self._say_start()  # before anything is judged: what fails here hides no finding
         new = self.judgement.step(step, observer.steps)
         observer.steps.append(step)
+        if step.apart:
+            self._tell(new, [rank()] if _has_error(new) else [])
+            self._go_on_apart()
+            return
         self._tell(new, [place for place, one in enumerate(step.ranks) if one.failing])
         with loaded("torch").no_grad():
             observer.snapshot()
+
+    def _go_on_apart(self) -> None:
+        """Some rank does not answer: the run goes on as it would without a guard."""
+        self.finished = True
+        self.judgement.unverified["ranks"] = "the guard of another rank has ended or failed"
+        if rank() == 0:
+            line = screen.end_line(len(self.measured_steps), self.judgement)
+            screen.say(f"{line}; the run goes on without the guard")
+            self._write(stopped=False)
+        self.close()
 
     def _against_earlier_runs(self, step: Step) -> Step:
         """Whether this run begins with the batch that an earlier one began with, by the report that lies there."""
@@ -322,7 +338,7 @@ class Guard:
         observer = self._observer
         failing: list[int] = []
         if observer is not None and not self._failed and observer.together:
-            failing = collective.flagged(_has_error(new), observer.device)
+            failing = observer.ranks.flagged(_has_error(new), observer.device)
         elif _has_error(new):
             failing = [rank()]
         self._tell(new, failing)
@@ -355,7 +371,7 @@ class Guard:
         observer = self._observer
         if observer is not None and observer.together:
             # A launcher ends all processes when the first one is gone, and the speaker may need a while.
-            collective.meet(observer.device, _LONGEST_WORD)
+            observer.ranks.meet(_LONGEST_WORD)
         self.close()
         raise GuardStop(tuple(self.judgement.errors))
 

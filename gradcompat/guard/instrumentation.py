@@ -10,11 +10,29 @@ from types import FunctionType
 from typing import Any
 
 Around = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
+Fail = Callable[[Exception], None]
 
 
 def loaded(name: str) -> Any:
     """A module that the process has imported, or None: the guard imports no framework."""
     return sys.modules.get(name)
+
+
+def harmless(hook: Callable[..., None], fail: Fail) -> Callable[..., None]:
+    """A hook whose failure is told to the guard, and never reaches the program that it is called in.
+
+    Args:
+        hook: what torch calls.
+        fail: is told of an error.
+    """
+
+    def call(*arguments: Any) -> None:
+        try:
+            hook(*arguments)
+        except Exception as error:  # whatever it is, the run goes on
+            fail(error)
+
+    return call
 
 
 def with_parents(cls: type, modules: Iterable[str], name: str) -> type:

@@ -23,8 +23,9 @@ class Judgement:
     unverified: dict[str, str] = field(default_factory=dict)
 
     def step(self, step: Step, earlier: Sequence[Step]) -> list[Finding]:
-        """Judge a step; the findings that are new."""
-        return self.add(outcome for judge in STEP_DETECTORS.values() for outcome in judge(step, earlier))
+        """Judge a step; the findings that are new. Of a rank that is alone, what it sees by itself is judged."""
+        names = _LOCAL if step.apart else tuple(STEP_DETECTORS)
+        return self.add(outcome for name in names for outcome in STEP_DETECTORS[name](step, earlier))
 
     def run(self, run: Run) -> list[Finding]:
         """Judge all guarded steps; the findings that are new."""

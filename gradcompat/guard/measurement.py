@@ -160,6 +160,7 @@ class Step:
         engine: of DeepSpeed, which may divide gradients behind the loss.
         resumed: where in its data the run goes on, in step 1; None if it is not resumed.
         repeats: the first batch is one that an earlier run began with; None if that is not known.
+        apart: other ranks train with this one and do not answer.
     """
 
     number: int
@@ -177,6 +178,7 @@ class Step:
     engine: bool = False
     resumed: Literal["inside an epoch", "somewhere"] | None = None
     repeats: bool | None = None
+    apart: bool = False
 
     @property
     def facts(self) -> Mapping[str, bool]:

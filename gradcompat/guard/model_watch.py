@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradcompat.guard.instrumentation import Instrumentation, loaded
+from gradcompat.guard.instrumentation import Fail, Instrumentation, harmless, loaded
 
 SAMPLED_TENSORS = 8
 SAMPLED_ELEMENTS = 256
@@ -56,8 +56,14 @@ class GradientSum:
 class ModelWatch:
     """One model, of which parameters and modules are known by name."""
 
-    def __init__(self, model: Any, instrumentation: Instrumentation) -> None:
-        """Put hooks on modules with trainable parameters, and on a few of these."""
+    def __init__(self, model: Any, instrumentation: Instrumentation, fail: Fail) -> None:
+        """Put hooks on modules with trainable parameters, and on a few of these.
+
+        Args:
+            model: what trains.
+            instrumentation: takes the hooks off again.
+            fail: is told of an error of the guard itself.
+        """
         torch = loaded("torch")
         self.model = model
         named = list(model.named_parameters())
@@ -83,14 +89,14 @@ class ModelWatch:
             for key in own:
                 self.owner[f"{name}.{key}" if name else key] = name
             if own:
-                instrumentation.keep(module.register_forward_pre_hook(self._running(name, torch)))
+                instrumentation.keep(module.register_forward_pre_hook(harmless(self._running(name, torch), fail)))
         if any(type(module).__name__ == "FullyShardedDataParallel" for module in model.modules()):
             self.sharded = True  # with use_orig_params the flat parameter of FSDP 1 is none of the named ones
         whole = [entry for entry in self.trainable if entry[1].numel() >= 4] if not self.sharded else []
         spread = max(1, len(whole) // SAMPLED_TENSORS)
         self.sums = [GradientSum(name, parameter) for name, parameter in whole[::spread][:SAMPLED_TENSORS]]
         for one in self.sums:
-            instrumentation.keep(one.parameter.register_hook(one.add))
+            instrumentation.keep(one.parameter.register_hook(harmless(one.add, fail)))
         self._before: dict[int, tuple[Any, Any, Any]] = {}
         self.moved: dict[str, Any] = {}
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from gradcompat.guard import collective, deepspeed_engine
 from gradcompat.guard.detectors import auxiliary_loss, objective_weight
 from gradcompat.guard.first_batch import BatchReading
-from gradcompat.guard.instrumentation import Instrumentation, loaded
+from gradcompat.guard.instrumentation import Fail, Instrumentation, loaded
 from gradcompat.guard.judgement import local_errors
 from gradcompat.guard.loss_calls import LossCall, LossLedger, merged
 from gradcompat.guard.measurement import (
@@ -61,7 +61,7 @@ class Asked:
 class Observer:
     """The state between torch's calls: what has happened since the last optimizer step."""
 
-    def __init__(self, asked: Asked, instrumentation: Instrumentation, fail: Callable[[Exception], None]) -> None:
+    def __init__(self, asked: Asked, instrumentation: Instrumentation, fail: Fail) -> None:
         """Wrap losses, ``backward`` and the GradScaler.
 
         Args:
@@ -73,6 +73,7 @@ class Observer:
         self.asked = asked
         self.steps: list[Step] = []
         self.models: list[ModelWatch] = []
+        self.ranks = collective.Ranks()
         self.ledger = LossLedger(instrumentation, fail)
         self._instrumentation = instrumentation
         self._fail = fail
@@ -97,7 +98,7 @@ class Observer:
         """Watch a model, from its next forward pass on."""
         self.ledger.wrap_fused()
         if len(self.models) < _MOST_MODELS:
-            self.models.append(ModelWatch(model, self._instrumentation))
+            self.models.append(ModelWatch(model, self._instrumentation, self._fail))
             if self._reading is None:
                 self._reading = BatchReading(model, self._fail)
                 self._reading.attach(self._instrumentation)
@@ -172,7 +173,7 @@ class Observer:
             for one in self._pending
         ]
         held = _held(optimizer)
-        gradients = _GradientReading(self.models, held, readout)
+        gradients = _GradientReading(self.models, held, readout, self.ranks)
         digest_at = readout.add(self.models[0].digest() if self.models else None)
         data = self._reading.data if self._reading is not None and not self.steps else None
         data_at = readout.add(None if data is None else _digest(data))
@@ -229,10 +230,9 @@ class Observer:
         alone = replace(step, gradients=gradients.measured(readout, step.loss_scale, []))
         share = replace(step.ranks[0], failing=bool(local_errors(alone)))
         mine = collective.RankReport(share=share, replay=step.replay, elements=own)
-        try:
-            reports = collective.exchange(mine, self.device)
-        except RuntimeError:  # a rank is gone: what this one sees by itself still counts
-            return alone
+        reports = self.ranks.exchange(mine, self.device)
+        if reports is None:  # what this rank sees by itself still counts
+            return replace(alone, apart=True)
         step = replace(
             step,
             ranks=tuple(one.share for one in reports),
@@ -298,7 +298,9 @@ class Observer:
 class _GradientReading:
     """The gradients of the parameters that one optimizer holds."""
 
-    def __init__(self, models: list[ModelWatch], held: dict[int, Any], readout: Readout) -> None:
+    def __init__(
+        self, models: list[ModelWatch], held: dict[int, Any], readout: Readout, ranks: collective.Ranks
+    ) -> None:
         torch = loaded("torch")
         self._entries = [
             (name, parameter) for watch in models for name, parameter in watch.trainable if id(parameter) in held
@@ -319,10 +321,11 @@ class _GradientReading:
             self._cut += tuple(name for name in cut if name in own)
         sums = models[0].sums if models else []
         if self._readable and self._parted:
-            norms = collective.summed(torch.stack([_square(one) for _, one in self._entries])).sqrt()
+            squares = ranks.summed(torch.stack([_square(one) for _, one in self._entries]))
+            self._readable = squares is not None
             self._norms = [
-                (name, readout.add(norm))
-                for (name, one), norm in zip(self._entries, norms, strict=True)
+                (name, readout.add(square.sqrt()))
+                for (name, one), square in zip(self._entries, squares if squares is not None else (), strict=False)
                 if one.grad is not None
             ]
         elif self._readable:
