@@ -161,7 +161,7 @@ class BatchReading:
             offsets=(number("offset 0") / counted, number("offset 1") / counted, number("offset 2") / counted)
             if counted
             else None,
-            causal=any(end in _class_name(self._model) for end in _CAUSAL),
+            causal=any(end in class_name(self._model) for end in _CAUSAL),
             unlabelled=(int(number("unlabelled")), self._samples),
             ends=(int(number("ends")), int(number("left out"))),
             padding_labels=int(number("padding")),
@@ -182,7 +182,8 @@ def base_model(model: Any) -> Any:
     return model
 
 
-def _class_name(model: Any) -> str:
+def class_name(model: Any) -> str:
+    """Of the model below its wrappers."""
     return type(base_model(model)).__name__
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from gradcompat.guard.first_batch import class_name
 from gradcompat.guard.instrumentation import loaded
 from gradcompat.guard.loss_calls import LossLedger, merged
 from gradcompat.guard.measurement import Replay
@@ -55,10 +56,19 @@ class TrainerReplay:
         self._inputs: dict[str, Any] | None = None
         self._state: RandomState | None = None
         self._items: Any = None
+        self._counts: list[Any] = []
 
     def remember(self, inputs: Mapping[str, Any], items: Any) -> None:
         """A micro-batch is about to be computed: the first one of its step."""
-        self._inputs, self._state, self._items = dict(inputs), RandomState(), items
+        self._inputs, self._state, self._items, self._counts = dict(inputs), RandomState(), items, []
+
+    def count(self, inputs: Mapping[str, Any]) -> None:
+        """A micro-batch is about to be computed: how many labels the Trainer's own smoothing averages over."""
+        smoother, labels = getattr(self._trainer, "label_smoother", None), inputs.get("labels")
+        if smoother is None or not loaded("torch").is_tensor(labels) or labels.is_floating_point():
+            return
+        ahead = labels[..., 1:] if class_name(self._trainer.model).endswith("ForCausalLM") else labels
+        self._counts.append((ahead != getattr(smoother, "ignore_index", _IGNORED)).sum())
 
     def forget(self) -> None:
         """Keep no data any longer."""
@@ -115,6 +125,8 @@ class TrainerReplay:
         counts = getattr(self._trainer, "model_accepts_loss_kwargs", False)
         if counts and self._items is not None and labels is not None and float(self._items):
             share = float(labels) / float(self._items)
+        elif self._items is None and self._counts:  # releases that count no items: smoothing is a mean over labels
+            share = float(self._counts[0]) / max(1.0, sum(map(float, self._counts)))
         calls = [call for call in self._ledger.calls if call.output is not None]
         if not calls:
             return Replay(loss=value, share=share)

@@ -84,8 +84,10 @@ class GuardCallback:
         own = vars(trainer).get("training_step")
 
         def training_step(model: Any, inputs: Any, *arguments: Any, **keywords: Any) -> Any:
-            if not guard.finished and guard.between_steps and hasattr(inputs, "items"):
-                replay.remember(inputs, arguments[0] if arguments else keywords.get("num_items_in_batch"))
+            if not guard.finished and hasattr(inputs, "items"):
+                if guard.between_steps:
+                    replay.remember(inputs, arguments[0] if arguments else keywords.get("num_items_in_batch"))
+                replay.count(inputs)
             return original(model, inputs, *arguments, **keywords)
 
         def restore() -> None:

@@ -397,6 +397,38 @@ def test_a_loss_of_ones_own_is_replayed_with_the_batch_of_its_own_step(tmp_path:
     assert not [one for one in trained.report["findings"] if one["detector"] == "objective weight"]
 
 
+SMOOTHED = """
+import sys, warnings
+warnings.simplefilter("ignore")
+from gradcompat.probes.inside import models, trainers
+import transformers
+transformers.logging.set_verbosity_error()
+
+
+class Uncounting(transformers.Trainer):  # up to 4.45 the Trainer counts no labels, and averages means
+    def get_batch_samples(self, *arguments, **keywords):
+        return super().get_batch_samples(*arguments, **keywords)[0], None
+
+
+trainer = Uncounting(model=models.build("llama", 0), args=trainers.arguments(per_device_train_batch_size=1,
+    gradient_accumulation_steps=4, max_steps=3, learning_rate=0.01, label_smoothing_factor=0.1,
+    **trainers.on("cpu")), train_dataset=models.samples("llama", sys.argv[1], 24, 0), data_collator=trainers.collate)
+trainer.model_accepts_loss_kwargs = False
+trainer.train()
+"""
+
+
+@pytest.mark.skipif(bool(LAYERS), reason="what a Trainer counts depends on the release")
+@pytest.mark.parametrize(("counts", "told"), [("equal", []), ("unequal", [("token weights", "warning")])])
+def test_label_smoothing_where_the_trainer_counts_no_labels(
+    tmp_path: Path, counts: str, told: list[tuple[str, str]]
+) -> None:
+    trained = train(SMOOTHED, tmp_path, "train.py", counts)
+    assert (trained.status, trained.told) == (0, told), trained.err
+    assert trained.report is not None
+    assert ("token weights" in trained.report["verified"]) == (not told)
+
+
 RESUMED = """
 import os, sys, warnings
 warnings.simplefilter("ignore")
