@@ -93,7 +93,8 @@ class Guard:
             return screen.say(f"gradcompat guard: torch {torch.__version__} has no hooks for optimizers, 2.0 is needed")
         if _active and not _active[-1].automatic:
             return screen.say("gradcompat guard: another guard is at work, this one does nothing")
-        for other in list(_active):  # an explicit guard knows more than the one of `gradcompat run`
+        replaced = list(_active)  # an explicit guard knows more than the one of `gradcompat run`
+        for other in replaced:
             other.close()
         _active.append(self)
         self._started = True
@@ -102,6 +103,9 @@ class Guard:
         keep(hooks.register_optimizer_step_post_hook(self._safely(self._after_update)))
         self._observer = Observer(self.asked, self._instrumentation, self.fail)
         self._observer.before_backward = self._safely(self._next_step)
+        for other in replaced:
+            if other.observer is not None:
+                self._observer.optimizers.inherit(other.observer.optimizers)
         if self._model is not None:
             self._watch(self._observer, self._model)
         else:
@@ -296,7 +300,9 @@ class Guard:
         self._first_batches = [*earlier, now] if any(now) else earlier
         return replace(step, repeats=now in earlier if earlier and any(now) else None)
 
-    def _after_update(self, _optimizer: Any, _arguments: Any, _keywords: Any) -> None:
+    def _after_update(self, optimizer: Any, _arguments: Any, _keywords: Any) -> None:
+        if self._updating and self._observer is not None:
+            self._observer.optimizers.hold(optimizer)
         self._updating = False
 
     def _next_step(self) -> None:

@@ -141,6 +141,21 @@ class Batch:
 
 
 @dataclass(frozen=True)
+class Schedule:
+    """What the schedulers of the learning rate ask of an optimizer step.
+
+    Attributes:
+        moves: of the scheduler that has moved most often since the step before.
+        planned: rates of the parameter groups; empty where several schedulers drive them, or one says none.
+        elsewhere: schedulers move, and all of them drive another optimizer.
+    """
+
+    moves: int = 0
+    planned: tuple[float, ...] = ()
+    elsewhere: bool = False
+
+
+@dataclass(frozen=True)
 class Step:
     """Everything measured of one optimizer step before its update.
 
@@ -153,6 +168,7 @@ class Step:
         gradients: None where they cannot be read.
         max_grad_norm: clipping that was asked for; 0 if off, None if unknown.
         rates: learning rates of the parameter groups.
+        schedule: None if no scheduler has moved yet.
         loss_scale: factor of a GradScaler.
         evaluating: modules with an effect (dropout) that are in evaluation mode, by class.
         batch: of the first micro-batch, in step 1.
@@ -171,6 +187,7 @@ class Step:
     gradients: Gradients | None = None
     max_grad_norm: float | None = None
     rates: tuple[float, ...] = ()
+    schedule: Schedule | None = None
     loss_scale: float = 1.0
     evaluating: tuple[str, ...] = ()
     batch: Batch | None = None
@@ -241,6 +258,7 @@ class Run:
         foreign: parameters of optimizers that no model has.
         held: parameters of the model that an optimizer holds.
         dtype_changed: parameters whose dtype is another one now.
+        moments_changed: moments of the optimizer whose dtype is another one than it was or was saved in, each by how.
     """
 
     steps: tuple[Step, ...]
@@ -252,6 +270,7 @@ class Run:
     foreign: int = 0
     held: int = 0
     dtype_changed: tuple[str, ...] = field(default=())
+    moments_changed: tuple[str, ...] = ()
 
 
 def sampled(sums: Sequence[float], gradients: Sequence[float], name: str) -> GradientSample | None:

@@ -24,6 +24,7 @@ from gradcompat.guard.measurement import (
     sampled,
 )
 from gradcompat.guard.model_watch import ModelWatch, are_copies
+from gradcompat.guard.optimizer_watch import OptimizerWatch
 from gradcompat.guard.readout import Readout
 
 NOISE = 1e-5  # of the gradient's norm: below it a tensor's gradient is rounding (the bias of a key projection)
@@ -74,6 +75,7 @@ class Observer:
         self.steps: list[Step] = []
         self.models: list[ModelWatch] = []
         self.ranks = collective.Ranks()
+        self.optimizers = OptimizerWatch(instrumentation, fail)
         self.ledger = LossLedger(instrumentation, fail)
         self._instrumentation = instrumentation
         self._fail = fail
@@ -196,6 +198,7 @@ class Observer:
             accumulation=self.asked.accumulation,
             max_grad_norm=self.asked.max_grad_norm,
             rates=tuple(float(group["lr"]) for group in optimizer.param_groups if "lr" in group),
+            schedule=self.optimizers.schedule(optimizer),
             loss_scale=scale,
             evaluating=self._evaluating,
             batch=reading.batch(readout) if reading is not None else None,
@@ -246,6 +249,7 @@ class Observer:
     def hold(self, optimizer: Any) -> None:
         """An optimizer steps: remember what it holds."""
         self._held.update(_held(optimizer))
+        self.optimizers.hold(optimizer)
 
     def snapshot(self) -> None:
         """Remember parameters before the update."""
@@ -292,6 +296,7 @@ class Observer:
                 for name, one in watch.model.named_parameters()
                 if name in watch.dtypes and one.dtype != watch.dtypes[name]
             ),
+            moments_changed=self.optimizers.moments_changed,
         )
 
 

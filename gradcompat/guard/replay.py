@@ -64,7 +64,8 @@ class TrainerReplay:
 
     def count(self, inputs: Mapping[str, Any]) -> None:
         """A micro-batch is about to be computed: how many labels the Trainer's own smoothing averages over."""
-        smoother, labels = getattr(self._trainer, "label_smoother", None), inputs.get("labels")
+        labels: Any = inputs.get("labels")
+        smoother = getattr(self._trainer, "label_smoother", None)
         if smoother is None or not loaded("torch").is_tensor(labels) or labels.is_floating_point():
             return
         ahead = labels[..., 1:] if class_name(self._trainer.model).endswith("ForCausalLM") else labels

@@ -30,7 +30,18 @@ from gradcompat.guard.detectors import (
     token_weights,
 )
 from gradcompat.guard.findings import Finding, Outcome, Unverified, Verified
-from gradcompat.guard.measurement import Batch, Gradients, LossTerm, MicroBatch, RankShare, Replay, Run, Step, sampled
+from gradcompat.guard.measurement import (
+    Batch,
+    Gradients,
+    LossTerm,
+    MicroBatch,
+    RankShare,
+    Replay,
+    Run,
+    Schedule,
+    Step,
+    sampled,
+)
 from tests.guard.steps import gradients, step
 
 
@@ -330,7 +341,46 @@ def test_the_first_step_of_a_warm_up_may_have_the_rate_zero() -> None:
     warm = (step(1.0, rates=(0.0,)), step(1.0, rates=(1e-4,)))
     assert told(learning_rate.judge_run(Run(steps=warm))) == []
     assert told(learning_rate.judge_run(Run(steps=(warm[0], warm[0])))) == [("learning rate", "warning")]
+    assert as_list(learning_rate.judge_run(Run(steps=warm))) == [Verified("learning rate")]
+
+
+def scheduled(number: int, moves: int = 1, planned: tuple[float, ...] = (0.1,), **other: Any) -> Step:
+    rates = other.pop("rates", (0.1,))
+    return step(1.0, number=number, rates=rates, schedule=Schedule(moves=moves, planned=planned, **other))
+
+
+@pytest.mark.parametrize(
+    ("steps", "outcome"),
+    [
+        ((scheduled(1, 0), scheduled(2)), Verified),
+        ((scheduled(1, 2), scheduled(2)), Verified),  # made and moved before the first step
+        ((scheduled(1, 0), scheduled(2, 0)), Verified),  # a schedule of epochs
+        ((scheduled(1, 0), scheduled(2, 4)), "warning"),
+        ((scheduled(1, 0), scheduled(2, 4), scheduled(3, 1)), Verified),  # now and then: what resumes it
+        ((scheduled(1, planned=()), scheduled(2, planned=())), Verified),
+        ((scheduled(1, rates=(0.2,)), scheduled(2)), "warning"),
+        ((scheduled(1, rates=(0.01,)), scheduled(2)), "note"),  # a warm-up by hand
+        ((scheduled(1, rates=(0.1, 0.3), planned=(0.1, 0.1)), scheduled(2)), "warning"),
+        ((scheduled(1, elsewhere=True), scheduled(2, 0, (), elsewhere=True)), "warning"),
+    ],
+)
+def test_the_learning_rate_is_that_of_the_schedule(steps: tuple[Step, ...], outcome: object) -> None:
+    found = as_list(learning_rate.judge_run(Run(steps=steps)))
+    assert [one.level if isinstance(one, Finding) else type(one) for one in found] == [outcome]
+
+
+def test_the_scheduler_of_accelerate_moves_once_for_each_process() -> None:
+    ranks = (RankShare(first=1.0, total=1.0, labels=10.0, loss=2.0),) * 2
+    steps = tuple(replace(scheduled(number, 2), ranks=ranks) for number in (1, 2))
+    assert as_list(learning_rate.judge_run(Run(steps=steps))) == [Verified("learning rate")]
+
+
+def test_a_dtype_that_changes() -> None:
     assert told(data_type.judge_run(Run(steps=(), dtype_changed=("a",)))) == [("dtype", "warning")]
+    (found,) = as_list(data_type.judge_run(Run(steps=(), moments_changed=("float32 to bfloat16",) * 2)))
+    assert isinstance(found, Finding)
+    assert found.text == "2 moments of the optimizer have changed their dtype (float32 to bfloat16)"
+    assert as_list(data_type.judge_run(Run(steps=()))) == [Verified("dtype")]
 
 
 @pytest.mark.parametrize(
