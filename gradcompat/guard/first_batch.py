@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradcompat.guard.instrumentation import Fail, Instrumentation, harmless, loaded
+from gradcompat.guard import packed_samples
+from gradcompat.guard.instrumentation import Fail, Harmless, Instrumentation, loaded
+from gradcompat.guard.loss_calls import LossLedger
 from gradcompat.guard.measurement import Batch
 from gradcompat.guard.readout import Readout
 
@@ -22,6 +24,9 @@ class BatchReading:
         self.inputs: dict[str, Any] = {}
         self.data: Any = None
         self._mixes: Any = None
+        self._influence: Any = None
+        self._problem = ""
+        self._ledger: LossLedger | None = None
         self._model = model
         self._fail = fail
         self._places: dict[str, int] = {}
@@ -31,13 +36,42 @@ class BatchReading:
         """See what the model is called with, and which masks reach attention meanwhile."""
         torch = loaded("torch")
         try:
-            handle = self._model.register_forward_pre_hook(harmless(self._called, self._fail), with_kwargs=True)
+            handle = self._model.register_forward_pre_hook(Harmless(self._called, self._fail), with_kwargs=True)
         except TypeError:  # torch before 2.0
             return
         instrumentation.keep(handle)
+        if self._ledger is not None:
+            repeat = Harmless(self._after, self._fail)
+            instrumentation.keep(self._model.register_forward_hook(repeat, with_kwargs=True))
         functional = torch.nn.functional
         instrumentation.wrap(functional, "scaled_dot_product_attention", self._attention)
         instrumentation.wrap(functional, "softmax", self._softmax)
+
+    def test_packing(self, ledger: LossLedger, *, sharded: bool) -> None:
+        """Ask for the exact test of packed samples, before :meth:`attach`.
+
+        Args:
+            ledger: sees loss functions.
+            sharded: a forward pass of one rank alone would hang.
+        """
+        if sharded:
+            self._problem = "forward passes of sharded parameters are not repeated"
+        else:
+            self._ledger = ledger
+
+    def _after(self, module: Any, arguments: Any, keywords: dict[str, Any], _output: Any) -> None:
+        """The first forward pass is done: repeat it, where packed samples are to be tested."""
+        ledger = self._ledger
+        if ledger is None or not self.inputs or not module.training:
+            return
+        self._ledger = None
+        segments = self._segments()
+        if segments is None or not (segments > 0).any():
+            return
+        try:
+            self._influence = packed_samples.influence(module, arguments, keywords, segments, ledger)
+        except Exception as error:  # what the user's model raises, too
+            self._problem = str(error) if type(error) is ValueError else f"{type(error).__name__} in a forward pass"
 
     def _called(self, module: Any, arguments: Any, keywords: dict[str, Any]) -> None:
         torch = loaded("torch")
@@ -105,6 +139,7 @@ class BatchReading:
         segments = self._segments()
         self._places["packed"] = readout.add(None if segments is None else (segments > 0).any())
         self._places["mixes"] = readout.add(self._mixes)
+        self._places["influence"] = readout.add(self._influence)
         if ids is None or ids.ndim != 2 or target is None:
             return
         rows, length = ids.shape
@@ -167,6 +202,8 @@ class BatchReading:
             padding_labels=int(number("padding")),
             packed=bool(number("packed")),
             mixes=bool(number("mixes")) if "mixes" in seen else None,
+            influence=number("influence") if "influence" in seen else None,
+            problem=self._problem,
         )
 
 

@@ -10,16 +10,18 @@ from dataclasses import replace
 from typing import Any
 
 from gradcompat.guard import deepspeed_engine, live_facts, run_report, screen, trackers
+from gradcompat.guard.checkpoint_reading import CheckpointReading
 from gradcompat.guard.collective import rank
-from gradcompat.guard.findings import Finding, GuardStop, Outcome
+from gradcompat.guard.detectors import checkpoint
+from gradcompat.guard.findings import Finding, GuardStop, Outcome, Unverified
 from gradcompat.guard.instrumentation import Instrumentation, loaded
 from gradcompat.guard.judgement import Judgement
 from gradcompat.guard.later_losses import LaterLosses
 from gradcompat.guard.live_facts import Fact, Facts
 from gradcompat.guard.matched_records import LONGEST_ANSWER, Record, RecordMatching
-from gradcompat.guard.measurement import Replay, Step
+from gradcompat.guard.measurement import Checkpoint, Replay, Step
 from gradcompat.guard.observer import Asked, Observer
-from gradcompat.guard.options import LATER_LOSSES, Options
+from gradcompat.guard.options import CHECKPOINT, LATER_LOSSES, PACKING, Options
 
 _WARN = '`gradcompat run --on-defect warn`, or on_defect="warn" where the guard is made'
 _LONGEST_WORD = 2 * LONGEST_ANSWER + 30  # seconds: the records and the change, each waited for, and the report
@@ -57,7 +59,7 @@ class Guard:
             ValueError: if an option makes no sense.
         """
         self.options = Options(**options)
-        self.asked = Asked(accumulation=accumulation, max_grad_norm=max_grad_norm)
+        self.asked = Asked(accumulation=accumulation, max_grad_norm=max_grad_norm, packing=PACKING in self.options.also)
         self.judgement = Judgement()
         self.facts: Facts = {}
         self.framework = "a loop of PyTorch"
@@ -73,6 +75,7 @@ class Guard:
         self._change = ""
         self._first_batches: list[list[int]] = []
         self._later: LaterLosses | None = None
+        self._checkpoint: CheckpointReading | None = None
 
     # On and off.
 
@@ -199,6 +202,8 @@ class Guard:
             screen.say(f"gradcompat guard: failed ({what}); the run goes on without it")
             if os.environ.get("GRADCOMPAT_TRACEBACK"):
                 screen.say("".join(traceback.format_exception(error)).rstrip())
+        if self._checkpoint is not None:
+            self._checkpoint.end()
         self.close()
 
     def _watch(self, observer: Observer, model: Any) -> None:
@@ -271,6 +276,7 @@ class Guard:
         with loaded("torch").no_grad():
             step = observer.measure(optimizer)
         if not observer.steps:
+            self._wait_for_checkpoint(observer)
             step = self._against_earlier_runs(step)
             self._say_start()  # before anything is judged: what fails here hides no finding
         new = self.judgement.step(step, observer.steps)
@@ -318,7 +324,25 @@ class Guard:
             if LATER_LOSSES in self.options.also and not self._failed:
                 self._later = LaterLosses(self._tell_later, self.fail)
 
+    def _wait_for_checkpoint(self, observer: Observer) -> None:
+        """Where it is asked for, the first checkpoint is read back, whenever the run writes it."""
+        if CHECKPOINT in self.options.also:
+            models = [watch.model for watch in observer.models]
+            sharded = any(watch.sharded for watch in observer.models)
+            self._checkpoint = CheckpointReading(models, self._tell_checkpoint, self.fail, sharded=sharded)
+
     # What is said.
+
+    def _tell_checkpoint(self, found: Checkpoint | Unverified) -> None:
+        """The first checkpoint is written and read back, by the rank that has written it; the run is not stopped."""
+        self.judgement.unverified.pop("checkpoint", None)
+        outcomes = list(checkpoint.judge_checkpoint(found)) if isinstance(found, Checkpoint) else [found]
+        new = self.judgement.add(outcomes)
+        self._tell(new, [rank()], stopping=False)
+        if isinstance(found, Checkpoint) and not [one for one in new if one.level != "note"]:
+            screen.say(screen.checkpoint_line(found, outcomes))
+        if rank() == 0 and self.finished:
+            self._write(stopped=False)
 
     def _tell_later(self, finding: Finding) -> None:
         """A loss has become NaN long after: the rank that sees it says so, and the run is not stopped."""
@@ -402,6 +426,8 @@ class Guard:
             if self._looked:
                 observer.compare(len(self._optimizers))
             new = self.judgement.run(observer.run())
+        if self._checkpoint is not None and "checkpoint" not in self.judgement.verified:
+            self.judgement.unverified.setdefault("checkpoint", "none has been written yet")
         if at_exit:  # ranks end when they like
             self._tell(new, [rank()] if _has_error(new) else [], stopping=False)
         else:

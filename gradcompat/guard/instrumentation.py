@@ -6,6 +6,7 @@ import functools
 import os
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from types import FunctionType
 from typing import Any
 
@@ -18,21 +19,32 @@ def loaded(name: str) -> Any:
     return sys.modules.get(name)
 
 
-def harmless(hook: Callable[..., None], fail: Fail) -> Callable[..., None]:
+class Harmless:
     """A hook whose failure is told to the guard, and never reaches the program that it is called in.
 
-    Args:
-        hook: what torch calls.
-        fail: is told of an error.
+    Copied or pickled with a module it becomes a hook that does nothing, and that needs the standard library alone.
     """
 
-    def call(*arguments: Any) -> None:
-        try:
-            hook(*arguments)
-        except Exception as error:  # whatever it is, the run goes on
-            fail(error)
+    def __init__(self, hook: Callable[..., None], fail: Fail) -> None:
+        """Wrap a hook.
 
-    return call
+        Args:
+            hook: what torch calls.
+            fail: is told of an error.
+        """
+        self._hook = hook
+        self._fail = fail
+
+    def __call__(self, *arguments: Any) -> None:
+        """Call it."""
+        try:
+            self._hook(*arguments)
+        except Exception as error:  # whatever it is, the run goes on
+            self._fail(error)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Take any arguments and return None, wherever it is read."""
+        return getattr, (nullcontext(), "__exit__")
 
 
 def with_parents(cls: type, modules: Iterable[str], name: str) -> type:

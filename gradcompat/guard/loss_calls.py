@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gradcompat.guard.instrumentation import Fail, Instrumentation, harmless, loaded
+from gradcompat.guard.instrumentation import Fail, Harmless, Instrumentation, loaded
 from gradcompat.guard.measurement import LossTerm
 
 LOSSES = (
@@ -191,7 +191,7 @@ class LossLedger:
             target=target.detach() if valid is not None and self.keep_targets else None,
             output=output if self.keep_outputs else None,
         )
-        output.register_hook(harmless(call.receive, self._fail))
+        output.register_hook(Harmless(call.receive, self._fail))
         return call
 
 

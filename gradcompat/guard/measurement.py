@@ -129,6 +129,8 @@ class Batch:
         padding_labels: labels that count at padding positions.
         packed: several samples share a row, by ``position_ids``.
         mixes: attention lets a sample see the one before; None if no mask was seen.
+        influence: of the first sample on logits of those behind it, as a share of their spread; None if not measured.
+        problem: why it was asked for and could not be measured.
     """
 
     offsets: tuple[float, float, float] | None = None
@@ -138,6 +140,8 @@ class Batch:
     padding_labels: int = 0
     packed: bool = False
     mixes: bool | None = None
+    influence: float | None = None
+    problem: str = ""
 
 
 @dataclass(frozen=True)
@@ -242,6 +246,25 @@ class Step:
     def finite(self) -> bool:
         """Whether every loss is a number."""
         return all(math.isfinite(micro.loss) for micro in self.micro_batches)
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint that was read back, against the model.
+
+    Attributes:
+        equal: parameters that are the same bit for bit.
+        different: those that have other numbers, or another shape.
+        missing: trainable ones that are not in it.
+        cast: those whose numbers are the model's in another dtype.
+        unknown: tensors of the file that have no name of the model.
+    """
+
+    equal: int = 0
+    different: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    cast: tuple[str, ...] = ()
+    unknown: int = 0
 
 
 @dataclass(frozen=True)

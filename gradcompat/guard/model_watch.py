@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradcompat.guard.instrumentation import Fail, Instrumentation, harmless, loaded
+from gradcompat.guard.instrumentation import Fail, Harmless, Instrumentation, loaded
 
 SAMPLED_TENSORS = 8
 SAMPLED_ELEMENTS = 256
@@ -89,14 +89,14 @@ class ModelWatch:
             for key in own:
                 self.owner[f"{name}.{key}" if name else key] = name
             if own:
-                instrumentation.keep(module.register_forward_pre_hook(harmless(self._running(name, torch), fail)))
+                instrumentation.keep(module.register_forward_pre_hook(Harmless(self._running(name, torch), fail)))
         if any(type(module).__name__ == "FullyShardedDataParallel" for module in model.modules()):
             self.sharded = True  # with use_orig_params the flat parameter of FSDP 1 is none of the named ones
         whole = [entry for entry in self.trainable if entry[1].numel() >= 4] if not self.sharded else []
         spread = max(1, len(whole) // SAMPLED_TENSORS)
         self.sums = [GradientSum(name, parameter) for name, parameter in whole[::spread][:SAMPLED_TENSORS]]
         for one in self.sums:
-            instrumentation.keep(one.parameter.register_hook(harmless(one.add, fail)))
+            instrumentation.keep(one.parameter.register_hook(Harmless(one.add, fail)))
         self._before: dict[int, tuple[Any, Any, Any]] = {}
         self.moved: dict[str, Any] = {}
 

@@ -50,6 +50,7 @@ class Asked:
         data_parallel: ranks average their gradients.
         replay: runs the first micro-batch of a step alone.
         resumed: where in its data a resumed run goes on; None if it is not resumed, or nobody said.
+        packing: packed samples are tested by forward passes.
     """
 
     accumulation: int | None = None
@@ -57,6 +58,7 @@ class Asked:
     data_parallel: bool = False
     replay: Callable[[], Replay | None] | None = None
     resumed: Literal["inside an epoch", "somewhere"] | None = None
+    packing: bool = False
 
 
 class Observer:
@@ -103,6 +105,8 @@ class Observer:
             self.models.append(ModelWatch(model, self._instrumentation, self._fail))
             if self._reading is None:
                 self._reading = BatchReading(model, self._fail)
+                if self.asked.packing:
+                    self._reading.test_packing(self.ledger, sharded=self.models[0].sharded)
                 self._reading.attach(self._instrumentation)
 
     @property
@@ -275,7 +279,9 @@ class Observer:
         readout.fetch()
         still = [entry for entry, place in moved_at.items() if not readout.number(place)]
         low = ("torch.bfloat16", "torch.float16")
-        trainable = {id(one): name for watch in self.models for name, one in watch.trainable if one.requires_grad}
+        # A model of which no optimizer holds anything, beside one that trains, is a copy: an average, or a reference.
+        trained = [watch for watch in self.models if any(key in self._held for key in watch.names)] or self.models
+        trainable = {id(one): name for watch in trained for name, one in watch.trainable if one.requires_grad}
         known = {key for watch in self.models for key in watch.names}
         foreign = [one for key, one in self._held.items() if key not in known and one.requires_grad]
         copied = any(watch.sharded for watch in self.models) or (
@@ -319,11 +325,11 @@ class _GradientReading:
         self._cut: tuple[str, ...] = ()
         self._norms: list[tuple[str, int]] = []
         self._pairs: list[tuple[str, int, int, int, int]] = []
-        own = {name for name, _ in self._entries}
-        for watch in models:
+        for watch in models:  # two of them may have the same names: a copy for an average, the halves of a GAN
+            mine = {name for name, parameter in watch.trainable if id(parameter) in held}
             lost, cut = watch.without_gradient()
-            self._lost += tuple(name for name in lost if name in own)
-            self._cut += tuple(name for name in cut if name in own)
+            self._lost += tuple(name for name in lost if name in mine)
+            self._cut += tuple(name for name in cut if name in mine)
         sums = models[0].sums if models else []
         if self._readable and self._parted:
             squares = ranks.summed(torch.stack([_square(one) for _, one in self._entries]))
@@ -342,7 +348,7 @@ class _GradientReading:
         for one in sums:
             count = one.elements(one.parameter).numel()
             gradient = one.parameter.grad
-            usable = self._readable and one.name in own and gradient is not None and not gradient.is_sparse
+            usable = self._readable and id(one.parameter) in held and gradient is not None and not gradient.is_sparse
             self._pairs.append(
                 (
                     one.name,

@@ -17,7 +17,9 @@ DEFAULT_REPORT = "gradcompat-guard.json"
 
 # What costs more than measuring the first steps, and is done where it is asked for.
 LATER_LOSSES = "later-losses"
-EXTRA = (LATER_LOSSES,)
+PACKING = "packing"
+CHECKPOINT = "checkpoint"
+EXTRA = (LATER_LOSSES, PACKING, CHECKPOINT)
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,8 @@ class Options:
         report: the file that is written; empty for none.
         python: an interpreter that has gradcompat with its dependencies, to match records; empty for this one.
         also: what is verified only where it is asked for. ``later-losses``: a flag on the device notices a loss that is
-            not finite after the guarded steps.
+            not finite after the guarded steps. ``packing``: two forward passes show whether packed samples influence
+            each other. ``checkpoint``: the first checkpoint is read back and compared.
     """
 
     steps: int = DEFAULT_STEPS

@@ -6,39 +6,16 @@ Random state and buffers are put back, so that the run goes on bit for bit as wi
 from __future__ import annotations
 
 import inspect
-import random
 from collections.abc import Mapping
-from contextlib import contextmanager
 from typing import Any
 
 from gradcompat.guard.first_batch import class_name
 from gradcompat.guard.instrumentation import loaded
 from gradcompat.guard.loss_calls import LossLedger, merged
 from gradcompat.guard.measurement import Replay
+from gradcompat.guard.random_state import RandomState, unchanged
 
 _IGNORED = -100
-
-
-class RandomState:
-    """The generators that a forward pass draws from."""
-
-    def __init__(self) -> None:
-        """Remember their state now."""
-        torch, numpy = loaded("torch"), loaded("numpy")
-        self._cpu = torch.get_rng_state()
-        self._cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else None
-        self._python = random.getstate()
-        self._numpy = numpy.random.get_state() if numpy is not None else None
-
-    def restore(self) -> None:
-        """Put it back."""
-        torch, numpy = loaded("torch"), loaded("numpy")
-        torch.set_rng_state(self._cpu)
-        if self._cuda is not None:
-            torch.cuda.set_rng_state_all(self._cuda)
-        random.setstate(self._python)
-        if numpy is not None and self._numpy is not None:
-            numpy.random.set_state(self._numpy)
 
 
 class TrainerReplay:
@@ -82,7 +59,7 @@ class TrainerReplay:
         trainer, torch = self._trainer, loaded("torch")
         inputs = trainer._prepare_inputs(dict(self._inputs))
         labels = self._labels(inputs)
-        with _unchanged(trainer.model, self._state, self._ledger):
+        with unchanged(trainer.model, self._state, self._ledger):
             with torch.enable_grad(), trainer.compute_loss_context_manager():
                 loss = trainer.compute_loss(trainer.model, inputs, **self._extra(labels))
             return self._measured(loss, labels)
@@ -144,22 +121,3 @@ class TrainerReplay:
             return Replay(loss=value, share=share)
         explained = sum(term.weight * term.mean for term in found) / world
         return Replay(loss=value, weight=found[0].weight / world, unexplained=value - explained, share=share)
-
-
-@contextmanager
-def _unchanged(model: Any, state: RandomState, ledger: LossLedger) -> Any:
-    """Within, the random state of the first micro-batch; afterwards everything as it was."""
-    torch = loaded("torch")
-    now = RandomState()
-    buffers = {name: one.detach().clone() for name, one in model.named_buffers()}
-    calls, ledger.calls, ledger.keep_outputs = ledger.calls, [], True
-    state.restore()
-    try:
-        yield
-    finally:
-        ledger.calls, ledger.keep_outputs = calls, False
-        now.restore()
-        with torch.no_grad():
-            for name, one in model.named_buffers():
-                if name in buffers and one.shape == buffers[name].shape:
-                    one.copy_(buffers[name])

@@ -6,9 +6,10 @@ import sys
 import textwrap
 from collections.abc import Sequence
 
-from gradcompat.guard.findings import STOPPED, Finding
+from gradcompat.guard.findings import STOPPED, Finding, Outcome, Unverified
 from gradcompat.guard.judgement import Judgement
 from gradcompat.guard.matched_records import Record
+from gradcompat.guard.measurement import Checkpoint
 
 _WIDTH = 96
 
@@ -82,6 +83,17 @@ def end_line(steps: int, judgement: Judgement) -> str:
     if judgement.unverified:
         line += "; not verified: " + ", ".join(f"{what} ({why})" for what, why in judgement.unverified.items())
     return line
+
+
+def checkpoint_line(checkpoint: Checkpoint, outcomes: Sequence[Outcome]) -> str:
+    """What became of a checkpoint that has no defect."""
+    for outcome in outcomes:
+        if isinstance(outcome, Unverified):
+            return f"gradcompat guard: the first checkpoint is not verified: {outcome.why}"
+        if isinstance(outcome, Finding):
+            return f"gradcompat guard: {outcome.text}"
+    count = checkpoint.equal
+    return f"gradcompat guard: the first checkpoint is read back: {count} parameters are equal bit for bit"
 
 
 def _wrapped(label: str, text: str) -> list[str]:

@@ -277,6 +277,23 @@ def test_packed_samples(mixes: bool | None, outcome: type) -> None:
     assert isinstance(found, outcome)
 
 
+@pytest.mark.parametrize(
+    ("influence", "mixes", "outcome"), [(0.2, False, Finding), (0.0, True, Verified), (5e-4, None, Verified)]
+)
+def test_a_test_by_forward_passes_counts_more_than_a_mask(influence: float, mixes: bool | None, outcome: type) -> None:
+    batch = Batch(packed=True, mixes=mixes, influence=influence)
+    (found,) = as_list(packing.judge(step(1.0, batch=batch), ()))
+    assert isinstance(found, outcome)
+
+
+def test_a_test_by_forward_passes_that_is_not_possible_is_said() -> None:
+    batch = Batch(packed=True, mixes=False, problem="the model gives no logits of tokens")
+    assert as_list(packing.judge(step(1.0, batch=batch), ())) == [
+        Unverified("packing, by forward passes", "the model gives no logits of tokens"),
+        Verified("packing"),
+    ]
+
+
 def test_evaluation_mode_in_training() -> None:
     assert told(evaluation_mode.judge(step(1.0, evaluating=("Dropout",)), ())) == [("evaluation mode", "warning")]
 

@@ -145,6 +145,14 @@ def test_everything_is_taken_off_after_the_last_guarded_step(tmp_path: Path) -> 
     assert still_on[1:] != ["0", "0"]
 
 
+def test_a_model_can_be_pickled_while_it_is_guarded(tmp_path: Path) -> None:
+    script = "import pickle\n" + loop(between="pickle.loads(pickle.dumps(model))(x)")
+    trained = train(script, tmp_path)
+    assert (trained.status, trained.told) == (0, []), trained.err
+    assert trained.report is not None
+    assert trained.report["steps"] == 2
+
+
 LATER = "if step == {step} and micro == 2: loss = loss * float('inf')"
 
 
