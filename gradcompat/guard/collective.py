@@ -89,6 +89,10 @@ class Ranks:
         loaded("torch").distributed.all_reduce(total)
         return total
 
+    def agree(self, place: str) -> bool:
+        """Whether all ranks have come to a place, behind which they exchange something by themselves."""
+        return self._rendezvous().agree(place)
+
     def meet(self, seconds: float) -> bool:
         """Wait until every rank has come here; one that is gone or late is not waited for.
 

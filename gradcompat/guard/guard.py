@@ -20,6 +20,7 @@ from gradcompat.guard.later_losses import LaterLosses
 from gradcompat.guard.live_facts import Fact, Facts
 from gradcompat.guard.matched_records import LONGEST_ANSWER, Record, RecordMatching
 from gradcompat.guard.measurement import Checkpoint, Replay, Step
+from gradcompat.guard.model_watch import ModelWatch
 from gradcompat.guard.observer import Asked, Observer
 from gradcompat.guard.options import CHECKPOINT, LATER_LOSSES, PACKING, Options
 
@@ -211,11 +212,9 @@ class Guard:
         if deepspeed_engine.is_engine(model):
             self.asked.accumulation = self.asked.accumulation or deepspeed_engine.accumulation(model)
             self.asked.data_parallel = True
-            self.facts = {
-                "distributed.strategy": "deepspeed",
-                "training.gradient_accumulation_steps": self.asked.accumulation,
-                **self.facts,
-            }
+            self.facts = deepspeed_engine.facts(model) | self.facts
+            read = functools.partial(self._before_engine_step, observer.models[-1])
+            self._instrumentation.wrap(type(model), "step", read)
         if self._matching is None and rank() == 0:
             self._match(model)
 
@@ -305,6 +304,19 @@ class Guard:
         earlier = run_report.first_batches(self.options.report) if self.options.report else []
         self._first_batches = [*earlier, now] if any(now) else earlier
         return replace(step, repeats=now in earlier if earlier and any(now) else None)
+
+    def _before_engine_step(
+        self, watch: ModelWatch, step: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> Any:
+        """DeepSpeed is about to average, clip and step: the last moment at which its gradients are as they arrived."""
+        if self._observer is not None and self._observer.pending and arguments[0] is watch.model:
+            self._safely(self._read_partitions)(watch, self._observer)
+        return step(*arguments, **keywords)
+
+    def _read_partitions(self, watch: ModelWatch, observer: Observer) -> None:
+        if deepspeed_engine.is_at_boundary(watch.model) and not self._looked:
+            with loaded("torch").no_grad():
+                deepspeed_engine.read_whole_gradients(watch, observer.ranks)
 
     def _after_update(self, optimizer: Any, _arguments: Any, _keywords: Any) -> None:
         if self._updating and self._observer is not None:

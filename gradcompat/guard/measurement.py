@@ -105,6 +105,7 @@ class Gradients:
         norm: of all gradients together; None if they are not whole here.
         samples: a few tensors.
         leftover: gradients of the step before were still there when this one began.
+        partitioned: the samples were put together from partitions before anything was clipped, and the rest is unknown.
     """
 
     trainable: int
@@ -115,6 +116,7 @@ class Gradients:
     norm: float | None = None
     samples: tuple[GradientSample, ...] = ()
     leftover: bool = False
+    partitioned: bool = False
 
 
 @dataclass(frozen=True)

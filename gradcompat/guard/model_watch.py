@@ -32,6 +32,7 @@ class GradientSum:
         self.stride = max(1, parameter.numel() // SAMPLED_ELEMENTS)
         self.delivered: Any = None
         self.leftover: Any = None
+        self.whole: Any = None  # put together from the partitions of ranks
 
     def elements(self, tensor: Any) -> Any:
         """The elements that are compared."""
@@ -50,7 +51,7 @@ class GradientSum:
 
     def clear(self) -> None:
         """The step is over."""
-        self.delivered = self.leftover = None
+        self.delivered = self.leftover = self.whole = None
 
 
 class ModelWatch:

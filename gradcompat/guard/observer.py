@@ -331,6 +331,8 @@ class _GradientReading:
             self._lost += tuple(name for name in lost if name in mine)
             self._cut += tuple(name for name in cut if name in mine)
         sums = models[0].sums if models else []
+        self._partitioned = not self._readable and any(one.whole is not None for one in sums)
+        self._trainable = sum(len(watch.trainable) for watch in models)
         if self._readable and self._parted:
             squares = ranks.summed(torch.stack([_square(one) for _, one in self._entries]))
             self._readable = squares is not None
@@ -349,12 +351,13 @@ class _GradientReading:
             count = one.elements(one.parameter).numel()
             gradient = one.parameter.grad
             usable = self._readable and id(one.parameter) in held and gradient is not None and not gradient.is_sparse
+            found = one.elements(gradient) if usable else one.whole if self._partitioned else None
             self._pairs.append(
                 (
                     one.name,
                     count,
                     readout.add(one.delivered),
-                    readout.add(one.elements(gradient) if usable else None),
+                    readout.add(found),
                     readout.add(one.leftover),
                 )
             )
@@ -375,6 +378,8 @@ class _GradientReading:
             scale: factor of a GradScaler.
             elements: what :meth:`elements` gave on each rank; empty to compare nothing.
         """
+        if self._partitioned:  # the factor of fp16 is still in what is delivered and in what is read
+            return Gradients(trainable=self._trainable, samples=self._samples(elements, 1.0, 0.0), partitioned=True)
         if not self._readable:
             return None
         norms = [(name, readout.number(place)) for name, place in self._norms]

@@ -236,6 +236,15 @@ def test_the_optimizer_gets_what_was_delivered(
     assert bool(told(accumulated_gradient.judge(judged, ()))) is wrong
 
 
+def test_what_was_put_together_from_partitions_is_not_clipped_yet() -> None:
+    for kept, wrong in ((1.0, False), (0.25, True)):
+        parts = gradients(kept, norm=None, partitioned=True)
+        assert bool(told(accumulated_gradient.judge(step(1.0, gradients=parts), ()))) is wrong
+        (unread,) = as_list(missing_gradient.judge(step(1.0, gradients=parts), ()))
+        assert isinstance(unread, Unverified)
+        assert as_list(clipping.judge(step(1.0, gradients=parts, max_grad_norm=1.0), ())) == []
+
+
 def test_a_scale_that_is_still_in_the_gradients_is_named() -> None:
     judged = step(1.0, gradients=gradients(65536.0), loss_scale=65536.0)
     (found,) = as_list(accumulated_gradient.judge(judged, ()))

@@ -194,3 +194,73 @@ def test_an_engine_of_deepspeed_says_how_it_accumulates_and_scales(tmp_path: Pat
     undivided = train(ENGINE, tmp_path, "train.py", "1")
     assert (undivided.status, undivided.told) == (0, [])
     assert "objective weight (DeepSpeed may divide gradients behind the loss)" in undivided.err
+
+
+# Gradients leave the parameters micro-batch by micro-batch, as under ZeRO, and the optimizer holds one flat partition.
+PARTITIONED = """
+import sys, types
+import torch
+from torch.nn import functional as F
+
+torch.manual_seed(0)
+utils = sys.modules["deepspeed.utils"] = types.ModuleType("deepspeed.utils")
+
+
+class DeepSpeedEngine(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.module = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Linear(16, 3))
+        self.parts = {one: torch.zeros_like(one) for one in self.module.parameters()}
+        self.flat = [torch.nn.Parameter(torch.cat([one.detach().reshape(-1) for one in self.parts]))]
+        self.optimizer = torch.optim.SGD(self.flat, lr=0.1)
+        self.micro = 0
+
+    def gradient_accumulation_steps(self):
+        return 4
+
+    def zero_optimization_stage(self):
+        return 2
+
+    def is_gradient_accumulation_boundary(self):
+        return self.micro % 4 == 3
+
+    def forward(self, x):
+        return self.module(x)
+
+    def backward(self, loss):
+        (loss / 4).backward()
+        for one, part in self.parts.items():
+            if sys.argv[1] == "lost":
+                part.zero_()
+            part.add_(one.grad)
+            one.grad = None
+
+    def step(self):
+        if self.is_gradient_accumulation_boundary():
+            self.flat[0].grad = torch.cat([part.reshape(-1) for part in self.parts.values()])
+            torch.nn.utils.clip_grad_norm_(self.flat, 0.01)
+            self.optimizer.step()
+            for part in self.parts.values():
+                part.zero_()
+        self.micro += 1
+
+
+engine = DeepSpeedEngine()
+utils.safe_get_full_grad = engine.parts.get
+for micro in range(16):
+    engine.backward(F.cross_entropy(engine(torch.randn(8, 8)), torch.randint(0, 3, (8,))))
+    engine.step()
+print("trained", hasattr(DeepSpeedEngine.step, "__wrapped__"))
+"""
+
+
+def test_gradients_in_partitions_are_read_where_they_are_whole(tmp_path: Path) -> None:
+    """By the names that DeepSpeed has; the real one is in the trials."""
+    healthy = train(PARTITIONED, tmp_path, "train.py", "kept")
+    assert (healthy.status, healthy.told, healthy.out) == (0, [], "trained False\n"), healthy.err
+    assert healthy.report is not None
+    assert "accumulated gradient" in healthy.report["verified"]
+    assert healthy.report["settings"]["deepspeed.zero_stage"] == 2
+    assert "missing gradient" in {one["what"] for one in healthy.report["unverified"]}
+    lost = train(PARTITIONED, tmp_path, "train.py", "lost")
+    assert (lost.status, lost.told) == (86, [("accumulated gradient", "error")]), lost.err

@@ -35,7 +35,7 @@ def judge(step: Step, _earlier: Sequence[Step]) -> Iterator[Outcome]:
 
 def _clips(step: Step) -> bool:
     norm, limit = step.gradients.norm if step.gradients is not None else None, step.max_grad_norm
-    if limit == 0:
+    if limit == 0 or (step.gradients is not None and step.gradients.partitioned):
         return False
     return limit is None or norm is None or norm >= limit * CLIPPED_FROM
 
