@@ -5,6 +5,7 @@ One that a rank does not come to takes place on none (:mod:`gradcompat.guard.ren
 
 from __future__ import annotations
 
+import itertools
 import os
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from gradcompat.guard.measurement import RankShare, Replay
 from gradcompat.guard.rendezvous import Rendezvous
 
 _FIELDS = 14
+_numbers = itertools.count(1)  # ranks make their guards in the same order
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class Ranks:
 
     def __init__(self) -> None:
         """Find the store of the process group where the first exchange is."""
+        self._number = next(_numbers)
         self._met: Rendezvous | None = None
 
     @property
@@ -121,7 +124,7 @@ class Ranks:
 
     def _rendezvous(self) -> Rendezvous:
         if self._met is None:
-            self._met = Rendezvous(_store(), world_size())
+            self._met = Rendezvous(_store(), world_size(), number=self._number)
         return self._met
 
 

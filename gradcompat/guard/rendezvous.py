@@ -8,7 +8,6 @@ a rank that never comes costs a while and nothing else.
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -17,7 +16,6 @@ from typing import Any
 LONGEST = 60.0  # seconds: ranks meet right behind the gradients that they have averaged
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.001, 0.1  # seconds
 _GO, _STAY = "go", "stay"
-_numbers = itertools.count(1)
 
 
 class Rendezvous:
@@ -28,6 +26,7 @@ class Rendezvous:
         store: Any,
         world: int,
         *,
+        number: int = 1,
         longest: float = LONGEST,
         clock: Callable[[], float] = time.monotonic,
         pause: Callable[[float], None] = time.sleep,
@@ -37,6 +36,7 @@ class Rendezvous:
         Args:
             store: of the process group, with ``add`` and ``compare_set``.
             world: number of ranks.
+            number: of the guard, the same on every rank.
             longest: seconds to wait for the others.
             clock: seconds that pass.
             pause: waits for seconds.
@@ -46,7 +46,7 @@ class Rendezvous:
         self._longest = longest
         self._clock = clock
         self._pause = pause
-        self._prefix = f"gradcompat/{next(_numbers)}"  # ranks make their guards in the same order
+        self._prefix = f"gradcompat/{number}"
         self._times: Counter[str] = Counter()
         self.broken = False
 

@@ -97,10 +97,7 @@ class LostStore:
 def ranks(count: int, *, longest: float) -> list[Rendezvous]:
     """As each rank makes its own, under one number."""
     store = Store()
-    made = [Rendezvous(store, count, longest=longest, pause=lambda _seconds: None) for _ in range(count)]
-    for one in made:
-        one._prefix = "gradcompat/1"
-    return made
+    return [Rendezvous(store, count, longest=longest, pause=lambda _seconds: None) for _ in range(count)]
 
 
 def at_once(*calls: Callable[[], bool]) -> list[bool]:
