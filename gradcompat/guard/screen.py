@@ -35,12 +35,12 @@ def start_line(steps: int, framework: str, records: Sequence[Record] | None, tot
 def explaining(finding: Finding, records: Sequence[Record]) -> list[Record]:
     """The records that apply and speak of what was measured, the closest first."""
     wanted = {category: place for place, category in enumerate(finding.categories)}
-    ranked = [
-        (min(wanted[one] for one in record.categories if one in wanted), record)
-        for record in records
-        if wanted.keys() & set(record.categories)
-    ]
-    return [record for _, record in sorted(ranked, key=lambda entry: (entry[0], entry[1].level != "error"))]
+
+    def distance(record: Record) -> tuple[int, int, bool]:
+        of_another = sum(one not in wanted for one in record.categories)
+        return min(wanted[one] for one in record.categories if one in wanted), of_another, record.level != "error"
+
+    return sorted((record for record in records if wanted.keys() & set(record.categories)), key=distance)
 
 
 def screen(

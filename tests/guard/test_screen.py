@@ -50,6 +50,12 @@ def test_the_closest_record_comes_first() -> None:
     assert [one.id for one in explaining(finding, (WEIGHTS, OTHER, SCALE))] == ["GC-1", "GC-3"]
 
 
+def test_a_record_of_nothing_else_is_closer() -> None:
+    both = Record("GC-4", "Gradients and the log", ("loss-scale", "wrong-gradient"), "error")
+    log = Record("GC-5", "The log alone", ("loss-scale",), "warning")
+    assert explaining(Finding("logged loss", "error", "", {}, ("loss-scale",)), (both, log)) == [log, both]
+
+
 def test_the_first_and_the_last_line() -> None:
     assert start_line(2, "Trainer of transformers", (SCALE,), 224, "") == (
         "gradcompat guard: looks at the first 2 optimizer steps (Trainer of transformers); of 224 records apply here: "
