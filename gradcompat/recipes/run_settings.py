@@ -481,6 +481,27 @@ def _optimizer_step(parameters: _Parameters) -> Settings:
     return {"code.symbols": ("pytorch_optimizer.StableAdamW",)}
 
 
+_OPTIMIZERS = {
+    "adabelief": "AdaBelief",
+    "adams": "AdamS",
+    "diffgrad": "DiffGrad",
+    "flash_adamw": "FlashAdamW",
+    "grams": "Grams",
+    "lars": "LARS",
+    "msvag": "MSVAG",
+    "novograd": "NovoGrad",
+    "qhadam": "QHAdam",
+    "sign_sgd": "SignSGD",
+}
+
+
+def _optimizer_definitions(parameters: _Parameters) -> Settings:
+    return {
+        "code.symbols": (f"pytorch_optimizer.{_OPTIMIZERS[str(parameters['optimizer'])]}",),
+        "optimizer.weight_decay": 0.5 if parameters["weight_decay"] else 0.0,
+    }
+
+
 def _clipping(parameters: _Parameters) -> Settings:
     names = {"rloo": "trl.RLOOTrainer", "ppo": "trl.PPOTrainer"}
     name = names.get(str(parameters["through"]))
@@ -575,6 +596,7 @@ _RUNS: Mapping[str, Callable[[_Parameters], Settings]] = {
     "liger_kernels": _liger,
     "distillation_loss": lambda _: {"code.symbols": ("liger_kernel.chunked_loss.LigerFusedLinearJSDLoss",)},
     "optimizer_step": _optimizer_step,
+    "optimizer_definitions": _optimizer_definitions,
     "clipping": _clipping,
     "low_bit_training": _low_bit,
     "compiled": _compiled,

@@ -48,3 +48,30 @@ def test_stable_adamw_loses_its_first_steps_in_3_10_alone(parameters: Mapping[st
     assert outcome == ("reproduced" if affected else "not_reproduced"), (reason, measurement.output)
     expected = ("update_ratio", "update_cosine", "update_error") if affected else ()
     assert wrong_values(recipe, measurement) == expected
+
+
+@pytest.mark.parametrize(
+    ("parameters", "where"),
+    [
+        ({"optimizer": "adabelief"}, ">=3.10.0,<4.0.0"),
+        ({"optimizer": "diffgrad", "weight_decay": True}, "<4.0.0"),
+        ({"optimizer": "qhadam"}, "<4.0.0"),
+        ({"optimizer": "lars"}, "<3.11.0"),
+        ({"optimizer": "sign_sgd"}, ">=3.9.0,<3.11.0"),
+        ({"optimizer": "sign_sgd", "weight_decay": True}, "<3.11.0"),
+        ({"optimizer": "sign_sgd", "plant": True}, ">=0"),
+    ],
+    ids=["adabelief", "diffgrad", "qhadam", "lars", "sign", "decay", "planted"],
+)
+def test_an_optimizer_leaves_its_definition_where_its_record_says(
+    parameters: Mapping[str, ParameterValue], where: str
+) -> None:
+    folders = list(map(str, LAYERS))
+    versions = [one.version for one in distributions(name="pytorch-optimizer", path=folders)] if folders else []
+    if not versions:
+        pytest.skip("no folder of GRADCOMPAT_PROBE_LAYERS has pytorch-optimizer")
+    spec = ProbeSpec(name="optimizer_definitions", parameters=parameters)
+    (measurement,) = ran((spec,)).values()
+    outcome, reason = judge(recipe_of(spec), measurement)
+    affected = SpecifierSet(where).contains(versions[0])
+    assert outcome == ("reproduced" if affected else "not_reproduced"), (reason, measurement.output)
