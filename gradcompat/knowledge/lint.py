@@ -23,7 +23,7 @@ from gradcompat.knowledge.ranges import verdicts_of
 from gradcompat.knowledge.records import Authored, Problem
 from gradcompat.knowledge.review_horizon import spoken_of
 from gradcompat.knowledge.row_faults import faults
-from gradcompat.knowledge.schema import SHIPPED_PREFIX, Record, VersionRemedy
+from gradcompat.knowledge.schema import SHIPPED_PREFIX, Record, SettingRemedy, VersionRemedy
 from gradcompat.matcher import Names, match
 from gradcompat.model.environment import Environment, Location
 from gradcompat.model.issue import Combination, Issue, PackageAbsentTerm, PackageTerm
@@ -81,6 +81,7 @@ def lint(authored: Authored, rows: Iterable[Row] = (), shipped: KnowledgeBase | 
             *_bounds(record, issue, base.names, measured, looked_at=shipped is None),
             *(_careless(record, issue, base) if shipped is None else ()),
             *_remedies(record, issue, issues, base),
+            *_setting_remedies(record),
             *contradictions(issue, measured, ranges),
         ]
         problems += [authored.problem(record.id, message) for message in dict.fromkeys(messages)]
@@ -318,6 +319,18 @@ def _remedies(record: Record, issue: Issue, issues: dict[str, Issue], base: Know
         for identifier in remedy.accepts:
             if identifier not in issues:
                 yield f"{where}: accepts {identifier}, which is no record"
+
+
+def _setting_remedies(record: Record) -> Iterator[str]:
+    """A setting cures only where a term asks for it: otherwise the finding stays for those who follow the advice."""
+    if record.informational:
+        return
+    keys = {key for combination in record.affected for key in combination.settings}
+    for position, remedy in enumerate(record.remedies):
+        if isinstance(remedy, SettingRemedy) and remedy.key not in keys:
+            yield (
+                f"remedies.{position}: no combination asks for {remedy.key}, so that who sets it is told the same again"
+            )
 
 
 def _with_version(environment: Environment, package: str, target: str, names: Names) -> Environment | None:

@@ -130,6 +130,13 @@ def test_a_remedy_that_is_a_trap(tmp_path: Path) -> None:
     assert problems(tmp_path, RECORD, told) == []
 
 
+def test_a_setting_that_no_term_asks_for_cures_nothing(tmp_path: Path) -> None:
+    remedy = "    remedies:\n      - {kind: setting, key: deepspeed.reduce_scatter, value: false}\n"
+    mutated = record(("    remedies:\n", remedy))
+    text = "remedies.0: no combination asks for deepspeed.reduce_scatter, so that who sets it is told the same again"
+    assert problems(tmp_path, mutated) == [(FIRST_LINE, "GC-0001", text)]
+
+
 def test_problems_of_the_schema_are_among_them_in_the_order_of_the_file(tmp_path: Path) -> None:
     early = record((f"        - {EARLY}\n", ""))
     second = record(("GC-0001", "GC-0002"), ("level: error", "level: fatal"))
