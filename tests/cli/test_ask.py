@@ -81,7 +81,7 @@ def test_a_wrong_answer_is_asked_for_again(here: Path, typed: Callable[..., Outc
     lightning = ("--set", "training.framework=lightning", "--set", "training.validation_inside_epoch=true")
     done = typed(["many", "4"], *lightning)
     assert "`many` is not a value for `training.gradient_accumulation_steps`" in done.out
-    assert "error GC-0049, silent: " in done.out
+    assert "warning GC-0049, silent: " in done.out
 
 
 def test_the_version_of_a_range_is_asked_for_and_kept(run: Run, here: Path, typed: Callable[..., Outcome]) -> None:
