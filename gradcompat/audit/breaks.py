@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -218,12 +219,14 @@ def told(findings: Sequence[Finding], breaks: EnvironmentBreaks, names: Names) -
 
 
 def _speaks_of(use: CodeUse, findings: Sequence[Finding]) -> bool:
-    """Does a record tell of the symbol that the code uses?"""
+    """Does a record tell that the use fails? One that trains wrongly, or of another argument of a class, does not."""
     name = ".".join(part for part in (use.module, use.name) if part)
+    missing = re.compile(rf"(?<!\w){re.escape((use.keyword or name).rpartition('.')[2])}(?!\w)")
     return any(
         isinstance(term, SymbolTerm) and any(matches(name, pattern) for pattern in term.symbols)
         for finding in findings
         if finding.status in ("affected", "conditional") and not is_break(finding.issue.id)
+        if not finding.issue.silent and missing.search(f"{finding.issue.summary} {finding.issue.details}")
         for term in finding.terms
     )
 

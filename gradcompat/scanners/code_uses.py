@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
 from gradcompat.model.code_use import CodeUse, UseKind
+from gradcompat.scanners.called_classes import called_by, full_name, is_elsewhere, keywords_of
 from gradcompat.scanners.code_arguments import Place
 from gradcompat.scanners.code_names import Imported, Names, Scope
 from gradcompat.scanners.code_syntax import LEAVES, children
@@ -305,45 +305,20 @@ def _uses_of(node: ast.AST, scope: Scope, names: Names) -> Iterator[_Use]:
     match node:
         case ast.Import(names=aliases):
             for alias in aliases:
-                if _is_elsewhere(alias.name, names):
+                if is_elsewhere(alias.name, names):
                     yield "import", alias.name, None, None, node
         case ast.ImportFrom(module=str(module), level=0, names=aliases):
             for alias in aliases:
-                if _is_elsewhere(module, names):
+                if is_elsewhere(module, names):
                     yield "import", module, None if alias.name == "*" else alias.name, None, alias
-        case ast.Call(func=called, keywords=keywords) if any(keyword.arg for keyword in keywords):
-            full = _full_name(called, scope, names)
-            if full is not None:
-                root, _, rest = full.partition(".")
-                yield from (
-                    ("keyword", root, rest, keyword.arg, keyword) for keyword in keywords if keyword.arg is not None
-                )
+        case ast.Call(func=called, keywords=[_, *_]):
+            callee = called_by(called, scope, names)
+            if callee is not None:
+                root, _, rest = callee.name.partition(".")
+                given = keywords_of(node, scope, names)
+                yield from (("keyword", root, rest, name, at) for name, at in given if name not in callee.own)
         case ast.Attribute(ctx=ast.Load()):
-            full = _full_name(node, scope, names)
+            full = full_name(node, scope, names)
             if full is not None:
                 root, _, rest = full.partition(".")
                 yield "attribute", root, rest, None, node
-
-
-def _is_elsewhere(module: str, names: Names) -> bool:
-    """Is it a module of another distribution?"""
-    root = module.partition(".")[0]
-    if root in sys.stdlib_module_names:
-        return False
-    return names.modules is None or (names.modules.find(module) is None and not names.modules.has_copy(root))
-
-
-def _full_name(node: ast.AST, scope: Scope, names: Names) -> str | None:
-    """``transformers.TrainingArguments``, where the name is bound by imports alone and stands for one thing."""
-    inner = node
-    while isinstance(inner, ast.Attribute):
-        inner = inner.value
-    if not isinstance(inner, ast.Name):
-        return None
-    bound = names.bindings(inner.id, scope)
-    if bound is None or not bound[0] or not all(isinstance(imported, Imported) for imported in bound[0]):
-        return None
-    found = names.resolve(node, scope)
-    if len(found) != 1 or "." not in found[0] or found[0].startswith(".") or not _is_elsewhere(found[0], names):
-        return None
-    return found[0]

@@ -220,3 +220,53 @@ def test_a_name_that_is_bound_twice_stands_for_nothing() -> None:
 def test_each_use_once_where_it_stands_first() -> None:
     text = "import peft\npeft.Gone\npeft.Gone\n"
     assert uses(text) == [(2, "import", "peft"), (3, "attribute", "peft.Gone")]
+
+
+KEYWORD = "transformers.TrainingArguments.evaluation_strategy"
+ARGUMENTS = "from transformers import TrainingArguments\n"
+
+
+def keywords(text: str) -> list[str]:
+    return [name for _, kind, name in uses(ARGUMENTS + text) if kind == "keyword"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "TrainingArguments(**{'evaluation_strategy': 'steps'})\n",
+        "TrainingArguments(**dict(evaluation_strategy='steps'))\n",
+        "options = {'evaluation_strategy': 'steps'}\nTrainingArguments('out', **options)\n",
+        "options = dict(evaluation_strategy='steps')\nTrainingArguments(**options)\n",
+        "def f():\n    options = {'evaluation_strategy': 'steps'}\n    return TrainingArguments(**options)\nf()\n",
+        "class Mine(TrainingArguments):\n    pass\nMine(evaluation_strategy='steps')\n",
+        "from dataclasses import dataclass\n@dataclass\nclass Mine(TrainingArguments):\n    more: int = 1\n"
+        "Mine(evaluation_strategy='steps', more=2)\n",
+        "import dataclasses\n@dataclasses.dataclass(kw_only=True)\nclass Mine(TrainingArguments):\n    more: int = 1\n"
+        "class Own(Mine):\n    pass\nOwn(**{'evaluation_strategy': 'steps'}, more=2)\n",
+    ],
+)
+def test_keywords_in_an_unpacked_mapping_and_of_a_class_of_the_project(text: str) -> None:
+    assert keywords(text) == [KEYWORD]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "options = {'evaluation_strategy': 1}\noptions.pop('evaluation_strategy')\nTrainingArguments(**options)\n",
+        "options = {'evaluation_strategy': 1}\ndel options['evaluation_strategy']\nTrainingArguments(**options)\n",
+        "options = {'evaluation_strategy': 1}\nadapt(options)\nTrainingArguments(**options)\n",
+        "options = {'evaluation_strategy': 1}\nif new:\n    options = {}\nTrainingArguments(**options)\n",
+        "options = {'a': {'evaluation_strategy': 1}}\nTrainingArguments(**options['a'])\n",
+        "TrainingArguments(**{name: 1 for name in names})\n",
+        "class Mine(TrainingArguments):\n    def __init__(self, evaluation_strategy):\n        super().__init__()\n"
+        "Mine(evaluation_strategy=1)\n",
+        "class Mine(TrainingArguments):\n    evaluation_strategy: str = 'no'\nMine(evaluation_strategy=1)\n",
+        "class Mine(TrainingArguments, Other):\n    pass\nMine(evaluation_strategy=1)\n",
+        "@adapted\nclass Mine(TrainingArguments):\n    pass\nMine(evaluation_strategy=1)\n",
+        "class Mine(TrainingArguments, metaclass=Meta):\n    pass\nMine(evaluation_strategy=1)\n",
+        "class Mine(TrainingArguments):\n    if old:\n        evaluation_strategy: str = 'no'\n"
+        "Mine(evaluation_strategy=1)\n",
+    ],
+)
+def test_keywords_that_may_be_changed_or_taken_by_the_project(text: str) -> None:
+    assert keywords(text) == []
