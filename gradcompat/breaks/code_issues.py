@@ -25,6 +25,7 @@ from gradcompat.versions import VersionSet
 
 CODE = "code"  # the first part of the id: code:transformers:HybridCache
 _SHOWN = 3
+_CONFIGS = (".yaml", ".yml", ".json")
 
 Beside = Callable[[str], "Version | None"]
 
@@ -244,7 +245,8 @@ def _placed(finding: Finding, lines: Sequence[str], location: Location, *, condi
 def _does(use: CodeUse) -> str:
     if use.kind == "import":
         return f"the code imports {_named(use)}"
-    return f"the code gives {_named(use)}" if use.keyword else f"the code uses {_named(use)}"
+    giver = "config" if use.location.path.endswith(_CONFIGS) else "code"
+    return f"the {giver} gives {_named(use)}" if use.keyword else f"the code uses {_named(use)}"
 
 
 def by_root(uses: Iterable[CodeUse]) -> Mapping[str, list[CodeUse]]:

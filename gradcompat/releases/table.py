@@ -60,6 +60,7 @@ class ReleaseTable:
         self._skipped = frozenset(header["skipped"])
         self._numbers = {version: number for number, version in enumerate(self.versions)}
         self._lines: dict[tuple[str, str], Line | None] = {}
+        self._signatures: dict[tuple[Version, str, Beside | None], Signature | None] = {}
 
     def presence(self, version: Version, module: str, name: str | None = None) -> Presence:
         """Whether a name can be imported from a module, a submodule among them.
@@ -195,7 +196,10 @@ class ReleaseTable:
         Returns:
             None where it is not known: there is no such callable, or what it inherits from was not read.
         """
-        return signature(self, version, qualified_name, partial(_beside, beside))
+        key = (version, qualified_name, beside)
+        if key not in self._signatures:
+            self._signatures[key] = signature(self, version, qualified_name, partial(_beside, beside))
+        return self._signatures[key]
 
     def renamed(self, version: Version, qualified_name: str, keyword: str) -> str | None:
         """The new name of a keyword that a release still accepts and warns of; empty where it does not say it."""

@@ -79,6 +79,17 @@ def read_config(document: Document, feeds: Feeds) -> Config:
     return _of_yaml(document, wanted)
 
 
+def key_places(config: Config) -> dict[str, Location]:
+    """Where each key at the top stands."""
+    document = config.document
+    try:
+        keys = _mapping(document.text, document.path).keys
+    except Malformed:  # JSON with what YAML does not take
+        places = json_text.Places(document.text, document.path)
+        return {key: places.of(key) for key in config.top}
+    return {key: Location(path=document.path, line=at.line, column=at.column) for key, at in keys.items()}
+
+
 def settings_of(config: Config, feeds: Feeds) -> tuple[list[Setting], list[Skipped]]:
     """The settings that a table makes of a config, and what is not understood."""
     named: list[tuple[str, Setting]] = []

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.lazy_dataclasses import replace
+from gradcompat.model.code_use import CodeUse
 from gradcompat.model.context import Context
 from gradcompat.scanners import training_arguments
-from gradcompat.scanners.configs import Config, read_config, run_of, settings_of
+from gradcompat.scanners.configs import Config, key_places, read_config, run_of, settings_of
 from gradcompat.scanners.key_mapping import Feed, Feeds
 
 FEEDS: Feeds = {
@@ -75,6 +78,9 @@ _TRAINING = frozenset(
 )
 # Sizes of Megatron's groups: its trainer then takes the place of transformers' own.
 _MEGATRON = frozenset({"tensor_model_parallel_size", "pipeline_model_parallel_size", "expert_model_parallel_size"})
+_ARGUMENTS = "Seq2SeqTrainingArguments"
+# What LLaMA-Factory (0.9.4) declares itself since transformers 5.0.0 does not.
+_TAKEN_BACK = frozenset({"overwrite_output_dir"})
 # Switches that put another optimizer in the place of the one that `optim` names.
 _REPLACED = ("use_galore", "use_apollo", "use_badam", "use_adam_mini", "use_muon")
 
@@ -96,7 +102,16 @@ def scan(document: Document) -> Context:
         settings = [setting for setting in settings if setting.key != "training.frozen_embeddings"]
     if not _MEGATRON.isdisjoint(top):
         settings = [setting for setting in settings if setting.key != "training.framework"]
-    return run_of(config, "llamafactory", settings, skipped)
+    context = run_of(config, "llamafactory", settings, skipped)
+    # Megatron has arguments of its own.
+    return context if not _MEGATRON.isdisjoint(top) else replace(context, uses=tuple(_arguments(config)))
+
+
+def _arguments(config: Config) -> Iterator[CodeUse]:
+    """The keys as arguments of transformers, from which those of LLaMA-Factory inherit: what neither has ends it."""
+    for key, place in key_places(config).items():
+        if key not in _TAKEN_BACK:
+            yield CodeUse(kind="keyword", module="transformers", name=_ARGUMENTS, keyword=key, location=place)
 
 
 def _is_ours(config: Config) -> bool:

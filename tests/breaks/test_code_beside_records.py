@@ -39,3 +39,29 @@ def test_a_record_of_the_class_does_not_tell_of_its_keyword(tmp_path: Path, code
 
 def test_a_keyword_that_the_class_still_has(tmp_path: Path) -> None:
     assert breaks_in(tmp_path, "TrainingArguments(output_dir='o', eval_strategy='steps')\n") == []
+
+
+CONFIG = "model_name_or_path: m\nstage: sft\ndataset: d\ntemplate: t\nlearning_rate: 1e-4\n"
+
+
+@pytest.mark.parametrize(
+    ("pin", "key", "found"),
+    [
+        ("transformers==5.3.0", "evaluation_strategy: steps", ["evaluation_strategy"]),
+        ("transformers==5.3.0", "eval_strategy: steps", []),
+        ("transformers==4.49.0", "evaluation_strategy: steps", []),
+        ("transformers==5.3.0", "of_a_fork: steps", []),
+        ("transformers==4.40.0", "eval_strategy: steps", ["eval_strategy"]),
+    ],
+)
+def test_a_key_of_a_llamafactory_config_that_the_release_does_not_take(
+    tmp_path: Path, pin: str, key: str, found: list[str]
+) -> None:
+    (tmp_path / "requirements.txt").write_text(f"torch==2.6.0\n{pin}\n")
+    (tmp_path / "sft.yaml").write_text(f"{CONFIG}{key}\n")
+    report = gradcompat.check(tmp_path)
+    breaks = [one.finding for one in report.findings if one.finding.issue.id.startswith("code:")]
+    prefix = "code:transformers:Seq2SeqTrainingArguments:"
+    assert [(one.issue.id, one.status) for one in breaks] == [(prefix + name, "affected") for name in found]
+    assert all(one.because[0].sentence.startswith("the config gives") for one in breaks)
+    assert all(one.location is not None and one.location.line == 6 for one in breaks)

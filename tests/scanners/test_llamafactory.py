@@ -105,3 +105,17 @@ def test_what_does_not_train_is_refused(text: str) -> None:
     with pytest.raises(Malformed) as caught:
         llamafactory.scan(Document("c.yaml", text))
     assert str(caught.value) == "`c.yaml`: is not a LLaMA-Factory training config"
+
+
+def test_the_keys_of_transformers_arguments_are_taken_from_it() -> None:
+    text = f"{HEAD}stage: sft\nevaluation_strategy: steps\noverwrite_output_dir: true\n"
+    given = {use.keyword: use for use in llamafactory.scan(Document("sft.yaml", text)).uses}
+    assert "overwrite_output_dir" not in given
+    use = given["evaluation_strategy"]
+    assert (use.full_name, use.kind, use.conditional) == ("transformers.Seq2SeqTrainingArguments", "keyword", False)
+    assert (use.location.path, use.location.line) == ("sft.yaml", 5)
+    text = '{"model_name_or_path": "m", "template": "t", "learning_rate": 1,\n "stage": "sft", "no_cuda": true}'
+    (line,) = [
+        use.location.line for use in llamafactory.scan(Document("sft.json", text)).uses if use.keyword == "no_cuda"
+    ]
+    assert line == 2
