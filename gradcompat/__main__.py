@@ -12,6 +12,6 @@ if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
     if sys.path[:1] in ([""], [here]):
         del sys.path[0]
 
-from gradcompat.cli.main import main  # as soon as it cannot come from there
+from gradcompat.cli.main import console_script  # as soon as it cannot come from there
 
-main()
+console_script()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
-
 from gradcompat.model.environment import SettingValue
 from gradcompat.model.issue import SettingTerm
+from gradcompat.name_patterns import matches
 from gradcompat.truth import Truth
 
 
@@ -13,25 +12,6 @@ def named(patterns: tuple[str, ...], value: SettingValue) -> Truth:
     """Is any of the names among those that are wanted?"""
     given = value if isinstance(value, tuple) else (str(value),)
     return Truth.of(any(matches(name, pattern) for name in given for pattern in patterns))
-
-
-def matches(name: str, pattern: str) -> bool:
-    """:func:`fnmatch.fnmatchcase`, without a regular expression for stars alone: most patterns are asked once a run."""
-    if "[" in pattern or "?" in pattern:
-        return fnmatchcase(name, pattern)
-    first, *others = pattern.split("*")
-    if not others:
-        return name == pattern
-    *between, last = others
-    if not name.startswith(first) or len(name) < len(first) + len(last) or not name.endswith(last):
-        return False
-    position, end = len(first), len(name) - len(last)
-    for part in between:
-        position = name.find(part, position, end)
-        if position < 0:
-            return False
-        position += len(part)
-    return True
 
 
 def satisfies(term: SettingTerm, value: SettingValue) -> Truth:

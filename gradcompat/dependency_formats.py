@@ -7,10 +7,10 @@ a uv.lock does not cost a YAML parser.
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
 from typing import Literal
 
 from gradcompat.lazy_dataclasses import dataclass
+from gradcompat.name_patterns import matches
 from gradcompat.spoken_names import HEADING, pattern_of_names
 
 Group = Literal["Lockfiles", "Lists", "Ranges", "SBOMs", "Best effort", "Pasted text"]
@@ -382,17 +382,12 @@ def by_name(name: str) -> Format | None:
     """The format of a file of that name, if the name says enough."""
     lower = name.lower()
     for entry in FORMATS:
-        if any(_matches(lower, pattern) for pattern in entry.names):
+        if any(matches(lower, pattern) for pattern in entry.names):
             return entry
     return None
-
-
-def _matches(name: str, pattern: str) -> bool:
-    # Fnmatch compiles each pattern; what the name has to end with decides most of them before.
-    return name.endswith(pattern[pattern.rfind("*") + 1 :]) and fnmatchcase(name, pattern)
 
 
 def is_resolved_by_lock(entry: Format, name: str) -> bool:
     """Does a file of that format and name ask for ranges that a lockfile beside it resolves?"""
     lower = name.lower()
-    return any(fnmatchcase(lower, pattern) for pattern in entry.resolved)
+    return any(matches(lower, pattern) for pattern in entry.resolved)

@@ -15,7 +15,7 @@ from itertools import product
 from math import prod
 
 from gradcompat.class_facts import MODEL_KEY, classes_of
-from gradcompat.comparison import matches, named, satisfies
+from gradcompat.comparison import named, satisfies
 from gradcompat.forks import Forks
 from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.messages import condition, entry_text, joined, value_text, versions_text
@@ -36,6 +36,7 @@ from gradcompat.model.issue import (
     Term,
     VirtualTerm,
 )
+from gradcompat.name_patterns import matches
 from gradcompat.names import normalise
 from gradcompat.presumptions.presumer import Presumed, Presumer
 from gradcompat.term_keys import SYMBOLS_KEY, key_of

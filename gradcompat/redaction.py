@@ -66,7 +66,7 @@ def _redacted(text: str) -> str:
 
 def is_token(text: str) -> bool:
     """Has the text the form of a token of a known service?"""
-    return _TOKEN.search(text) is not None
+    return _SUSPECT.search(text) is not None and _TOKEN.search(text) is not None
 
 
 def _without_user(rest: str) -> str:

@@ -200,6 +200,10 @@ class VersionSet:
         return any_of((self, other))
 
     def __and__(self, other: VersionSet) -> VersionSet:
+        if len(self.intervals) == 1 == len(other.intervals):  # `>=4.46,<4.50`, as most ranges are
+            (low, high), (other_low, other_high) = self.intervals[0], other.intervals[0]
+            low, high = max(low, other_low, key=_lower_key), min(high, other_high, key=_upper_key)
+            return VersionSet(((low, high),) if low is None or high is None or low < high else ())
         few, many = sorted((self.intervals, other.intervals), key=len)
         met: list[Interval] = []
         for low, high in few:

@@ -118,6 +118,20 @@ def test_wrong_arguments_are_refused(cls: type[Any], arguments: tuple[Any, ...],
     assert str(ours.value) == str(again.value) == str(theirs.value)
 
 
+@pytest.mark.parametrize(("cls", "arguments", "named"), CALLS)
+def test_later_instances_are_those_of_the_first_ones(
+    cls: type[Any], arguments: tuple[Any, ...], named: dict[str, Any]
+) -> None:
+    options = cls.__dataclass_params__
+    derived = type(cls.__name__, (cls,), {"__annotations__": {}})
+    fresh = lazy.dataclass(slots=True, frozen=options.frozen, kw_only=options.kw_only)(derived)
+    uncompiled = fresh.__init__
+    made = [fresh(*arguments, **named) for _ in range(8)]
+    assert fresh.__init__ is not uncompiled
+    assert {repr(one) for one in made} == {repr(cls(*arguments, **named))}
+    assert all(one == made[0] for one in made)
+
+
 def test_what_is_frozen_stays_as_it_is() -> None:
     point = Point(1)
     with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign to field 'x'"):

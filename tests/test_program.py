@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -35,6 +36,45 @@ def test_it_says_and_ends_as_the_process_does(
     run: Run, run_process: Run, arguments: tuple[str, ...], stdin: bytes
 ) -> None:
     assert run(*arguments, stdin=stdin) == run_process(*arguments, stdin=stdin)
+
+
+HARD_END = """\
+import os, sys
+{first}
+class Kept:
+    def __del__(self, write=os.write):
+        write(1, b"taken apart\\n")
+sys.kept_to_the_end = Kept()
+from gradcompat.cli.main import console_script
+sys.argv = ["gradcompat", *sys.argv[1:]]
+console_script()
+"""
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        ("", []),
+        ("import atexit; atexit.register(print, 'at the exit', flush=True)", ["at the exit", "taken apart"]),
+    ],
+)
+def test_the_process_is_not_taken_apart_unless_something_waits_for_its_end(
+    first: str, said: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "requirements.txt").write_text("transformers==4.46.0\ntorch==2.5.1\n", "utf-8")
+    script = HARD_END.format(first=first)
+    for arguments, status in (
+        (["--version"], 0),
+        (["check", "--strict", "requirements.txt"], 1),
+        (["check", "absent"], 2),
+    ):
+        command = [sys.executable, "-c", script, *arguments]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == status, done.stderr
+        lines = done.stdout.splitlines()
+        assert lines[len(lines) - len(said) :] == said
+        assert len(lines) > len(said)  # nothing that was written is lost
 
 
 def test_variables_and_the_folder_are_those_of_the_call(run: Run, tmp_path: Path) -> None:

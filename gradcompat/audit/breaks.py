@@ -11,13 +11,13 @@ from packaging.version import Version
 
 from gradcompat.breaks.pair_issues import CATEGORIES, issue_of_versions, pair_issue, with_evidence
 from gradcompat.breaks.pairs import Break, Pair, known_names, pair_of, pairs_among
-from gradcompat.comparison import matches
 from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.matcher import Names
 from gradcompat.model.code_use import CodeUse
 from gradcompat.model.environment import Environment, Package
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import Issue, SymbolTerm, is_break
+from gradcompat.name_patterns import matches
 from gradcompat.truth import Truth
 from gradcompat.versions import locate
 

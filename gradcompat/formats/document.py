@@ -131,7 +131,7 @@ def decode(data: bytes, path: str, coding: re.Pattern[bytes] | None = None) -> s
     if size_of_content(data) is not None:
         raise Malformed("is a pointer of Git LFS, not the file", path=path, hint="fetch it with `git lfs pull`")
     encoding = next((encoding for mark, encoding in _BOMS if data.startswith(mark)), None)
-    stated = coding.match(data) if coding is not None and encoding is None else None
+    stated = coding.match(data) if coding is not None and encoding is None and b"coding" in data else None
     if stated is not None:
         return _decode_as(stated[1].decode("ascii", "replace"), data, path)
     if encoding is None:

@@ -34,6 +34,8 @@ _PLAIN_CLAUSE = (
     rf"\s*(?:(?:==|!=|<=|>=|<|>)\s*{_VERSION}|==\s*{_VERSION}\+[a-z0-9]{{1,20}}"
     rf"|(?:==|!=)\s*{_RELEASE}\.\*|~=\s*\d{{1,9}}(?:\.\d{{1,9}}){{1,5}})\s*"
 )
+# Most lines are pins, and a file of pins needs no other pattern.
+_PIN = lazy_pattern(rf"({_NAME})==({_VERSION}(?:\+[a-z0-9]{{1,20}})?)")
 _PLAIN_EXTRAS = rf"(?:\s*\[\s*{_NAME}\s*(?:,\s*{_NAME}\s*)*\])?"
 _PLAIN = lazy_pattern(rf"({_NAME}){_PLAIN_EXTRAS}(?:{_PLAIN_CLAUSE}(?:,{_PLAIN_CLAUSE})*)?")
 _HEAD = lazy_pattern(_NAME + _EXTRAS)
@@ -95,6 +97,9 @@ def parse_requirement(text: str, location: Location, *, editable: bool = False) 
     text = text.strip()
     if not text:
         return Skipped(what="a requirement", reason="is empty", location=location)
+    pin = _PIN.fullmatch(text) if len(text) <= _MAX_LENGTH and not editable else None
+    if pin is not None and not is_token(pin[1]):
+        return Package(name=normalise(pin[1]), version=pin[2], location=_moved(location, pin.start(2)))
     named = _NAMED_LINK.match(text)
     if named:
         return _linked(text, named.end(), named[1], location, editable)

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradcompat.comparison import matches
+from gradcompat.name_patterns import matches
 
 
 @given(st.text("ab.*", max_size=8), st.text("ab.*?[]", max_size=6))

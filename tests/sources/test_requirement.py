@@ -231,6 +231,14 @@ def test_what_is_read_without_packaging_is_a_requirement_to_it(rest: str) -> Non
         assert Requirement(text).name
 
 
+@settings(max_examples=examples(400))
+@given(st.lists(st.sampled_from(PIECES), max_size=7).map("".join))
+def test_a_pin_is_read_as_the_other_patterns_read_it(rest: str) -> None:
+    text = f"torch{rest}".strip()
+    if requirement._PIN.fullmatch(text) is not None:
+        assert parse_requirement(text, START) == requirement._specified(text, START)
+
+
 @pytest.mark.parametrize(
     "text",
     ["torch", "torch[opt]>=2.1,<3", "torch==2.5.1+cu124", "torch~=2.1", "torch==2.5.*", "torch!=2.0rc1,<3.0.dev1"],
