@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Iterator, Set
 from typing import Literal
 
 from gradcompat.lazy_dataclasses import dataclass
@@ -44,10 +44,17 @@ class CodeUse:
         return self.module.partition(".")[0]
 
 
-def left_out(uses: Iterable[CodeUse], given: Collection[str]) -> tuple[CodeUse, ...]:
+def left_out(uses: Iterable[CodeUse], given: Set[str]) -> tuple[CodeUse, ...]:
     """The uses without those of names that the project puts into the modules of others itself."""
     if not given:
         return tuple(uses)
-    return tuple(
-        use for use in uses if not any(use.full_name == one or use.full_name.startswith(f"{one}.") for one in given)
-    )
+    return tuple(use for use in uses if given.isdisjoint(_beginnings(use.full_name)))
+
+
+def _beginnings(name: str) -> Iterator[str]:
+    """``a.b.c``, ``a`` and ``a.b``."""
+    yield name
+    end = name.find(".")
+    while end >= 0:
+        yield name[:end]
+        end = name.find(".", end + 1)

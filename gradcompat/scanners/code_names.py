@@ -24,6 +24,7 @@ _BUILTINS = frozenset(dir(builtins))
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_SCOPES = (*_FUNCTIONS, ast.ClassDef, *_COMPREHENSIONS)
 # Whatever may bind a name, an attribute or an item; most nodes bind none.
 _BINDING = (
     *(ast.Attribute, ast.Subscript),
@@ -132,7 +133,7 @@ class Names:
             if isinstance(node, (ast.Name, ast.Constant)):
                 continue
             inner = scope
-            if isinstance(node, (*_FUNCTIONS, ast.ClassDef, *_COMPREHENSIONS)):
+            if isinstance(node, _SCOPES):
                 inner = self.scopes[node] = Scope(node, scope)
                 waiting.extend((child, scope) for child in _outer_parts(node))
                 children = _inner_parts(node)

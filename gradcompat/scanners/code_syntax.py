@@ -71,6 +71,8 @@ def children(node: ast.AST) -> list[ast.AST]:
     found: list[ast.AST] = []
     for name in _INNER_FIELDS[type(node)]:
         value = getattr(node, name, None)
+        if not value:  # as most fields are
+            continue
         if isinstance(value, list):
             found += [one for one in value if isinstance(one, ast.AST)]
         elif isinstance(value, ast.AST):

@@ -22,6 +22,13 @@ from gradcompat.scanners.code_syntax import LEAVES, children
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _TRIES = tuple(getattr(ast, name) for name in ("Try", "TryStar") if hasattr(ast, name))
+# What decides how surely the nodes below it are executed, or whether they are looked at.
+_STRUCTURED = frozenset(
+    {
+        *(ast.If, ast.IfExp, ast.BoolOp, ast.Match, ast.While, ast.With, ast.AsyncWith, ast.Attribute, ast.AnnAssign),
+        *(*_TRIES, *_FUNCTIONS, ast.ClassDef, ast.Module),
+    }
+)
 _LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 # What a failing import, a missing attribute or an unexpected argument raises, and what catches that.
 _CAUGHT = frozenset(
@@ -115,6 +122,7 @@ class _Walk:
         self._names = names
         self.seen: list[_Seen] = []
         self.given: frozenset[str] = frozenset()
+        self._asking: dict[ast.expr, bool] = {}
         self._mentions: dict[str, bool] = {}  # whether some mention is not guarded
 
     def run(self, tree: ast.Module) -> None:
@@ -125,7 +133,8 @@ class _Walk:
         ]
         while waiting:
             node, scope, certainty, functions = waiting.pop()
-            given.update(self._given(node, scope))
+            if isinstance(node, (ast.Attribute, ast.Call, ast.Subscript)):
+                given.update(self._given(node, scope))
             if isinstance(node, (ast.Import, ast.ImportFrom, ast.Call, ast.Attribute)):
                 self.seen.append(_Seen(node, scope, certainty, functions))
             mentioned = node.id if isinstance(node, ast.Name) else getattr(node, "attr", None)
@@ -135,8 +144,11 @@ class _Walk:
                 continue
             inner = self._names.scopes.get(node, scope)
             around = (*functions, node.name) if isinstance(node, _FUNCTIONS) else functions
-            below = list(self._below(node, scope, certainty))
-            waiting.extend((one, inner, how, around) for one, how in reversed(below))
+            if type(node) in _STRUCTURED:
+                below = list(self._below(node, scope, certainty))
+                waiting.extend([(one, inner, how, around) for one, how in reversed(below)])
+            else:
+                waiting.extend([(one, inner, certainty, around) for one in reversed(children(node))])
         self.given = frozenset(given)
 
     def is_called(self, functions: Sequence[str]) -> bool:
@@ -144,7 +156,7 @@ class _Walk:
         return all(self._mentions.get(function, True) for function in functions)
 
     def _below(self, node: ast.AST, scope: Scope, certainty: Certainty) -> Iterator[tuple[ast.AST, Certainty]]:
-        """The nodes directly below a node, and how surely each is executed."""
+        """The nodes directly below one of the structured ones, and how surely each is executed."""
         guarded = Certainty.GUARDED
         match node:
             case ast.If(test=test, body=body, orelse=otherwise):
@@ -193,8 +205,6 @@ class _Walk:
                     yield value, certainty
             case ast.Module(body=body):
                 yield from self._block(body, certainty, scope)
-            case _:
-                yield from ((child, certainty) for child in children(node))
 
     def _block(
         self, statements: Sequence[ast.stmt], certainty: Certainty, scope: Scope
@@ -218,6 +228,11 @@ class _Walk:
 
     def _asks(self, test: ast.expr, scope: Scope) -> bool:
         """Does a condition ask for a version or whether something is there, itself or by a name that it mentions?"""
+        if test not in self._asking:
+            self._asking[test] = self._is_asked(test, scope)
+        return self._asking[test]
+
+    def _is_asked(self, test: ast.expr, scope: Scope) -> bool:
         if _GUARD.search(ast.unparse(test)):
             return True
         mentioned = (node for node in ast.walk(test) if isinstance(node, ast.Name))

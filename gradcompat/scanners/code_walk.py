@@ -45,7 +45,8 @@ def walk(tree: ast.Module, names: Names) -> Iterator[Step]:
         if isinstance(step.node, _STRUCTURED) or step.node in names.scopes:
             waiting.extend(reversed(list(_following(step, tree, names))))
         else:
-            waiting.extend(Step(one, *step[1:]) for one in reversed(children(step.node)))
+            _, scope, function, branch = step
+            waiting.extend([Step(one, scope, function, branch) for one in reversed(children(step.node))])
 
 
 def _following(step: Step, tree: ast.Module, names: Names) -> Iterator[Step]:

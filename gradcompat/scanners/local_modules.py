@@ -108,6 +108,7 @@ class Project:
         self.following = Budget(FOLLOWED)
         self._modules: dict[str, Module | SourceError] = {}
         self._places: dict[tuple[str, str], tuple[str, str] | None] = {}
+        self._packages: dict[str, tuple[str, ...]] = {}
         self._files: dict[str, bool] = {}
         self._copies: dict[tuple[str, str], bool] = {}
         self._folders: dict[tuple[str, bool], tuple[str, ...]] = {}
@@ -228,8 +229,13 @@ class Project:
         module = self._modules.get(file)
         return module if isinstance(module, Module) else None
 
-    def packages(self, file: str) -> Iterator[str]:
+    def packages(self, file: str) -> tuple[str, ...]:
         """The packages around a module, which Python runs first."""
+        if file not in self._packages:
+            self._packages[file] = tuple(self._packages_around(file))
+        return self._packages[file]
+
+    def _packages_around(self, file: str) -> Iterator[str]:
         folder = os.path.dirname(file)
         for _ in range(_MAX_PARTS):
             package = os.path.join(folder, "__init__.py")

@@ -8,15 +8,16 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from gradcompat import redaction
 from gradcompat.dependency_formats import BY_KIND, by_name
 from gradcompat.errors import GradcompatError
 from gradcompat.formats.document import Document
 from gradcompat.model.environment import Skipped
 from gradcompat.quotation import parser_reason, quoted, reference
-from gradcompat.redaction import redact
+from gradcompat.redaction import is_token, redact
 from gradcompat.scanners.any_config import scan
 from gradcompat.sources.any_format import read, read_as
 from tests.examples import examples
@@ -186,6 +187,26 @@ def test_credentials_are_redacted_wherever_they_stand(address: str) -> None:
 )  # fmt: skip
 def test_other_text_stays(text: str) -> None:
     assert redact(text) == text
+
+
+PIECES = [
+    *("https://", "me:s3cret", "@", "%40", "host", "/t/", "%2ft%2f", "/peft/", "?token=", "&key=", ";sig%3d", "#pwd="),
+    *("hf_", "ghp_", "github_pat_", "github.com/", "glpat-", "pypi-age", "sk-", "xoxb-", "akia", "aiza", "eyj", "."),
+    *("abcdefghij0123456789abcdef", "ABCDEFGHIJKL", " ", "/", "-"),
+]
+
+
+@settings(max_examples=examples(400))
+@given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join))
+@example("sk-abcdefghij0123456789")
+@example("github_pat_abcdefghij0123456789")
+@example("https://host%2ft%2fABCDEFGHIJKL/simple")
+@example("https://host/t/ABCDEFGHIJKL/simple")
+@example("https://host/simple#pwd=ABCDEFGHIJKL")
+def test_no_credential_is_taken_for_harmless(text: str) -> None:
+    # With an `@`, a line is looked at as closely as any.
+    assert redact(f"{text} @") == f"{redact(text)} @"
+    assert is_token(text) == (redaction._TOKEN.search(text) is not None)
 
 
 URL = f"https://me:{CANARY}@index.example/t/{CANARY}/simple?token={CANARY}"
