@@ -124,7 +124,7 @@ def test_later_instances_are_those_of_the_first_ones(
 ) -> None:
     options = cls.__dataclass_params__
     derived = type(cls.__name__, (cls,), {"__annotations__": {}})
-    fresh = lazy.dataclass(slots=True, frozen=options.frozen, kw_only=options.kw_only)(derived)
+    fresh: Any = lazy.dataclass(slots=True, frozen=options.frozen, kw_only=options.kw_only)(derived)
     uncompiled = fresh.__init__
     made = [fresh(*arguments, **named) for _ in range(8)]
     assert fresh.__init__ is not uncompiled
