@@ -159,7 +159,7 @@ def test_adapters_without_gradients_are_found_where_only_the_version_tells(run: 
         "GC-0006": "not_affected",  # one step is no accumulation
         "GC-0024": "not_affected",  # every layer has the adapter
     }
-    shown = run("check", ".", "--only", "GC-0002").out
+    shown = run("check", ".", "--only", "GC-0002", "--all").out
     assert "training.use_reentrant is true (default of transformers 4.49.0)" in " ".join(shown.split())
     (tmp_path / "train.py").write_text(PROGRAM.replace('"out"', '"out", **options'))
     assert statuses(run, ".", "--only", "GC-0002") == {"GC-0002": "affected"}  # presumed of what the options hold

@@ -313,13 +313,15 @@ def _streams(parameters: _Parameters) -> Settings:
 def _deepspeed_step(parameters: _Parameters) -> Settings:
     if parameters["divided_by"] == "loop":
         raise Unmapped("the loop stands for the Trainer of transformers, which is not in the row")
+    # The fused variant stands for the FusedAdam that DeepSpeed takes by itself.
+    fused: Settings = {"optimizer.library": "deepspeed", "optimizer.name": "FusedAdam"}
     return {
         "code.symbols": ("model_engine.backward",),
         "model.returns_loss": parameters["loss"] == "inside",
         "distributed.strategy": "deepspeed",
         "distributed.processes": 1,
         "training.framework": "torch",
-        "optimizer.library": "deepspeed" if parameters["optimizer"] == "fused" else "torch",
+        **(fused if parameters["optimizer"] == "fused" else {"optimizer.library": "torch"}),
         **_zero(parameters),
     }
 

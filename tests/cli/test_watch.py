@@ -25,7 +25,7 @@ NOTES = "## 1.1\n- Fix the loss mask (#5)\n"
 
 
 def environment(folder: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "UV_"))}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "UV_", "PYTHON"))}
     own = {"PIP_CONFIG_FILE": os.devnull, "UV_NO_CONFIG": "1", "GRADCOMPAT_CACHE": str(folder / "cache")}
     return {**kept, **own}
 

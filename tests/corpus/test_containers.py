@@ -17,11 +17,11 @@ DOCKERFILES = [
     ("OpenRLHF__OpenRLHF", 5, 1),
     ("docker__Dockerfile-cu114", 13, 2),
     ("axolotl__067b021c", 12, 0),
-    ("Dockerfile.megatron", 15, 2),
+    ("Dockerfile.megatron", 15, 1),
     ("docker-rocm", 10, 3),
-    ("ColossalAI", 5, 2),
-    ("Dockerfile.stable.vllm", 23, 2),
-    ("Dockerfile.ascend", 6, 2),
+    ("ColossalAI", 5, 1),
+    ("Dockerfile.stable.vllm", 23, 0),
+    ("Dockerfile.ascend", 6, 1),
 ]
 NOTEBOOKS = [
     ("Mushroom-Classifier", 5, 0),
@@ -30,7 +30,7 @@ NOTEBOOKS = [
     ("Finetune_opt", 5, 0),
     ("whisper_large", 11, 0),
     ("sft_nemotron", 5, 0),
-    ("Training_a_LoRA", 9, 1),
+    ("Training_a_LoRA", 9, 0),
     ("2025-dpo", 14, 0),
 ]
 
