@@ -43,6 +43,7 @@ for step in range({STEPS + LATER + 2}):
     optimizer.zero_grad()
     used.append(time.process_time() - start)
 print(json.dumps({{"weights": sum(one.numel() for one in model.parameters()), "steps": used,
+                  "eight": sum(sorted(one.numel() * 4 for one in model.parameters())[-8:]),
                   "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}}))
 """
 START = "import time, torch; print(time.process_time())"
@@ -67,7 +68,8 @@ def main() -> None:
     print(f"guarded steps: {statistics.median(first) / statistics.median(alone_first):.3f} times a plain one")
     print(f"later steps: {statistics.median(later) / statistics.median(alone_later):.3f} times a plain one")
     extra = statistics.median(one["memory"] for one in guarded) - statistics.median(one["memory"] for one in plain)
-    print(f"peak of the memory: {extra / 1024:+.0f} MB")
+    largest = guarded[0]["eight"] / 2**20
+    print(f"peak of the memory: {extra / 1024:+.0f} MiB; the eight largest gradients have {largest:.0f}")
     starts = [
         (float(ran(arguments.python, START, guard=True)), float(ran(arguments.python, START, guard=False)))
         for _ in range(2 * arguments.runs)

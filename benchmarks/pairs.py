@@ -247,7 +247,13 @@ class Layers:
         # Some old releases ask for what no longer fits together; a newer one serves most of them.
         names = [one.name for one in wanted]
         for required, constraints in ((wanted, (*limits, *_OLD)), (wanted, limits), (names, (*limits, *_OLD))):
-            lines = [f"{draw.provider}=={draw.provider_version}", "setuptools", "httpx", *map(str, required)]
+            lines = [
+                f"{draw.provider}=={draw.provider_version}",
+                "setuptools",
+                "httpx",
+                "requests",
+                *map(str, required),
+            ]
             try:
                 found = self._compiled(lines, constraints, never)
             except CannotInstall as error:
@@ -384,7 +390,8 @@ def verdict(draw: Draw, failure: Failure | None) -> str:
     of_provider = package_of(failure.symbol.partition(".")[0]) == draw.provider
     if not (own and of_provider):
         return "other failure"
-    return "agrees" if draw.broken and failure.symbol in draw.needs else "disagrees"
+    named = any(need == failure.symbol or need.startswith(f"{failure.symbol}.") for need in draw.needs)
+    return "agrees" if draw.broken and named else "disagrees"
 
 
 def main() -> None:

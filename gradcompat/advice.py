@@ -14,6 +14,7 @@ from typing import Literal
 
 from packaging.version import Version
 
+from gradcompat.forks import Forks
 from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.matcher import MAX_CHOICES, Names, match
 from gradcompat.messages import joined, line_with
@@ -63,7 +64,8 @@ def advise(
     if len(finding.packages) > MAX_CHOICES or (remedies and isinstance(remedies[0], CodeRemedy)):
         # So many entries are no lockfile that somebody works with; trying remedies on it would take too long.
         return code
-    tried = list(_tried(finding, environment, issues, names, published))
+    forks = Forks(environment.conflicts)  # a change moves versions, and no marker
+    tried = list(_tried(finding, environment, issues, names, forks, published))
     first = next((index for index, one in enumerate(remedies) if not isinstance(one, SettingRemedy)), len(remedies))
     good = [advice for advice in tried if not advice.introduces]
     for advice in good:
@@ -79,20 +81,25 @@ def advise(
 
 
 def _tried(
-    finding: Finding, environment: Environment, issues: Sequence[Issue], names: Names, published: Published
+    finding: Finding,
+    environment: Environment,
+    issues: Sequence[Issue],
+    names: Names,
+    forks: Forks,
+    published: Published,
 ) -> Iterator[Advice]:
     """Everything that clears the finding: settings of the record, and the nearest release of each package that does."""
     for remedy in finding.issue.remedies:
         if isinstance(remedy, SettingRemedy):
             touched = {id(package) for package in finding.packages}
             change = _Change(_with_setting(environment, remedy), touched)
-            if _clears(change, finding, names):
-                yield _advice(remedy, change, environment, issues, names)
+            if _clears(change, finding, names, forks):
+                yield _advice(remedy, change, environment, issues, names, forks)
     for remedy_of, changes in _moves(finding, environment, issues, names, published):
         best: Advice | None = None
         for change in changes:
-            if _clears(change, finding, names):
-                advice = _advice(remedy_of(change), change, environment, issues, names)
+            if _clears(change, finding, names, forks):
+                advice = _advice(remedy_of(change), change, environment, issues, names, forks)
                 if best is None or len(advice.introduces) < len(best.introduces):
                     best = advice
                 if not advice.introduces:
@@ -101,12 +108,12 @@ def _tried(
             yield best
 
 
-def _clears(change: _Change, finding: Finding, names: Names) -> bool:
+def _clears(change: _Change, finding: Finding, names: Names, forks: Forks) -> bool:
     """Another fork may have a finding of this issue of its own, and gets advice of its own."""
     return not any(
         reported.status in ("affected", "conditional")
         and any(id(package) in change.touched for package in reported.packages)
-        for reported in match(change.environment, [finding.issue], names)
+        for reported in match(change.environment, [finding.issue], names, forks.renewed())
     )
 
 
@@ -116,10 +123,11 @@ def _advice(
     environment: Environment,
     issues: Sequence[Issue],
     names: Names,
+    forks: Forks,
 ) -> Advice:
     """A change that clears its finding, with what it brings."""
     location, line = _edit(environment, remedy) if isinstance(remedy, SettingRemedy) else (None, None)
-    introduces = _introduced(remedy, environment, change.environment, issues, names)
+    introduces = _introduced(remedy, environment, change.environment, issues, names, forks)
     return Advice(
         remedy=remedy,
         clears=True,
@@ -164,13 +172,14 @@ def _introduced(
     after: Environment,
     issues: Sequence[Issue],
     names: Names,
+    forks: Forks,
 ) -> set[str]:
     """The ids of issues that the change brings. Only those that speak of what was changed can have changed."""
     concerned = [issue for issue in issues if not issue.informational and _speaks_of(issue, remedy, names)]
-    found = _affected_ids(after, concerned, names)
+    found = _affected_ids(after, concerned, names, forks)
     if not found:
         return found
-    return found - _affected_ids(before, [issue for issue in concerned if issue.id in found], names)
+    return found - _affected_ids(before, [issue for issue in concerned if issue.id in found], names, forks)
 
 
 def _speaks_of(issue: Issue, remedy: VersionRemedy | SettingRemedy, names: Names) -> bool:
@@ -181,8 +190,9 @@ def _speaks_of(issue: Issue, remedy: VersionRemedy | SettingRemedy, names: Names
     return any(isinstance(term, PackageTerm) and term.name == wanted for term in terms)
 
 
-def _affected_ids(environment: Environment, issues: Sequence[Issue], names: Names) -> set[str]:
-    return {finding.issue.id for finding in match(environment, issues, names) if finding.status == "affected"}
+def _affected_ids(environment: Environment, issues: Sequence[Issue], names: Names, forks: Forks) -> set[str]:
+    found = match(environment, issues, names, forks.renewed())
+    return {finding.issue.id for finding in found if finding.status == "affected"}
 
 
 def _moves(

@@ -61,6 +61,7 @@ class Format:
         line: a pattern of what most lines of the format look like, where nothing else tells it.
         text: free text without a format of its own. The name alone says little, so the content decides.
         mark: words without which a file of that name is not worth reading.
+        plain: patterns of those of its names that say enough without the mark: such a file is read, and may be damaged.
         lock: a lockfile of a project, which only its tool writes.
         requested_in: names of the files beside a lockfile that ask for what it resolves.
         unread_request: of a lockfile without these: the file that asks, which has no reader.
@@ -80,6 +81,7 @@ class Format:
     line: str | None = None
     text: bool = False
     mark: bytes | None = None
+    plain: tuple[str, ...] = ()
     lock: bool = False
     requested_in: tuple[str, ...] = ()
     unread_request: str | None = None
@@ -294,8 +296,15 @@ FORMATS = (
         group="Ranges",
         note="files",
         reader="conda_environment",
-        names=("*environment*.yml", "*environment*.yaml", "*conda*.y*ml"),
+        # Of a word of its own: `environmental_science.yaml` and `secondary.yaml` are none of conda's.
+        names=(
+            *("environment.y*ml", "environment[!a-z]*.y*ml", "*[!a-z]environment.y*ml"),
+            *("*[!a-z]environment[!a-z]*.y*ml", "*condaenv*.y*ml"),
+            *("conda.y*ml", "conda[!a-z]*.y*ml", "*[!a-z]conda.y*ml", "*[!a-z]conda[!a-z]*.y*ml"),
+        ),
         signatures=(Signature(pieces=(r"^(?:channels|dependencies):$", r"^[ \t]*-[ \t]")),),
+        mark=b"dependencies",
+        plain=("environment.y*ml", "conda.y*ml"),
         resolved=("*",),
         own=True,
         editor="conda_environment",
@@ -313,12 +322,13 @@ FORMATS = (
     Format(
         kind="report",
         group="Pasted text",
-        note="(`torch.utils.collect_env`, `transformers env`, `accelerate env`, `ds_report` and the like)",
+        note="(`torch.utils.collect_env`, `transformers env`, `accelerate env`, `ds_report` and the like; versions "
+        "that the sentences of an issue mention)",
         reader="report",
         names=("*collect_env*.txt", "*env_report*.txt"),
         signatures=(
             Signature(pieces=(r"^Collecting environment information|^DeepSpeed general environment info",)),
-            Signature(pieces=(rf"^[-*> \t]*[`*]*{_NAMES}[`*]* version\b[^\n]*:",)),
+            Signature(pieces=(rf"^[-*> \t]*[`*]*{_NAMES}[`*]* (?i:version)\b[^\n]*:",)),
             # `- torch: 2.4.0`, `| torch | 2.4.0 |`, `4.55.4 transformers pytorch 2.6.0`: typed, and written by no tool
             Signature(pieces=(rf"^[-*> \t]*[`*\"']*{_NAMES}[`*\"']*[ \t]*:[ \t]*[`*\"']*v?\d+\.\d",)),
             Signature(pieces=(rf"^[> \t]*\|[ \t]*[`*]*{_NAMES}[`*]*[ \t]*\|[ \t]*[`*]*v?\d+\.\d",)),
@@ -385,6 +395,12 @@ def by_name(name: str) -> Format | None:
         if any(matches(lower, pattern) for pattern in entry.names):
             return entry
     return None
+
+
+def says_enough(entry: Format, name: str) -> bool:
+    """Does a file of that format and name need no mark to be worth reading?"""
+    lower = name.lower()
+    return any(matches(lower, pattern) for pattern in entry.plain)
 
 
 def is_resolved_by_lock(entry: Format, name: str) -> bool:

@@ -51,6 +51,13 @@ class Forks:
         self._grids: dict[tuple[frozenset[str], frozenset[Release]], Grid] = {}
         self._held: dict[tuple[str, int], int] = {}  # by the marker and its grid, which is one of those
 
+    def renewed(self) -> Forks:
+        """Forks that share what is remembered here, with a budget of their own."""
+        forks = Forks(self.conflicts)
+        forks._numbers, forks._compared = self._numbers, self._compared
+        forks._grids, forks._held = self._grids, self._held
+        return forks
+
     def together(self, one: Package, other: Package) -> bool:
         """Is there an environment in which both entries are installed?"""
         if one.forks and other.forks and set(one.forks).isdisjoint(other.forks):

@@ -39,6 +39,7 @@ from gradcompat.model.issue import (
 from gradcompat.name_patterns import matches
 from gradcompat.names import normalise
 from gradcompat.presumptions.presumer import Presumed, Presumer
+from gradcompat.presumptions.replaced import OF_TRAINING, REPLACED
 from gradcompat.term_keys import SYMBOLS_KEY, key_of
 from gradcompat.torch_builds import TORCH, Build, build_of
 from gradcompat.truth import Certainty, Truth
@@ -192,7 +193,7 @@ def _questions(combination: Combination, counts: Mapping[str, int]) -> int:
 
 
 def _findings(issue: Issue, view: _View) -> Iterator[Finding]:
-    matches = [found for combination in issue.affected for found in _matches(combination, view)]
+    matches = [found for combination in issue.affected for found in _matches(combination, issue, view)]
     if not matches:
         return
     certainties: set[Certainty] = {found.certainty for found in matches if found.certainty is not Certainty.NO}
@@ -259,13 +260,15 @@ class _View:
         self.presumer = (
             None if environment.engines is None else Presumer(environment.engines, self.packages, self.settings)
         )
+        used = {name.partition(".")[0] for one in self.stated(SYMBOLS_KEY) for name in _texts(one.value)}
+        self.replacing = [library for library in REPLACED if library in used]
 
     def stated(self, key: str) -> list[Setting]:
         """What states the fact; what is only presumed is none."""
         return [setting for setting in self.settings.get(key, ()) if not setting.presumed]
 
 
-def _matches(combination: Combination, view: _View) -> Iterator[_Match]:
+def _matches(combination: Combination, issue: Issue, view: _View) -> Iterator[_Match]:
     """A match for each choice of entries that can be installed together, if any package is listed at all.
 
     Where no choice can be affected there is one match that says so, with all entries.
@@ -295,8 +298,8 @@ def _matches(combination: Combination, view: _View) -> Iterator[_Match]:
             beside_these = _by_build(combination, beside_these, chosen, view)
             if all(verdict.certainty for verdict in (*absent, *beside_these)):
                 matched = True
-                apart = _built_apart(chosen, view)
-                yield _combined(combination, chosen, [*verdicts, *absent, *beside_these, *apart])
+                beyond_facts = [*_built_apart(chosen, view), *_replaced(combination, issue, view)]
+                yield _combined(combination, chosen, [*verdicts, *absent, *beside_these, *beyond_facts])
     if not matched:
         entries = tuple(entry for alternatives in choices for choice in alternatives for entry in choice.entries)
         verdicts = [choice.verdict for alternatives in choices for choice in alternatives]
@@ -455,6 +458,21 @@ def _built_apart(chosen: Sequence[Package], view: _View) -> Iterator[_Verdict]:
             yield verdict
 
 
+def _replaced(combination: Combination, issue: Issue, view: _View) -> Iterator[_Verdict]:
+    """What a record says of trainers, losses and forward passes that another library puts its own in the place of."""
+    if view.presumer is None or not view.replacing or OF_TRAINING.isdisjoint(issue.categories):
+        return
+    named = {term.name for term in combination.terms if isinstance(term, PackageTerm)}
+    for library in view.replacing:
+        if named & REPLACED[library] and not any(name.startswith(library) for name in named):
+            verdict = _Verdict(Certainty.OPEN, f"{library} leaves it as it is", library)
+            yield _with(verdict, view.presumer.of_replaced(library))
+
+
+def _texts(value: SettingValue | None) -> tuple[str, ...]:
+    return value if isinstance(value, tuple) else () if value is None else (str(value),)
+
+
 @lru_cache(maxsize=1024)
 def _allowed(specifier: str | None) -> VersionSet | None:
     """The versions that a specifier allows; None where none is given or it cannot be read."""
@@ -513,7 +531,7 @@ def _by_class(
         return others
     terms = [term for term in combination.terms if not isinstance(term, (PackageTerm, PackageAbsentTerm))]
     return [
-        _of_class(term, combination, chosen, view) or verdict
+        _of_class(term, combination, chosen, view) or _of_newest(term, verdict, chosen, view)
         if isinstance(term, SettingTerm) and not view.stated(term.key)
         else verdict
         for term, verdict in zip(terms, others, strict=True)
@@ -567,6 +585,29 @@ def _of_class(term: SettingTerm, combination: Combination, chosen: tuple[Package
     return None
 
 
+def _of_newest(term: SettingTerm, verdict: _Verdict, chosen: tuple[Package, ...], view: _View) -> _Verdict:
+    """The verdict, where a range leaves releases that differ: by the class in the newest of them, if one presumes."""
+    if view.presumer is None or verdict.certainty is not Certainty.OPEN:
+        return verdict
+    for fact in view.environment.class_facts:
+        for entry in _entries_of(fact.package, chosen, view):
+            if fact.key != term.key or entry.version is not None or not entry.releases:
+                continue
+            window = locate(entry.releases[-1])
+            if window is not None and fact.versions.truth(window) is Truth.YES:
+                return _with(
+                    replace(verdict, key=fact.package),
+                    view.presumer.of_newest_class(fact.package, satisfies(term, fact.value), entry),
+                )
+    return verdict
+
+
+def _entries_of(name: str, chosen: tuple[Package, ...], view: _View) -> list[Package]:
+    """Those of the chosen entries that are the package of this canonical name."""
+    listed = {id(entry) for group in view.packages.get(name, ()) for entry in group}
+    return [entry for entry in chosen if id(entry) in listed]
+
+
 def _only_in(fact: ClassFact, combination: Combination, chosen: tuple[Package, ...], view: _View) -> bool:
     """Does the fact hold in every release that the combination and the chosen entries leave?"""
     versions = [
@@ -574,8 +615,7 @@ def _only_in(fact: ClassFact, combination: Combination, chosen: tuple[Package, .
     ]
     if not versions:
         return False
-    listed = {id(entry) for group in view.packages.get(fact.package, ()) for entry in group}
-    entries = [entry for entry in chosen if id(entry) in listed]
+    entries = _entries_of(fact.package, chosen, view)
     wanted = all_of(versions)
     return all(_holds_in(fact.versions, entry, wanted) for entry in entries) if entries else wanted <= fact.versions
 
@@ -686,8 +726,7 @@ def _symbols(term: Term, symbols: tuple[str, ...], view: _View) -> _Verdict:
     stated = view.stated(SYMBOLS_KEY)
     for setting in stated:
         if setting.value is not None and named(symbols, setting.value):
-            used = setting.value if isinstance(setting.value, tuple) else (str(setting.value),)
-            shown = tuple(name for name in used if any(matches(name, pattern) for pattern in symbols))
+            shown = tuple(name for name in _texts(setting.value) if any(matches(name, pattern) for pattern in symbols))
             return _Verdict(Certainty.YES, f"the code uses {joined(shown, 'and')}", SYMBOLS_KEY, setting.location)
     if not stated or any(setting.value is None for setting in stated):
         return _Verdict(Certainty.OPEN, condition(term), SYMBOLS_KEY)

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from gradcompat.model.assumption import Assumption
     from gradcompat.model.plan import Change, SettingChange
 
+ONLY_RANGE = "only a range is given, no version"  # behind a package whose newest release is judged
+NO_RUN = "read, and no training run"  # behind a config, script or program
+BEST_EFFORT = "a best effort"  # begins the note behind a file that text alone cannot tell everything of
+NO_PACKAGES = "read, and lists no packages"  # behind a file of a folder that others of it make up for
 _LONGEST_RANGE = 200  # that a sentence quotes in full
 _MOST_BESIDE = 3  # packages that only go with the cure
 _COMPARISONS = {">": "is more than", ">=": "is at least", "<": "is less than", "<=": "is at most", "!=": "is not"}

@@ -15,11 +15,10 @@ from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.targets import AuditRequest, File, resolve_targets
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.lazy_dataclasses import dataclass, replace
+from gradcompat.messages import NO_PACKAGES
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.model.report import Audit, Report
 from gradcompat.suppression.apply import RuleBuilder, suppress
-
-NO_PACKAGES = "read, and lists no packages"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

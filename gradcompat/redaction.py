@@ -26,8 +26,9 @@ _CHANNEL = lazy_pattern(r"(?P<head>(?:/|%2f)t(?:/|%2f))(?!\[hidden\])[^\s/\"'<>`
 _QUERY = lazy_pattern(
     rf"(?P<head>(?:[?&#;]|%3f|%26|\\u0026){_PARAMETER}(?:=|%3d))(?!\[hidden\])[^\s&#\"'<>`\\;]+", re.IGNORECASE
 )
+# A short word behind `hf_` is a name of a file or a function, as `hf_datawrapper`, unless it has a digit.
 _TOKEN = lazy_pattern(
-    r"(?<![a-z0-9])(?:hf_[a-z0-9]{10,}|hf-[a-z0-9]{20,}|gh[pousr][_-][a-z0-9]{10,}|github[_-]pat[_-][\w-]{10,}"
+    r"(?<![a-z0-9])(?:hf_(?:[a-z0-9]{20,}|(?=[a-z]*\d)[a-z0-9]{10,})|hf-[a-z0-9]{20,}|gh[pousr][_-][a-z0-9]{10,}|github[_-]pat[_-][\w-]{10,}"
     r"|glpat[_-][\w-]{10,}|pypi-age[\w-]{10,}|sk-(?:[a-z]+-)?[a-z0-9]{16,}|xox[abprs]-[\w-]{10,}"
     r"|a[ks]ia[a-z0-9]{12,}|aiza[\w-]{20,}|eyj[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?)",
     re.IGNORECASE,

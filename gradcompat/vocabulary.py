@@ -58,9 +58,14 @@ KEYS: dict[str, Key] = {
     "training.persistent_workers": Key("bool", "the data loader's workers live on from one epoch to the next"),
     "training.loss_type": Key("str", "which loss a trainer computes, in its own word"),
     "training.mask_truncated_completions": Key("bool", "completions that were cut off do not count in GRPO's loss"),
+    "training.assistant_only_loss": Key("bool", "only what the assistant says in a conversation counts in the loss"),
     "training.custom_compute_loss": Key(
         "bool", "a Trainer's compute_loss is overridden and leaves num_items_in_batch out"
     ),
+    "training.temperature": Key("float", "temperature that GRPO and its likes sample completions at"),
+    "training.use_vllm": Key("bool", "vLLM samples the completions of GRPO and its likes"),
+    "training.vllm_mode": Key("str", "where that vLLM runs: server, colocate"),
+    "training.per_device_eval_batch_size": Key("int", "samples in one batch of an evaluation on one device"),
     "training.beta": Key("float", "TRL's beta: weight of the reference in DPO and its likes, of the mixture in GKD"),
     "training.loss_reduction": Key("str", "how a loss function reduces: mean, sum, none"),
     "training.validation_inside_epoch": Key("bool", "validation runs between the optimizer steps of an epoch"),
@@ -82,6 +87,9 @@ KEYS: dict[str, Key] = {
     "peft.all_linear": Key("bool", "target_modules of LoRA is one word, all-linear or a pattern, and no list"),
     "peft.target_parameters": Key("bool", "LoRA is put on parameters instead of modules"),
     "peft.modules_to_save": Key("bool", "whole modules are trained beside the adapter"),
+    "peft.overlapping_modules": Key(
+        "bool", "of the modules that are trained whole one has a name that is part of another's"
+    ),
     "peft.trainable_tokens": Key("bool", "single rows of the token embeddings are trained"),
     "peft.adapters": Key("int", "number of adapters on one model"),
     "peft.layers_to_transform": Key("bool", "only some layers get the adapter"),
@@ -125,6 +133,8 @@ KEYS: dict[str, Key] = {
     "data.shuffle": Key("bool", "the data are shuffled"),
     "data.unequal_labels": Key("bool", "micro-batches differ in the number of labels that count"),
     "data.pad_is_eos": Key("bool", "the padding token is the end-of-sequence token"),
+    "data.padding_side": Key("str", "where shorter samples of a batch are filled up: left or right"),
+    "data.ends_with_eos": Key("bool", "samples end with the end-of-sequence token before a trainer sees them"),
     "data.sequence_length": Key("int", "tokens of a sequence"),
     "data.multi_turn": Key("bool", "examples are conversations of several turns"),
     "code.symbols": Key("list", "functions and classes that the training code uses: transformers.Adafactor"),

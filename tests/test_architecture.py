@@ -56,7 +56,7 @@ LAYERS = (
     ),
     ("torch_builds",),
     ("model", "markers"),
-    ("versions", "budget", "spoken_names"),
+    ("versions", "budget", "spoken_names", "atomic_file"),
     (
         *("truth", "errors", "names", "user_folders", "worker_process", "programs", "regular_files", "root", "guard"),
         *("abandoned_files", "quotation", "gpu_names", "name_patterns", "_version", "__init__"),
@@ -92,9 +92,11 @@ LATE = {
     "host": {"pynvml"},  # optional, and only where a driver shows
     # OpenSSL, only for what somebody has fetched or written; tables, only where a model class is named
     "knowledge.load": {"hashlib", "gradcompat.knowledge.model_tables"},
-    "sources.any_format": {"gradcompat.sources.recognise"},  # only where a file's name does not say what it is
+    # only where a file's name does not say what it is, and where nothing in it is a list
+    "sources.any_format": {"gradcompat.sources.recognise", "gradcompat.sources.report"},
     "sources.installed": {"gradcompat.sources.interpreter"},  # only where an interpreter is named
     "vocabulary": {"difflib"},  # only for a name that is wrong
+    "breaks.code_issues": {"difflib"},  # only for an option that is no release's
     "lazy_dataclasses": {"dataclasses"},  # what is not to be imported otherwise
     "sources.requirement": {"gradcompat.sources.requirement_grammar"},  # packaging's parser, only for what is not plain
 }

@@ -107,6 +107,25 @@ def test_a_range_of_releases(specifier: str, expected: str) -> None:
     assert status(found) == expected
 
 
+@pytest.mark.parametrize(
+    ("newest", "expected"),
+    [
+        ("4.51.3", "conditional"),  # wrong in the release that would be installed today
+        ("4.57.6", "dormant"),  # and right in this one
+    ],
+)
+def test_the_newest_release_of_a_range_counts_where_one_presumes(newest: str, expected: str) -> None:
+    entry = replace(package("transformers", specifier=">=4.50.0"), releases=("4.50.0", newest))
+    found = environment(entry, settings={CLASS: ("LlavaForConditionalGeneration",)})
+    assert status(found) == "conditional"
+    found = replace(found, engines=frozenset())
+    (finding,) = match(facts(found), [DEFECT], NAMES)
+    assert finding.status == expected
+    if expected == "conditional":
+        ((unknown,),) = finding.unknown
+        assert unknown.plain == "transformers 4.51.3 is installed, the newest that is allowed"
+
+
 def test_a_range_counts_only_where_the_record_is_true() -> None:
     found = environment(
         package("transformers", specifier=">=4.40.0"), settings={CLASS: ("LlavaForConditionalGeneration",)}

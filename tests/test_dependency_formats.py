@@ -38,6 +38,7 @@ HELPERS = {
         "lock_entries",
         "ngc_images",
         "pip_command",
+        "prose_versions",
         "typed_versions",
     ),
     *("poetry_constraint", "poetry_tables", "purl", "any_format", "recognise", "requirement", "requirement_grammar"),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from packaging.markers import Marker
 
 from gradcompat.budget import Budget
-from gradcompat.forks import Forks
+from gradcompat.forks import MOST_STEPS, Forks
 from gradcompat.markers import parse_marker
 from gradcompat.model.environment import Package
 from tests.building import package
@@ -291,3 +291,13 @@ def test_a_marker_is_compiled_once_for_each_text_and_its_comparisons_once_for_ea
     assert marker is not None
     assert (len(marker.steps), len(marker.atoms)) == (19, 6)
     assert len(forks._compared) == 6  # three pairs of markers, in both orders
+
+
+def test_renewed_forks_remember_and_have_all_their_steps() -> None:
+    linux, darwin = package("torch", "2.5.1", marker=LINUX), package("torch", "2.6.0", marker=DARWIN)
+    forks = Forks(budget=Budget(1_000))
+    assert not forks.together(linux, darwin)
+    assert forks.budget.used > 0
+    renewed = forks.renewed()
+    assert not renewed.together(replace(linux, version="2.7.0"), darwin)
+    assert (renewed.budget.used, renewed.budget.most) == (0, MOST_STEPS)

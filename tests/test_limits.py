@@ -219,7 +219,7 @@ def test_where_no_plan_is_made_every_finding_keeps_the_nearest_change() -> None:
     assert planned.skipped == ()
     (note,) = nearest.skipped
     assert not note.gap
-    assert note.reason.startswith("its plan asks more than 100 questions, so that each finding has the nearest change")
+    assert note.reason.startswith("each clears its finding alone")
 
 
 def test_nearest_changes_beyond_the_steps_are_a_note(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,6 +68,7 @@ RuntimeError: something that nobody knows
             },
         }
     ),
+    "loose.txt": "torch>=2.4\n",
     "project/pyproject.toml": (ROOT / "examples/llava-finetune/pyproject.toml").read_text("utf-8"),
     "project/uv.lock": (ROOT / "examples/llava-finetune/uv.lock").read_text("utf-8"),
     "project/train.yaml": (ROOT / "examples/llava-finetune/train.yaml").read_text("utf-8"),
@@ -93,6 +94,7 @@ RUNS = (
     "plan old.txt --context train.yaml --offline --keep transformers",
     "plan project marked.txt --offline --fail-on warning",
     "plan apart.txt --offline --strict",
+    "plan loose.txt --offline",
     "plan requirements.txt --context train.yaml --offline --keep transformers --fail-on warning",
     "probe GC-0004",
     "diagnose train.log ruled-out.txt",

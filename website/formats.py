@@ -13,6 +13,7 @@ from gradcompat.dependency_formats import FORMATS, Group
 from gradcompat.messages import value_text
 from gradcompat.presumptions.engines import ENGINES
 from gradcompat.presumptions.left_out import LEFT_OUT, LeftOut
+from gradcompat.presumptions.serving import SERVERS, TRAINING_COMPANIONS, TRAINING_LIBRARIES
 from gradcompat.presumptions.usual import USUAL
 from gradcompat.renderers.registry import RENDERERS
 from gradcompat.scanners.registry import SCANNERS
@@ -91,6 +92,18 @@ def left_out() -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def serving() -> str:
+    """The rows of docs/presumptions.md about environments that serve models."""
+    lines = ["| | Packages |", "|---|---|"]
+    for label, names in (
+        ("It serves", SERVERS),
+        ("It trains as well", TRAINING_COMPANIONS),
+        ("It trains as well, unless left to an extra", TRAINING_LIBRARIES),
+    ):
+        lines.append(f"| {label} | {', '.join(f'`{name}`' for name in sorted(names))} |")
+    return "".join(f"{line}\n" for line in lines)
+
+
 def _releases(default: LeftOut) -> str:
     """The releases with a default, and what it takes for it."""
     parts = [f"{default.package} `{default.versions}`"]
@@ -104,7 +117,7 @@ def _releases(default: LeftOut) -> str:
 _MADE: Mapping[str, tuple[re.Pattern[str], Sequence[Callable[[], str]]]] = {
     "docs/formats.md": (_TABLE, [table]),
     "docs/reports.md": (_TABLE, [reports]),
-    "docs/presumptions.md": (_TABLE, [presumptions, left_out]),
+    "docs/presumptions.md": (_TABLE, [presumptions, serving, left_out]),
     ".pre-commit-hooks.yaml": (_HOOK, [hook_names]),
 }
 

@@ -2,22 +2,27 @@
 
     cd benchmarks
     python -m guard_trials --python base/bin/python --layers DIR [--only TEXT] [--write ../docs/guard.md]
+    python -m guard_trials … --keep rows.json --minutes 30 --first deepspeed --write ../docs/guard.md
 
 `--python` is an interpreter with torch 2.13.0, transformers 4.49.0, accelerate 1.4.0 and peft 0.15.0; the other
 releases are laid over it, from the package index where they are not in `--layers` yet. A cell that could not be run is
-not in the table. Every row remembers the code of the guard that it was run with, as git names the folder.
+not in the table. Every row remembers the code of the guard that it was run with, as git names the folder. With `--keep`
+the rows of other code are run again, the affected cells first, until `--minutes` are over; the table says how many rows
+are of today's code.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -96,7 +101,9 @@ def main() -> int:
     options.add_argument("--layers", required=True, type=Path, help="where releases are laid down")
     options.add_argument("--only", default="", help="cells with this in their name")
     options.add_argument("--write", type=Path, help="the page to write the table into")
-    options.add_argument("--keep", type=Path, help="a file of what was found; cells in it are not run again")
+    options.add_argument("--keep", type=Path, help="a file of what was found; rows of today's code are not run again")
+    options.add_argument("--minutes", type=float, help="begin no more cells after this time; older rows stay")
+    options.add_argument("--first", default="", help="cells with this in their name before all others")
     options.add_argument("--no-run", action="store_true", help="only the cells that --keep has")
     arguments = options.parse_args()
     chosen = [cell for cell in cells() if arguments.only in cell.name]
@@ -105,18 +112,54 @@ def main() -> int:
         kept = json.loads(arguments.keep.read_text("utf-8"))
     if arguments.no_run:
         chosen = [cell for cell in chosen if cell.name in kept]
-    for outcome in run([cell for cell in chosen if cell.name not in kept], arguments.python, arguments.layers):
-        kept[outcome.cell.name] = outcome.found
-        if arguments.keep is not None and outcome.ran:
-            arguments.keep.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
-    outcomes = [Outcome(cell, kept[cell.name]) for cell in chosen]
+    engine = _engine()
+    ends = math.inf if arguments.minutes is None else time.monotonic() + 60 * arguments.minutes
+    for some in [] if arguments.no_run else batches(outdated(chosen, kept, engine), arguments.first):
+        if time.monotonic() > ends:
+            break
+        for outcome in run(some, arguments.python, arguments.layers):
+            if outcome.ran or outcome.cell.name not in kept:
+                kept[outcome.cell.name] = outcome.found
+            if arguments.keep is not None and outcome.ran:
+                arguments.keep.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
+    outcomes = [Outcome(cell, kept[cell.name]) for cell in chosen if cell.name in kept]
     if arguments.write is not None:
-        rewrite(arguments.write, table(outcomes))
+        rewrite(arguments.write, table(outcomes, engine))
     for one in outcomes:
         if not one.right and not one.unverified:
             print(f"{one.cell.name}: expected {one.cell.detectors or 'nothing'}: {one.found}"[:1500])
     print(summary(outcomes))
     return 0 if all(one.right or one.unverified for one in outcomes if one.ran) else 1
+
+
+def outdated(chosen: Iterable[Cell], kept: Mapping[str, Any], engine: str) -> list[Cell]:
+    """Cells that were not run with this code of the guard.
+
+    Args:
+        chosen: cells.
+        kept: rows of before, by the names of the cells.
+        engine: the code at hand, and a date, which does not count.
+    """
+    return [cell for cell in chosen if _code(str(kept.get(cell.name, {}).get("engine", ""))) != _code(engine)]
+
+
+def batches(chosen: Iterable[Cell], first: str) -> Iterator[list[Cell]]:
+    """Cells of one stack for one process, in the order in which they are worth their time.
+
+    Args:
+        chosen: cells.
+        first: cells with this in their name come first; among equals the affected ones do.
+    """
+    groups: dict[tuple[bool, bool, str], list[Cell]] = defaultdict(list)
+    for cell in chosen:
+        groups[not (first and first in cell.name), cell.healthy, cell.stack].append(cell)
+    for key in sorted(groups, key=lambda key: key[:2]):
+        for start in range(0, len(groups[key]), _CELLS_OF_A_PROCESS):
+            yield groups[key][start : start + _CELLS_OF_A_PROCESS]
+
+
+def _code(engine: str) -> str:
+    return engine.partition(",")[0]
 
 
 def run(chosen: Iterable[Cell], python: Path, layers: Path) -> Iterator[Outcome]:
@@ -252,8 +295,13 @@ def summary(outcomes: Sequence[Outcome]) -> str:
     )
 
 
-def table(outcomes: Sequence[Outcome]) -> str:
-    """The page's part: a summary, how old the rows are, and a row a cell."""
+def table(outcomes: Sequence[Outcome], engine: str) -> str:
+    """The page's part: a summary, how old the rows are, and a row a cell.
+
+    Args:
+        outcomes: of the cells.
+        engine: the code at hand.
+    """
     rows = ["| Releases | Way in | What | Should be told | Told | Record |", "|---|---|---|---|---|---|"]
     ran = [one for one in outcomes if one.ran]
     for one in ran:
@@ -263,11 +311,17 @@ def table(outcomes: Sequence[Outcome]) -> str:
         mark = "" if one.right or one.unverified else " **wrong**"
         what = f"| {one.cell.stack} | `{one.cell.way}` | {one.cell.what} | {wanted} | {told}{mark} |"
         rows.append(f"{what} {_record(one)} |")
-    engines = Counter(one.engine or "an earlier one" for one in ran)
-    said = "; ".join(f"{engine}: {count} rows" for engine, count in engines.most_common())
+    engines = Counter(_code(one.engine) or "an earlier one" for one in ran)
+    today = engines.pop(_code(engine), 0)
+    older = ", ".join(f"{code} ({count})" for code, count in engines.most_common())
     whole = f"{summary(outcomes)[0].upper()}{summary(outcomes)[1:]}."
     command = "`git rev-parse --short HEAD:gradcompat/guard`"
-    return f"{whole}\n\nCode of the guard, as {command} names it: {said}.\n\n" + "\n".join(rows)
+    said = (
+        f"{today} of {len(ran)} rows were run with the code of the guard that {command} names {_code(engine)}, which "
+    )
+    said += "was at hand when this table was written"
+    said += f"; the others are of earlier code: {older}." if older else "."
+    return f"{whole}\n\n{said}\n\n" + "\n".join(rows)
 
 
 def _record(one: Outcome) -> str:

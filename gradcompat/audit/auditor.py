@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gradcompat.audit.change_advice import PLAN_QUESTIONS, advise_findings
 from gradcompat.audit.environment_findings import MATCH_STEPS, match_runs
+from gradcompat.audit.missing_versions import missing_versions
 from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.replaced_versions import refused_by_requirements, replace_versions
 from gradcompat.audit.stated_versions import with_stated_versions
@@ -20,15 +21,13 @@ from gradcompat.knowledge.horizon import newer
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.lazy_dataclasses import replace
 from gradcompat.messages import counted
-from gradcompat.model.environment import Environment, Location, Package, Skipped
+from gradcompat.model.environment import Environment, Location, Skipped
 from gradcompat.model.report import Audit, ReportedFinding
-from gradcompat.versions import parse_version
 
 if TYPE_CHECKING:
     from gradcompat.model.code_use import CodeUse
     from gradcompat.model.context import Context
 
-_OWN_PROJECT = frozenset({"editable", "virtual", "directory", "path"})
 # Of less a process costs more than it saves: to start it, and to send back what it found.
 _BYTES_FOR_A_PROCESS = 1_000_000
 # What the plans behind the advice of one check may do together, for each megabyte of environments.
@@ -38,11 +37,11 @@ _MEGABYTE = 1_000_000
 
 
 class Task(NamedTuple):
-    """One source with its training runs, and what the code beside it takes from other packages."""
+    """One source with its training runs, and what the code beside it takes from other packages, if any was read."""
 
     source: Source
     contexts: tuple[Context, ...] = ()
-    uses: tuple[CodeUse, ...] = ()
+    uses: tuple[CodeUse, ...] | None = None
 
 
 def tasks_of(request: AuditRequest) -> list[Task]:
@@ -231,7 +230,7 @@ def _audited(
             *environment.skipped,
             *matched.skipped,
             *advised.skipped,
-            *_missing_versions(matched.environment, base, strict=options.strict or not options.presume),
+            *missing_versions(matched.environment, base, strict=options.strict or not options.presume),
         ),
         contexts=tuple(context.source for context in task.contexts),
         newer=newer(environment, matched.issues, base),
@@ -248,41 +247,3 @@ def _versions(
         if (name := base.names.canonical(package)) in names:
             versions[name] = tuple(dict.fromkeys((*versions.get(name, ()), package.version)))
     return versions
-
-
-def _missing_versions(environment: Environment, base: KnowledgeBase, *, strict: bool) -> list[Skipped]:
-    """What is said of each package that records speak of and whose version is not there to be compared.
-
-    A range is judged by the newest release that it allows, and is no gap unless ``strict``.
-    """
-    gaps = [
-        Skipped(
-            what=package.name,
-            reason=_missing(package),
-            gap=strict or not _is_range(package),
-            range=_is_range(package),
-            location=package.location,
-        )
-        for package in environment.packages
-        if package.source not in _OWN_PROJECT
-        and (package.version is None or parse_version(package.version) is None)
-        and base.knows(base.names.canonical(package))
-    ]
-    if not environment.packages and not any(skipped.gap for skipped in environment.skipped):
-        where = Location(path=environment.source)
-        reason = "lists no packages: nothing was checked"
-        gaps.append(Skipped(what=environment.source, reason=reason, location=where, empty=True))
-    return gaps
-
-
-def _is_range(package: Package) -> bool:
-    return package.version is None and not package.malformed_version
-
-
-def _missing(package: Package) -> str:
-    if package.version is not None:
-        return f"`{package.version}` is not a version"
-    if package.malformed_version:
-        return "its version is not one"
-    what = "no version is given" if package.specifier is None else "only a range is given, no version"
-    return f"{what}; {package.releases[-1]} is the newest release that is allowed" if package.releases else what

@@ -78,7 +78,7 @@ def _broken_imports(
     versions: Mapping[str, Sequence[Version]], uses: Sequence[CodeUse]
 ) -> Iterator[tuple[Pair, Sequence[CodeUse], Break]]:
     """What the code imports that misses something in another listed package, where the package itself is imported."""
-    from gradcompat.breaks.code_imports import imports_of, leading_uses, may_miss, pair_of_code, really_missing
+    from gradcompat.breaks.code_imports import imports_of, leading_uses, may_miss, pairs_of_code, really_missing
 
     only = {name: some[0] for name, some in versions.items() if len(some) == 1}
     suspects = may_miss(only)
@@ -92,7 +92,7 @@ def _broken_imports(
         if consumer not in imports or (whole is not None and whole.broken(here, beside) is not None):
             continue
         leading = leading_uses(consumer, provider, imports[consumer], only)
-        pair = pair_of_code(consumer, provider, imports[consumer]) if leading else None
+        pair = next(pairs_of_code(consumer, (provider,), imports[consumer]), None) if leading else None
         broken = None if pair is None else pair.broken(here, beside)
         if pair is not None and broken is not None:
             yield pair, leading, broken
@@ -260,17 +260,14 @@ def constraints_of_code(environment: Environment, uses: Sequence[CodeUse], names
 
 def _constraints_of_imports(versions: Mapping[str, Sequence[Version]], uses: Sequence[CodeUse]) -> Iterator[Issue]:
     """Where what the code imports fails, over all releases of the listed packages."""
-    from gradcompat.breaks.code_imports import imports_of, pair_of_code
+    from gradcompat.breaks.code_imports import imports_of, pairs_of_code
     from gradcompat.breaks.module_needs import providers_of
 
     only = {name: some[0] for name, some in versions.items() if len(some) == 1}
     providers = {consumer: sorted(only.keys() & providers_of(consumer)) for consumer in only}
     imports = imports_of(uses, only) if any(providers.values()) else {}
     for consumer in imports:
-        for provider in providers[consumer]:
-            pair = pair_of_code(consumer, provider, imports[consumer])
-            if pair is not None:
-                yield pair_issue(pair)
+        yield from map(pair_issue, pairs_of_code(consumer, providers[consumer], imports[consumer]))
 
 
 def constraints_of(listed: Iterable[str]) -> tuple[Issue, ...]:

@@ -25,6 +25,7 @@ from gradcompat.model.finding import Advice, Finding, Status
 PLAN_QUESTIONS = 30_000
 # Of the nearest changes of one environment.
 ADVICE_STEPS = 30_000
+_EACH_ALONE = "each clears its finding alone, for the whole change takes longer than a check: run `gradcompat plan`"
 _PLAN = 600  # what a plan takes before it asks anything
 _ADVICE = 150  # what a nearest change takes at least
 _QUESTIONS_ASKED_AGAIN = 4  # of so many, one is asked for each release that is tried
@@ -54,27 +55,26 @@ def advise_findings(
     plan_questions: int = PLAN_QUESTIONS,
 ) -> Advised:
     """What to do about each finding that is affected, or that counts."""
-    if not options.advise or not any(finding.status != "not_affected" for finding in matched.findings):
+    fixable = sum(1 for _ in _fixable(matched, options))
+    if not options.advise or not (fixable or any(finding.status == "affected" for finding in matched.findings)):
         return Advised()
     asked = sum(questions(environment.packages, matched.issues, base.names))
-    fixable = sum(1 for _ in _fixable(matched, options))
     notes: list[Skipped] = []
     advice: dict[int, Advice] = {}
     if fixable:
         runs = len(alike(tuple(matched.runs.values()), matched.issues))
         if _PLAN + runs * asked * (1 + fixable) <= plan_questions:
-            lines = _planned(environment, matched, path, base, options)
+            budget = Budget(options.plan_steps)
+            lines = _planned(environment, matched, path, base, options, budget)
             advice = {
                 id(finding): line
                 for finding in matched.findings
                 if (line := lines.get((finding.issue.id, finding.status)))
             }
+            if budget.spent:
+                notes.append(_note(environment, _EACH_ALONE))
         else:
-            reason = (
-                f"its plan asks more than {plan_questions:,} questions, so that each finding has the nearest change "
-                "that clears it alone; run `gradcompat plan`"
-            )
-            notes.append(Skipped(what="fixes", reason=reason, gap=False, location=Location(path=environment.source)))
+            notes.append(_note(environment, _EACH_ALONE))
     budget = Budget(ADVICE_STEPS)
     for finding in matched.findings:
         if finding.status != "affected" or id(finding) in advice or not finding.issue.remedies:
@@ -84,11 +84,15 @@ def advise_findings(
                 f"the nearest changes need more than {ADVICE_STEPS:,} steps: some findings have none; "
                 "run `gradcompat plan`"
             )
-            notes.append(Skipped(what="fixes", reason=reason, gap=False, location=Location(path=environment.source)))
+            notes.append(_note(environment, reason))
             break
         if (nearest := _nearest(finding, matched, base)) is not None:
             advice[id(finding)] = nearest
     return Advised(advice, tuple(notes), ADVICE_STEPS if budget.spent else ADVICE_STEPS - budget.left)
+
+
+def _note(environment: Environment, reason: str) -> Skipped:
+    return Skipped(what="fixes", reason=reason, gap=False, location=Location(path=environment.source))
 
 
 def _fixable(matched: Matched, options: AuditOptions) -> Iterator[Finding]:
@@ -107,6 +111,7 @@ def _planned(
     path: Path | None,
     base: KnowledgeBase,
     options: AuditOptions,
+    budget: Budget,
 ) -> dict[tuple[str, Status], Advice]:
     """What a plan does about each finding."""
     try:
@@ -116,7 +121,7 @@ def _planned(
     # Planning takes as long as all the rest of a check, which most environments need not pay for.
     from gradcompat.audit.fixes import planned_advice
 
-    return planned_advice(environment, matched, path, base, shipped, options, Budget(options.plan_steps))
+    return planned_advice(environment, matched, path, base, shipped, options, budget)
 
 
 def _nearest(finding: Finding, matched: Matched, base: KnowledgeBase) -> Advice | None:

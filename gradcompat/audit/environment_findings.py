@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # Of one run of gradcompat, for each megabyte of the files that it reads. An environment of torch and transformers needs
 # 500 in a training run.
-MATCH_STEPS = 25_000
+MATCH_STEPS = 50_000
 _COMPARED = 20  # settings that are compared, or runs that are listed, in one step
 
 _STATUSES: tuple[Status, ...] = ("affected", "conditional", "dormant", "not_affected")
@@ -69,7 +69,7 @@ def match_runs(
     base: KnowledgeBase,
     options: AuditOptions,
     most_steps: int = MATCH_STEPS,
-    uses: Sequence[CodeUse] = (),
+    uses: Sequence[CodeUse] | None = None,
 ) -> Matched:
     """Match an environment with each of its training runs.
 
@@ -78,12 +78,12 @@ def match_runs(
         contexts: its training runs.
         base: the records.
         options: what counts.
-        uses: what the code beside it takes from other packages.
+        uses: what the code beside it takes from other packages; None where no code was read.
         most_steps: for which runs beside the first one are matched; what they would need beyond is a gap.
     """
     if options.presume:
         environment = _with_releases(environment, base)
-    breaks = breaks_of(environment, uses, base.names)
+    breaks = breaks_of(environment, uses or (), base.names)
     issues = (*base.about([environment]), *breaks.issues)
     # A record that is ignored still stands in the place of more general ones.
     wanted = [
@@ -118,7 +118,7 @@ def match_runs(
         runs=runs,
         issues=issues,
         findings=tuple(findings),
-        uses=tuple(uses),
+        uses=tuple(uses or ()),
         skipped=tuple(_undecided(environment, len(runs), forks, budget)),
         steps=budget.most if budget.spent else budget.most - budget.left,
     )

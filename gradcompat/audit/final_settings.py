@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from gradcompat.audit.environment_findings import with_facts
 from gradcompat.defaults import defaults_of
@@ -50,6 +50,15 @@ def run_in(environment: Environment | None, context: Context, stated: Sequence[t
     settings = (*base.settings, *context.settings, *defaults_of(base, context))
     by_key: dict[str, dict[tuple[str, SettingValue | None], Setting]] = {}
     for setting in with_facts(replace(base, settings=settings), stated).settings:
-        by_key.setdefault(setting.key, {}).setdefault((type(setting.value).__name__, setting.value), setting)
-    finals = (FinalSetting(key=key, stated=tuple(found.values())) for key, found in sorted(by_key.items()))
+        values = by_key.setdefault(setting.key, {})
+        identity = (type(setting.value).__name__, setting.value)
+        if identity not in values or (values[identity].presumed and not setting.presumed):
+            values[identity] = setting
+    finals = (FinalSetting(key=key, stated=_counting(found.values())) for key, found in sorted(by_key.items()))
     return Run(source=context.source, environment=base.source, settings=tuple(finals))
+
+
+def _counting(settings: Iterable[Setting]) -> tuple[Setting, ...]:
+    """What is stated; what is presumed where nothing is."""
+    settings = tuple(settings)
+    return tuple(setting for setting in settings if not setting.presumed) or settings

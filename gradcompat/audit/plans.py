@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from gradcompat.audit.breaks import constraints_of, constraints_of_code
 from gradcompat.audit.environment_findings import Matched, match_runs, with_facts
+from gradcompat.audit.missing_versions import missing_versions
 from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.project_files import Project, project_of
+from gradcompat.audit.report_parts import ids_in_order, open_ids
 from gradcompat.audit.stated_versions import with_stated_versions
 from gradcompat.audit.targets import AuditRequest, File, Source, environment_of, megabytes
 from gradcompat.budget import Budget
@@ -22,14 +25,18 @@ from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Location, Skipped
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import LEVELS, Issue, is_break
-from gradcompat.model.plan import Alternative, Plan, Planned
+from gradcompat.model.plan import Alternative, Change, CodeChange, Plan, SettingChange
+from gradcompat.model.plan_report import Planned
 from gradcompat.model.release import Catalogue
+from gradcompat.model.report import ReportedFinding
 from gradcompat.names import normalise
 from gradcompat.planner.host_target import target_of
 from gradcompat.planner.plan import plan
 from gradcompat.planner.request import DEFAULT_STEPS, Request
 from gradcompat.regular_files import read_regular
 from gradcompat.sources.requires_dist import requires_dist
+
+_Change = TypeVar("_Change", Change, SettingChange, CodeChange)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +90,7 @@ def plan_all(
     """
     shown = [source.source if isinstance(source, Environment) else source.shown for source in asked.sources]
     runs = asked.contexts.of(shown) if asked.contexts is not None else [()] * len(shown)
-    uses = asked.contexts.uses(shown) if asked.contexts is not None else [()] * len(shown)
+    uses = asked.contexts.uses(shown) if asked.contexts is not None else [None] * len(shown)
     read = [_task(*parts, base, options) for parts in zip(asked.sources, runs, uses, strict=True)]
     waiting = [reading for reading in read if isinstance(reading, _Task) and _has_to_change(reading.found, options)]
 
@@ -135,7 +142,7 @@ class _Task:
 def _task(
     source: Source,
     contexts: tuple[Context, ...],
-    uses: tuple[CodeUse, ...],
+    uses: tuple[CodeUse, ...] | None,
     base: KnowledgeBase,
     options: AuditOptions,
 ) -> _Task | PlanningResult:
@@ -178,6 +185,13 @@ def within(budget: Budget, tasks: Sequence[_Task], make: Callable[[_Task, Budget
 
 def _result(task: _Task, made: Plan | None, base: KnowledgeBase, options: AuditOptions) -> PlanningResult:
     source, environment, project = task.source, task.environment, task.project
+    reported = tuple(
+        ReportedFinding(finding=finding, advice=None)
+        for finding in task.found.findings
+        if finding.status != "not_affected"
+    )
+    made = None if made is None else _in_order(made, reported)
+    missing = missing_versions(task.found.environment, base, strict=options.strict or not options.presume)
     named = _named(made, base, task.found.issues)
     planned = Planned(
         source=environment.source,
@@ -186,10 +200,12 @@ def _result(task: _Task, made: Plan | None, base: KnowledgeBase, options: AuditO
         references={issue.id: issue.references[0].url for issue in named if issue.references},
         plan=made,
         assumed=_assumed(made, task.found),
-        possible=_possible(task.found, options),
+        possible=_possible(reported, options),
+        findings=reported,
         command=_command(environment, source, project, made),
         asked_in=project.files[0].shown if project.files and project.lockfile else None,
-        skipped=tuple(skipped for skipped in environment.skipped if skipped.gap),
+        skipped=tuple(skipped for skipped in (*environment.skipped, *task.found.skipped, *missing) if skipped.gap),
+        ranges=tuple(skipped for skipped in missing if skipped.range and not skipped.gap),
     )
     return PlanningResult(source=source, environment=environment, found=task.found, project=project, planned=planned)
 
@@ -219,14 +235,41 @@ def _assumed(made: Plan | None, found: Matched) -> dict[str, tuple[Assumption, .
     }
 
 
-def _possible(found: Matched, options: AuditOptions) -> tuple[str, ...]:
+def _possible(reported: Sequence[ReportedFinding], options: AuditOptions) -> tuple[str, ...]:
     """The findings that a plan leaves alone because they are not sure, and that would count if they were."""
     if options.strict:
         return ()
     least = LEVELS.index(options.fail_on or "note")
-    issues = [finding.issue for finding in found.findings if finding.status == "conditional"]
-    counting = [issue.id for issue in issues if not issue.informational and LEVELS.index(issue.level) >= least]
-    return tuple(dict.fromkeys(counting))
+    issues = {one.finding.issue.id: one.finding.issue for one in reported if one.finding.status == "conditional"}
+    counting = {
+        identifier
+        for identifier, issue in issues.items()
+        if not issue.informational and LEVELS.index(issue.level) >= least
+    }
+    return tuple(identifier for identifier in open_ids(reported) if identifier in counting)
+
+
+def _in_order(made: Plan, reported: Sequence[ReportedFinding]) -> Plan:
+    """The plan in the order in which a report names what it cures and leaves; what only goes with it stands last."""
+    places = {identifier: place for place, identifier in enumerate(ids_in_order(reported))}
+
+    def place(identifier: str) -> tuple[int, str]:
+        return places.get(identifier, len(places)), identifier
+
+    def first(cures: Sequence[str]) -> tuple[int, str]:
+        return min(map(place, cures), default=(len(places) + 1, ""))
+
+    def cured(change: _Change) -> _Change:
+        return replace(change, cures=tuple(sorted(change.cures, key=place)))
+
+    return replace(
+        made,
+        changes=tuple(sorted(map(cured, made.changes), key=lambda change: (*first(change.cures), change.package))),
+        settings=tuple(sorted(map(cured, made.settings), key=lambda change: (*first(change.cures), change.key))),
+        code=tuple(sorted(map(cured, made.code), key=lambda change: (*first(change.cures), change.text))),
+        fixed=tuple(sorted(made.fixed, key=place)),
+        remaining=tuple(sorted(made.remaining, key=place)),
+    )
 
 
 def plan_of(

@@ -42,7 +42,8 @@ def allowed(
 ) -> tuple[str, ...]:
     """The final releases that a range allows, oldest first; nothing where that cannot be said.
 
-    Newer ones than the newest that goes with the pins are left out: a resolver would not take them.
+    A trunk is judged by the newest one. Newer ones than the newest that goes with the pins, and those that a pin does
+    not allow, are left out: a resolver would not take them.
 
     Args:
         package: an entry without a version.
@@ -51,6 +52,8 @@ def allowed(
         pins: packages of which one version is listed.
     """
     specifier = package.specifier or ""
+    if package.trunk:
+        return tuple(map(str, sorted(published(name, python=python))[-1:]))
     if package.version is not None or package.source != "registry" or len(specifier) > _LONGEST_SPECIFIER:
         return ()
     try:
@@ -60,10 +63,22 @@ def allowed(
     releases = [
         version for version in sorted(published(name, python=python)) if versions is None or version in versions
     ]
+    releases = [version for version in releases if _is_let_in(name, version, pins or {})] or releases
     for newest in range(len(releases), max(0, len(releases) - _TRIED), -1):
         if _goes_with(name, releases[newest - 1], pins or {}):
             return tuple(map(str, releases[:newest]))
     return tuple(map(str, releases))
+
+
+def _is_let_in(name: str, version: Version, pins: Mapping[str, Version]) -> bool:
+    """Do the unconditional requirements of what is pinned allow a release?"""
+    return all(
+        _within(version, specifier)
+        for pinned, at in pins.items()
+        if pinned != name
+        for required, specifier in _unconditional(pinned, at)
+        if required == name
+    )
 
 
 def _goes_with(name: str, version: Version, pins: Mapping[str, Version]) -> bool:
@@ -73,11 +88,16 @@ def _goes_with(name: str, version: Version, pins: Mapping[str, Version]) -> bool
 
 def refused(name: str, version: Version, pins: Mapping[str, Version]) -> Iterator[tuple[str, str]]:
     """The pinned packages that the unconditional requirements of a release do not allow, with what they allow."""
-    for line in _requirements(name, version):
-        read = _UNCONDITIONAL.fullmatch(line)
-        required = "" if read is None else normalise(read["name"])
-        if read is not None and required in pins and not _within(pins[required], read["specifier"]):
-            yield required, read["specifier"].strip()
+    for required, specifier in _unconditional(name, version):
+        if required in pins and not _within(pins[required], specifier):
+            yield required, specifier
+
+
+@lru_cache(maxsize=1024)
+def _unconditional(name: str, version: Version) -> tuple[tuple[str, str], ...]:
+    """The packages that a release requires whatever the extras and the host, with what it allows of each."""
+    read = (_UNCONDITIONAL.fullmatch(line) for line in _requirements(name, version))
+    return tuple((normalise(found["name"]), found["specifier"].strip()) for found in read if found is not None)
 
 
 @lru_cache(maxsize=4096)

@@ -6,14 +6,14 @@ Every format tells these parts; only their looks differ.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.messages import entry_text
 from gradcompat.model.environment import SettingValue, Skipped
 from gradcompat.model.finding import Finding, Unknown
 from gradcompat.model.issue import ModelTerm, SettingTerm, SymbolTerm
-from gradcompat.model.report import Audit, ReportedFinding
+from gradcompat.model.report import ReportedFinding
 from gradcompat.presumptions.usual import USUAL
 from gradcompat.term_keys import SYMBOLS_KEY
 from gradcompat.vocabulary import KEYS, PACKAGE_PREFIX, VIRTUAL_PACKAGES
@@ -64,8 +64,9 @@ class Parts:
         affected: what is wrong, worst first.
         informational: what applies and is no defect.
         possible: the findings that one fact decides, likeliest and worst first; :data:`SHOWN` at most, of several
-            environments one of each record.
+            environments one of each record, and of the names that one release lacks the first.
         further: id of one of these → how many more environments or entries it could apply to.
+        alike: id of a missing name → the other names that the same release lacks.
         questions: what would decide the other open findings, the most first. Each finding counts once.
         dormant: what is presumed not to be used → the ids of the records that hang on it, the most first.
         refuted: what could apply and was measured not to.
@@ -76,6 +77,7 @@ class Parts:
     informational: tuple[ReportedFinding, ...]
     possible: tuple[ReportedFinding, ...]
     further: Mapping[str, int]
+    alike: Mapping[str, tuple[str, ...]]
     questions: tuple[Question, ...]
     dormant: tuple[tuple[str, tuple[str, ...]], ...]
     refuted: tuple[ReportedFinding, ...]
@@ -97,20 +99,45 @@ def parts_of(findings: Iterable[ReportedFinding], *, everything: bool = False) -
     first = {finding.finding.issue.id: finding for finding in reversed(possible)}
     further = Counter(finding.finding.issue.id for finding in possible)
     possible = [finding for finding in possible if first[finding.finding.issue.id] is finding]
-    if not everything:
-        possible = possible[:SHOWN]
-    shown = {finding.finding.issue.id for finding in possible}
+    groups: dict[Hashable, list[ReportedFinding]] = {}
+    for finding in possible:
+        groups.setdefault(finding.finding.issue.id if everything else _lacking(finding.finding), []).append(finding)
+    told = list(groups.values()) if everything else list(groups.values())[:SHOWN]
+    possible = [group[0] for group in told]
+    shown = {finding.finding.issue.id for group in told for finding in group}
     rest = [finding.finding for finding in unprobed if finding.finding.issue.id not in shown]
     return Parts(
         affected=tuple(finding for finding in affected if not finding.finding.issue.informational),
         informational=tuple(finding for finding in affected if finding.finding.issue.informational),
         possible=(*(finding for finding in probed if not finding.refuted), *possible),
-        further={identifier: further[identifier] - 1 for identifier in shown},
+        further={finding.finding.issue.id: further[finding.finding.issue.id] - 1 for finding in possible},
+        alike={
+            group[0].finding.issue.id: tuple(_name(one.finding) for one in group[1:]) for group in told if group[1:]
+        },
         questions=questions_of(rest),
         dormant=_dormant(finding.finding for finding in findings if finding.finding.status == "dormant"),
         refuted=tuple(finding for finding in probed if finding.refuted),
         not_affected=tuple(finding for finding in findings if finding.finding.status == "not_affected"),
     )
+
+
+def open_ids(findings: Iterable[ReportedFinding]) -> tuple[str, ...]:
+    """The ids of what could apply, in the order in which a report names them: by themselves, or with a question."""
+    findings = tuple(findings)
+    parts = parts_of(findings)
+    asked = (identifier for question in parts.questions for identifier in question.ids)
+    told = (*(one.finding.issue.id for one in parts.possible), *asked)
+    # What nothing decides that a person could say stands last.
+    rest = (one.finding.issue.id for one in findings if one.finding.status == "conditional" and not one.refuted)
+    return tuple(dict.fromkeys((*told, *rest)))
+
+
+def ids_in_order(findings: Iterable[ReportedFinding]) -> tuple[str, ...]:
+    """The ids of what is affected and of what could apply, in the order in which a report names them."""
+    findings = tuple(findings)
+    parts = parts_of(findings)
+    sure = (one.finding.issue.id for one in (*parts.affected, *parts.informational))
+    return tuple(dict.fromkeys((*sure, *open_ids(findings))))
 
 
 def likeliest(finding: Finding) -> tuple[Unknown, ...]:
@@ -133,7 +160,8 @@ def likelihood(finding: Finding) -> float | None:
 def questions_of(findings: Iterable[Finding]) -> tuple[Question, ...]:
     """The facts that decide open findings; a finding that hangs on several counts for the one that decides most.
 
-    Of two that decide as many, the one whose worst finding is likelier and worse comes first.
+    Of two that decide as many, the one whose worst finding is likelier and worse comes first; what decides notes alone
+    comes last.
     """
     findings = list(findings)
     ranks: dict[str, float] = {}
@@ -149,7 +177,11 @@ def questions_of(findings: Iterable[Finding]) -> tuple[Question, ...]:
         key = min(counts, key=lambda one: (-counts[one], one))
         decided[key] = list(dict.fromkeys(identifier for identifier, keys in hanging if key in keys))
         hanging = [(identifier, keys) for identifier, keys in hanging if key not in keys]
-    ordered = sorted(decided.items(), key=lambda item: (-len(item[1]), min(ranks[one] for one in item[1]), item[0]))
+    serious = {finding.issue.id for finding in findings if finding.issue.level != "note"}
+    ordered = sorted(
+        decided.items(),
+        key=lambda item: (serious.isdisjoint(item[1]), -len(item[1]), min(ranks[one] for one in item[1]), item[0]),
+    )
     return tuple(Question(key=key, ids=tuple(ids)) for key, ids in ordered)
 
 
@@ -205,14 +237,21 @@ def _choices(key: str, findings: Iterable[Finding]) -> tuple[SettingValue, ...]:
     return tuple(dict.fromkeys(wanted))[:_CHOICES]
 
 
-def ranges(audit: Audit) -> list[tuple[Skipped, tuple[str, ...]]]:
-    """Each package of which only a range is known, with the ids of what its newest release would bring."""
+def ranges(findings: Iterable[ReportedFinding], skipped: Iterable[Skipped]) -> list[tuple[Skipped, tuple[str, ...]]]:
+    """Each package of which an environment gives only a range, with the ids of what its newest release would bring."""
     brought: dict[str, list[str]] = {}
-    for finding in (reported.finding for reported in audit.findings):
+    for finding in (reported.finding for reported in findings):
         if finding.status == "conditional":
             for key in dict.fromkeys(unknown.key for unknown in likeliest(finding)):
                 brought.setdefault(key, []).append(finding.issue.id)
-    return [(skipped, tuple(brought.get(skipped.what, ()))) for skipped in audit.skipped if skipped.range]
+    return [(one, tuple(brought.get(one.what, ()))) for one in skipped if one.range]
+
+
+def first_place(finding: Finding) -> str:
+    """Where a finding is told to stand: a line of the code, or the first entry that takes part behind its line."""
+    if finding.location is not None or not finding.packages:
+        return str(finding.location or "")
+    return f"{finding.packages[0].location} {entry_text(finding.packages[0])}"
 
 
 def places_text(finding: Finding, most: int = 2) -> str:
@@ -225,6 +264,19 @@ def places_text(finding: Finding, most: int = 2) -> str:
 
 def _is_shown(finding: Finding) -> bool:
     return finding.issue.level != "note" and len(_asked(likeliest(finding))) == 1
+
+
+def _lacking(finding: Finding) -> Hashable:
+    """What the names that one release lacks have in common; a record, and a pair of packages, stands alone."""
+    kind, *names = finding.issue.id.split(":")
+    if kind != "code":
+        return finding.issue.id
+    return names[0], *(package.version or package.releases[-1:] for package in finding.packages)
+
+
+def _name(finding: Finding) -> str:
+    """The name that a release lacks."""
+    return finding.issue.id.split(":", 2)[2].replace(":", ".")
 
 
 def _rank(reported: ReportedFinding) -> tuple[float, str]:

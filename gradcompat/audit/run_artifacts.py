@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path, PurePath
 
+from gradcompat.audit.pasted_runs import runs_in_file
 from gradcompat.dependency_formats import by_name
 from gradcompat.errors import Malformed, SourceError, UsageError
 from gradcompat.formats.document import read_document
@@ -74,15 +75,9 @@ def by_kind(files: Sequence[str]) -> Files:
             sorted_in.contexts.append(file)
         else:
             sorted_in.logs.append(file)
-            if path.suffix.lower() in _MARKDOWN and _says_how_it_trains(path, file):
+            if path.suffix.lower() in _MARKDOWN and runs_in_file(path, file):
                 sorted_in.contexts.append(file)
     return sorted_in
-
-
-def _says_how_it_trains(path: Path, file: str) -> bool:
-    from gradcompat.audit.runs import pasted
-
-    return bool(pasted(path, file))
 
 
 def _is_environment(path: Path) -> bool:

@@ -6,21 +6,30 @@ import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
+from gradcompat.audit.pasted_runs import runs_in_text
 from gradcompat.budget import Budget
+from gradcompat.dependency_formats import by_name
 from gradcompat.errors import NotFound, SourceError, Unrecognised
 from gradcompat.formats import project_walk
 from gradcompat.formats.document import Document
-from gradcompat.formats.fenced_blocks import has_fences
 from gradcompat.lazy_dataclasses import dataclass, field, replace
+from gradcompat.messages import NO_RUN
 from gradcompat.model.code_use import CodeUse, left_out
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.root import Root, is_link_outside, root_of_file, root_of_folder
 from gradcompat.scanners.any_config import find, read_context, scan, scan_found
-from gradcompat.scanners.pasted_blocks import contexts as blocks
-from gradcompat.scanners.run_assembly import COMPOSED_FILES, PROGRAMS, assemble, join, join_all
+from gradcompat.scanners.parsed_options import parsed_uses
+from gradcompat.scanners.run_assembly import COMPOSED_FILES, PROGRAMS, assemble, join, join_all, reached
 
-NO_RUN = "read, and no training run"
+# Folders that list what the project above them needs, and hold no code of their own.
+_OF_PROJECT_ABOVE = frozenset(
+    {
+        *("requirements", "reqs", "docker", "dockerfiles", "container", "containers", ".devcontainer", "conda"),
+        *("env", "envs", "environment", "environments", "install", "installation"),
+    }
+)
+_SCRIPT, _NOTEBOOK = "script", "notebook"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +90,8 @@ class Contexts:
         """The runs of each environment, in their order.
 
         A config that was found belongs to the environments of the nearest folder at or above its own, or to all where
-        no folder above has any; so that in a repository of many projects each keeps its own. A named one belongs to
-        all environments.
+        no folder above has any; so that in a repository of many projects each keeps its own. An environment that is a
+        program has its own run alone. A named one belongs to all environments.
         """
         owned = self._owned(environments)
         self.composing.left = COMPOSED_FILES
@@ -91,13 +100,20 @@ class Contexts:
             key: (*shared, *assemble(contexts, budget=self.composing).runs)
             for key, contexts in _distinct(owned.values()).items()
         }
-        return [runs[_identity(owned[PurePosixPath(environment).parent])] for environment in environments]
+        return [runs[_identity(owned[environment])] for environment in environments]
 
-    def uses(self, environments: Sequence[str]) -> list[tuple[CodeUse, ...]]:
-        """What the code beside each environment takes from other packages, in runs or not; each place once."""
+    def uses(self, environments: Sequence[str]) -> list[tuple[CodeUse, ...] | None]:
+        """What the code beside each environment takes from other packages, in runs or not; each place once.
+
+        None where no code was read at all. An environment in a folder without any, of a project that has some
+        elsewhere, has code that takes nothing.
+        """
+        if not any(context.kind in PROGRAMS or context.run for context in self.every):
+            return [None] * len(environments)
         shared = (*self.together, *self.named)
-        used = {folder: _used((*shared, *contexts)) for folder, contexts in self._owned(environments).items()}
-        return [used[PurePosixPath(environment).parent] for environment in environments]
+        owned = self._owned(environments)
+        used = {key: _used((*shared, *contexts)) for key, contexts in _distinct(owned.values()).items()}
+        return [used[_identity(owned[environment])] for environment in environments]
 
     def unused(self, environments: Sequence[str]) -> list[Skipped]:
         """The files that were found and are part of no run of any environment."""
@@ -116,15 +132,44 @@ class Contexts:
             if context.source in unnamed
         ]
 
-    def _owned(self, environments: Sequence[str]) -> dict[PurePosixPath, tuple[Context, ...]]:
+    def _owned(self, environments: Sequence[str]) -> dict[str, tuple[Context, ...]]:
+        """What was found, by the environment that it belongs to."""
+        own = self._self_contained(environments)
+        # What a notebook installs comes on top of what is there; a script with metadata runs with these alone.
+        isolated = frozenset(source for source in own if _kind_of(source) == _SCRIPT)
+        near = self._in_folders(environments, isolated)
+        return {
+            environment: own[environment] if environment in own else near[PurePosixPath(environment).parent]
+            for environment in environments
+        }
+
+    def _self_contained(self, environments: Sequence[str]) -> dict[str, tuple[Context, ...]]:
+        """The environments that are programs themselves: a script with metadata, a notebook that trains."""
+        programs = {context.source: context for context in self.found if context.kind in PROGRAMS}
+        scripts = [environment for environment in environments if _kind_of(environment) == _SCRIPT]
+        notebooks = [environment for environment in environments if _kind_of(environment) == _NOTEBOOK]
+        starts = [
+            *(environment for environment in scripts if environment in programs),
+            *(environment for environment in notebooks if environment in programs and programs[environment].run),
+        ]
+        return {**dict.fromkeys(scripts, ()), **(reached(self.found, starts) if starts else {})}
+
+    def _in_folders(
+        self, environments: Sequence[str], isolated: Collection[str]
+    ) -> dict[PurePosixPath, tuple[Context, ...]]:
         """What was found, by the folder of the environments that it belongs to."""
         owned: dict[PurePosixPath, list[Context]] = {
             PurePosixPath(environment).parent: [] for environment in environments
         }
         for context in self.found:
+            if context.source in isolated:
+                continue
             nearest = next((parent for parent in PurePosixPath(context.source).parents if parent in owned), None)
             for contexts in owned.values() if nearest is None else (owned[nearest],):
                 contexts.append(context)
+        for folder in sorted(owned, key=lambda one: len(one.parts)):
+            if not owned[folder] and folder.name.lower() in _OF_PROJECT_ABOVE:
+                owned[folder] = next((owned[parent] for parent in folder.parents if owned.get(parent)), [])
         return {folder: tuple(contexts) for folder, contexts in owned.items()}
 
     def _shared(self) -> list[Context]:
@@ -137,15 +182,41 @@ class Contexts:
         return join_all(self.together, budget=self.composing)
 
 
+def _kind_of(environment: str) -> str | None:
+    """The format that its name tells."""
+    expected = by_name(PurePosixPath(environment).name)
+    return None if expected is None else expected.kind
+
+
 def _used(contexts: Iterable[Context]) -> tuple[CodeUse, ...]:
     """What some contexts take from other packages, each place once; what runs for sure in one of them does."""
     contexts = tuple(contexts)
+    guarded = _only_guarded(contexts)
+    contexts = tuple(context for context in contexts if context.source not in guarded)
     found = left_out(
-        dict.fromkeys(use for context in contexts for use in context.uses),
+        dict.fromkeys((*(use for context in contexts for use in context.uses), *parsed_uses(contexts))),
         frozenset(name for context in contexts for name in context.given),
     )
     certain = {use for use in found if not use.conditional}
     return tuple(use for use in found if not use.conditional or replace(use, conditional=False) not in certain)
+
+
+def _only_guarded(contexts: Sequence[Context]) -> frozenset[str]:
+    """The modules that are imported nowhere but behind a question for a version or the like, by what does run."""
+    questions = [frozenset(context.guarded) for context in contexts]
+    left = frozenset().union(*questions).intersection(path for context in contexts for path in context.modules)
+    while left:
+        reached = {
+            path
+            for context, guarded in zip(contexts, questions, strict=True)
+            if context.source not in left
+            for path in context.modules
+            if path not in guarded and path != context.source
+        }
+        if left.isdisjoint(reached):
+            break
+        left -= reached
+    return left
 
 
 def _distinct(owned: Iterable[tuple[Context, ...]]) -> dict[tuple[int, ...], tuple[Context, ...]]:
@@ -191,20 +262,6 @@ def _with_target(context: Context, programs: Collection[str]) -> Context:
     return replace(context, run=False, skipped=(*context.skipped, skipped))
 
 
-def pasted(path: Path, display_path: str) -> list[Context]:
-    """The runs in the code blocks of a file that may be a pasted text."""
-    try:
-        document = read_context(path, display_path)
-    except SourceError:  # whoever reads the file as an environment says it
-        return []
-    return in_text(document)
-
-
-def in_text(document: Document) -> list[Context]:
-    """The runs in the code blocks of a text."""
-    return blocks(document) if has_fences(document.text) else []
-
-
 def _in_file(document: Document) -> list[Context]:
     """What a file says of a run: as a whole, or else in its code blocks.
 
@@ -214,7 +271,7 @@ def _in_file(document: Document) -> list[Context]:
     try:
         return [scan(document)]
     except Unrecognised:
-        found = in_text(document)
+        found = runs_in_text(document)
         if not found:
             raise
         return found

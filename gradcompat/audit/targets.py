@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gradcompat.audit.pasted_runs import runs_in_file, runs_in_text
 from gradcompat.dependency_formats import by_name
 from gradcompat.errors import NotFound, SourceError
-from gradcompat.formats.document import Document, decode, read_bytes, read_document
-from gradcompat.formats.fenced_blocks import has_fences
+from gradcompat.formats.document import MAX_BYTES, Document, decode, read_document
 from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.environment import Environment, Skipped
 from gradcompat.root import Root, root_of_file, root_of_folder
@@ -127,7 +127,12 @@ def resolve_targets(
     for target in dict.fromkeys(targets):
         path = place(target)
         if target == "-":
-            sources.append(_guarded("-", partial(_standard_input, said)))
+            piped = _standard_input()
+            if isinstance(piped, Document):
+                sources.append(_guarded("-", partial(read, piped)))
+                said += runs_in_text(piped)
+            else:
+                sources.append(piped)
         elif os.path.isdir(path):
             inside, passed, contexts, gaps = _folder(path, target, on_command_line)
             sources += inside
@@ -145,8 +150,8 @@ def resolve_targets(
                 named.append(context)
             if context is None or isinstance(context, SourceError) or _is_environment_too(path):
                 sources.append(File(path, target, root=root))
-            if path.suffix.lower() in _TEXT_SUFFIXES and _has_fences(path):
-                said += _pasted(path, target)
+            if path.suffix.lower() in _TEXT_SUFFIXES:
+                said += runs_in_file(path, target)
     together += tuple(said)
     if not sources and active_without_target:
         if named or together or not targets:
@@ -206,21 +211,6 @@ def _context(path: Path, display_path: str, root: Root) -> Context | SourceError
     return scan_if_any(path, display_path, root)
 
 
-def _has_fences(path: Path) -> bool:
-    """Could a file hold code blocks? Most lists of packages hold none, and need no scanners."""
-    try:
-        data = read_bytes(path, path.name)
-    except SourceError:
-        return False
-    return b"```" in data or b"~~~" in data
-
-
-def _pasted(path: Path, display_path: str) -> list[Context]:
-    from gradcompat.audit.runs import pasted
-
-    return pasted(path, display_path)
-
-
 def root_of_target(target: str, path: Path, on_command_line: tuple[str, ...]) -> Root:
     """The root of a file that is a target.
 
@@ -266,19 +256,15 @@ def _active() -> Environment:
     return active(os.environ, Path.cwd())
 
 
-def _standard_input(said: list[Context]) -> Environment:
-    """The environment that is piped in; the runs of its code blocks are added to what was said."""
-    from gradcompat.formats.document import MAX_BYTES
-
+def _standard_input() -> Document | Unreadable:
+    """What is piped in."""
     if sys.stdin is None or sys.stdin.isatty():
-        raise NotFound("standard input is a terminal", path="-", hint="pipe a `pip list` or a lockfile into it")
-    document = Document("-", decode(sys.stdin.buffer.read(MAX_BYTES + 1), "-"))
-    environment = read(document)
-    if has_fences(document.text):
-        from gradcompat.audit.runs import in_text
-
-        said += in_text(document)
-    return environment
+        hint = "pipe a `pip list` or a lockfile into it"
+        return Unreadable("-", NotFound("standard input is a terminal", path="-", hint=hint))
+    try:
+        return Document("-", decode(sys.stdin.buffer.read(MAX_BYTES + 1), "-"))
+    except SourceError as error:
+        return Unreadable("-", error)
 
 
 def _folder(

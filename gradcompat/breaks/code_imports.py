@@ -6,14 +6,15 @@ through the modules that they execute, into other packages and back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from packaging.version import Version
 
-from gradcompat.breaks.module_needs import ModuleNeeds, Symbol, module_needs, providers_of
+from gradcompat.breaks.module_needs import ModuleNeeds, Symbol, leading_to, module_needs, providers_of
 from gradcompat.breaks.pairs import Break, Need, Pair
 from gradcompat.breaks.release_ranges import ranges_of
 from gradcompat.model.code_use import CodeUse
+from gradcompat.releases.answers import Need as NeedOfRelease
 from gradcompat.releases.table import ReleaseTable, package_of, table_of
 
 Imports = Mapping[Symbol, CodeUse]
@@ -29,16 +30,15 @@ def imports_of(uses: Iterable[CodeUse], versions: Mapping[str, Version]) -> dict
     """
     found: dict[str, dict[Symbol, CodeUse]] = {}
     # What surely runs first, so that it is named.
-    waiting = [(_symbol(use), use) for use in sorted(uses, key=lambda use: use.conditional) if use.kind != "keyword"]
-    asked: set[str] = set()
+    waiting = [(_symbol(use), use) for use in sorted(uses, key=lambda use: use.conditional) if use.keyword is None]
     while waiting:
-        asked.clear()
+        fresh: dict[str, dict[Symbol, CodeUse]] = {}
         for symbol, use in waiting:
             package = package_of(symbol[0].partition(".")[0])
             if package is not None and package in versions and symbol not in found.setdefault(package, {}):
                 found[package][symbol] = use
-                asked.add(package)
-        waiting = [one for package in sorted(asked) for one in _leading_on(package, found[package], versions[package])]
+                fresh.setdefault(package, {})[symbol] = use
+        waiting = [one for package in sorted(fresh) for one in _leading_on(package, fresh[package], versions[package])]
     return found
 
 
@@ -52,13 +52,9 @@ def _leading_on(package: str, imports: Imports, version: Version) -> Iterator[tu
     table = table_of(package)
     if table is None:
         return
-    seen: set[Symbol] = set()
-    for symbol, use in imports.items():
-        for need in table.needs(version, *symbol):
-            wanted = (need.module, need.name)
-            if wanted not in seen:
-                seen.add(wanted)
-                yield wanted, use
+    for (symbol,), needs in table.needs_in_turn(version, ((symbol,) for symbol in imports)):
+        for need in needs:
+            yield (need.module, need.name), imports[symbol]
 
 
 def may_miss(versions: Mapping[str, Version]) -> list[tuple[str, str]]:
@@ -77,14 +73,16 @@ def really_missing(
     suspects: Iterable[tuple[str, str]], uses: Iterable[CodeUse], versions: Mapping[str, Version]
 ) -> list[tuple[str, str]]:
     """The suspects of which what the code executes misses something, without the use that leads to it."""
+    suspects = tuple(suspects)
+    leading = leading_to([consumer for consumer, _ in suspects], versions)
     symbols: dict[str, set[Symbol]] = {}
     needs: dict[str, set[Symbol]] = {}
-    waiting = {_symbol(use) for use in uses if use.kind != "keyword"}
+    waiting = {_symbol(use) for use in uses if use.keyword is None}
     while waiting:
         fresh: dict[str, set[Symbol]] = {}
         for symbol in waiting:
             package = package_of(symbol[0].partition(".")[0])
-            if package is not None and package in versions and symbol not in symbols.setdefault(package, set()):
+            if package is not None and package in leading and symbol not in symbols.setdefault(package, set()):
                 symbols[package].add(symbol)
                 fresh.setdefault(package, set()).add(symbol)
         waiting = set()
@@ -115,24 +113,28 @@ def leading_uses(consumer: str, provider: str, imports: Imports, versions: Mappi
     ]
 
 
-def pair_of_code(consumer: str, provider: str, imports: Iterable[Symbol]) -> Pair | None:
-    """Where the imports fail, over all releases of both packages; None where they never do."""
-    table, needs = table_of(consumer), module_needs(consumer, provider)
-    if table is None or needs is None:
-        return None
-    breaks = tuple(_breaks(table, needs, tuple(imports)))
-    if not breaks:
-        return None
-    return Pair(consumer=consumer, provider=provider, oldest=needs.providers[0], breaks=breaks, by_code=True)
+def pairs_of_code(consumer: str, providers: Iterable[str], imports: Iterable[Symbol]) -> Iterator[Pair]:
+    """Where the imports fail with one of the providers, over all releases of both packages."""
+    table = table_of(consumer)
+    known = [(name, needs) for name in providers if (needs := module_needs(consumer, name)) is not None]
+    if table is None or not known:
+        return
+    imported = tuple(imports)
+    # Followed once in each release, and held against every provider.
+    needed = [table.needs_of(version, imported) for version in table.versions]
+    for provider, needs in known:
+        breaks = tuple(_breaks(table, needs, needed))
+        if breaks:
+            yield Pair(consumer=consumer, provider=provider, oldest=needs.providers[0], breaks=breaks, by_code=True)
 
 
-def _breaks(table: ReleaseTable, needs: ModuleNeeds, imports: tuple[Symbol, ...]) -> Iterator[Break]:
+def _breaks(table: ReleaseTable, needs: ModuleNeeds, needed: Sequence[Iterable[NeedOfRelease]]) -> Iterator[Break]:
     groups: dict[tuple[int, tuple[Symbol, ...]], list[int]] = {}
     places: dict[Symbol, tuple[str, int]] = {}
-    for number, version in enumerate(table.versions):
+    for number, some in enumerate(needed):
         bits = 0
         missing: dict[Symbol, None] = {}
-        for need in table.needs_of(version, imports):
+        for need in some:
             symbol = (need.module, need.name)
             if symbol in needs.symbols:
                 bits |= needs.symbols[symbol].lacking

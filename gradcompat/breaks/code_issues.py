@@ -7,24 +7,28 @@ release that nobody has read leave it open, and say nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
 
 from packaging.version import Version
 
 from gradcompat.breaks.pair_issues import break_issue
 from gradcompat.breaks.release_ranges import ranges_of
+from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.messages import counted, joined
 from gradcompat.model.code_use import CodeUse
 from gradcompat.model.environment import Location
 from gradcompat.model.finding import Finding, Reason, Unknown
 from gradcompat.model.issue import CodeRemedy, Combination, Issue, PackageTerm, Remedy, VersionRemedy
-from gradcompat.releases.answers import Presence
-from gradcompat.releases.table import ReleaseTable
+from gradcompat.releases.answers import ModelKeys, Presence
+from gradcompat.releases.table import ReleaseTable, package_of, table_of
 from gradcompat.versions import VersionSet
 
 CODE = "code"  # the first part of the id: code:transformers:HybridCache
 _SHOWN = 3
+_ALIKE = 0.85  # of names of which one is the other one misspelled
+_LEFT_OUT = " A parser of dataclasses refuses such an option; TRL's commands may leave it out without a word."
+_PASSED_OVER = " axolotl passes over a key that it does not know, without a word."
+_BELOW = ".*"
 _CONFIGS = (".yaml", ".yml", ".json")
 
 Beside = Callable[[str], "Version | None"]
@@ -64,12 +68,16 @@ def broken_uses(
     for use in sorted(uses, key=lambda use: use.kind != "import"):
         if use.kind != "import" and any(_says(code_use, use) for code_use in gone):
             continue
-        if is_missing(use, table, version, beside) and _was_somewhere(use, table, beside):
-            if use.kind == "import":
-                if table.presence(version, use.module) is Presence.ABSENT:
-                    use = replace(use, name=None)  # noqa: PLW2901  # of a module that is gone, all names are
-                gone.append(use)
-            places.setdefault(identifier_of(use, package), []).append(use)
+        if not is_missing(use, table, version, beside):
+            continue
+        missed = _known_use(use, table, version, beside)
+        if missed is None:
+            continue
+        if missed.kind == "import":
+            if table.presence(version, missed.module) is Presence.ABSENT:
+                missed = replace(missed, name=None)  # of a module that is gone, all names are
+            gone.append(missed)
+        places.setdefault(identifier_of(missed, package), []).append(missed)
     found: list[BrokenUse] = []
     for identifier, some in places.items():
         certain = [use for use in some if not use.conditional]
@@ -91,12 +99,15 @@ def constraint_of(use: CodeUse, package: str, table: ReleaseTable, beside: Besid
     missing = _missing(use, table, beside)
     if all(version in missing for version in table.versions):
         return None
+    use = _known_use(use, table, table.versions[-1], beside) or use
     identifier = identifier_of(use, package)
     return _plain(identifier, use, package, missing) if missing else None
 
 
 def identifier_of(use: CodeUse, package: str) -> str:
-    """``code:transformers:TrainingArguments:evaluation_strategy``."""
+    """``code:transformers:TrainingArguments:evaluation_strategy``, ``code:axolotl:relora_steps``."""
+    if use.kind == "key":
+        return f"{CODE}:{package}:{use.keyword}"
     inside = use.module.partition(".")[2] if use.kind == "import" else ""
     path = ".".join(part for part in (inside, use.name) if part) or use.module
     return ":".join(part for part in (CODE, package, path, use.keyword) if part)
@@ -105,33 +116,181 @@ def identifier_of(use: CodeUse, package: str) -> str:
 def is_missing(use: CodeUse, table: ReleaseTable, version: Version, beside: Beside) -> bool:
     """Does the use certainly fail in this release?"""
     match use.kind:
-        case "import":
-            if table.presence(version, use.module) is not Presence.PRESENT:
-                return table.presence(version, use.module) is Presence.ABSENT
-            return use.name is not None and table.presence(version, use.module, use.name) is Presence.ABSENT
-        case "attribute":
-            return _lacks_attribute(use, table, version)
+        case "import" | "attribute":
+            return _presence(use, table, version) is Presence.ABSENT
         case "keyword":
-            signature = table.signature(version, f"{use.module}.{use.name}", beside)
-            return signature is not None and use.keyword is not None and signature.accepts(use.keyword) is False
+            taken = _takes(table, version, use.full_name, use.keyword or "", beside)
+            return taken is False and not any(_has_ever(other, use.keyword or "", beside) for other in use.others)
+        case "option":
+            return _is_no_option(use, table, version, beside)
+        case "key":
+            keys = _model_keys(use, table, version)
+            return keys is not None and use.keyword not in keys and not _is_taken_elsewhere(use, table, version)
 
 
-def _lacks_attribute(use: CodeUse, table: ReleaseTable, version: Version) -> bool:
+def _presence(use: CodeUse, table: ReleaseTable, version: Version) -> Presence:
+    """Whether a release has what is imported, or reached through its modules."""
+    if use.kind == "attribute":
+        return _attribute_presence(use, table, version)
+    found = table.presence(version, use.module)
+    if found is not Presence.PRESENT or use.name is None:
+        return found
+    return table.presence(version, use.module, use.name)
+
+
+def _takes(table: ReleaseTable, version: Version, called: str, keyword: str, beside: Beside) -> bool | None:
+    """May a callable be given a keyword? None where that is not certain."""
+    signature = table.signature(version, called, beside)
+    return None if signature is None else signature.accepts(keyword)
+
+
+def _is_no_option(use: CodeUse, table: ReleaseTable, version: Version, beside: Beside) -> bool:
+    """Is it certainly a field of none of the dataclasses, nor an abbreviation or the negation of one?"""
+    seen = False
+    for name in (use.full_name, *use.others):
+        package = package_of(name.partition(".")[0])
+        known = None if package is None else table_of(package)
+        at = version if package == table.package else None if package is None else beside(package)
+        if known is None or at is None:
+            return False
+        module, _, inner = name.rpartition(".")
+        if known.presence(at, module, inner) is Presence.ABSENT:
+            continue
+        if _has_option(name, use.keyword or "", known, at, beside) is not False:
+            return False
+        seen = seen or package == table.package
+    return seen
+
+
+def _has_ever(name: str, option: str, beside: Beside) -> bool:
+    """May a dataclass of another package have an option, in the release that is there or else in any?"""
+    package = package_of(name.partition(".")[0])
+    table = None if package is None else table_of(package)
+    if package is None or table is None:
+        return False
+    at = beside(package)
+    for version in (at,) if at is not None else reversed(table.versions):
+        signature = table.signature(version, name, beside)
+        if signature is not None and signature.accepts(option) is not False:
+            return True
+    return False
+
+
+def _model_keys(use: CodeUse, table: ReleaseTable, version: Version) -> ModelKeys | None:
+    """What the model takes that a config is of, under the name that it has in a release."""
+    names = (name for name in (use.full_name, *use.others) if not name.endswith(_BELOW))
+    found = (table.model_keys(version, name) for name in names)
+    return next((keys for keys in found if keys is not None), None)
+
+
+def _is_taken_elsewhere(use: CodeUse, table: ReleaseTable, version: Version) -> bool:
+    """May a model of a plugin take the key?"""
+    below = [table.keys_below(version, name.removesuffix(_BELOW)) for name in use.others if name.endswith(_BELOW)]
+    return any(keys is None or use.keyword in keys for keys in below)
+
+
+def _has_option(name: str, option: str, table: ReleaseTable, version: Version, beside: Beside) -> bool | None:
+    signature = table.signature(version, name, beside)
+    if signature is None or signature.accepts_kwargs or not signature.certain:
+        return None
+    positive = option.removeprefix("no_")
+    names = (*signature.renamed, *(parameter.name for parameter in signature.parameters))
+    return any(name == positive or name.startswith(option) for name in names)
+
+
+def _attribute_presence(use: CodeUse, table: ReleaseTable, version: Version) -> Presence:
     """``transformers.models.llama.Gone``: the first part that is no module decides; what is behind it is not known."""
     module = use.module
     for part in (use.name or "").split("."):
         found = table.presence(version, module, part)
-        if found is not Presence.PRESENT:
-            return found is Presence.ABSENT
-        if table.presence(version, f"{module}.{part}") is not Presence.PRESENT:
-            return False
+        if found is not Presence.PRESENT or not _is_submodule(module, part, table, version):
+            return found
         module = f"{module}.{part}"
-    return False
+    return Presence.PRESENT
 
 
-def _was_somewhere(use: CodeUse, table: ReleaseTable, beside: Beside) -> bool:
-    """Has any release that was read what is used? What none has may be of a fork, or nothing that can be read."""
-    return any(not is_missing(use, table, version, beside) for version in table.versions)
+def _is_submodule(module: str, name: str, table: ReleaseTable, version: Version) -> bool:
+    """Is it the module below that a name stands for? A class may have the name of its file, and takes its place."""
+    if table.presence(version, f"{module}.{name}") is not Presence.PRESENT:
+        return False
+    imported = table.fact(version, "names", module, name) != 1
+    return imported and table.origin(version, module, name) in ((f"{module}.{name}", ""), (module, name))
+
+
+def _known_use(use: CodeUse, table: ReleaseTable, version: Version, beside: Beside) -> CodeUse | None:
+    """A use that fails, if some release that was read has what it names; an option, of the class that has it.
+
+    What no release certainly has is of a fork, or put there by another package, as Intel's does with
+    ``torch.xpu.optimize``. An option or a key that looks like another one is misspelled.
+    """
+    newest_first = reversed(table.versions)
+    match use.kind:
+        case "import" | "attribute":
+            found = any(_presence(use, table, one) is Presence.PRESENT for one in newest_first)
+        case "keyword":
+            found = any(takes is not False for _, takes in _taking(use.full_name, use, table, beside))
+        case "option":
+            owner = _owner(use, table, beside)
+            if owner is not None:
+                return owner
+            found = _meant(use, table, version, beside) is not None
+        case "key":
+            known = (_model_keys(use, table, one) for one in newest_first)
+            found = any(keys is not None and use.keyword in keys.fields for keys in known)
+            found = found or _meant(use, table, version, beside) is not None
+    return use if found else None
+
+
+def _owner(use: CodeUse, table: ReleaseTable, beside: Beside) -> CodeUse | None:
+    """An option, of the class of the package that has it in the newest release."""
+    names = [name for name in (use.full_name, *use.others) if name.partition(".")[0] == use.root]
+    having = {name: next((one for one, has in _taking(name, use, table, beside) if has), None) for name in names}
+    newest = max((version for version in having.values() if version is not None), default=None)
+    if newest is None:
+        return None
+    owner = next(name for name in names if having[name] == newest)
+    others = tuple(other for other in (use.full_name, *use.others) if other != owner)
+    return replace(use, name=owner.partition(".")[2], others=others)
+
+
+def _taking(called: str, use: CodeUse, table: ReleaseTable, beside: Beside) -> Iterator[tuple[Version, bool | None]]:
+    """Whether a callable may be given the keyword of a use, newest release first; each signature once."""
+    last = None
+    for version in reversed(table.versions):
+        found = table.signature(version, called, beside)
+        if found is None:
+            yield version, None
+        elif last is None or not (
+            found.parameters is last.parameters and found.certain is last.certain and found.renamed == last.renamed
+        ):
+            yield version, found.accepts(use.keyword or "")
+        last = found
+
+
+def _meant(use: CodeUse, table: ReleaseTable, version: Version, beside: Beside) -> str | None:
+    """What a misspelled option or key may be; None where nothing is like it, or another package tells it."""
+    if use.kind == "key":
+        keys = _model_keys(use, table, version)
+        known = frozenset() if keys is None else keys.fields
+    else:
+        tops = {name.partition(".")[0] for name in (use.full_name, *use.others)}
+        if use.root != min(tops):
+            return None
+        known = frozenset(
+            name for each in (use.full_name, *use.others) for name in _options(each, table, version, beside)
+        )
+    import difflib
+
+    return next(iter(difflib.get_close_matches(use.keyword or "", known, 1, _ALIKE)), None)
+
+
+def _options(name: str, table: ReleaseTable, version: Version, beside: Beside) -> Iterator[str]:
+    """The options of a dataclass of any package."""
+    package = package_of(name.partition(".")[0])
+    known = None if package is None else table_of(package)
+    at = version if package == table.package else None if package is None else beside(package)
+    signature = None if known is None or at is None else known.signature(at, name, beside)
+    yield from () if signature is None else (parameter.name for parameter in signature.parameters)
 
 
 def _missing(use: CodeUse, table: ReleaseTable, beside: Beside) -> VersionSet:
@@ -142,16 +301,19 @@ def _missing(use: CodeUse, table: ReleaseTable, beside: Beside) -> VersionSet:
 
 
 def _plain(identifier: str, use: CodeUse, package: str, missing: VersionSet) -> Issue:
+    left_out = {"option": _LEFT_OUT, "key": _PASSED_OVER}.get(use.kind, "")
     return break_issue(
         identifier,
         summary=f"the code uses {_named(use)}, which {package} does not have in {missing}",
-        details=f"The code uses {_named(use)}. This was read in the released files of {package}.",
+        details=f"The code uses {_named(use)}. This was read in the released files of {package}.{left_out}",
         categories=("code",),
         affected=(Combination(terms=(PackageTerm(name=package, versions=missing),)),),
     )
 
 
 def _named(use: CodeUse) -> str:
+    if use.kind == "key":
+        return f"the key `{use.keyword}`"
     called = ".".join(part for part in (use.module, use.name) if part)
     return called if use.keyword is None else f"`{use.keyword}` of {called}"
 
@@ -159,8 +321,13 @@ def _named(use: CodeUse) -> str:
 def _issue(identifier: str, use: CodeUse, package: str, table: ReleaseTable, version: Version, beside: Beside) -> Issue:
     missing = _missing(use, table, beside)
     renamed = _renamed(use, table)
-    history = joined(tuple(_history(missing, table.versions, version, renamed)), "and")
-    remedies: list[Remedy] = list(_remedies(package, missing, version))
+    words = tuple(_history(missing, table.versions, version, renamed))
+    meant = None if words else _meant(use, table, version, beside)
+    if meant is not None:
+        words, renamed = (f"did you mean `{meant}`?",), (meant, version)
+    history = joined(words, "and") if words else "no release has it"
+    without = _without_field(use, table) if use.kind == "key" else missing
+    remedies: list[Remedy] = list(_remedies(package, without, version))
     if renamed is not None and renamed[0]:
         remedies.insert(0, CodeRemedy(text=f"write `{renamed[0]}` instead of `{use.keyword}`"))
     else:
@@ -173,7 +340,9 @@ def _issue(identifier: str, use: CodeUse, package: str, table: ReleaseTable, ver
 
 
 def _failure(use: CodeUse, package: str, version: Version) -> str:
-    if use.kind == "keyword":
+    if use.kind == "key":
+        return f"{package} {version} passes over the key `{use.keyword}`"
+    if use.keyword is not None:
         called = (use.name or use.module).rpartition(".")[2]
         return f"{called} has no `{use.keyword}` in {package} {version}"
     if use.kind == "attribute":
@@ -185,7 +354,7 @@ def _failure(use: CodeUse, package: str, version: Version) -> str:
 
 def _renamed(use: CodeUse, table: ReleaseTable) -> tuple[str, Version] | None:
     """The new name of a keyword, where a release has both, and the first release that has."""
-    if use.keyword is None:
+    if use.keyword is None or use.kind == "key":
         return None
     for version in table.versions:
         new = table.renamed(version, f"{use.module}.{use.name}", use.keyword)
@@ -206,6 +375,13 @@ def _history(
         yield f"removed in {next(version for version in versions if version > before[-1])}"
     elif behind:
         yield f"new in {behind[0]}"
+
+
+def _without_field(use: CodeUse, table: ReleaseTable) -> VersionSet:
+    """All releases but those in which a key is certainly a field: what only a validator reads may be refused."""
+    known = [_model_keys(use, table, version) for version in table.versions]
+    having = [keys is not None and use.keyword in keys.fields for keys in known]
+    return ~ranges_of(list(map(str, table.versions)), having.__getitem__)
 
 
 def _remedies(package: str, missing: VersionSet, version: Version) -> Iterator[VersionRemedy]:
@@ -237,12 +413,16 @@ def _placed(finding: Finding, lines: Sequence[str], location: Location, *, condi
     shown = replace(finding, because=(reason, *finding.because), location=location)
     if not conditional:
         return shown
-    behind = Unknown(key="code.symbols", sentence=f"the code at {location} runs")
+    is_config = location.path.endswith(_CONFIGS)
+    sentence = f"a command of TRL reads {location.path}" if is_config else f"the code at {location} runs"
+    behind = Unknown(key="code.symbols", sentence=sentence)
     unknown = tuple((*some, behind) for some in finding.unknown) or ((behind,),)
     return replace(shown, status="conditional", unknown=unknown)
 
 
 def _does(use: CodeUse) -> str:
+    if use.kind == "key":
+        return f"the config has {_named(use)}"
     if use.kind == "import":
         return f"the code imports {_named(use)}"
     giver = "config" if use.location.path.endswith(_CONFIGS) else "code"

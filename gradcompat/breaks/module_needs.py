@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from gradcompat.breaks.release_ranges import ranges_of
 from gradcompat.errors import KnowledgeError
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.versions import VersionSet
 
-FORMAT = 1
+FORMAT = 2
 COMPILED = Path(__file__).parent / "module_needs.json"
 _AGAIN = "install gradcompat again"
 
@@ -81,6 +81,22 @@ def providers_of(consumer: str) -> Collection[str]:
     return found
 
 
+def leading_to(packages: Collection[str], among: Collection[str]) -> frozenset[str]:
+    """The packages of which an import may lead to some others: these, and whatever some module of theirs imports.
+
+    Args:
+        packages: the others.
+        among: the packages that come into question; one that was not read may lead anywhere.
+    """
+    imports: Mapping[str, list[str]] = _content(COMPILED)["imports"]
+    found = frozenset(packages)
+    while True:
+        more = {name for name in among if name not in imports or not found.isdisjoint(imports[name])}
+        if more <= found:
+            return found
+        found |= more
+
+
 @lru_cache(maxsize=2)
 def _content(path: Path) -> Mapping[str, Any]:
     try:
@@ -105,8 +121,8 @@ def _needs(path: Path, consumer: str, provider: str) -> ModuleNeeds | None:
     )
 
 
-def data_of(needs: Mapping[tuple[str, str], ModuleNeeds]) -> dict[str, Any]:
-    """The content of the file."""
+def data_of(needs: Mapping[tuple[str, str], ModuleNeeds], imports: Mapping[str, Collection[str]]) -> dict[str, Any]:
+    """The content of the file: what some releases lack, and which packages each package imports from."""
     releases: dict[str, list[str]] = {}
     rows: dict[str, dict[str, list[list[str | None]]]] = {}
     for (consumer, provider), one in needs.items():
@@ -114,4 +130,9 @@ def data_of(needs: Mapping[tuple[str, str], ModuleNeeds]) -> dict[str, Any]:
         rows.setdefault(consumer, {})[provider] = [
             [module, name, f"{bits.needing:x}", f"{bits.lacking:x}"] for (module, name), bits in one.symbols.items()
         ]
-    return {"format": FORMAT, "releases": releases, "needs": rows}
+    return {
+        "format": FORMAT,
+        "imports": {package: sorted(some) for package, some in imports.items()},
+        "releases": releases,
+        "needs": rows,
+    }

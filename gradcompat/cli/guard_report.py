@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from textwrap import shorten
 from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
 from gradcompat.cli.record_questions import Given
 from gradcompat.errors import UsageError
+from gradcompat.knowledge.schema import SUMMARY
 from gradcompat.regular_files import read_regular
 
 # By the framework that trains: whose release is named first.
@@ -46,7 +48,7 @@ def answers(path: str) -> Given:
     return Given(
         packages=named,
         conditions=_conditions(settings) or None,
-        summary=f"{text[:1].upper()}{text[1:]}",
+        summary=shorten(f"{text[:1].upper()}{text[1:]}", SUMMARY, placeholder=" …"),
         categories=tuple(finding.get("categories", ()))[:1] or None,
         silent=True,
         basis="reported",

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import io
 import os
-import stat
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
-from gradcompat.abandoned_files import PREFIX, remove_abandoned
 from gradcompat.errors import UsageError
 from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.report import Report
@@ -19,7 +17,6 @@ from gradcompat.redaction import redact
 from gradcompat.renderers.registry import RENDERERS
 
 _STANDARD = "-"
-_STAGED = ".report"
 _SUMMARY_BYTES = 1_000_000  # GitHub shows no summary of more than 1 MiB
 
 
@@ -71,12 +68,14 @@ def write(report: Report, outputs: Sequence[Output]) -> None:
     try:
         for output in outputs:
             if output.file != _STANDARD:
+                from gradcompat.atomic_file import stage
+
                 path, data = Path(os.path.realpath(output.file)), _rendered(report, output.form)
                 try:
                     if os.path.exists(path) and not os.path.isfile(path):
                         path.write_bytes(data)  # a pipe or a device
                     else:
-                        staged.append((_staged(path, data), path, output.file))
+                        staged.append((stage(path, data), path, output.file))
                 except OSError as error:
                     raise _unwritable(output.file, error) from None
         for temporary, path, shown in staged:
@@ -110,32 +109,6 @@ def _text(report: Report, form: str) -> str:
     out = io.StringIO()
     import_module(f"gradcompat.renderers.{RENDERERS[form].module}").render(report, out)
     return redact(out.getvalue())
-
-
-def _staged(path: Path, data: bytes) -> str:
-    """A new file beside the place, with the rights that the old one has or that any new file would get."""
-    import tempfile
-
-    mode = stat.S_IMODE(path.stat().st_mode) if os.path.exists(path) else 0o666 & ~_umask()
-    if os.path.exists(path) and not os.access(path, os.W_OK):
-        raise PermissionError(None, "it is read-only")
-    remove_abandoned(path.parent, _STAGED)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=PREFIX, suffix=_STAGED)
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(data)
-        os.chmod(temporary, mode)
-    except OSError:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
-    return temporary
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
 
 
 def _append_summary(report: Report, file: str) -> None:

@@ -43,9 +43,10 @@ class ClassFacts:
 
     Attributes:
         bases: dotted names, as written; ``?`` for what is none.
-        kind: ``dataclass``, ``dataclass kw_only``, ``class``; ``unknown`` where a decorator or a metaclass may change
-            how it is called.
-        fields: the annotated fields of its body that a dataclass would take, as parameters of :class:`ModuleFacts`.
+        kind: ``dataclass``, ``dataclass kw_only``, ``class``, ``model`` for one of pydantic and what is mixed into it;
+            ``unknown`` where a decorator or a metaclass may change how it is called.
+        fields: the annotated fields of its body that a dataclass would take, as parameters of :class:`ModuleFacts`; of
+            a model also the aliases, and as ``key>`` what else its validators read.
     """
 
     bases: tuple[str, ...]
@@ -75,6 +76,9 @@ class ModuleFacts:
             ``*``, ``*args`` and ``**kwargs`` stand where they stand in Python; ``?`` at the end says that a decorator
             may have changed it, and ``old>new`` that the keyword was renamed.
         classes: by qualified name.
+        installs: paths of modules that it may put into ``sys.modules``, absolute or below its own package.
+        finder: it puts a finder on ``sys.meta_path``.
+        gives: the names that it puts into other modules, as :mod:`gradcompat.curation.given_names` has them.
         models: classes with a loss, attention flags or tied weights, as :mod:`gradcompat.curation.model_reader` has
             them.
     """
@@ -92,6 +96,9 @@ class ModuleFacts:
     imports: tuple[Import, ...] = ()
     exported: tuple[str, ...] = ()
     raises: bool = False
+    installs: tuple[str, ...] = ()
+    finder: bool = False
+    gives: tuple[str, ...] = ()
     signatures: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     classes: Mapping[str, ClassFacts] = field(default_factory=dict)
     models: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -133,6 +140,9 @@ def loads(content: bytes) -> ModuleFacts:
             imports=tuple(Import(*parts) for parts in found.get("imports", ())),
             exported=tuple(found.get("exported", ())),
             raises=found.get("raises", False),
+            installs=tuple(found.get("installs", ())),
+            finder=found.get("finder", False),
+            gives=tuple(found.get("gives", ())),
             signatures={name: tuple(parts) for name, parts in found.get("signatures", {}).items()},
             classes={
                 name: ClassFacts(tuple(bases), kind, tuple(fields))

@@ -6,12 +6,14 @@ import ast
 import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gradcompat.curation.getattr_hooks import answered
+from gradcompat.curation.given_names import given_names
 from gradcompat.curation.lazy_structure import Structure
 from gradcompat.curation.model_reader import model_facts
 from gradcompat.curation.module_facts import ClassFacts, Import, ModuleFacts, Origin
+from gradcompat.curation.module_installs import NONE, installs
 from gradcompat.curation.module_pieces import only_definition, pieces
 from gradcompat.curation.signature_reader import class_facts, signature
 
@@ -59,7 +61,11 @@ def read_module(source: bytes, name: str, *, package: bool, cache: DefinitionCac
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # odd escapes in strings
             found = _read_in_pieces(source, name, package, cache) if cache is not None else None
-            return found or _read_whole(source, name, package)
+            installed = installs(source)
+            found = found or _read_whole(source, name, package)
+            if gives := given_names(source, name, package=package):
+                found = replace(found, gives=gives)
+            return found if installed is NONE else replace(found, installs=installed.paths, finder=installed.finder)
     except (SyntaxError, ValueError, LookupError):
         raise ValueError("is not Python 3 that can be parsed") from None
     except (RecursionError, MemoryError):

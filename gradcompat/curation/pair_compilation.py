@@ -164,7 +164,20 @@ def _cover(bits: int, symbols: Mapping[_Symbol, _Place], provider: _Provider) ->
         yield symbol
 
 
-def compiled_module_needs() -> dict[tuple[str, str], ModuleNeeds]:
+@dataclass(frozen=True, slots=True)
+class CompiledNeeds:
+    """What the modules of all packages need of one another.
+
+    Attributes:
+        needs: by the two packages, what some releases of the second one lack.
+        imports: the packages that some module of a package imports from.
+    """
+
+    needs: Mapping[tuple[str, str], ModuleNeeds]
+    imports: Mapping[str, Collection[str]]
+
+
+def compiled_module_needs() -> CompiledNeeds:
     """What any module of a package needs of another one that some of its releases lack.
 
     Raises:
@@ -172,6 +185,7 @@ def compiled_module_needs() -> dict[tuple[str, str], ModuleNeeds]:
     """
     providers: dict[str, _Provider] = {}
     found: dict[tuple[str, str], ModuleNeeds] = {}
+    imports: dict[str, Collection[str]] = {}
     for package in sorted(tabled_packages() - _SAME.keys()):
         table = table_of(package)
         if table is None:
@@ -181,6 +195,7 @@ def compiled_module_needs() -> dict[tuple[str, str], ModuleNeeds]:
             provider = _provider_of(module.partition(".")[0])
             if provider is not None and provider != package:
                 needing.setdefault(provider, {})[module, name] = sum(1 << number for number in numbers)
+        imports[package] = needing.keys()
         for name in sorted(needing):
             other = providers.get(name) or _opened(name)
             if other is None:
@@ -194,7 +209,7 @@ def compiled_module_needs() -> dict[tuple[str, str], ModuleNeeds]:
             if symbols:
                 releases = tuple(map(str, table.versions)), tuple(map(str, other.releases))
                 found[package, name] = ModuleNeeds(symbols, *releases)
-    return found
+    return CompiledNeeds(found, imports)
 
 
 def _opened(package: str) -> _Provider | None:
@@ -202,11 +217,11 @@ def _opened(package: str) -> _Provider | None:
     return None if table is None else _Provider(table)
 
 
-def module_needs_text(needs: Mapping[tuple[str, str], ModuleNeeds]) -> str:
+def module_needs_text(compiled: CompiledNeeds) -> str:
     """The file of what modules need, a line for each pair."""
-    data = module_needs_data(needs)
+    data = module_needs_data(compiled.needs, compiled.imports)
     parts = [f'"format": {data["format"]}']
-    for key in ("releases", "needs"):
+    for key in ("imports", "releases", "needs"):
         lines = (f" {json.dumps(name)}: {json.dumps(content)}" for name, content in data[key].items())
         parts.append(f'"{key}": {{\n' + ",\n".join(lines) + "\n}")
     return "{" + ",\n".join(parts) + "}\n"

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from packaging.version import Version
 
+from gradcompat.atomic_file import write_atomically
 from gradcompat.curation import module_facts
 from gradcompat.curation.folder_lock import alone
 from gradcompat.curation.module_reader import DefinitionCache, read_module
@@ -167,9 +168,7 @@ class Reading:
     def _keep(self, row: ReleaseRow) -> None:
         path = self._place(row.version)
         try:
-            temporary = path.with_name(f".{path.name}.tmp")
-            temporary.write_bytes(dumps(row))
-            os.replace(temporary, path)
+            write_atomically(path, dumps(row))
         except OSError as error:
             raise KnowledgeError(f"cannot be written: {error.strerror}", path=str(path)) from None
 

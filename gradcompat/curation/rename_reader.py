@@ -10,6 +10,8 @@ _WARNS = frozenset({"warn", "warning", "warning_once", "warning_advice", "deprec
 _SAYS_SO = re.compile(r"deprecat|renamed|will be removed", re.IGNORECASE)
 # How a warning speaks of the keyword that goes, and of the one that comes.
 _OLD = r"\b{0}\b(?![.(]).{{0,80}}?(?:deprecat|renamed|removed)|deprecat\w*\W+(?:\w+\W+){{0,3}}{0}\b"
+# Behind these words stands a keyword for something else: "If you want to force a new download, use `force_download`".
+_OTHERWISE = re.compile(r"\bif you (?:want|need|wish|would like|prefer|intend)\b[^.;]*", re.IGNORECASE)
 _NEW = r"\b(?:use|favou?r of|renamed (?:to|as)|replaced (?:by|with)|set|pass)\s+(?:the\s+)?[`'\"]*{0}\b(?![.(])"
 
 
@@ -31,7 +33,8 @@ def warned_renames(node: ast.FunctionDef | ast.AsyncFunctionDef, names: Collecti
                 continue
             others = set(names) - {old}
             given = {new for statement in inner.body for new in _takers(statement, old)} & others
-            said = {new for new in others if re.search(_NEW.format(re.escape(new)), text, re.IGNORECASE)}
+            advice = _OTHERWISE.sub("", text)
+            said = {new for new in others if re.search(_NEW.format(re.escape(new)), advice, re.IGNORECASE)}
             new = (given & said) or said or given
             if len(new) == 1:
                 found.setdefault(old, new.pop())

@@ -5,12 +5,15 @@ Most modules say the same in release after release: each is looked at once for e
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from gradcompat.curation.given_names import ANY
 from gradcompat.curation.loss_facts import LossReader
 from gradcompat.curation.module_facts import ModuleFacts, Origin
+from gradcompat.curation.module_installs import ANYTHING
 from gradcompat.curation.module_store import Facts, FileKey
 from gradcompat.curation.release_row import NOTHING_READABLE, ReleaseRow
 from gradcompat.releases.runs import Value
@@ -19,12 +22,17 @@ from gradcompat.releases.table import (
     COMPILED,
     EAGER,
     EXISTS,
+    INSTALLED,
+    INSTALLED_BY,
     LAZY,
     NAMESPACE,
+    OLD_PATHS,
     OPEN,
     PACKAGE,
     PLAIN,
+    PUT,
     RAISES,
+    SERVED,
 )
 
 Line = Mapping[str, Value]
@@ -68,25 +76,54 @@ def module_states(rows: Sequence[ReleaseRow], read: Read) -> Iterator[tuple[str,
     """
     context = _Context(read)
     releases = [_Release(row, context) for row in rows]
-    modules = sorted({module for release in releases for module in release.modules})
-    for module in modules:
+    files = {module for release in releases for module in release.modules}
+    installed = [_installed(release, files) for release in releases]
+    for module in sorted(files.union(*installed)):
         states: list[State] = []
         last: object = None
         made: dict[object, Sections] = {}
         for number, release in enumerate(releases):
-            if module not in release.modules:
+            if module not in release.modules and module not in installed[number]:
                 last = None
                 continue
-            said = release.said(module)
+            said = release.said(module) if module in release.modules else INSTALLED_BY
             if last is not None and said == last:
                 states[-1] = replace(states[-1], end=number + 1)
                 continue
             if said not in made:
-                made[said] = release.sections(module, read)
+                made[said] = release.sections(module, read) if module in release.modules else _INSTALLED
             states.append(State(number, number + 1, made[said]))
             last = said
         yield module, states
     yield from _losses(releases)
+
+
+def _installed(release: _Release, files: Collection[str]) -> frozenset[str]:
+    """The modules that a release may install and has no file of.
+
+    A string that is no absolute path counts where some release has a file of that path.
+    """
+    found = set()
+    for below, path in release.installs():
+        if ANYTHING in path:
+            found |= _composed(below, path, release.row.imports, files)
+            continue
+        if path.startswith("."):
+            found.add(below + path)
+            continue
+        relative = f"{below}.{path}" if below else path
+        if relative in files:
+            found.add(relative)
+        elif path.partition(".")[0] in release.row.imports and "." in path:
+            found.add(path)
+    return frozenset(found.difference(release.modules))
+
+
+def _composed(below: str, path: str, tops: Collection[str], files: Collection[str]) -> set[str]:
+    """The files' modules whose paths an f-string may make."""
+    absolute = path if path.partition(".")[0] in tops else f"{below}.{path.removeprefix('.')}"
+    pattern = re.compile(r"[\w.]+".join(map(re.escape, absolute.split(ANYTHING))))
+    return {module for module in files if pattern.fullmatch(module)}
 
 
 def _losses(releases: Sequence[_Release]) -> Iterator[tuple[str, Sequence[State]]]:
@@ -143,6 +180,27 @@ class _Release:
         self._stars: dict[str, tuple[dict[str, Origin], str | None]] = {}
         self._under_way: set[str] = set()
         self._names: dict[str, tuple[tuple[str, Value], ...]] = {}
+        self._given: dict[str, set[str]] = {}
+        for facts in self._facts.values():
+            for one in facts.gives:
+                owner, _, name = one.partition(" ")
+                self._given.setdefault(owner, set()).add(name)
+
+    def installs(self) -> Iterator[tuple[str, str]]:
+        """Each path that a module may install, behind what it is below: the module's package, or the module."""
+        for module, facts in self._facts.items():
+            above = module if facts.package else module.rpartition(".")[0]
+            for path in facts.installs:
+                yield module if path.startswith(".") else above, path
+
+    def _old_paths(self, top: str) -> Value | None:
+        """How the modules at the top and below it keep paths alive that no file has; None for a module below it."""
+        if top not in self._tops:
+            return None
+        inside = [facts for module, facts in self._facts.items() if module.partition(".")[0] == top]
+        if any(facts.finder for facts in inside):
+            return SERVED
+        return PUT if any(facts.installs for facts in inside) else None
 
     def said(self, module: str) -> object:
         """What decides what the table has of a module: releases in which it is the same have the same of it."""
@@ -151,10 +209,14 @@ class _Release:
         beside = None
         if facts is not None and (facts.stars or facts.structured or facts.whole):
             beside = tuple(self._beside(module, facts).items())
-        return key, self._tops, beside
+        return key, self._tops, beside, self._old_paths(module), self._given_to(module)
 
     def sections(self, module: str, read: Read) -> Sections:
         """What the table has of a module."""
+        sections, kept = self._own_sections(module, read), self._old_paths(module)
+        return sections if kept is None else {**sections, "names": {**sections["names"], OLD_PATHS: kept}}
+
+    def _own_sections(self, module: str, read: Read) -> Sections:
         key = self.modules[module]
         if key is _FOLDER:
             return {"names": {EXISTS: NAMESPACE}}
@@ -221,9 +283,19 @@ class _Release:
         for name, target in facts.lazy.items():
             # `utils.quantization_config` of a table may stand for a name in it, or be the module itself.
             found[name] = _from(LAZY, Origin(target, name), name) if target != module else 1
+        for name in self._given_to(module):
+            if name == ANY:
+                reason = reason or _GIVEN
+            else:
+                found.setdefault(name, 1)
         if reason is not None:
             found[OPEN] = reason
         return found
+
+    def _given_to(self, module: str) -> tuple[str, ...]:
+        """The names that other modules put into one, sorted."""
+        above = f"{module.rpartition('.')[0]}.{ANY}"
+        return tuple(sorted(self._given.get(module, set()) | self._given.get(above, set())))
 
     def _structured(self, module: str, facts: ModuleFacts, name: str) -> Origin | None:
         """The module of a folder that a module takes its lazy names from, and that exports this one."""
@@ -272,6 +344,9 @@ class _Release:
         return self._stars[module]
 
 
+# Why a module may have more names than its source shows.
+_GIVEN = "another module that puts names into it"
+_INSTALLED: Sections = {"names": {EXISTS: INSTALLED, OPEN: INSTALLED_BY}}
 # Stands for a folder that has modules and is none itself.
 _FOLDER = FileKey("", False, 0, 0)
 _MOST_STEPS = 30

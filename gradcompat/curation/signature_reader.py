@@ -23,6 +23,8 @@ _TRANSPARENT = frozenset(
         *("wraps_cached", "merge_with_config_defaults", "capture_outputs", "is_compileable", "torch_no_grad"),
     }
 )
+# Those of pydantic that see what a model is given.
+_VALIDATORS = frozenset({"model_validator", "root_validator"})
 # Those that take a keyword under its old name, too.
 _RENAMING = frozenset({"deprecate_kwarg", "deprecate_argument", "deprecated_argument", "deprecate_positional_args"})
 
@@ -49,11 +51,15 @@ def signature(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> tupl
 def class_facts(node: ast.ClassDef) -> tuple[ClassFacts, Mapping[str, tuple[str, ...]]]:
     """A class, and the signatures of its methods that are public or construct it.
 
-    Of ``__post_init__`` there are the fields alone that it warns of.
+    Of ``__post_init__`` there are the fields alone that it warns of. The fields of a model of pydantic, and of what is
+    mixed into one, are followed by the other keys that its validators read, as ``key>``.
     """
     methods: dict[str, tuple[str, ...]] = {}
     fields: list[str] = []
     checked: ast.FunctionDef | None = None
+    keys: list[str] = []
+    aliases: list[str] = []
+    validates = takes_any = False
     for inner in node.body:
         match inner:
             case ast.FunctionDef(name="__post_init__"):
@@ -61,6 +67,9 @@ def class_facts(node: ast.ClassDef) -> tuple[ClassFacts, Mapping[str, tuple[str,
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 decorators = {_last(expression) for expression in inner.decorator_list}
                 if "overload" not in decorators and "setter" not in decorators and "deleter" not in decorators:
+                    if not decorators.isdisjoint(_VALIDATORS):
+                        validates = True
+                        keys += _keys_read(inner)
                     if "property" in decorators or "cached_property" in decorators:
                         methods.pop(name, None)
                     elif not name.startswith("_") or name in ("__init__", "__new__", "__call__"):
@@ -70,6 +79,9 @@ def class_facts(node: ast.ClassDef) -> tuple[ClassFacts, Mapping[str, tuple[str,
                 field = _field(name, annotation, value)
                 if field is not None:
                     fields.append(field)
+                    aliases += _aliases(value) if isinstance(value, ast.Call) else ()
+            case ast.Assign(targets=[ast.Name(id="model_config")]) | ast.ClassDef(name="Config"):
+                takes_any = takes_any or "allow" in ast.unparse(inner)
     kind, replaced = "class", False
     for decorator in node.decorator_list:
         if _last(decorator) == "dataclass":
@@ -86,13 +98,37 @@ def class_facts(node: ast.ClassDef) -> tuple[ClassFacts, Mapping[str, tuple[str,
     for keyword in node.keywords:
         if keyword.arg == "metaclass" and _last(keyword.value) != "ABCMeta":
             replaced = True
+    bases = tuple(_dotted(base) for base in node.bases)
+    if kind == "class" and (validates or _is_of_models(bases, node)):
+        kind = "unknown" if takes_any else "model"
+        fields += (*aliases, *(f"{key}>" for key in dict.fromkeys(keys)))
     kind = "unknown" if replaced else kind
     if checked is not None and kind != "class":
         renamed = tuple(warned_renames(checked, {field.partition("=")[0] for field in fields}))
         if renamed:
             methods["__post_init__"] = renamed
-    bases = tuple(_dotted(base) for base in node.bases)
     return ClassFacts(bases, kind, tuple(fields) if kind != "class" else ()), methods
+
+
+def _is_of_models(bases: tuple[str, ...], node: ast.ClassDef) -> bool:
+    """Does a class inherit from pydantic's, or do nothing but mix others into one?"""
+    last = [base.rpartition(".")[2] for base in bases]
+    empty = all(isinstance(inner, (ast.Pass, ast.Expr)) for inner in node.body)
+    return "BaseModel" in last or (empty and any(base.endswith("Mixin") for base in last))
+
+
+def _keys_read(method: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+    """The keys that a validator may read from what a model of pydantic is given, fields or not."""
+    texts = (inner.value for one in method.body for inner in ast.walk(one) if isinstance(inner, ast.Constant))
+    yield from (text for text in texts if isinstance(text, str) and text.isidentifier())
+
+
+def _aliases(call: ast.Call) -> Iterator[str]:
+    """The other names under which a model of pydantic takes a field."""
+    for keyword in call.keywords:
+        if keyword.arg in ("alias", "validation_alias"):
+            texts = (inner.value for inner in ast.walk(keyword.value) if isinstance(inner, ast.Constant))
+            yield from (text for text in texts if isinstance(text, str))
 
 
 def _takes_any_keyword(decorator: ast.expr) -> bool:

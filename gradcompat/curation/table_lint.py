@@ -18,7 +18,7 @@ from gradcompat.regular_files import read_regular
 from gradcompat.releases.lines import unpacked
 from gradcompat.releases.runs import Run
 from gradcompat.releases.table import INDEX, SUFFIX
-from gradcompat.releases.table_file import TableFile
+from gradcompat.releases.table_file import TableFile, place_of
 
 # All of them together, in the wheel.
 _MOST_BYTES = 4 * 10**6
@@ -69,11 +69,11 @@ def _problems(table: TableFile, path: Path) -> Iterator[str]:
 
 
 def _section(table: TableFile, section: str, count: int) -> Iterator[str]:
-    last = ""
+    last = place_of("")
     for module, line in table.lines(section):
-        if module <= last:
+        if place_of(module) <= last:
             yield f"{section}: `{module}` is not where it is looked for"
-        last = module
+        last = place_of(module)
         if module.partition(".")[0] not in table.header["imports"]:
             yield f"{section}: `{module}` is below none of its modules at the top"
         wrong = [key for key, runs in unpacked(line).items() if not _valid(runs, count)]

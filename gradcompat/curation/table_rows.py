@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from packaging.version import Version
 
+from gradcompat.atomic_file import write_atomically
 from gradcompat.curation.release_archive import SKIPPED
 from gradcompat.curation.release_row import READER, ReleaseRow
 from gradcompat.curation.resolution import State
 from gradcompat.curation.stored_facts import worth_storing
+from gradcompat.curation.table_reduction import Spans, library_modules, reduce_lines
 from gradcompat.releases.lines import packed, unpacked
-from gradcompat.releases.runs import Value, runs_of_spans, stretches
+from gradcompat.releases.runs import runs_of_spans, stretches
 from gradcompat.releases.table import INDEX, SUFFIX
 from gradcompat.releases.table_file import TableFile, encoded
 
 SECTIONS = ("names", "needs", "signatures", "classes", "models")
-
-_Spans = list[tuple[int, int, Value]]
-"""First release, the one behind the last, and the value."""
 
 
 def table_bytes(
@@ -53,7 +51,7 @@ def table_bytes(
         imports |= set(header["imports"])
     versions = sorted(read | kept)
     numbers = {version: number for number, version in enumerate(versions)}
-    lines: dict[str, dict[str, dict[str, _Spans]]] = {section: {} for section in SECTIONS}
+    lines: dict[str, dict[str, dict[str, Spans]]] = {section: {} for section in SECTIONS}
     if before is not None:
         _take(
             before,
@@ -68,6 +66,11 @@ def table_bytes(
             for section, key, value in worth_storing(state.sections):
                 found = lines[section].setdefault(module, {}).setdefault(key, [])
                 found += [(start, end, value) for start, end in spans]
+    imports = library_modules(package, imports)
+    for by_module in lines.values():
+        for module in [module for module in by_module if module.partition(".")[0] not in imports]:
+            del by_module[module]
+    reduce_lines(package, lines)
     header = {
         "reader": READER,
         "package": package,
@@ -81,6 +84,7 @@ def table_bytes(
         section: {
             module: packed({key: runs_of_spans(spans, len(versions)) for key, spans in keys.items()})
             for module, keys in by_module.items()
+            if keys
         }
         for section, by_module in lines.items()
     }
@@ -95,11 +99,11 @@ def write_table(folder: Path, package: str, content: bytes) -> Path:
     """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / (package + SUFFIX)
-    _replace(path, content)
+    write_atomically(path, content)
     index: dict[str, list[str]] = {}
     for one in sorted(folder.glob(f"*{SUFFIX}")):
         index[one.name.removesuffix(SUFFIX)] = TableFile(one).header["imports"]
-    _replace(folder / INDEX, (json.dumps(index, indent=1) + "\n").encode())
+    write_atomically(folder / INDEX, (json.dumps(index, indent=1) + "\n").encode())
     return path
 
 
@@ -128,7 +132,7 @@ class _Renumbering:
 
 
 def _take(
-    table: TableFile, renumbering: _Renumbering, count: int, lines: dict[str, dict[str, dict[str, _Spans]]]
+    table: TableFile, renumbering: _Renumbering, count: int, lines: dict[str, dict[str, dict[str, Spans]]]
 ) -> None:
     """Take over what a table has, under the new numbers of its releases."""
     for section in SECTIONS:
@@ -144,9 +148,3 @@ def _take(
                     by_key.setdefault(key, []).extend(spans)
             if not by_key:
                 del lines[section][module]
-
-
-def _replace(path: Path, content: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_bytes(content)
-    os.replace(temporary, path)

@@ -41,7 +41,7 @@ class Curves:
 
         ``line`` is 0 where a file has no lines.
         """
-        step = Step.from_values(values, line)
+        step = Step(values, line)
         if step.loss is not None or step.grad_norm is not None:
             if self._run.is_repeated_by(step):
                 return
@@ -68,19 +68,13 @@ class _Run:
         self._first: tuple[float, float] | None = None
         self._position: tuple[float, float] | None = None
         self._count = 0
-        self._detectors = (
-            LossNotFinite(),
-            LossZero(),
-            InitialLoss(settings),
-            StuckLoss(),
-            NormNotFinite(settings),
-            NormZero(),
-            ConstantNorm(),
-            NormSpikes(),
-            RateZero(),
-            LossScale(),
-            Repeats(),
-        )
+        of_losses = (LossNotFinite(), LossZero(), InitialLoss(settings), StuckLoss())
+        of_norms = (NormNotFinite(settings), NormZero(), ConstantNorm(), NormSpikes())
+        of_progress = (RateZero(), LossScale(), Repeats())
+        self._detectors = (*of_losses, *of_norms, *of_progress)
+        # A log has millions of steps: detectors of norms are not asked where there is none.
+        self._without_norm = tuple(detector.add for detector in (*of_losses, *of_progress))
+        self._with_norm = tuple(detector.add for detector in self._detectors)
 
     def is_repeated_by(self, step: Step) -> bool:
         """Whether it is the step of before once more: from another rank, or of a progress bar that was drawn again."""
@@ -100,8 +94,8 @@ class _Run:
                 self._first = self._first or position
                 self._position = position
             self._count += 1
-        for detector in self._detectors:
-            detector.add(step)
+        for add in self._without_norm if step.grad_norm is None else self._with_norm:
+            add(step)
 
     def observations(self) -> list[Observation]:
         return [observation for detector in self._detectors for observation in detector.observations()]

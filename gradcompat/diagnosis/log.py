@@ -17,7 +17,7 @@ from gradcompat.diagnosis.error_lines import ERROR_ANCHORS, TRACEBACK_ANCHOR, er
 from gradcompat.diagnosis.lines import Block, Passage, blocks, cleaned, shown
 from gradcompat.diagnosis.metric_shapes import MetricLines
 from gradcompat.diagnosis.metrics import HINTS
-from gradcompat.diagnosis.print_formats import printed_by
+from gradcompat.diagnosis.print_formats import methods_printed_by, printed_by
 from gradcompat.diagnosis.report_in_log import SETTING_ANCHORS, STATEMENT_ANCHORS, Statements
 from gradcompat.diagnosis.symptoms import Pattern, find, find_wrapped
 
@@ -159,6 +159,8 @@ class _Reading:
             self.log.metric_lines += 1
             if self.log.metric_lines <= _FORMS and (form := printed_by(segment)):
                 self.log.statements.printed_by(passage.number(start), *form)
+                if methods := methods_printed_by(segment):
+                    self.log.statements.printed_by(passage.number(start), "training.method", methods)
             self._metrics(values, passage.number(start))
 
     def _trace(self, marks: int, text: str, passage: Passage, start: int) -> None:

@@ -80,8 +80,9 @@ class LossZero:
             return
         self._steps += 1
         if step.loss != 0.0:
-            self._close()
-            self._new_row()
+            if self._row:
+                self._close()
+                self._new_row()
             self._nonzero = step.loss
             return
         self._row += 1
@@ -229,8 +230,8 @@ class StuckLoss:
         self._rate: float | None = None
         self._value = 0.0
         self._row = 0
+        self._start_of_row: Step | None = None
         self._coarse = True
-        self._needed = 0
         self._places = Places()
         self._found: tuple[int, float, Places] | None = None
         self._other = False
@@ -258,10 +259,16 @@ class StuckLoss:
             self._row = 0
             return
         if not self._row or abs(loss - self._value) > self.SAME * abs(self._value):
-            self._row, self._value, self._coarse, self._places = 0, loss, True, Places()
+            self._row, self._value, self._start_of_row = 1, loss, step
+            return
+        # Most rows have one step, so what is kept of a row begins with its second.
+        if self._start_of_row is not None:
+            self._coarse, self._places = _is_coarse(self._value), Places()
+            self._places.add(self._start_of_row)
+            self._start_of_row = None
         self._row += 1
         self._places.add(step)
-        self._coarse &= float(f"{loss:.3g}") == loss
+        self._coarse = self._coarse and _is_coarse(loss)
         needed = 200 if self._coarse else 50 if self._rate is None else 20
         if self._row >= needed and (self._found is None or self._row > self._found[0]):
             self._found = (self._row, self._value, self._places)
@@ -320,3 +327,8 @@ class StuckLoss:
                 )
             ]
         return []
+
+
+def _is_coarse(loss: float) -> bool:
+    """Whether three digits say it all."""
+    return float(f"{loss:.3g}") == loss

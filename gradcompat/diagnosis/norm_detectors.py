@@ -155,6 +155,7 @@ class ConstantNorm:
 
     def __init__(self) -> None:
         self._value: float | None = None
+        self._start: Step | None = None
         self._row = self._longest = self._steps = self._plateaus = 0
         self._places = Places()
         self._found = Places()
@@ -169,15 +170,23 @@ class ConstantNorm:
         self._steps += 1
         if norm != self._value:
             self._plateaus += self._row >= 3
-            self._value, self._row, self._places = norm, 0, Places()
-            self._losses = set()
+            self._value, self._row, self._start = norm, 1, step
+            return
+        # Most rows have one step, so what is kept of a row begins with its second.
+        if self._start is not None:
+            self._places, self._losses = Places(), set()
+            self._keep(self._start)
+            self._start = None
         self._row += 1
-        self._places.add(step)
-        if step.loss and math.isfinite(step.loss) and len(self._losses) < 2:
-            self._losses.add(step.loss)
+        self._keep(step)
         if self._row > self._longest:
             self._longest, self._found, self._found_value = self._row, self._places, norm
             self._found_moving = len(self._losses) > 1
+
+    def _keep(self, step: Step) -> None:
+        self._places.add(step)
+        if step.loss and math.isfinite(step.loss) and len(self._losses) < 2:
+            self._losses.add(step.loss)
 
     def observations(self) -> list[Observation]:
         at_the_end = self._row == self._longest
@@ -217,7 +226,12 @@ class NormSpikes:
             return
         self._steps += 1
         window = self._window
-        if len(window) >= self.BEFORE and norm > self.TIMES_GREATEST * max(window):
+        # The last norm of the window is quickly compared, and tells of most that they are no spikes.
+        if (
+            len(window) >= self.BEFORE
+            and norm > self.TIMES_GREATEST * window[-1]
+            and norm > self.TIMES_GREATEST * max(window)
+        ):
             usual = median(window)
             if norm > self.TIMES_MEDIAN * usual:
                 self._spikes += 1

@@ -32,6 +32,20 @@ _FORMS: tuple[tuple[re.Pattern[bytes], str, tuple[str, ...]], ...] = (
 _TRAINER = re.compile(rb"\{'(?:loss|grad_norm)': [^{}]*'learning_rate': [^{}]*'epoch': [^{}]*\}")
 
 
+# Metrics that only some of TRL's trainers print, and the methods of these.
+_METHODS = (
+    (re.compile(rb"'rewards/(?:chosen|rejected|margins)'"), ("dpo", "kto", "cpo", "orpo", "bco")),
+    (re.compile(rb"'(?:completions/|completion_length|rewards/[\w.-]+/mean')"), ("grpo", "rloo")),
+)
+
+
+def methods_printed_by(line: bytes) -> tuple[str, ...]:
+    """The training methods of which one prints such a line of metrics; none where the form does not tell."""
+    if _TRAINER.search(line) is None:
+        return ()
+    return next((methods for pattern, methods in _METHODS if pattern.search(line)), ())
+
+
 def printed_by(line: bytes) -> tuple[str, tuple[str, ...]] | None:
     """The setting that the form of a line of metrics states and its possible values; None if it states none."""
     if match := _TRAINER.search(line):

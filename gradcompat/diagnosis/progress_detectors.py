@@ -33,8 +33,10 @@ class RateZero:
             return
         self._steps += 1
         if step.learning_rate != 0.0:
-            self._close()
-            self._row, self._started = 0, True
+            if self._row:
+                self._close()
+                self._row = 0
+            self._started = True
             return
         if not self._row:
             self._places = Places()
@@ -156,12 +158,16 @@ class Repeats:
                 self._resumed.add(self._fallen[0])
                 self._resumed_at = self._resumed_at or (self._from, start)
         else:
-            self._highest, self._fallen = position, []
+            self._highest = position
+            if self._fallen:
+                self._fallen = []
         self._position = position
 
     def _compare(self, step: Step, loss: float, position: tuple[float, float]) -> None:
         if len(self._head) < self.KEPT:
             self._head.append((loss, position))
+        elif not self._match and self._head[0][0] != loss:
+            return
         if self._match >= len(self._head) or self._head[self._match][0] != loss:
             self._match = 0
         value, place = self._head[self._match]

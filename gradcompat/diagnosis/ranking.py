@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from gradcompat.comparison import satisfies
 from gradcompat.diagnosis.explanations import ERRORS, EXPLANATIONS, Explanation
 from gradcompat.matcher import Names, match
 from gradcompat.messages import entry_text, joined, value_text, versions_text
@@ -27,9 +28,11 @@ from gradcompat.model.issue import (
     PackageAbsentTerm,
     PackageTerm,
     SettingRemedy,
+    SettingTerm,
     VersionRemedy,
     VirtualTerm,
 )
+from gradcompat.presumptions.engines import ENGINES
 from gradcompat.term_keys import key_of
 from gradcompat.truth import Truth
 from gradcompat.versions import ALL, locate
@@ -52,6 +55,7 @@ _MOST_CHANGES = 3
 # The CUDA runtime reports the faults of any kernel in the same words.
 _ANY_KERNEL = re.compile(r"(?:CUDA|HIP) error: |cuda runtime error|CUBLAS_STATUS_|CUDNN_STATUS_")
 _DEVICE = "host.device"
+_METHOD = "training.method"
 _WITHOUT_CUDA: frozenset[SettingValue | None] = frozenset({"cpu", "mps", "xpu"})
 _OF_GPUS = frozenset({"__cuda", "__cuda_arch", "__nvidia_driver", "__nccl", "__rocm"})
 _ACCUMULATION = "training.gradient_accumulation_steps"
@@ -114,6 +118,8 @@ def diagnose(
     issues: Sequence[Issue],
     names: Names,
     presumed: Environment | None = None,
+    *,
+    read: bool = False,
 ) -> tuple[tuple[Diagnosis, ...], tuple[RuledOut, ...], tuple[Seen, ...]]:
     """Explain what was seen.
 
@@ -123,6 +129,7 @@ def diagnose(
         issues: the records to think of.
         names: under which names packages go.
         presumed: the environment with what may be presumed of the run; None if nothing may. It rules nothing out.
+        read: a list of packages or a training run was read, so that it could have named what it does not name.
 
     Returns:
         The explanations, the most probable first and the harmless ones last; the records that are ruled out; and the
@@ -145,10 +152,19 @@ def diagnose(
             excluded = _absent(candidate.issue, findings.get(candidate.issue.id, []), environment, modules)
         if excluded is None:
             excluded = _on_another_device(candidate.issue, environment)
+        if excluded is None:
+            excluded = _of_another_method(candidate.issue, environment)
         if excluded is None or _is_harmless(candidate.issue):
             candidates.append(candidate)
         else:
             ruled_out.append(RuledOut(issue=candidate.issue.id, title=candidate.issue.summary, sentence=excluded))
+    unused: frozenset[str] = frozenset()
+    if read and presumed is not None:
+        unused = frozenset(
+            candidate.issue.id
+            for candidate in candidates
+            if _is_unused(candidate, usual.get(candidate.issue.id, []), presumed, modules)
+        )
     sharing = Counter(pattern for candidate in candidates for pattern in candidate.patterns)
     diagnoses = [
         _from_record(
@@ -162,9 +178,11 @@ def diagnose(
         )
         for candidate in candidates
     ]
-    told = {kind for candidate in candidates if _explains_curves(candidate) for kind in candidate.kinds}
-    diagnoses += _from_curves(evidence, told, {pattern for candidate in candidates for pattern in candidate.patterns})
-    diagnoses.sort(key=lambda one: (one.harmless, -one.score, one.issue or ""))
+    diagnoses = [replace(diagnosis, unused=diagnosis.issue in unused) for diagnosis in diagnoses]
+    likely = [candidate for candidate in candidates if candidate.issue.id not in unused]
+    told = {kind for candidate in likely if _explains_curves(candidate) for kind in candidate.kinds}
+    diagnoses += _from_curves(evidence, told, {pattern for candidate in likely for pattern in candidate.patterns})
+    diagnoses.sort(key=lambda one: (one.harmless, one.unused, -one.score, one.issue or ""))
     return tuple(diagnoses), tuple(ruled_out), tuple(_unexplained(evidence, candidates))
 
 
@@ -285,6 +303,21 @@ def _on_another_device(issue: Issue, environment: Environment) -> str | None:
     if not all(_virtual_packages(combination) & _OF_GPUS for combination in issue.affected):
         return None
     return joined(_values(_DEVICE, environment), "and")
+
+
+def _of_another_method(issue: Issue, environment: Environment) -> str | None:
+    """Why the record cannot apply, if each of its combinations trains in a way of which the log shows another."""
+    shown = {setting.value: setting.location for setting in environment.settings if setting.key == _METHOD}
+    if not shown or None in shown or not all(_trains_otherwise(one, shown) for one in issue.affected):
+        return None
+    methods = joined(tuple(value_text(value) for value in shown if value is not None))
+    return f"{_METHOD} is {methods} ({next(iter(shown.values()))})"
+
+
+def _trains_otherwise(combination: Combination, shown: Iterable[SettingValue | None]) -> bool:
+    """Does the combination ask for a method that is none of those?"""
+    asked = [term for term in combination.terms if isinstance(term, SettingTerm) and term.key == _METHOD]
+    return any(all(value is not None and satisfies(term, value) is Truth.NO for value in shown) for term in asked)
 
 
 def _is_of_any_kernel(candidate: _Candidate) -> bool:
@@ -473,6 +506,19 @@ def _from_record(
         issue=issue.id,
         harmless=_is_harmless(issue),
     )
+
+
+def _is_unused(candidate: _Candidate, usual: Sequence[Finding], presumed: Environment, modules: frozenset[str]) -> bool:
+    """Does nothing but a curve speak for a record of what the run is presumed not to use?"""
+    packages = _packages(candidate.issue)
+    if _is_harmless(candidate.issue) or any(not _is_metric(pattern) for pattern in candidate.patterns):
+        return False
+    if any(modules & {*_folders(name)} for name in packages):
+        return False
+    if usual:
+        return all(finding.status in ("dormant", "not_affected") for finding in usual)
+    unnamed = [engine for name, engine in ENGINES.items() if name not in (presumed.engines or ())]
+    return any(set(packages) & engine.packages for engine in unnamed)
 
 
 def _is_open(key: str, issue: Issue) -> bool:

@@ -31,6 +31,7 @@ STATEMENT_ANCHORS = (
     b"Package V",
     b" Lightning:",
     b" Packages:",
+    b"Name: ",  # pip show
     # installers
     b"uccessfully installed ",
     b"uccessfully uninstalled ",

@@ -4,60 +4,57 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 
-@dataclass(slots=True)
 class Step:
     """The metrics of one line; None for those that it does not state. ``line`` is 0 where there are no lines.
 
-    Nobody changes one. It is not frozen since there may be millions, and a frozen one takes four times as long to make.
+    Nobody changes one. There may be millions, so it is a plain class: a dataclass takes twice as long to make from a
+    mapping, and a frozen one four times.
+
+    Args:
+        values: metrics by their canonical names.
+        line: the number of the line.
 
     Attributes:
         position: where in the run it is, to be compared with others of the run.
     """
 
-    line: int
-    loss: float | None = None
-    grad_norm: float | None = None
-    learning_rate: float | None = None
-    epoch: float | None = None
-    step: float | None = None
-    loss_scale: float | None = None
-    skipped: float | None = None
-    scale_at_minimum: bool = False
-    other_objective: bool = False
-    reward_std: float | None = None
-    position: tuple[float, float] | None = field(init=False)
+    __slots__ = (
+        "epoch",
+        "grad_norm",
+        "learning_rate",
+        "line",
+        "loss",
+        "loss_scale",
+        "other_objective",
+        "position",
+        "reward_std",
+        "scale_at_minimum",
+        "skipped",
+        "step",
+    )
 
-    def __post_init__(self) -> None:
-        epoch, step = self.epoch, self.step
-        if epoch is None and step is None:
-            self.position = None
-            return
-        # A whole epoch counts with steps that begin again in each; a broken one says it all, and steps count through.
-        self.position = (
-            epoch if epoch is not None and math.isfinite(epoch) else 0.0,
-            step if step is not None and math.isfinite(step) else 0.0,
-        )
-
-    @classmethod
-    def from_values(cls, values: Mapping[str, float], line: int) -> Step:
-        """From metrics by their canonical names."""
+    def __init__(self, values: Mapping[str, float], line: int) -> None:
         get = values.get
-        return cls(
-            line,
-            get("loss"),
-            get("grad_norm"),
-            get("learning_rate"),
-            get("epoch"),
-            get("step"),
-            get("loss_scale"),
-            get("skipped"),
-            "loss_scale_minimum" in values,
-            "other_objective" in values,
-            get("reward_std"),
-        )
+        self.line = line
+        self.loss = get("loss")
+        self.grad_norm = get("grad_norm")
+        self.learning_rate = get("learning_rate")
+        self.epoch = epoch = get("epoch")
+        self.step = step = get("step")
+        self.loss_scale = get("loss_scale")
+        self.skipped = get("skipped")
+        self.scale_at_minimum = "loss_scale_minimum" in values
+        self.other_objective = "other_objective" in values
+        self.reward_std = get("reward_std")
+        self.position: tuple[float, float] | None = None
+        if epoch is not None or step is not None:
+            # A whole epoch counts with steps that begin again in each; a broken one says it all: steps count through.
+            self.position = (
+                epoch if epoch is not None and math.isfinite(epoch) else 0.0,
+                step if step is not None and math.isfinite(step) else 0.0,
+            )
 
     @property
     def example(self) -> str:

@@ -84,6 +84,8 @@ _ROW = re.compile(
     r"(?:\s+(?:[^\s/_\\~]*[/_\\~]\S*|pypi|conda-forge|defaults|pytorch|nvidia|main|\([^()]*\)))*\s*"
 )
 _BUILD = re.compile(r"(?!pypi_)[\w.]*_\w+")
+_SHOW_NAME = re.compile(rf"Name: ({_NAME})")
+_SHOW_VERSION = re.compile(rf"Version: ({_VERSION})")
 _CARD = re.compile(rf"[-*] ({_NAME}):? ({_EXACT})")
 _ALIGNED = re.compile(rf"\s*({_NAME}): ({_EXACT})\s*")
 _FULL = re.compile(r"\d+\.\d+\.|\d+\.\d+(?:\+|a|b|rc|\.?post|\.?dev)")
@@ -158,14 +160,23 @@ class Rows:
     _believed: bool = False
     _column: int | None = None
     _section: re.Pattern[str] | None = None
+    _shown: str | None = None  # by `pip show`, whose next line has the version
 
     @property
     def open(self) -> bool:
         """May the next line belong to a list that has begun?"""
-        return self._section is not None or self._column is not None
+        return self._section is not None or self._column is not None or self._shown is not None
 
     def see(self, number: int, text: str) -> bool:
         """Take the line if it is part of a list; lines have to come in order, and each while it is ``open``."""
+        shown, self._shown = self._shown, None
+        if shown is not None and (match := _SHOW_VERSION.fullmatch(text)):
+            self.keep(number, _pin(shown, match[1]))
+            return True
+        if match := _SHOW_NAME.fullmatch(text):
+            self._end()
+            self._shown = match[1]
+            return True
         for head, row in _SECTIONS:
             if head.fullmatch(text):
                 self._end()

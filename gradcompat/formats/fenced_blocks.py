@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from gradcompat.formats.pasted_text import physical_lines
 from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.lazy_patterns import lazy_pattern
+
+# What people call the languages of their blocks.
+PYTHON = ("python", "py", "python3", "pycon")
+YAML = ("yaml", "yml")
+JSON = ("json", "jsonc", "json5")
+SHELL = ("bash", "sh", "shell", "zsh", "console", "shell-session", "shellscript")
 
 _FENCE = lazy_pattern(r"([ \t>]{0,40})(`{3,}|~{3,})[ \t]*([\w+#-]{0,20})[^`]*")
 _MOST = 100
@@ -55,3 +61,14 @@ def fenced_blocks(text: str) -> Iterator[FencedBlock]:
             lines.append(line.removeprefix(indent))
     if opened is not None:
         yield FencedBlock(opened[2], opened[3], "\n".join(lines))
+
+
+def without_blocks(text: str, left_out: Callable[[FencedBlock], bool]) -> str:
+    """The text with some blocks and their fences blank, so that the others keep their lines."""
+    lines = list(physical_lines(text))
+    for block in fenced_blocks(text):
+        if left_out(block):
+            inside = len(block.text.split("\n")) if block.text else 0
+            for index in range(block.line - 2, min(block.line + inside, len(lines))):
+                lines[index] = ""
+    return "\n".join(lines)

@@ -80,6 +80,19 @@ class Ranks:
             return [rank()] if mine else []
         return [place for place, (one,) in enumerate(rows) if one]
 
+    def finished(self, failing: bool, parameters: Any, device: Any) -> list[tuple[bool, float]] | None:
+        """Of each rank behind its last guarded step, whether it has found an error, and a digest of its parameters.
+
+        Args:
+            failing: of this rank.
+            parameters: the digest, on the device; None where parameters are not whole here.
+            device: of the parameters.
+        """
+        torch = loaded("torch")
+        digest = torch.zeros((), device=device) if parameters is None else parameters.to(device)
+        rows = self._gathered("ends", torch.stack([torch.tensor(float(failing), device=device), digest.float()]))
+        return None if rows is None else [(bool(flag), number) for flag, number in rows]
+
     def summed(self, squares: Any) -> Any:
         """The sums over all ranks of sums over their shards; None if some rank does not answer.
 

@@ -65,5 +65,5 @@ def read_whole_gradients(watch: ModelWatch, ranks: Ranks) -> None:
         return
     for one in watch.sums:
         gradient = read(one.parameter)
-        if gradient is not None and gradient.numel() == one.parameter.numel():
+        if gradient is not None and gradient.numel() == one.size:
             one.whole = one.elements(gradient).clone()

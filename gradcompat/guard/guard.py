@@ -12,7 +12,7 @@ from typing import Any
 from gradcompat.guard import deepspeed_engine, live_facts, run_report, screen, trackers
 from gradcompat.guard.checkpoint_reading import CheckpointReading
 from gradcompat.guard.collective import rank
-from gradcompat.guard.detectors import checkpoint
+from gradcompat.guard.detectors import checkpoint, replicas
 from gradcompat.guard.findings import Finding, GuardStop, Outcome, Unverified
 from gradcompat.guard.instrumentation import Instrumentation, loaded
 from gradcompat.guard.judgement import Judgement
@@ -23,6 +23,7 @@ from gradcompat.guard.measurement import Checkpoint, Replay, Step
 from gradcompat.guard.model_watch import ModelWatch
 from gradcompat.guard.observer import Asked, Observer
 from gradcompat.guard.options import CHECKPOINT, LATER_LOSSES, PACKING, Options
+from gradcompat.guard.pipelines import watch_pipelines
 
 _WARN = '`gradcompat run --on-defect warn`, or on_defect="warn" where the guard is made'
 _LONGEST_WORD = 2 * LONGEST_ANSWER + 30  # seconds: the records and the change, each waited for, and the report
@@ -107,6 +108,8 @@ class Guard:
         keep(hooks.register_optimizer_step_post_hook(self._safely(self._after_update)))
         self._observer = Observer(self.asked, self._instrumentation, self.fail)
         self._observer.before_backward = self._safely(self._next_step)
+        self._instrumentation.wrap(loaded("torch.distributed"), "destroy_process_group", self._before_group_ends)
+        watch_pipelines(self._instrumentation, self._in_pipeline)
         for other in replaced:
             if other.observer is not None:
                 self._observer.optimizers.inherit(other.observer.optimizers)
@@ -262,13 +265,18 @@ class Guard:
     def _look(self, optimizer: Any) -> None:
         """Judge the step that this optimizer is about to make; a second optimizer of one step adds its parameters."""
         observer = self._observer
+        if observer is not None and observer.ledger.in_backward:
+            return self._go_on_unseen("optimizers step inside of backward")
         if observer is None or not observer.pending:
-            return
+            return None
         self._optimizers.add(id(optimizer))
         observer.hold(optimizer)
+        if not self._updating:
+            with loaded("torch").no_grad():
+                observer.rest(optimizer)
         self._updating = True
         if self._looked:
-            return
+            return None
         self._looked = True
         if self.asked.accumulation is None:
             self.asked.accumulation = live_facts.accelerate_steps()
@@ -282,11 +290,23 @@ class Guard:
         observer.steps.append(step)
         if step.apart:
             self._tell(new, [rank()] if _has_error(new) else [])
-            self._go_on_apart()
-            return
+            return self._go_on_apart()
         self._tell(new, [place for place, one in enumerate(step.ranks) if one.failing])
         with loaded("torch").no_grad():
             observer.snapshot()
+        return None
+
+    def _go_on_unseen(self, why: str) -> None:
+        """No step can be looked at: a gradient is gone before the next one is there, or the model is in parts."""
+        self.finished = True
+        if rank() == 0:
+            screen.say(f"gradcompat guard: {why}, which cannot be verified; nothing is guarded")
+        self.close()
+
+    def _in_pipeline(self, step: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """A pipeline takes a step, of which every rank has a part alone."""
+        self._go_on_unseen("the layers are parted over ranks (pipeline parallelism)")
+        return step(*arguments, **keywords)
 
     def _go_on_apart(self) -> None:
         """Some rank does not answer: the run goes on as it would without a guard."""
@@ -319,8 +339,11 @@ class Guard:
                 deepspeed_engine.read_whole_gradients(watch, observer.ranks)
 
     def _after_update(self, optimizer: Any, _arguments: Any, _keywords: Any) -> None:
-        if self._updating and self._observer is not None:
-            self._observer.optimizers.hold(optimizer)
+        if self._observer is not None:
+            if self._updating:
+                self._observer.optimizers.hold(optimizer)
+            with loaded("torch").no_grad():
+                self._observer.compare_resting(optimizer)
         self._updating = False
 
     def _next_step(self) -> None:
@@ -335,6 +358,16 @@ class Guard:
             self.end()
             if LATER_LOSSES in self.options.also and not self._failed:
                 self._later = LaterLosses(self._tell_later, self.fail)
+
+    def _before_group_ends(
+        self, destroy: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> Any:
+        """All ranks are about to part: the last moment at which they can compare what the last step has left them."""
+        group = arguments[0] if arguments else keywords.get("group")
+        whole = group is None or group is getattr(loaded("torch.distributed").group, "WORLD", None)
+        if whole and self._looked and not self._updating:
+            self._safely(self.end)()
+        return destroy(*arguments, **keywords)
 
     def _wait_for_checkpoint(self, observer: Observer) -> None:
         """Where it is asked for, the first checkpoint is read back, whenever the run writes it."""
@@ -384,6 +417,19 @@ class Guard:
         elif _has_error(new):
             failing = [rank()]
         self._tell(new, failing)
+
+    def _tell_at_end(self, new: list[Finding], observer: Observer) -> None:
+        """Tell what ranks have found behind the last step, and whether that has left them with the same parameters."""
+        if self._failed or not observer.together:
+            return self._tell_together(new)
+        with loaded("torch").no_grad():
+            ends = observer.ranks.finished(_has_error(new), observer.digest(), observer.device)
+        if ends is None:
+            self.judgement.unverified["replicas after the last step"] = "the guard of another rank has ended or failed"
+            return self._tell(new, [rank()] if _has_error(new) else [])
+        failing = [place for place, (wrong, _) in enumerate(ends) if wrong]
+        apart = self.judgement.add(replicas.judge_end([digest for _, digest in ends], len(observer.steps)))
+        return self._tell(new + apart, failing)
 
     def _tell(self, new: list[Finding], failing: Sequence[int], *, stopping: bool = True) -> None:
         """Print findings on one rank, and stop all ranks if one of them is an error.
@@ -441,9 +487,11 @@ class Guard:
         if self._checkpoint is not None and "checkpoint" not in self.judgement.verified:
             self.judgement.unverified.setdefault("checkpoint", "none has been written yet")
         if at_exit:  # ranks end when they like
+            if observer.together:
+                self.judgement.unverified["replicas after the last step"] = "the run has ended before another one"
             self._tell(new, [rank()] if _has_error(new) else [], stopping=False)
         else:
-            self._tell_together(new)
+            self._tell_at_end(new, observer)
         if rank() == 0:
             line = screen.end_line(len(observer.steps), self.judgement)
             screen.say(line)

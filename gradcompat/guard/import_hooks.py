@@ -25,6 +25,11 @@ class AfterImport(importlib.abc.MetaPathFinder):
             self._actions.pop(name)(sys.modules[name])
         sys.meta_path.insert(0, self)
 
+    def remove(self) -> None:
+        """Look at no more imports."""
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:

@@ -10,7 +10,7 @@ from gradcompat.guard.findings import Finding, Outcome, Unverified, Verified
 from gradcompat.guard.measurement import Run, Step
 
 # What one rank may find and the others cannot see.
-_LOCAL = ("finite loss", "missing gradient", "clipping", "labels", "packing")
+_LOCAL = ("finite loss", "missing gradient", "stale gradient", "clipping", "labels", "packing")
 _ORDER = {"error": 0, "warning": 1, "note": 2}
 
 

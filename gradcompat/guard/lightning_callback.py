@@ -55,6 +55,8 @@ class LightningGuard:
             "training.manual_optimization": not automatic,
             "distributed.strategy": "ddp" if "DDP" in strategy else "fsdp" if "FSDP" in strategy else "none",
         }
+        if len(trainer.optimizers) == 1:  # it counts the steps of all of them
+            guard.asked.taken = int(trainer.global_step)
         if trainer.global_step > 0:
             batches = getattr(trainer.fit_loop.epoch_loop, "batch_idx", -1)
             guard.asked.resumed = "inside an epoch" if batches > 0 else "somewhere"

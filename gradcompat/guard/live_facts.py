@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import inspect
 import platform
+import re
 import sys
 from collections.abc import Mapping
 from typing import Any
 
+from gradcompat.guard import fsdp
 from gradcompat.guard.collective import world_size
 from gradcompat.guard.first_batch import base_model
 from gradcompat.guard.instrumentation import loaded
 
 Fact = bool | int | float | str
 Facts = dict[str, Fact]
+_DRIVER = "/proc/driver/nvidia/version"
+# Two names of one setting, of which a release of transformers may have either.
+_CHECKPOINTING = ("activation_checkpointing", "gradient_checkpointing")
 
 
 def of_process() -> Facts:
@@ -31,7 +36,19 @@ def of_process() -> Facts:
             facts["host.cuda_arch"] = ".".join(map(str, torch.cuda.get_device_capability()))
             if torch.version.cuda:
                 facts["host.cuda"] = torch.version.cuda
+            if driver := _driver():
+                facts["host.nvidia_driver"] = driver
     return facts
+
+
+def _driver(path: str = _DRIVER) -> str | None:
+    """The version of NVIDIA's driver, as the kernel module says it."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as said:
+            found = re.search(r"Kernel Module.*?\s(\d+(?:\.\d+)+)\s", said.read())
+    except OSError:
+        return None
+    return found[1] if found else None
 
 
 def of_model(model: Any) -> Facts:
@@ -70,7 +87,9 @@ def of_loop(model: Any) -> Facts:
     modules = base_model(model).modules()
     facts: Facts = {
         "training.framework": "accelerate" if shared else "torch",
-        "training.gradient_checkpointing": any(getattr(one, "gradient_checkpointing", False) for one in modules),
+        "training.gradient_checkpointing": any(getattr(one, name, False) for one in modules for name in _CHECKPOINTING),
+        **fsdp.of_accelerate(),
+        **fsdp.of_model(model),
     }
     accumulation = _accumulation()
     if isinstance(accumulation.get("num_steps"), int):
@@ -98,8 +117,9 @@ def of_arguments(arguments: Any) -> Facts:
         value = getattr(arguments, name, None)
         if isinstance(value, (bool, int, float)):
             facts[f"training.{name}"] = value
-    for name in ("gradient_checkpointing", "torch_compile", "use_liger_kernel", "average_tokens_across_devices"):
+    for name in ("torch_compile", "use_liger_kernel", "average_tokens_across_devices"):
         facts[f"training.{name}"] = bool(getattr(arguments, name, False))
+    facts["training.gradient_checkpointing"] = bool(_checkpointing(arguments))
     facts["training.resume_from_checkpoint"] = bool(getattr(arguments, "resume_from_checkpoint", None))
     facts["precision.mode"] = (
         "fp16" if getattr(arguments, "fp16", False) else "bf16" if getattr(arguments, "bf16", False) else "no"
@@ -132,24 +152,32 @@ def of_trainer(trainer: Any) -> Facts:
     if getattr(trainer, "is_deepspeed_enabled", False):
         facts["distributed.strategy"] = "deepspeed"
     elif getattr(trainer, "is_fsdp_enabled", False):
+        facts |= fsdp.of_accelerate() | fsdp.of_model(getattr(trainer, "model_wrapped", None) or model)
         facts["distributed.strategy"] = "fsdp"
     else:
         several = getattr(arguments, "n_gpu", 0) > 1
         facts["distributed.strategy"] = "dp" if several else "ddp" if arguments.world_size > 1 else "none"
-    if arguments.gradient_checkpointing:
+    if _checkpointing(arguments):
         facts["training.use_reentrant"] = _is_reentrant(model, arguments)
     data = getattr(trainer, "train_dataset", None)
     facts["data.streaming"] = data is not None and not hasattr(data, "__len__")
     return facts
 
 
+def _checkpointing(arguments: Any, suffix: str = "") -> Any:
+    """The setting under its name since transformers 5.23, or the one that it had before and that is gone in 6."""
+    values = (getattr(arguments, f"{name}{suffix}", None) for name in _CHECKPOINTING)
+    return next((value for value in values if value is not None), None)
+
+
 def _is_reentrant(model: Any, arguments: Any) -> bool:
     """What checkpointing was really switched on with; before that, what the arguments ask for."""
     for module in base_model(model).modules():
-        function = getattr(module, "_gradient_checkpointing_func", None)
+        functions = (getattr(module, f"_{name}_func", None) for name in _CHECKPOINTING)
+        function = next((one for one in functions if one is not None), None)
         if function is not None:
             return bool(getattr(function, "keywords", {}).get("use_reentrant", True))
-    asked = getattr(arguments, "gradient_checkpointing_kwargs", None) or {}
+    asked = _checkpointing(arguments, "_kwargs") or {}
     return bool(asked.get("use_reentrant", True))
 
 

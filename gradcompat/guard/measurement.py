@@ -93,6 +93,23 @@ class GradientSample:
 
 
 @dataclass(frozen=True)
+class Clip:
+    """One call that clips gradients.
+
+    Attributes:
+        by: the norm of all, or each value.
+        parameters: numbers of the trainable parameters that it was given.
+        backward: passes of this step before it.
+        kept: of the gradients; 1 if they were below the limit.
+    """
+
+    by: Literal["norm", "value"]
+    parameters: frozenset[int]
+    backward: int
+    kept: float
+
+
+@dataclass(frozen=True)
 class Gradients:
     """The gradients as the optimizer gets them.
 
@@ -105,7 +122,10 @@ class Gradients:
         norm: of all gradients together; None if they are not whole here.
         samples: a few tensors.
         leftover: gradients of the step before were still there when this one began.
+        stale: those whose gradient is the one of an earlier step, which no backward pass of this one has reached; None
+            where that is not known.
         partitioned: the samples were put together from partitions before anything was clipped, and the rest is unknown.
+        flat: ranks have parts of one flat tensor (FSDP 1), of which the norm is known.
     """
 
     trainable: int
@@ -116,7 +136,9 @@ class Gradients:
     norm: float | None = None
     samples: tuple[GradientSample, ...] = ()
     leftover: bool = False
+    stale: tuple[str, ...] | None = ()
     partitioned: bool = False
+    flat: bool = False
 
 
 @dataclass(frozen=True)
@@ -154,11 +176,13 @@ class Schedule:
         moves: of the scheduler that has moved most often since the step before.
         planned: rates of the parameter groups; empty where several schedulers drive them, or one says none.
         elsewhere: schedulers move, and all of them drive another optimizer.
+        position: how often the only scheduler has moved since its training began; None if it does not say.
     """
 
     moves: int = 0
     planned: tuple[float, ...] = ()
     elsewhere: bool = False
+    position: int | None = None
 
 
 @dataclass(frozen=True)
@@ -173,6 +197,8 @@ class Step:
         replay: where one was needed and possible.
         gradients: None where they cannot be read.
         max_grad_norm: clipping that was asked for; 0 if off, None if unknown.
+        clips: calls that clip gradients, in their order.
+        taken: optimizer steps that the framework counts before this one; None if nobody counts.
         rates: learning rates of the parameter groups.
         schedule: None if no scheduler has moved yet.
         loss_scale: factor of a GradScaler.
@@ -192,6 +218,8 @@ class Step:
     replay: Replay | None = None
     gradients: Gradients | None = None
     max_grad_norm: float | None = None
+    clips: tuple[Clip, ...] = ()
+    taken: int | None = None
     rates: tuple[float, ...] = ()
     schedule: Schedule | None = None
     loss_scale: float = 1.0
@@ -279,6 +307,7 @@ class Run:
         moved: parameters that moved in some step whose learning rate is not 0.
         still: those that did not.
         still_low_precision: those among them in bfloat16 or float16.
+        unfounded: parameters that an optimizer has moved while they had no gradient.
         unheld: trainable parameters of the model that no optimizer holds.
         foreign: parameters of optimizers that no model has.
         held: parameters of the model that an optimizer holds.
@@ -291,6 +320,7 @@ class Run:
     moved: int = 0
     still: tuple[str, ...] = ()
     still_low_precision: int = 0
+    unfounded: tuple[str, ...] = ()
     unheld: tuple[str, ...] = ()
     foreign: int = 0
     held: int = 0

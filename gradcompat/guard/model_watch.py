@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from gradcompat.guard.instrumentation import Fail, Harmless, Instrumentation, loaded
@@ -29,10 +30,15 @@ class GradientSum:
         """Nothing has arrived yet."""
         self.name = name
         self.parameter = parameter
-        self.stride = max(1, parameter.numel() // SAMPLED_ELEMENTS)
+        self.size = whole_size(parameter)
+        self.stride = max(1, self.size // SAMPLED_ELEMENTS)
+        self.count = len(range(0, self.size, self.stride)[:SAMPLED_ELEMENTS])
         self.delivered: Any = None
         self.leftover: Any = None
         self.whole: Any = None  # put together from the partitions of ranks
+        self._unclipped: Any = None
+        self._clipped: Any = None
+        self._passes = 0
 
     def elements(self, tensor: Any) -> Any:
         """The elements that are compared."""
@@ -49,9 +55,32 @@ class GradientSum:
         else:
             self.delivered = self.delivered + self.elements(gradient)
 
+    def before_clipping(self, passes: int) -> None:
+        """Somebody clips, perhaps the groups of parameters one by one.
+
+        Args:
+            passes: backward passes of this step so far.
+        """
+        gradient = self.parameter.grad
+        if gradient is not None and not gradient.is_sparse and (self._unclipped is None or passes != self._passes):
+            self._unclipped, self._passes = self.elements(gradient).clone(), passes
+
+    def after_clipping(self) -> None:
+        """The call is over."""
+        gradient = self.parameter.grad
+        if gradient is not None and self._unclipped is not None and not gradient.is_sparse:
+            self._clipped = self.elements(gradient).clone()
+
+    def as_accumulated(self, gradient: Any) -> Any:
+        """Elements as they were before they were clipped, where nothing else has changed them since."""
+        found = self.elements(gradient)
+        if self._clipped is None:
+            return found
+        return loaded("torch").where((found == self._clipped).all(), self._unclipped, found)
+
     def clear(self) -> None:
         """The step is over."""
-        self.delivered = self.leftover = self.whole = None
+        self.delivered = self.leftover = self.whole = self._unclipped = self._clipped = None
 
 
 class ModelWatch:
@@ -93,13 +122,18 @@ class ModelWatch:
                 instrumentation.keep(module.register_forward_pre_hook(Harmless(self._running(name, torch), fail)))
         if any(type(module).__name__ == "FullyShardedDataParallel" for module in model.modules()):
             self.sharded = True  # with use_orig_params the flat parameter of FSDP 1 is none of the named ones
-        whole = [entry for entry in self.trainable if entry[1].numel() >= 4] if not self.sharded else []
+        # Under ZeRO 3 a parameter is whole while backward passes it, and so is the gradient that autograd delivers.
+        delivered = not self.sharded or all(hasattr(parameter, "ds_id") for _, parameter in named)
+        whole = [entry for entry in self.trainable if whole_size(entry[1]) >= 4] if delivered else []
         spread = max(1, len(whole) // SAMPLED_TENSORS)
         self.sums = [GradientSum(name, parameter) for name, parameter in whole[::spread][:SAMPLED_TENSORS]]
         for one in self.sums:
             instrumentation.keep(one.parameter.register_hook(Harmless(one.add, fail)))
         self._before: dict[int, tuple[Any, Any, Any]] = {}
         self.moved: dict[str, Any] = {}
+        self._resting: list[tuple[str, Any, Any, Any]] = []
+        self.unfounded: dict[str, Any] = {}
+        self._untouched: dict[str, tuple[Any, Any, int]] | None = None
 
     def _running(self, name: str, torch: Any) -> Any:
         def ran(module: Any, _inputs: Any) -> None:
@@ -128,10 +162,63 @@ class ModelWatch:
                     lost.append(name)
         return tuple(lost), tuple(cut)
 
+    # Gradients that nobody has delivered.
+
+    def remember_gradients(self) -> None:
+        """A step begins: what is there already is of an earlier one."""
+        if self._untouched is None:
+            having = [] if self.sharded else [(name, one, one.grad) for name, one in self.trainable]
+            self._untouched = {
+                name: (parameter, gradient, gradient._version)
+                for name, parameter, gradient in having
+                if gradient is not None
+            }
+
+    def forget_delivered(self) -> None:
+        """A backward pass is over: autograd adds to a gradient in place, or puts another one there."""
+        untouched = self._untouched or {}
+        for name, (parameter, gradient, version) in list(untouched.items()):
+            if parameter.grad is not gradient or gradient._version != version:
+                del untouched[name]
+
+    def stale(self) -> tuple[str, ...]:
+        """Parameters that have the gradient they had when the step began; clipping may have scaled it."""
+        untouched = self._untouched or {}
+        return tuple(name for name, (parameter, gradient, _) in untouched.items() if parameter.grad is gradient)
+
+    # Movement without a gradient.
+
+    def rest(self, held: Mapping[int, Any]) -> None:
+        """Remember some elements of parameters that an optimizer holds and that have no gradient."""
+        torch = loaded("torch")
+        self._resting = []
+        mine = [] if self.sharded else [(name, one) for name, one in self.trainable if id(one) in held]
+        still = [(name, one) for name, one in mine if one.grad is None]
+        if not still:
+            return
+        driven = {_storage(one) for _, one in mine if one.grad is not None}
+        for name, parameter in still:
+            if _storage(parameter) in driven or not _here(parameter).numel():
+                continue  # it is another name for numbers that do move
+            flat = _here(parameter).reshape(-1)
+            stride = max(1, flat.numel() // MOVING_ELEMENTS)
+            places = torch.arange(0, flat.numel(), stride, device=flat.device)[:MOVING_ELEMENTS]
+            self._resting.append((name, parameter, places, flat[places].clone()))
+
+    def compare_resting(self) -> None:
+        """The optimizer has stepped: which of these parameters are another number now."""
+        for name, parameter, places, before in self._resting:
+            changed = (_here(parameter).reshape(-1)[places] != before).any()
+            self.unfounded[name] = changed if name not in self.unfounded else self.unfounded[name] | changed
+
+    def forget_resting(self) -> None:
+        """Backward is called inside of the optimizer's step (LBFGS), and may deliver what was missing."""
+        self._resting = []
+
     def digest(self) -> Any:
         """A sum over a few elements of a few parameters, for ranks to compare."""
         torch = loaded("torch")
-        if not self.sums:
+        if self.sharded or not self.sums:
             return None
         return torch.stack([one.elements(one.parameter).double().sum().float() for one in self.sums]).sum()
 
@@ -163,8 +250,18 @@ class ModelWatch:
         """The step is over."""
         for one in self.sums:
             one.clear()
+        self._untouched = None
         self._with_graph.clear()
         self._without_graph.clear()
+
+
+def whole_size(parameter: Any) -> int:
+    """Elements of a parameter, also where DeepSpeed has parted it over ranks and left it empty here (ZeRO 3)."""
+    return int(getattr(parameter, "ds_numel", None) or parameter.numel())
+
+
+def _storage(parameter: Any) -> Any:
+    return _here(parameter).untyped_storage().data_ptr()
 
 
 def _here(tensor: Any) -> Any:

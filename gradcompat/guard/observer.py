@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from gradcompat.guard import collective, deepspeed_engine
+from gradcompat.guard import collective, deepspeed_engine, fsdp
+from gradcompat.guard.clipping_watch import ClippingWatch
 from gradcompat.guard.detectors import auxiliary_loss, objective_weight
 from gradcompat.guard.first_batch import BatchReading
 from gradcompat.guard.instrumentation import Fail, Instrumentation, loaded
@@ -51,6 +52,7 @@ class Asked:
         replay: runs the first micro-batch of a step alone.
         resumed: where in its data a resumed run goes on; None if it is not resumed, or nobody said.
         packing: packed samples are tested by forward passes.
+        taken: optimizer steps that a framework counts before the first guarded one; None if nobody counts.
     """
 
     accumulation: int | None = None
@@ -59,6 +61,7 @@ class Asked:
     replay: Callable[[], Replay | None] | None = None
     resumed: Literal["inside an epoch", "somewhere"] | None = None
     packing: bool = False
+    taken: int | None = None
 
 
 class Observer:
@@ -79,10 +82,12 @@ class Observer:
         self.ranks = collective.Ranks()
         self.optimizers = OptimizerWatch(instrumentation, fail)
         self.ledger = LossLedger(instrumentation, fail)
+        self.clipping = ClippingWatch(instrumentation, fail, self._before_clipping, self._after_clipping)
         self._instrumentation = instrumentation
         self._fail = fail
         self._pending: list[_Pending] = []
         self._scaler: Any = None
+        self._resting: Any = None
         self._reading: BatchReading | None = None
         self._evaluating: tuple[str, ...] = ()
         self.before_backward: Callable[[], None] = lambda: None
@@ -101,6 +106,7 @@ class Observer:
     def watch(self, model: Any) -> None:
         """Watch a model, from its next forward pass on."""
         self.ledger.wrap_fused()
+        self.clipping.wrap_frameworks()
         if len(self.models) < _MOST_MODELS:
             self.models.append(ModelWatch(model, self._instrumentation, self._fail))
             if self._reading is None:
@@ -121,6 +127,10 @@ class Observer:
         """Of the parameters, by which ranks exchange numbers."""
         return self.models[0].trainable[0][1].device
 
+    def digest(self) -> Any:
+        """A number on the device that is the same on ranks with the same parameters; None if there are none here."""
+        return self.models[0].digest() if self.models else None
+
     def knows(self, module: Any) -> bool:
         """Whether a module is part of a model that is watched."""
         return any(id(module) in watch.modules for watch in self.models)
@@ -129,6 +139,7 @@ class Observer:
         """Forget the step that was begun."""
         self._pending = []
         self._scaler = None
+        self.clipping.clear()
         for watch in self.models:
             watch.clear()
 
@@ -140,6 +151,7 @@ class Observer:
         calls_before = self.ledger.take()
         self.before_backward()
         self.ledger.calls = calls_before
+        self._begin_pass()
         self.ledger.in_backward = True
         try:
             result = function(*arguments, **keywords)
@@ -151,11 +163,32 @@ class Observer:
             root = roots if loaded("torch").is_tensor(roots) else roots[0]
             if root.numel() == 1:
                 self._pending.append(_Pending(calls, root.detach().clone()))
+            for watch in self.models:
+                watch.forget_delivered()
             if not self._evaluating:
                 self._evaluating = tuple(name for watch in self.models for name in watch.evaluating())
         except Exception as error:  # whatever it is, the run goes on
             self._fail(error)
         return result
+
+    def _begin_pass(self) -> None:
+        try:
+            for watch in self.models:
+                watch.remember_gradients()
+                watch.forget_resting()
+        except Exception as error:  # as above
+            self._fail(error)
+
+    def _before_clipping(self) -> int:
+        for watch in self.models:
+            for one in watch.sums:
+                one.before_clipping(self.pending)
+        return self.pending
+
+    def _after_clipping(self) -> None:
+        for watch in self.models:
+            for one in watch.sums:
+                one.after_clipping()
 
     def _scale(self, function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         self._scaler = arguments[0]
@@ -180,7 +213,8 @@ class Observer:
         ]
         held = _held(optimizer)
         gradients = _GradientReading(self.models, held, readout, self.ranks)
-        digest_at = readout.add(self.models[0].digest() if self.models else None)
+        clips = self.clipping.add(readout)
+        digest_at = readout.add(self.digest())
         data = self._reading.data if self._reading is not None and not self.steps else None
         data_at = readout.add(None if data is None else _digest(data))
         first_calls = self._pending[0].calls
@@ -201,6 +235,8 @@ class Observer:
             ranks=(share,),
             accumulation=self.asked.accumulation,
             max_grad_norm=self.asked.max_grad_norm,
+            clips=clips(),
+            taken=None if self.asked.taken is None else self.asked.taken + len(self.steps),
             rates=tuple(float(group["lr"]) for group in optimizer.param_groups if "lr" in group),
             schedule=self.optimizers.schedule(optimizer),
             loss_scale=scale,
@@ -255,6 +291,18 @@ class Observer:
         self._held.update(_held(optimizer))
         self.optimizers.hold(optimizer)
 
+    def rest(self, optimizer: Any) -> None:
+        """Remember parameters that this optimizer holds and that have no gradient."""
+        self._resting = optimizer
+        for watch in self.models:
+            if not deepspeed_engine.is_engine(watch.model):
+                watch.rest(_held(optimizer))
+
+    def compare_resting(self, optimizer: Any) -> None:
+        """The optimizer has stepped; a class that calls the step of its parent is there once more later."""
+        for watch in self.models if optimizer is self._resting else ():
+            watch.compare_resting()
+
     def snapshot(self) -> None:
         """Remember parameters before the update."""
         for watch in self.models:
@@ -276,6 +324,7 @@ class Observer:
         """What is known at the end."""
         readout = Readout()
         moved_at = {(watch, name): readout.add(flag) for watch in self.models for name, flag in watch.moved.items()}
+        unfounded_at = [(name, readout.add(flag)) for watch in self.models for name, flag in watch.unfounded.items()]
         readout.fetch()
         still = [entry for entry, place in moved_at.items() if not readout.number(place)]
         low = ("torch.bfloat16", "torch.float16")
@@ -293,6 +342,7 @@ class Observer:
             moved=len(moved_at) - len(still),
             still=tuple(name for _, name in still),
             still_low_precision=sum(str(watch.dtypes.get(name)) in low for watch, name in still),
+            unfounded=tuple(name for name, place in unfounded_at if readout.number(place)),
             unheld=tuple(name for key, name in trainable.items() if key not in self._held),
             foreign=0 if copied else len(foreign),
             held=sum(key in self._held for key in trainable),
@@ -317,12 +367,17 @@ class _GradientReading:
             (name, parameter) for watch in models for name, parameter in watch.trainable if id(parameter) in held
         ]
         with_gradient = [(name, one) for name, one in self._entries if one.grad is not None and not one.grad.is_sparse]
-        # Of FSDP 2 every rank knows which part of a gradient it has; of FSDP 1 and ZeRO the parts are in flat tensors.
-        self._parted = bool(self._entries) and all(_is_spread_over_all_ranks(one) for _, one in self._entries)
-        whole = self._parted or not any(watch.sharded for watch in models)
-        self._readable = whole and bool(with_gradient)
+        # Of FSDP 2 every rank knows which part of a gradient it has; of ZeRO the parts are in flat tensors, and under
+        # FSDP 1 a rank may have no part of a tensor.
+        self._flat = bool(self._entries) and all(fsdp.is_parted(watch.model) for watch in models)
+        self._parted = self._flat or (
+            bool(self._entries) and all(_is_spread_over_all_ranks(one) for _, one in self._entries)
+        )
+        self._sharded = any(watch.sharded for watch in models)
+        self._readable = self._flat or ((self._parted or not self._sharded) and bool(with_gradient))
         self._lost: tuple[str, ...] = ()
         self._cut: tuple[str, ...] = ()
+        self._stale: tuple[str, ...] = ()
         self._norms: list[tuple[str, int]] = []
         self._pairs: list[tuple[str, int, int, int, int]] = []
         for watch in models:  # two of them may have the same names: a copy for an average, the halves of a GAN
@@ -330,6 +385,7 @@ class _GradientReading:
             lost, cut = watch.without_gradient()
             self._lost += tuple(name for name in lost if name in mine)
             self._cut += tuple(name for name in cut if name in mine)
+            self._stale += tuple(name for name in watch.stale() if name in mine)
         sums = models[0].sums if models else []
         self._partitioned = not self._readable and any(one.whole is not None for one in sums)
         self._trainable = sum(len(watch.trainable) for watch in models)
@@ -339,7 +395,7 @@ class _GradientReading:
             self._norms = [
                 (name, readout.add(square.sqrt()))
                 for (name, one), square in zip(self._entries, squares if squares is not None else (), strict=False)
-                if one.grad is not None
+                if self._flat or one.grad is not None
             ]
         elif self._readable:
             with torch.no_grad():
@@ -348,14 +404,13 @@ class _GradientReading:
                     for name, one in with_gradient
                 ]
         for one in sums:
-            count = one.elements(one.parameter).numel()
             gradient = one.parameter.grad
             usable = self._readable and id(one.parameter) in held and gradient is not None and not gradient.is_sparse
-            found = one.elements(gradient) if usable else one.whole if self._partitioned else None
+            found = one.as_accumulated(gradient) if usable else one.whole if self._partitioned else None
             self._pairs.append(
                 (
                     one.name,
-                    count,
+                    one.count,
                     readout.add(one.delivered),
                     readout.add(found),
                     readout.add(one.leftover),
@@ -384,6 +439,9 @@ class _GradientReading:
             return None
         norms = [(name, readout.number(place)) for name, place in self._norms]
         norm = math.sqrt(math.fsum(one * one for _, one in norms)) if norms else None
+        if self._flat:  # which tensors have no gradient is not known by the names of modules
+            zero = () if norm else tuple(name for name, _ in norms)
+            return Gradients(trainable=len(self._entries), zero=zero, norm=norm, stale=None, flat=True)
         sizes = {name: one.numel() for name, one in self._entries}
         cut_size = sum(sizes[name] for name in self._cut) / max(1, sum(sizes.values()))
         return Gradients(
@@ -394,6 +452,7 @@ class _GradientReading:
             zero=tuple(name for name, one in norms if one == 0.0),
             norm=norm,
             samples=self._samples(elements, scale, norm or 0.0),
+            stale=None if self._sharded else tuple(name for name, one in norms if one > 0.0 and name in self._stale),
             leftover=any(readout.number(place) > 0 for *_, place in self._pairs),
         )
 
@@ -424,9 +483,12 @@ def _is_spread_over_all_ranks(parameter: Any) -> bool:
 
 def _square(parameter: Any) -> Any:
     """The part of this rank in the squared norm of a gradient that is spread over ranks."""
-    torch, gradient, mesh = loaded("torch"), parameter.grad, parameter.device_mesh
+    torch, gradient = loaded("torch"), parameter.grad
     if gradient is None:
-        return torch.zeros((), device=parameter.to_local().device)
+        return torch.zeros((), device=parameter.device)
+    if not hasattr(gradient, "to_local"):
+        return gradient.detach().float().square().sum()
+    mesh = parameter.device_mesh
     # A dimension of the mesh that does not part it has copies.
     copies = math.prod(mesh.size(place) for place, one in enumerate(gradient.placements) if one.is_replicate())
     return gradient.to_local().detach().float().square().sum() / copies

@@ -91,7 +91,13 @@ class OptimizerWatch:
         if not schedulers:
             return None
         planned = mine[-1].get_last_lr() if len(mine) == 1 and hasattr(mine[0], "_last_lr") else ()
-        return Schedule(moves=moves, planned=tuple(float(one) for one in planned), elsewhere=others)
+        position = getattr(mine[-1], "last_epoch", None) if len(mine) == 1 else None
+        return Schedule(
+            moves=moves,
+            planned=tuple(float(one) for one in planned),
+            elsewhere=others,
+            position=position if isinstance(position, int) else None,
+        )
 
     def _move(self, function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         if self._moving or len(arguments) != 1 or keywords:  # a chain moves its parts; an epoch says where to go

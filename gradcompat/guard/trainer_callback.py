@@ -58,6 +58,7 @@ class GuardCallback:
         guard.asked.accumulation = int(args.gradient_accumulation_steps)
         guard.asked.max_grad_norm = float(args.max_grad_norm or 0.0)
         guard.asked.data_parallel = args.world_size > 1
+        guard.asked.taken = int(state.global_step)
         if state.global_step > 0:
             inside = (
                 not args.ignore_data_skip and abs((state.epoch or 0.0) - round(state.epoch or 0.0)) > _START_OF_EPOCH

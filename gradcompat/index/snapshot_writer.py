@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from io import BytesIO
 from pathlib import Path
 
+from gradcompat.atomic_file import write_atomically
 from gradcompat.errors import IndexUnavailable
 from gradcompat.index.snapshot import FORMAT, HEADER, SDIST, YANKED
 from gradcompat.lazy_dataclasses import dataclass
@@ -126,7 +125,7 @@ def write_snapshot(
     if not members:
         raise IndexUnavailable(f"{catalogue.described} has none of the {len(wanted)} packages of a snapshot")
     data = _zipped({HEADER: {"date": date, "format": FORMAT, "since": SINCE}, **members})
-    _replace(path, data)
+    write_atomically(path, data)
     return Written(
         packages=len(members),
         releases=releases,
@@ -203,18 +202,3 @@ def _zipped(members: dict[str, object]) -> bytes:
             text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
             file.writestr(info, text.encode(), compresslevel=9)
     return buffer.getvalue()
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Put a complete file in the place of whatever is there."""
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

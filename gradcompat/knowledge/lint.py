@@ -64,6 +64,7 @@ def lint(authored: Authored, rows: Iterable[Row] = (), shipped: KnowledgeBase | 
         base = joined(shipped, base, base.sources[0])
         issues = {**{issue.id: issue for issue in shipped.in_force()}, **issues}
     problems += _horizons(authored, base.names, own=shipped is not None)
+    problems += _dated(authored)
     rows = tuple(rows)
     measured = _by_package(rows, base.names)
     if authored.models and shipped is None:
@@ -126,6 +127,14 @@ def unproved_bounds(authored: Authored, rows: Iterable[Row], yardstick: Yardstic
         if record.withdrawn is None
         for message in dict.fromkeys(unproved(issue_from(compile_record(record)), measured, yardstick))
     )
+
+
+def _dated(authored: Authored) -> Iterator[Problem]:
+    """Reports show the date of the records: it is none from before the last check of one."""
+    days = {str(record.checked.date): record.id for record in authored.records if record.checked is not None}
+    if days and max(days) > authored.date:
+        message = f"date: is {authored.date}, and {days[max(days)]} was checked on {max(days)}"
+        yield Problem(authored.path, None, None, message)
 
 
 def _horizons(authored: Authored, names: Names, *, own: bool) -> Iterator[Problem]:

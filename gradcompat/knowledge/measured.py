@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from gradcompat.atomic_file import write_atomically
 from gradcompat.errors import KnowledgeError
 from gradcompat.model.probe import Measurement, ProbeSpec, Row
 from gradcompat.regular_files import read_regular
@@ -107,17 +108,10 @@ def tidy(folder: Path) -> None:
         for path in sorted(folder.glob(f"*{_SUFFIX}")):
             latest = {row.cell: row for row in _rows(path)}
             data = b"".join(_line(row) for row in sorted(latest.values(), key=_order))
-            temporary = path.with_name(f".{path.name}.tmp")  # one name, so that what a kill leaves is written over
             try:
-                if data == path.read_bytes():
-                    continue
-                with temporary.open("wb") as file:
-                    file.write(data)
-                    file.flush()
-                    os.fsync(file.fileno())
-                temporary.replace(path)
+                if data != path.read_bytes():
+                    write_atomically(path, data)
             except OSError as error:
-                temporary.unlink(missing_ok=True)
                 raise KnowledgeError(f"cannot be written: {error.strerror}", path=str(path)) from None
 
 

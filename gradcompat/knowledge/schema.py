@@ -30,6 +30,7 @@ from gradcompat.vocabulary import KEYS, VIRTUAL_PACKAGES
 # `GC` is the prefix of what ships with gradcompat; somebody's own records have another one.
 ID = r"[A-Z][A-Z0-9]+-[0-9]{4}"
 SHIPPED_PREFIX = "GC-"
+SUMMARY = 100  # characters
 
 # ``">1"`` and ``"!=fp32"`` as the value of a setting.
 COMPARISON = re.compile(r"\s*(>=|<=|!=|>|<)\s*(.+?)\s*")
@@ -59,6 +60,7 @@ Category = Literal[
     "optimizer",
     "clipping",
     "wrong-loss",
+    "wrong-metric",
     "crash",
     "import",
     "memory",
@@ -336,7 +338,7 @@ class Record(_Strict):
     """One issue as it stands in ``knowledge/issues.yaml``, or in somebody's own file, where ids have another prefix."""
 
     id: Annotated[str, StringConstraints(pattern=rf"^{ID}$")]
-    summary: Annotated[Text, StringConstraints(max_length=160)]
+    summary: Annotated[Text, StringConstraints(max_length=SUMMARY)]
     details: Text
     level: Level
     silent: bool

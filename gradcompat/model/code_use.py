@@ -8,7 +8,7 @@ from typing import Literal
 from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.environment import Location
 
-UseKind = Literal["import", "attribute", "keyword"]
+UseKind = Literal["import", "attribute", "keyword", "option", "key"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,11 +17,15 @@ class CodeUse:
 
     Attributes:
         kind: ``import``: a statement imports it; ``attribute``: it is read from a module; ``keyword``: a call gives the
-            argument.
+            argument; ``option``: a command line or a config gives it to a parser that fills dataclasses; ``key``: a
+            config gives it to a model of pydantic, which passes over what it does not know.
         module: for ``import`` the module that it is imported from; else the top-level module of ``name``.
         name: what is imported, None for the module itself; else the full name of what is read or called, without the
             top-level module.
         keyword: the argument; None for ``import`` and ``attribute``.
+        others: for ``option`` the full names of the dataclasses that the same parser fills: it may be a field of any;
+            for ``keyword`` those of other packages that take it as well; for ``key`` the names of the model in older
+            releases, and as ``a.b.*`` modules of which a model may take it.
         location: where it stands first in the file.
         conditional: it stands behind a condition, or in a module that is imported behind one: it may never run.
     """
@@ -30,6 +34,7 @@ class CodeUse:
     module: str
     name: str | None
     keyword: str | None = None
+    others: tuple[str, ...] = ()
     location: Location
     conditional: bool = False
 

@@ -60,7 +60,7 @@ class LaunchOption:
     """An option that a command line gives to its program.
 
     Attributes:
-        name: with underscores and without dashes at its front.
+        name: with underscores and without dashes at its front; empty for what stands there without an option.
         value: its text; True for a bare switch, None if it is not known.
         location: where the value stands.
         spelling: the option with ``{}`` in the place of the value; None for a bare switch.
@@ -70,6 +70,27 @@ class LaunchOption:
     value: str | bool | None
     location: Location
     spelling: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataclassParser:
+    """A parser that fills dataclasses (transformers' ``HfArgumentParser``, TRL's ``TrlParser``).
+
+    Attributes:
+        classes: the dataclasses of other packages, by their full names, and those that the project's inherit from.
+        own: what else it takes: fields of the project's own dataclasses.
+        reads_config: it also takes the keys of a config that ``--config`` names.
+        reads_argument: it takes the keys of the config that stands alone on the command line.
+        files: the configs that the program gives to it, as it names them.
+        keys: those of literal mappings that the program gives to it.
+    """
+
+    classes: tuple[str, ...]
+    own: frozenset[str] = frozenset()
+    reads_config: bool = False
+    reads_argument: bool = False
+    files: tuple[str, ...] = ()
+    keys: tuple[LaunchOption, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +104,8 @@ class OptionDefault:
         stated: the settings as the program makes them, without a value.
         default: the settings where the option is not given; without a value if its default is not known.
         switched: what the bare option means; None where it takes a value.
+        loads: the value names the model that is loaded.
+        task: for which, empty for none; None where that is not said.
     """
 
     flags: tuple[str, ...]
@@ -91,6 +114,8 @@ class OptionDefault:
     stated: tuple[Setting, ...]
     default: tuple[Setting, ...]
     switched: bool | None = None
+    loads: bool = False
+    task: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,12 +140,16 @@ class ConfigLookup:
         tool: what it is given to, by its full name: ``transformers.TrainingArguments``.
         argument: the argument; empty for a block of them (``**config["train"]``).
         stated: the settings as the program makes them, without a value.
+        loads: the value names the model that is loaded.
+        task: for which, empty for none; None where that is not said.
     """
 
     path: tuple[str, ...]
     tool: str
     argument: str = ""
     stated: tuple[Setting, ...] = ()
+    loads: bool = False
+    task: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,11 +186,17 @@ class Context:
         overrides: what each of its command lines says to a config that is put together.
         targets: the programs that a launch script starts, as it names them; none where one of them is not known.
         options: the options that each of its launches gives; None where a part of a command line is not known.
+        commands: what each of its launches calls, as ``options`` has them: ``trl sft``, or the path of a program; empty
+            where that is not known, or the launch stands behind a condition.
+        parsers: what takes the options of its own command line, where that can be seen as a whole.
+        keys: the keys at the top of a config whose fields are those of dataclasses.
         defaults: what it sets by options of its own command line.
         option_files: the configs that it reads unless its command line names others.
         lookups: what it takes from configs of its own.
         values: what a config of a project's own holds.
         modules: the modules of the project that it imports, which do nothing by themselves; its settings have theirs.
+        guarded: those of its modules that it imports only where a question for a version, for availability or the like
+            lets it, with programs among them.
         uses: what it takes from other packages, and what its modules do.
         given: the names that it and its modules put into modules of other packages.
     """
@@ -177,10 +212,14 @@ class Context:
     overrides: tuple[tuple[Override, ...], ...] = ()
     targets: tuple[str, ...] = ()
     options: tuple[tuple[LaunchOption, ...] | None, ...] = ()
+    commands: tuple[str, ...] = ()
+    parsers: tuple[DataclassParser, ...] = ()
+    keys: tuple[LaunchOption, ...] = ()
     defaults: tuple[OptionDefault, ...] = ()
     option_files: tuple[OptionFile, ...] = ()
     lookups: tuple[ConfigLookup, ...] = ()
     values: tuple[ConfigValue, ...] = ()
     modules: tuple[str, ...] = ()
+    guarded: tuple[str, ...] = ()
     uses: tuple[CodeUse, ...] = ()
     given: frozenset[str] = frozenset()

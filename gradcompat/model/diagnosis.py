@@ -50,6 +50,7 @@ class Diagnosis:
         assumed: what was presumed of the run.
         issue: id of the record, if one describes it.
         harmless: an explanation of something that is nothing to worry about.
+        unused: it takes a feature that the run, as far as it was read, does not use.
     """
 
     title: str
@@ -60,6 +61,7 @@ class Diagnosis:
     assumed: tuple[Assumption, ...] = ()
     issue: str | None = None
     harmless: bool = False
+    unused: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +91,7 @@ class DiagnosisReport:
         files: what was read.
         versions: the packages whose versions were seen and that records speak of, in words, with places.
         settings: the settings that were seen and that records speak of, in words, with places.
-        diagnoses: the most probable first; harmless ones last.
+        diagnoses: the most probable first; then those of features that are not used; harmless ones last.
         ruled_out: records whose symptoms were seen and whose versions or settings were not.
         unexplained: errors that no diagnosis explains.
         skipped: what could not be read.

@@ -47,7 +47,9 @@ class Package:
         reached: markers of the dependencies that lead to the entry, one of which has to hold; empty if the lockfile
             does not say, or if something depends on it without a condition.
         unreleased: built from a checkout that is not known to be the tag of a release.
-        releases: the final releases that the specifier allows, oldest first; empty where nobody knows them.
+        trunk: what a repository holds today, newer than every release.
+        releases: the final releases that the specifier allows, oldest first; of a trunk the newest one alone. Empty
+            where nobody knows them.
         malformed_version: what stands where the version belongs has not the form of one; ``version`` is None then.
         build: which build of that version: conda's build string, or the variant that the index serves (``cu124``).
         location: where the pin stands.
@@ -62,6 +64,7 @@ class Package:
     extras: tuple[str, ...] = ()
     reached: tuple[str, ...] = ()
     unreleased: bool = False
+    trunk: bool = False
     malformed_version: bool = False
     releases: tuple[str, ...] = ()
     build: str | None = None
@@ -105,8 +108,8 @@ class Skipped:
 
     ``gap`` says whether it could hide a defect: then the result is incomplete. A commented line or the project
     itself is no gap; an unreadable line is one. ``range`` says that it is a package of which only a range is known,
-    and that was judged by the newest release that it allows. ``empty`` says that the file lists nothing by itself,
-    which is a gap only where nothing else of its folder lists packages.
+    and ``newest`` is the newest release that it allows, by which it was judged. ``empty`` says that the file lists
+    nothing by itself, which is a gap only where nothing else of its folder lists packages.
     """
 
     what: str
@@ -114,6 +117,7 @@ class Skipped:
     gap: bool = True
     location: Location | None = None
     range: bool = False
+    newest: str | None = None
     empty: bool = False
 
     def __post_init__(self) -> None:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Literal
 
 from gradcompat.lazy_dataclasses import dataclass, field
-from gradcompat.model.assumption import Assumption
-from gradcompat.model.environment import Location, SettingValue, Skipped
-from gradcompat.model.issue import Level
+from gradcompat.model.environment import Location, SettingValue
 
 ChangeKind = Literal["upgrade", "downgrade", "add"]
 
@@ -122,9 +119,9 @@ class Plan:
     Attributes:
         source: the environment, as the user calls it.
         complete: nothing at or above the level remains.
-        changes: packages, in the order of their names.
-        settings: settings to change beside or instead.
-        code: code to change beside or instead.
+        changes: packages: those that cure something in the order in which a report names that, then the others by name.
+        settings: settings to change beside or instead, in the same order.
+        code: code to change beside or instead, in the same order.
         fixed: ids of the findings that go.
         introduced: ids of findings below the level that come; never one at or above it.
         remaining: ids of the findings at or above the level that stay; none if ``complete``.
@@ -148,41 +145,3 @@ class Plan:
     cost: str = ""
     alternatives: tuple[Alternative, ...] = field(default_factory=tuple)
     verified: Verified
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
-    """One environment with its plan, or with the reason why there is none.
-
-    Attributes:
-        source: the environment, as the user calls it.
-        kind: the format it was read from; None if it could not be read.
-        summaries: id of an issue that the plan names → its summary.
-        references: id of an issue that the plan names → where it is shown.
-        plan: None where nothing has to change, or where nothing could be read.
-        assumed: id of an issue that the plan cures → what was presumed to hold for it; none that rests on facts alone.
-        possible: ids of the findings at or above the level that could apply, and that no plan was asked for.
-        asked_in: the file that says what the project itself asks for, if one was found.
-        command: what makes the tool of the lockfile write it anew with the plan, if that is needed.
-        skipped: what could not be read.
-    """
-
-    source: str
-    kind: str | None
-    summaries: Mapping[str, str]
-    references: Mapping[str, str]
-    plan: Plan | None
-    assumed: Mapping[str, tuple[Assumption, ...]] = field(default_factory=dict)
-    possible: tuple[str, ...] = ()
-    asked_in: str | None = None
-    command: tuple[str, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanReport:
-    """All plans of one run, and the exit status that they come to."""
-
-    planned: tuple[Planned, ...]
-    level: Level
-    exit_status: int

@@ -110,6 +110,17 @@ LEFT_OUT = (
     LeftOut(key="training.resume_from_checkpoint", value=False),
     LeftOut(key="training.dataloader_num_workers", value=0),
     LeftOut(key="training.max_grad_norm", value=1.0),
+    *(
+        LeftOut(
+            key="training.max_grad_norm",
+            value=0.0,
+            frameworks=(_LIGHTNING,),
+            package=package,
+            versions=">=1.5.0,<=2.6.6",
+            read="1.5.0, 1.6.5, 1.7.0, 1.9.5, 2.0.0, 2.0.9, 2.1.0, 2.3.3, 2.4.0, 2.5.3, 2.5.4, 2.6.0, 2.6.1, 2.6.6",
+        )
+        for package in ("lightning", "pytorch-lightning")
+    ),
     LeftOut(key="training.logging_nan_inf_filter", value=True),
     LeftOut(key="training.average_tokens_across_devices", value=False, frameworks=(_TRAINER,), versions="<4.54.0"),
     LeftOut(

@@ -21,6 +21,7 @@ from gradcompat.model.issue import (
     VirtualTerm,
 )
 from gradcompat.presumptions.engines import ENGINES
+from gradcompat.presumptions.serving import SERVING
 from gradcompat.presumptions.usual import USUAL, Usual, Values, usual_values
 from gradcompat.term_keys import SYMBOLS_KEY, fact_of
 from gradcompat.truth import Certainty, Truth
@@ -107,10 +108,11 @@ class Presumer:
 
     def of_range(self, term: PackageTerm, entry: Package) -> Presumed:
         """An entry whose version is not given: the newest release that it allows is what would be installed today."""
+        if not entry.releases and _single(term.versions):
+            # A commit of the trunk is none of the releases that are patched beside it; where nothing at all is said, it
+            # is seldom this one release.
+            return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"{term.name} {versions_text(term.versions)}")
         if entry.version is not None:
-            if _single(term.versions):
-                # A commit of the trunk is none of the releases that are patched beside it.
-                return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"{term.name} {versions_text(term.versions)}")
             return Presumed(
                 certainty=Certainty.OPEN,
                 condition=f"{entry_text(entry)} behaves as {term.name} {versions_text(term.versions)}",
@@ -125,6 +127,12 @@ class Presumer:
         newest = entry.releases[-1]
         if not _holds(newest, term.versions):
             return Presumed(certainty=Certainty.PRESUMED_NO)
+        if entry.trunk:
+            return Presumed(
+                certainty=Certainty.OPEN,
+                condition=f"the trunk of {term.name} behaves as {newest}, its newest release",
+                likelihood=_TODAY,
+            )
         if _all_hold(entry.releases, term.versions):
             return Presumed(
                 certainty=Certainty.PRESUMED_YES,
@@ -137,17 +145,30 @@ class Presumer:
             likelihood=_TODAY,
         )
 
+    def of_newest_class(self, name: str, truth: Truth, entry: Package) -> Presumed:
+        """What the model's class decides otherwise in another release of a range: the newest counts, as in a range."""
+        if truth is not Truth.YES:
+            return Presumed(certainty=Certainty.PRESUMED_NO)
+        return Presumed(
+            certainty=Certainty.OPEN,
+            condition=f"{name} {entry.releases[-1]} is installed, the newest that is allowed",
+            likelihood=_TODAY,
+        )
+
     def of_builds(self, name: str, base: str) -> Presumed:
         """Two packages of which one is built for the other, that conda has paired or that a resolver will pair."""
         return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"{name} that is built for another {base}")
 
+    def of_replaced(self, library: str) -> Presumed:
+        """A trainer, a loss or a forward pass of which a library that the code uses puts its own in the place."""
+        return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"what {library} does not replace")
+
     def of_unlisted(self, term: PackageTerm) -> Presumed:
         """A package that an open list does not name."""
-        engine = next((engine for engine in ENGINES.values() if term.name in engine.packages), None)
-        only = engine is not None and len(engine.packages) == 1
-        return Presumed(
-            certainty=Certainty.PRESUMED_NO, feature=engine.feature if engine is not None and only else term.name
+        engine = ENGINES.get(term.name) or next(
+            (engine for engine in ENGINES.values() if engine.packages == {term.name}), None
         )
+        return Presumed(certainty=Certainty.PRESUMED_NO, feature=term.name if engine is None else engine.feature)
 
     def of_absence(self, term: PackageAbsentTerm) -> Presumed:
         """A package that an open list does not name, or that may be installed with the others."""
@@ -163,7 +184,7 @@ class Presumer:
 
     def _of_symbols(self, symbols: tuple[str, ...]) -> Presumed:
         library = next((name for name in map(_whole_library, symbols) if name in self._packages), None)
-        if SYMBOLS_KEY not in self._settings and library is not None:
+        if SYMBOLS_KEY not in self._settings and library is not None and SERVING not in self._engines:
             return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"your code uses {library}, which is listed")
         ordinary = tuple(name for engine in self._engines for name in _ORDINARY_SYMBOLS.get(engine, ()))
         shown = _symbol(symbols)

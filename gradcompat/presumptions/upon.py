@@ -8,44 +8,72 @@ from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.code_use import CodeUse
 from gradcompat.model.environment import Environment, Location, Setting
 from gradcompat.presumptions.engines import FRAMEWORK_KEY, named_engines
+from gradcompat.presumptions.serving import SERVING, serves
 
 _NO_TRAINER = "none"
-# Packages of which any part drives training; of transformers a Trainer or its arguments.
-_TRAINERS = frozenset({"trl", "lightning", "pytorch_lightning", "accelerate", "torchtune", "sentence_transformers"})
+_TRL = "trl"
+# Packages of which any part drives training.
+_TRAINERS = frozenset({"trl", "lightning", "pytorch_lightning", "torchtune", "sentence_transformers"})
 
 
 def presumed_upon(
-    environment: Environment, names: Iterable[str], *, run: bool, uses: Sequence[CodeUse] = ()
+    environment: Environment,
+    names: Iterable[str],
+    *,
+    run: bool,
+    uses: Sequence[CodeUse] | None = None,
+    logged: bool = False,
 ) -> Environment:
     """The environment with the engines that it names and the defaults of its trainer, on which presumptions rest.
 
     Args:
         environment: with everything that is stated of the run.
-        names: canonical names of its packages.
+        names: canonical names of its packages, in their order.
         run: its settings are those of a run that was seen, so that what is not among them was left out.
-        uses: what the code beside it takes from packages; if there is code, no run in it and no trainer, none is used.
+        uses: what the code beside it takes from packages; if there is code and no trainer in it, none is used.
+            Without code (None), none is used where the environment serves models and trains none.
+        logged: there is a log of training, whatever else the environment is for.
     """
+    names = tuple(names)
     stated = {setting.key: setting.value for setting in environment.settings if not setting.presumed}
     engines = named_engines(names, stated, run=run)
     settings = environment.settings
     if run:
+        drivers = {setting.value for setting in settings if setting.key == FRAMEWORK_KEY and not setting.presumed}
+        if drivers and drivers.isdisjoint({_TRL, None}):
+            engines -= {_TRL}  # it may be installed, and none of its trainers drives this run
         from gradcompat.presumptions.left_out import left_out  # a lockfile alone needs no table of defaults
 
         settings = tuple(setting for setting in settings if not _of_absent_driver(setting, engines))
+        if uses and FRAMEWORK_KEY not in {setting.key for setting in settings} and not any(map(_names_trainer, uses)):
+            place = Location(path=environment.source)  # a loop of the project's own takes what this config says
+            settings = (*settings, Setting(key=FRAMEWORK_KEY, value=_NO_TRAINER, location=place, presumed=True))
         settings = (*settings, *left_out(replace(environment, settings=settings)))
-    elif uses and FRAMEWORK_KEY not in stated:
-        place = Location(path=environment.source)
-        # Which of the trainers drives it, if the code names one, is seen in a run alone.
-        value = None if any(map(_names_trainer, uses)) else _NO_TRAINER
-        settings = (*settings, Setting(key=FRAMEWORK_KEY, value=value, location=place, presumed=True))
+    elif FRAMEWORK_KEY not in stated:
+        serving = uses is None and not logged and serves(zip(names, environment.packages, strict=True))
+        if serving:
+            engines |= {SERVING}
+        if uses is not None or serving:
+            place = Location(path=environment.source)
+            # Which of the trainers drives it, if the code names one, is seen in a run alone.
+            value = None if any(map(_names_trainer, uses or ())) else _NO_TRAINER
+            settings = (*settings, Setting(key=FRAMEWORK_KEY, value=value, location=place, presumed=True))
     return replace(environment, settings=settings, engines=engines)
 
 
 def _of_absent_driver(setting: Setting, engines: frozenset[str]) -> bool:
     """A trainer that is presumed by the names of its arguments, and that the environment does not name."""
-    return setting.presumed and setting.key == FRAMEWORK_KEY and setting.value == "trl" and "trl" not in engines
+    return setting.presumed and setting.key == FRAMEWORK_KEY and setting.value == _TRL and _TRL not in engines
 
 
 def _names_trainer(use: CodeUse) -> bool:
+    """Does the code use what drives training? Much of accelerate and transformers only loads models."""
     name = use.name or ""
-    return use.root in _TRAINERS or (use.root == "transformers" and ("Train" in name or "train" in use.module))
+    if use.root == "accelerate":
+        return not name or "Accelerator" in name
+    if use.root == "transformers":
+        # A loop of one's own may take helpers from `trainer_pt_utils` and `trainer_utils`.
+        return (
+            "Trainer" in name or "TrainingArguments" in name or (".train" in use.module and "utils" not in use.module)
+        )
+    return use.root in _TRAINERS

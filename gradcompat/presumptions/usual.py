@@ -163,7 +163,7 @@ USUAL: dict[str, Usual] = {
     ),
     "deepspeed.pipeline_stages": Usual(
         engine="deepspeed",
-        values=((1, 1.0),),
+        values=((0, 1.0),),
         taking="there is no pipeline",
         feature="DeepSpeed pipelines",
         reason=_RARE,
@@ -407,11 +407,44 @@ USUAL: dict[str, Usual] = {
         feature="mask_truncated_completions",
         reason="the default",
     ),
+    "training.assistant_only_loss": Usual(
+        values=((False, 1.0),),
+        taking="all tokens of a conversation count in the loss",
+        feature="assistant_only_loss",
+        reason="the default",
+    ),
     "training.custom_compute_loss": Usual(
         values=((False, 1.0),),
         taking="compute_loss is the Trainer's own",
         feature="a compute_loss of one's own",
         reason=_RARE,
+    ),
+    "training.temperature": Usual(
+        values=((0.9, 0.5), (1.0, 0.5)),
+        condition="completions are sampled at temperature {}",
+        feature="another temperature",
+        question="At which temperature are completions sampled?",
+        reason="the default of GRPO was 0.9 and is 1.0",
+    ),
+    "training.use_vllm": Usual(
+        values=((False, 1.0),),
+        taking="the model samples its completions itself",
+        feature="vLLM for the completions",
+        reason="the default",
+    ),
+    "training.vllm_mode": Usual(
+        values=(("server", 0.5), ("colocate", 0.5)),
+        condition="vLLM runs as {}",
+        feature="vLLM for the completions",
+        question="Does vLLM run in a server of its own, or colocated with the training?",
+        reason="the default was the server and is colocation",
+    ),
+    "training.per_device_eval_batch_size": Usual(
+        values=((8, 0.5), (1, 0.5)),
+        condition="an evaluation has {} samples in a batch",
+        feature="an evaluation",
+        question="How many samples has a batch of your evaluations?",
+        reason="many runs do not evaluate",
     ),
     "training.beta": Usual(
         features={}, feature="another beta", taking="the trainer's beta is its default", reason=_RARE
@@ -432,6 +465,14 @@ USUAL: dict[str, Usual] = {
         question="Which class is the model?",
         rare_is_named=True,
         reason="a class that is none of the most common ones is said somewhere",
+    ),
+    "model.name": Usual(
+        values=(("meta-llama/Llama-3.1-8B", 0.5), ("Qwen/Qwen3-8B", 0.5)),
+        condition="you train {}",
+        feature="models of one name",
+        question="Which model is trained?",
+        rare_is_named=True,
+        reason="a model that is none of the most common ones is said somewhere",
     ),
     "model.attn_implementation": Usual(
         values=(("sdpa", 0.7), ("flash_attention_2", 0.3)),
@@ -497,7 +538,8 @@ USUAL: dict[str, Usual] = {
         values=(("lora", 1.0),),
         taking="the adapter is LoRA",
         feature="PEFT",
-        features={"prompt_tuning": "prompt tuning", "adalora": "AdaLoRA", "ia3": "IA3"},
+        features={"prompt_tuning": "prompt tuning", "adalora": "AdaLoRA", "ia3": "IA3", "lokr": "LoKr"},
+        rare_is_named=True,
         reason="what nearly all runs with PEFT use",
     ),
     "peft.all_linear": Usual(
@@ -518,7 +560,15 @@ USUAL: dict[str, Usual] = {
         engine="peft",
         values=((False, 1.0),),
         taking="no module is trained beside the adapter",
+        condition="modules_to_save names modules that are trained beside the adapter",
         feature="modules_to_save",
+        reason=_RARE,
+    ),
+    "peft.overlapping_modules": Usual(
+        engine="peft",
+        values=((False, 1.0),),
+        taking="no name in modules_to_save is part of another",
+        feature="names in modules_to_save of which one is part of another",
         reason=_RARE,
     ),
     "peft.trainable_tokens": Usual(
@@ -646,6 +696,21 @@ USUAL: dict[str, Usual] = {
         feature="padding with the end-of-sequence token",
         question="Is the padding token the end-of-sequence token?",
         reason="tokenizers differ",
+    ),
+    "data.padding_side": Usual(
+        values=(("right", 0.7), ("left", 0.3)),
+        condition="batches are padded on the {}",
+        feature="padding on the {}",
+        question="On which side are batches padded?",
+        reason="tokenizers differ",
+    ),
+    "data.ends_with_eos": Usual(
+        values=((True, 0.6), (False, 0.4)),
+        condition="samples come {} an end-of-sequence token",
+        conditions={"true": "with", "false": "without"},
+        feature="samples that end so",
+        question="Do your samples end with the end-of-sequence token, from a chat template or by hand?",
+        reason="data differ",
     ),
     "data.sequence_length": Usual(
         values=((2048, 0.5), (8192, 0.5)),

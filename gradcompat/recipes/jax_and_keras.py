@@ -23,6 +23,32 @@ RECIPES = (
         environment={"KERAS_BACKEND": "torch"},
     ),
     Recipe(
+        name="keras_accumulation",
+        module="keras_accumulation",
+        summary="The step of a Keras optimizer that accumulates gradients against that of one given their mean.",
+        parameters={
+            "optimizer": ("adam", "adamw", "adamax", "nadam", "sgd"),
+            "average": (False, True),
+            "plant": (False, True),
+        },
+        expectations=(
+            Expectation("update_ratio", 0.98, 1.02, "the weights move by {} times what the mean gradient does"),
+            Expectation("update_cosine", 0.999, 1.001, "the direction agrees to {}"),
+        ),
+        controls=(Expectation("control_ratio", 0.98, 1.02, "with plain SGD they move by {} times that"),),
+        variants=(
+            {"optimizer": "adam"},
+            {"optimizer": "adamw"},
+            {"optimizer": "adamax"},
+            {"optimizer": "nadam"},
+            {"optimizer": "sgd"},
+            {"optimizer": "sgd", "average": True},
+        ),
+        devices=("cpu",),
+        needs=("torch", "keras", "numpy"),
+        environment={"KERAS_BACKEND": "torch"},
+    ),
+    Recipe(
         name="optax_updates",
         module="optax_updates",
         summary="Whether optax's updates stay finite for negative gradients, and its focal loss for sure logits.",

@@ -53,4 +53,28 @@ RECIPES = (
         ),
         needs=("torch", "pytorch_lightning", "setuptools"),
     ),
+    Recipe(
+        name="lightning_callbacks",
+        module="lightning_callbacks",
+        summary="Whether Lightning's callbacks, its clipping and a resume inside an epoch do what they are asked to.",
+        parameters={
+            "what": ("finder", "checkpoint_metric", "inside_epoch", "fused_clipping"),
+            "plant": (False, True),
+        },
+        expectations=(
+            Expectation("rate_ratio", 0.99, 1.01, "training uses {} times the learning rate that was found"),
+            Expectation("current_share", 1.0, 1.0, "{} of the checkpoints are ranked by the validation of their step"),
+            Expectation("left_share", 1.0, 1.0, "a resumed run sees {} of the samples that were left of the epoch"),
+            Expectation("repeated_share", 0.0, 0.0, "it sees {} times as many of those that it had seen"),
+            Expectation("starts", 1, 1, "a run that clips starts with a fused optimizer: {}"),
+        ),
+        controls=(Expectation("control", 0.99, 1.01, "the same without what is in doubt gives {} of what it should"),),
+        variants=(
+            {"what": "finder"},
+            {"what": "checkpoint_metric"},
+            {"what": "inside_epoch"},
+            {"what": "fused_clipping"},
+        ),
+        needs=("torch", "pytorch_lightning", "setuptools"),
+    ),
 )  # fmt: skip

@@ -50,6 +50,18 @@ CLASSES = {
     "moonshine_streaming": "MoonshineStreamingForConditionalGeneration",
     "vision_encoder_decoder": "VisionEncoderDecoderModel",
     "qwen2_vl_vision": "Qwen2VLForConditionalGeneration",
+    "gemma": "GemmaForCausalLM",
+    "mistral": "MistralForCausalLM",
+    "qwen2": "Qwen2ForCausalLM",
+    "qwen3": "Qwen3ForCausalLM",
+    "phi3": "Phi3ForCausalLM",
+    "cohere": "CohereForCausalLM",
+    "glm": "GlmForCausalLM",
+    "granite": "GraniteForCausalLM",
+    "olmo": "OlmoForCausalLM",
+    "starcoder2": "Starcoder2ForCausalLM",
+    "stablelm": "StableLmForCausalLM",
+    "gpt_neox": "GPTNeoXForCausalLM",
     "mixtral": "MixtralForCausalLM",
     "qwen2_moe": "Qwen2MoeForCausalLM",
     "qwen3_moe": "Qwen3MoeForCausalLM",
@@ -74,6 +86,24 @@ _EAGER_GEMMA2 = VersionSet.parse(">=4.45.0,<4.48.0")
 _REENTRANT = VersionSet.parse("<5.0.0")
 _PRECISION = {"float32": "no", "bfloat16": "bf16", "float16": "fp16"}
 _WIDTH = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
+
+_OLDER_TIES = {
+    "llava": "LlavaForConditionalGeneration",
+    "llava_next": "LlavaNextForConditionalGeneration",
+    "llava_onevision": "LlavaOnevisionForConditionalGeneration",
+    "vip_llava": "VipLlavaForConditionalGeneration",
+    "mistral3": "Mistral3ForConditionalGeneration",
+    "internvl": "InternVLForConditionalGeneration",
+    "smolvlm": "SmolVLMForConditionalGeneration",
+    "idefics3": "Idefics3ForConditionalGeneration",
+    "qwen2_vl": "Qwen2VLForConditionalGeneration",
+    "qwen2_5_vl": "Qwen2_5_VLForConditionalGeneration",
+}
+_EMBEDDING_LOSSES = {
+    "mega_batch": "sentence_transformers.losses.MegaBatchMarginLoss",
+    "list_mle": "sentence_transformers.cross_encoder.losses.PListMLELoss",
+    "adaptive_layer": "sentence_transformers.losses.AdaptiveLayerLoss",
+}
 
 
 class Unmapped(Exception):
@@ -213,6 +243,8 @@ def _checkpointed(parameters: _Parameters) -> Settings:
         "model.use_cache": what != "cache",
         "training.gradient_checkpointing": what == "checkpointing",
         **({"training.use_reentrant": _kind(parameters)} if what == "checkpointing" else {}),
+        # The small model has layers that share keys and values, as those of these names.
+        **({"model.name": "google/gemma-4-E2B"} if parameters["model"] == "gemma4" else {}),
     }
 
 
@@ -287,6 +319,75 @@ def _lightning(parameters: _Parameters) -> Settings:
     return settings
 
 
+def _lightning_callbacks(parameters: _Parameters) -> Settings:
+    of_what: Mapping[str, Settings] = {
+        "finder": {"code.symbols": ("lightning.pytorch.callbacks.LearningRateFinder",)},
+        "checkpoint_metric": {
+            "training.validation_inside_epoch": True,
+            "code.symbols": ("lightning.pytorch.callbacks.ModelCheckpoint",),
+        },
+        "inside_epoch": {"training.resume_from_checkpoint": True, "training.validation_inside_epoch": True},
+        "fused_clipping": {"optimizer.fused": True, "training.max_grad_norm": 1.0, "precision.mode": "bf16"},
+    }
+    return {
+        "training.framework": "lightning",
+        "training.manual_optimization": False,
+        **of_what[str(parameters["what"])],
+    }
+
+
+_LOSSES = {
+    "generalized_dice": "monai.losses.GeneralizedDiceLoss",
+    "dice_ce": "monai.losses.DiceCELoss",
+    "lncc": "monai.losses.LocalNormalizedCrossCorrelationLoss",
+    "ssim": "monai.losses.SSIMLoss",
+    "sincos": "monai.networks.blocks.PatchEmbeddingBlock",
+    "pnp": "pytorch_metric_learning.losses.PNPLoss",
+    "miner": "pytorch_metric_learning.miners.BatchEasyHardMiner",
+}
+
+
+def _loss_definitions(parameters: _Parameters) -> Settings:
+    batch: Settings = {"training.per_device_train_batch_size": 3} if parameters["loss"] == "ssim" else {}
+    return {**batch, "code.symbols": (_LOSSES[str(parameters["loss"])],)}
+
+
+_METRICS = {
+    "macro": "torchmetrics.classification.MulticlassRecall",
+    "exact_match": "torchmetrics.classification.MulticlassExactMatch",
+    "pearson": "torchmetrics.PearsonCorrCoef",
+}
+
+
+def _metric_values(parameters: _Parameters) -> Settings:
+    return {"code.symbols": (_METRICS[str(parameters["metric"])],)}
+
+
+def _dataset_streams(parameters: _Parameters) -> Settings:
+    if parameters["what"] == "later":
+        return {
+            "data.streaming": True,
+            "training.resume_from_checkpoint": True,
+            "training.num_train_epochs": 2,
+            "code.symbols": ("datasets.IterableDataset.load_state_dict",),
+        }
+    return {
+        "data.streaming": True,
+        "training.dataloader_num_workers": 2,
+        "code.symbols": ("datasets.interleave_datasets",),
+    }
+
+
+def _stateful_loader(parameters: _Parameters) -> Settings:
+    end = parameters["what"] == "end"
+    return {
+        "training.dataloader_num_workers": 0,
+        "data.shuffle": True,
+        **({"training.resume_from_checkpoint": True} if end else {}),
+        "code.symbols": ("torchdata.stateful_dataloader.StatefulDataLoader",),
+    }
+
+
 def _closure(parameters: _Parameters) -> Settings:
     name = "Adafactor" if parameters["optimizer"] == "adafactor" else "AdamW"
     return {
@@ -308,6 +409,26 @@ def _streams(parameters: _Parameters) -> Settings:
         "data.stream_filter": what == "filter",
         "code.symbols": ("datasets.IterableDataset.load_state_dict",),
     }
+
+
+def _stream_parts(parameters: _Parameters) -> Settings:
+    streamed: Settings = {"data.streaming": True, "data.shuffle": False}
+    settings: Mapping[str, Settings] = {
+        "ranks": {"distributed.processes": 3, "code.symbols": ("datasets.distributed.split_dataset_by_node",)},
+        "skip": {"code.symbols": ("datasets.IterableDataset.skip",)},
+        "again": {
+            "training.resume_from_checkpoint": True,
+            "code.symbols": ("datasets.IterableDataset.load_state_dict",),
+        },
+        "epochs": {
+            "data.shuffle": True,
+            "training.dataloader_num_workers": 2,
+            "training.persistent_workers": True,
+            "training.num_train_epochs": 2,
+        },
+        "interleave": {"data.streaming": False, "code.symbols": ("datasets.interleave_datasets",)},
+    }
+    return {**streamed, **settings[str(parameters["what"])]}
 
 
 def _deepspeed_step(parameters: _Parameters) -> Settings:
@@ -466,6 +587,18 @@ def _keras(parameters: _Parameters) -> Settings:
     }
 
 
+def _keras_accumulation(parameters: _Parameters) -> Settings:
+    if parameters["average"]:
+        raise Unmapped("no setting says that the optimizer keeps a moving average of the weights")
+    names = {"adam": "Adam", "adamw": "AdamW", "adamax": "Adamax", "nadam": "Nadam", "sgd": "SGD"}
+    return {
+        "training.framework": "keras",
+        "training.gradient_accumulation_steps": 2,
+        "optimizer.weight_decay": 0.0,
+        "code.symbols": (f"keras.optimizers.{names[str(parameters['optimizer'])]}",),
+    }
+
+
 def _liger(parameters: _Parameters) -> Settings:
     if parameters["autocast"]:
         return {"training.use_liger_kernel": True, "precision.mode": "bf16", "model.torch_dtype": "fp32"}
@@ -484,8 +617,11 @@ def _optimizer_step(parameters: _Parameters) -> Settings:
 
 
 _OPTIMIZERS = {
+    "a2grad": "A2Grad",
     "adabelief": "AdaBelief",
+    "adamg": "AdamG",
     "adams": "AdamS",
+    "adasmooth": "AdaSmooth",
     "diffgrad": "DiffGrad",
     "flash_adamw": "FlashAdamW",
     "grams": "Grams",
@@ -493,7 +629,12 @@ _OPTIMIZERS = {
     "msvag": "MSVAG",
     "novograd": "NovoGrad",
     "qhadam": "QHAdam",
+    "schedule_free_adamw": "ScheduleFreeAdamW",
+    "schedule_free_radam": "ScheduleFreeRAdam",
+    "schedule_free_sgd": "ScheduleFreeSGD",
+    "shampoo": "Shampoo",
     "sign_sgd": "SignSGD",
+    "spam": "SPAM",
 }
 
 
@@ -573,8 +714,14 @@ _RUNS: Mapping[str, Callable[[_Parameters], Settings]] = {
     "expert_adapters": _expert_adapters,
     "preference_accumulation": _preferences,
     "lightning_trainer": _lightning,
+    "lightning_callbacks": _lightning_callbacks,
+    "loss_definitions": _loss_definitions,
+    "metric_values": _metric_values,
+    "dataset_streams": _dataset_streams,
+    "stateful_loader": _stateful_loader,
     "optimizer_closure": _closure,
     "streams": _streams,
+    "stream_parts": _stream_parts,
     "deepspeed_step": _deepspeed_step,
     "data_parallel_equivalence": _data_parallel,
     "infinite_gradient": _infinite_gradient,
@@ -595,10 +742,111 @@ _RUNS: Mapping[str, Callable[[_Parameters], Settings]] = {
     "deepspeed_schedules": _schedules,
     "optax_updates": _optax,
     "keras_training": _keras,
+    "keras_accumulation": _keras_accumulation,
     "liger_kernels": _liger,
     "distillation_loss": lambda _: {"code.symbols": ("liger_kernel.chunked_loss.LigerFusedLinearJSDLoss",)},
     "optimizer_step": _optimizer_step,
     "optimizer_definitions": _optimizer_definitions,
+    "adapter_alpha": lambda parameters: {"peft.method": str(parameters["method"])},
+    "older_adapters": lambda parameters: {
+        **_model(parameters),
+        "peft.method": "lora",
+        "code.symbols": ("peft.PeftModel.from_pretrained",),
+    },
+    "loaded_adapters": lambda parameters: {
+        "peft.method": "lora",
+        "peft.modules_to_save": parameters["trained"] == "head",
+        "code.symbols": ("transformers.AutoModelForCausalLM.from_pretrained",),
+    },
+    "older_ties": lambda parameters: {
+        "model.architecture": (_OLDER_TIES[str(parameters["model"])],),
+        "model.tied_embeddings": True,
+        "code.symbols": (f"transformers.{_OLDER_TIES[str(parameters['model'])]}.from_pretrained",),
+    },
+    "checkpointing_cache": lambda parameters: {
+        **_ONE_PROCESS,
+        "training.framework": "torch",
+        "model.architecture": (f"{str(parameters['model']).capitalize()}ForCausalLM",),
+        "model.use_cache": True,
+        "training.gradient_checkpointing": True,
+        "training.use_reentrant": bool(parameters["reentrant"]),
+    },
+    "evaluation_between_steps": lambda _: {
+        "training.framework": "accelerate",
+        "training.gradient_accumulation_steps": 4,
+        "training.validation_inside_epoch": True,
+        "code.symbols": ("accelerate.Accelerator.accumulate",),
+    },
+    "accelerator_state": lambda _: {
+        "training.framework": "accelerate",
+        "training.resume_from_checkpoint": True,
+        "code.symbols": ("accelerate.Accelerator.load_state",),
+    },
+    "parsed_arguments": lambda _: {"code.symbols": ("transformers.HfArgumentParser",)},
+    "merged_heads": lambda parameters: {
+        "peft.method": "lora",
+        "peft.modules_to_save": True,
+        "model.tied_embeddings": bool(parameters["tied"]),
+        "code.symbols": ("peft.PeftModel.merge_and_unload",),
+    },
+    "preference_router": lambda parameters: {
+        "training.framework": "trl",
+        "training.method": str(parameters["method"]),
+        "model.architecture": ("MixtralForCausalLM",),
+        "model.output_router_logits": True,
+    },
+    "grpo_temperature": lambda _: {
+        "training.framework": "trl",
+        "training.method": "grpo",
+        "training.temperature": 3.0,
+    },
+    "sample_ends": lambda _: {
+        "training.framework": "trl",
+        "training.method": "sft",
+        "data.ends_with_eos": False,
+    },
+    "gkd_divergence": lambda parameters: {
+        "training.framework": "trl",
+        "training.method": "gkd",
+        "training.beta": float(str(parameters["beta"])),
+    },
+    "embedding_losses": lambda parameters: {"code.symbols": (_EMBEDDING_LOSSES[str(parameters["loss"])],)},
+    "rotary_precision": lambda parameters: {
+        **_model(parameters),
+        "precision.mode": "bf16" if parameters["how"] == "autocast" else "no",
+        "data.sequence_length": 1000,
+    },
+    "padding_in_bf16": lambda parameters: {
+        **_model(parameters),
+        "precision.mode": "bf16" if parameters["how"] == "autocast" else "no",
+        "model.attn_implementation": str(parameters["attention"]),
+        "data.padding_side": "left",
+    },
+    "router_padding": lambda parameters: {
+        **_model(parameters),
+        "model.output_router_logits": True,
+        "training.per_device_train_batch_size": 2,
+    },
+    "stream_epochs": lambda _: {
+        **_ONE_PROCESS,
+        **_TRAINER,
+        "data.streaming": True,
+        "data.shuffle": True,
+        "training.num_train_epochs": 3.0,
+    },
+    "evaluation_loss": lambda _: {
+        **_ONE_PROCESS,
+        **_TRAINER,
+        "model.architecture": ("LlamaForCausalLM",),
+        "training.per_device_eval_batch_size": 4,
+        "data.unequal_labels": True,
+    },
+    "prepared_schedule": lambda parameters: {
+        "training.framework": "accelerate",
+        "distributed.strategy": "ddp",
+        "distributed.processes": int(str(parameters["processes"])),
+        "code.symbols": ("accelerate.Accelerator.prepare", "torch.optim.lr_scheduler.LambdaLR"),
+    },
     "clipping": _clipping,
     "low_bit_training": _low_bit,
     "compiled": _compiled,

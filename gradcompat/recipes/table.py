@@ -15,6 +15,7 @@ from gradcompat.recipes import (
     jax_and_keras,
     kernels,
     lightning,
+    losses,
     low_precision,
     models,
     packages,
@@ -35,6 +36,7 @@ RECIPES: tuple[Recipe, ...] = (
     *adapters.RECIPES,
     *preferences.RECIPES,
     *low_precision.RECIPES,
+    *losses.RECIPES,
     *jax_and_keras.RECIPES,
     *engines.RECIPES,
 )

@@ -68,6 +68,27 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelKeys:
+    """What a model of pydantic takes.
+
+    Attributes:
+        fields: with their aliases.
+        read: the other keys that its validators may read from what it is given.
+    """
+
+    fields: frozenset[str]
+    read: frozenset[str]
+
+    def __or__(self, other: ModelKeys) -> ModelKeys:
+        """What either of them takes."""
+        return ModelKeys(self.fields | other.fields, self.read | other.read)
+
+    def __contains__(self, key: object) -> bool:
+        """May it make a difference whether this key is given?"""
+        return key in self.fields or key in self.read
+
+
+@dataclass(frozen=True, slots=True)
 class Signature:
     """How something is called.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Protocol
 
 from packaging.version import Version
 
 from gradcompat.lazy_dataclasses import dataclass, replace
-from gradcompat.releases.answers import Parameter, Presence, Signature
+from gradcompat.releases.answers import ModelKeys, Parameter, Presence, Signature
 from gradcompat.releases.runs import Value
 
 
@@ -33,6 +34,10 @@ Others = Callable[[str], "tuple[Table, Version] | None"]
 # Classes of which nothing is inherited that a constructor takes.
 _PLAIN = frozenset({"object", "ABC", "abc.ABC", "Generic", "typing.Generic"})
 _DEEPEST = 40
+_INNER = "inner "  # this and the next as in gradcompat.releases.table
+_MODEL = "model"
+_PYDANTIC = ("pydantic", "BaseModel")
+_READ = ">"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +137,7 @@ def _class(place: _Place) -> tuple[str, list[str], list[str]]:
     text = place.fact("classes", place.name)
     if text is None:
         raise _Unknown
-    kind, bases, *fields = text.split("\n")
+    kind, bases, *fields = text.removeprefix(_INNER).split("\n")
     return kind, bases.split(), fields
 
 
@@ -145,7 +150,7 @@ def _constructor(place: _Place, others: Others, depth: int) -> Signature:
         if text is not None:
             return _parsed(text, f"{place.module}.{place.name}")
     if kind.startswith("dataclass"):
-        parameters = tuple(_fields(place, others, depth).values())
+        parameters = _fields(tuple(_dataclasses(place, others, depth)))
         return Signature(parameters, True, _warned(place, others), f"{place.module}.{place.name}")
     inherited = None
     for written in bases:
@@ -160,26 +165,69 @@ def _constructor(place: _Place, others: Others, depth: int) -> Signature:
     return inherited or Signature((), True, {}, "object")
 
 
-def _fields(place: _Place, others: Others, depth: int) -> dict[str, Parameter]:
-    """The fields of a dataclass, those that it inherits first."""
-    kind, bases, own = _class(place)
+def _dataclasses(place: _Place, others: Others, depth: int) -> list[str]:
+    """The texts of a dataclass and of those that it inherits from, in the order in which they are told fields."""
+    kind, bases, _ = _class(place)
     if depth > _DEEPEST or kind == "unknown":
         raise _Unknown
-    found: dict[str, Parameter] = {}
+    found: list[str] = []
     for written in reversed(bases):
         base = _base(place, written, others)
         if base is not None:
-            found |= _fields(base, others, depth + 1)
-    if not kind.startswith("dataclass"):
-        return found
-    keyword = kind.endswith("kw_only")
-    for part in own:
-        if part == "*":
-            keyword = True
+            found += _dataclasses(base, others, depth + 1)
+    if kind.startswith("dataclass"):
+        found.append(place.fact("classes", place.name) or "")
+    return found
+
+
+# Most releases have the same fields as the one before.
+@lru_cache(maxsize=128)
+def _fields(texts: tuple[str, ...]) -> tuple[Parameter, ...]:
+    """The fields of a dataclass, those that it inherits first."""
+    found: dict[str, Parameter] = {}
+    for text in texts:
+        kind, _, *own = text.removeprefix(_INNER).split("\n")
+        keyword = kind.endswith("kw_only")
+        for part in own:
+            if part == "*":
+                keyword = True
+                continue
+            name, assigned, default = part.partition("=")
+            found[name] = Parameter(name, "keyword" if keyword else "any", default if assigned else None)
+    return tuple(sorted(found.values(), key=lambda one: one.kind == "keyword"))
+
+
+def model_keys(table: Table, version: Version, qualified_name: str) -> ModelKeys | None:
+    """As :meth:`ReleaseTable.model_keys`."""
+    module, _, name = qualified_name.rpartition(".")
+    if table.presence(version, module, name) is not Presence.PRESENT:
+        return None
+    place = _followed(table, version, module, name, _none)
+    try:
+        return None if place is None else _keys(place, 0)
+    except _Unknown:
+        return None
+
+
+def _keys(place: _Place, depth: int) -> ModelKeys:
+    kind, bases, own = _class(place)
+    if depth > _DEEPEST or kind != _MODEL:
+        raise _Unknown
+    found = ModelKeys(
+        frozenset(key.partition("=")[0] for key in own if not key.endswith(_READ)),
+        frozenset(key.removesuffix(_READ) for key in own if key.endswith(_READ)),
+    )
+    for written in bases:
+        if place.table.origin(place.version, place.module, written) == _PYDANTIC or written == ".".join(_PYDANTIC):
             continue
-        name, assigned, default = part.partition("=")
-        found[name] = Parameter(name, "keyword" if keyword else "any", default if assigned else None)
-    return dict(sorted(found.items(), key=lambda item: item[1].kind == "keyword"))
+        base = _base(place, written, _none)
+        if base is not None:
+            found |= _keys(base, depth + 1)
+    return found
+
+
+def _none(_: str) -> None:
+    """No table but the one that is asked."""
 
 
 def _warned(place: _Place, others: Others) -> Mapping[str, str]:
@@ -201,6 +249,8 @@ def _method(place: _Place, name: str, others: Others, depth: int) -> Signature:
     text = place.fact("signatures", f"{place.name}.{name}")
     if text is not None:
         return _parsed(text, f"{place.module}.{place.name}.{name}")
+    if (place.fact("classes", place.name) or "").startswith(_INNER):
+        raise _Unknown  # it may have a method of its own
     for written in _class(place)[1]:
         base = _base(place, written, others)
         if base is not None:

@@ -14,11 +14,11 @@ from pathlib import Path
 from packaging.version import Version
 
 from gradcompat.names import normalise
-from gradcompat.releases.answers import Need, Presence, Signature, Stretch
+from gradcompat.releases.answers import ModelKeys, Need, Presence, Signature, Stretch
 from gradcompat.releases.lines import Line, unpacked
 from gradcompat.releases.models import ModelFacts, parsed
 from gradcompat.releases.runs import Growing, Value, stretches, value_at, values_of
-from gradcompat.releases.signatures import signature
+from gradcompat.releases.signatures import model_keys, signature
 from gradcompat.releases.table_file import TableFile
 
 FOLDER = Path(__file__).parents[1] / "knowledge" / "releases"
@@ -26,12 +26,15 @@ SUFFIX = ".table"
 INDEX = "index.json"
 
 # Keys of a line of names that are no names.
-EXISTS, OPEN = ".", "?"
+EXISTS, OPEN, OLD_PATHS = ".", "?", "*"
 # How many names are followed from module to module; more than any package has, unless they go in a circle.
 _MOST_STEPS = 30
 
 Beside = Callable[[str], "Version | None"]
 """The release of another package, by its name, that is to be taken for what a class inherits from it."""
+
+Import = tuple[str, str | None]
+"""A module, and the name that is imported from it, if any."""
 
 
 class ReleaseTable:
@@ -78,7 +81,7 @@ class ReleaseTable:
         line = self._line("names", module)
         exists = _at(line, EXISTS, number)
         if exists is None:
-            return self._missing(number, module)
+            return Presence.UNKNOWN if self._old_paths(module, number) == SERVED else self._missing(number, module)
         if exists == RAISES:
             return Presence.ABSENT
         if name is None or _at(line, name, number) is not None:
@@ -86,7 +89,8 @@ class ReleaseTable:
         inner = f"{module}.{name}"
         if name in ALWAYS or _at(self._line("names", inner), EXISTS, number) is not None:
             return Presence.PRESENT
-        if _at(line, OPEN, number) is not None:
+        stood_in_for = name.endswith(_SUCCEEDED) and self._old_paths(module, number) is not None
+        if stood_in_for or _at(line, OPEN, number) is not None:
             return Presence.UNKNOWN
         return self._missing(number, inner)
 
@@ -119,7 +123,7 @@ class ReleaseTable:
         found = (
             module for module, line in self._file.lines("names") if _at(unpacked(line), EXISTS, number) is not None
         )
-        return tuple(found)
+        return tuple(sorted(found))
 
     def origin(self, version: Version, module: str, name: str) -> tuple[str, str]:
         """Where a name is defined: the module and the name there, followed through re-exports of this package.
@@ -130,7 +134,7 @@ class ReleaseTable:
         number = self._numbers.get(version)
         for _ in range(_MOST_STEPS if number is not None else 0):
             found = _at(self._line("names", module), name, number or 0)
-            target = _target(found, name) if isinstance(found, str) else None
+            target = target_of(found, name) if isinstance(found, str) else None
             if target is None or target == (module, name):
                 if found is None and self._exists(f"{module}.{name}", number or 0):
                     return f"{module}.{name}", ""
@@ -153,21 +157,41 @@ class ReleaseTable:
         """
         return self.needs_of(version, ((module, name),))
 
-    def needs_of(self, version: Version, imports: Iterable[tuple[str, str | None]]) -> tuple[Need, ...]:
+    def needs_of(self, version: Version, imports: Iterable[Import]) -> tuple[Need, ...]:
         """What of other packages has to be there for several imports, as :meth:`needs` for each."""
+        return tuple(need for _, needs in self.needs_in_turn(version, (tuple(imports),)) for need in needs)
+
+    def needs_in_turn(
+        self, version: Version, groups: Iterable[tuple[Import, ...]]
+    ) -> Iterator[tuple[tuple[Import, ...], tuple[Need, ...]]]:
+        """What imports need that are executed one after another.
+
+        Args:
+            version: of the package.
+            groups: of imports that are executed together.
+
+        Yields:
+            Each group with the needs of the modules that no group before it has executed, each module once.
+        """
         number = self._numbers.get(version)
         if number is None:
-            return ()
-        found = []
-        for one in sorted(self._executed(number, imports)):
+            return
+        executed: set[str] = set()
+        asked: set[Import] = set()
+        for imports in groups:
+            before = frozenset(executed)
+            self._execute(number, imports, executed, asked)
+            yield imports, tuple(self._needs_of_modules(number, executed - before))
+
+    def _needs_of_modules(self, number: int, modules: Iterable[str]) -> Iterator[Need]:
+        for one in sorted(modules):
             line = self._line("needs", one) or {}
             file = str(_at(self._line("names", one), EXISTS, number) or "")
             for key, runs in line.items():
                 where = value_at(runs, number)
                 if isinstance(where, int) and where:
                     target, _, wanted = key.partition(":")
-                    found.append(Need(target.partition(".")[0], target, wanted or None, file_of(one, file), where))
-        return tuple(found)
+                    yield Need(target.partition(".")[0], target, wanted or None, file_of(one, file), where)
 
     def direct_needs(self) -> dict[tuple[str, str | None], frozenset[int]]:
         """What any module imports of other packages, and the numbers of the releases. Loads every block of needs."""
@@ -183,7 +207,10 @@ class ReleaseTable:
     def executed(self, version: Version, module: str, name: str | None = None) -> frozenset[str]:
         """The modules of this package that an import certainly executes."""
         number = self._numbers.get(version)
-        return frozenset() if number is None else frozenset(self._executed(number, ((module, name),)))
+        seen: set[str] = set()
+        if number is not None:
+            self._execute(number, ((module, name),), seen, set())
+        return frozenset(seen)
 
     def signature(self, version: Version, qualified_name: str, beside: Beside | None = None) -> Signature | None:
         """How a function, a method or a constructor is called.
@@ -200,6 +227,31 @@ class ReleaseTable:
         if key not in self._signatures:
             self._signatures[key] = signature(self, version, qualified_name, partial(_beside, beside))
         return self._signatures[key]
+
+    def model_keys(self, version: Version, qualified_name: str) -> ModelKeys | None:
+        """The keys that a model of pydantic takes in a release.
+
+        Args:
+            version: of the package.
+            qualified_name: of the class: ``axolotl.utils.schemas.config.AxolotlInputConfig``.
+
+        Returns:
+            None where they are not known: there is no such model, or it inherits from what was not read.
+        """
+        return model_keys(self, version, qualified_name)
+
+    def keys_below(self, version: Version, module: str) -> frozenset[str] | None:
+        """The keys that some model of the modules below one takes; None where one of them is not known."""
+        found: set[str] = set()
+        for below in self._file.modules("classes"):
+            for name, text in self.facts(version, "classes", below).items() if below.startswith(f"{module}.") else ():
+                if str(text).partition("\n")[0].removeprefix(INNER) != MODEL:
+                    continue
+                keys = self.model_keys(version, f"{below}.{name}")
+                if keys is None:
+                    return None
+                found |= keys.fields | keys.read
+        return frozenset(found)
 
     def renamed(self, version: Version, qualified_name: str, keyword: str) -> str | None:
         """The new name of a keyword that a release still accepts and warns of; empty where it does not say it."""
@@ -248,38 +300,43 @@ class ReleaseTable:
                 if old is not None and new is not None and old != new:
                     yield module, key, old, new
 
-    def _executed(self, number: int, imports: Iterable[tuple[str, str | None]]) -> set[str]:
-        seen: set[str] = set()
+    def _execute(self, number: int, imports: Iterable[Import], seen: set[str], asked: set[Import]) -> None:
+        """Add the modules that imports execute to those seen, and every import on the way to those asked about."""
         waiting = list(imports)
-        asked: set[tuple[str, str | None]] = set()
         while waiting:
             target, wanted = waiting.pop()
             if (target, wanted) in asked or target.partition(".")[0] not in self.imports:
                 continue
             asked.add((target, wanted))
             if target not in seen:
-                if not self._exists(target, number):
+                needs = self._line("needs", target) or {}
+                needed = [(key, found) for key, runs in needs.items() if (found := value_at(runs, number)) is not None]
+                # What imports something is there.
+                if not needed and not self._exists(target, number):
                     continue
                 seen.add(target)
                 if "." in target:
                     waiting.append((target.rpartition(".")[0], None))
-                for key, runs in (self._line("needs", target) or {}).items():
-                    if value_at(runs, number) == 0:
+                for key, where in needed:
+                    if where == 0:
                         edge, _, imported = key.partition(":")
                         waiting.append((edge, imported or None))
             if wanted is None or wanted == "*":
                 continue
             bound = _at(self._line("names", target), wanted, number)
-            behind = _target(bound, wanted) if isinstance(bound, str) else None
+            behind = target_of(bound, wanted) if isinstance(bound, str) else None
             # A name that a module imports from itself is its submodule.
             if bound is None or behind == (target, wanted):
                 waiting.append((f"{target}.{wanted}", None))
             elif isinstance(bound, str) and bound.startswith(LAZY) and behind is not None:
                 waiting.append((behind[0], behind[1] or None))
-        return seen
 
     def _exists(self, module: str, number: int) -> bool:
         return _at(self._line("names", module), EXISTS, number) is not None
+
+    def _old_paths(self, module: str, number: int) -> Value | None:
+        """How a release keeps paths alive that no file has; None if it does not."""
+        return _at(self._line("names", module.partition(".")[0]), OLD_PATHS, number)
 
     def _missing(self, number: int, module: str) -> Presence:
         """Of a module without line: certainly absent, or not seen?"""
@@ -317,12 +374,24 @@ class ReleaseTable:
 # module itself; the same with `~` where it is imported when it is asked for. Otherwise 1.
 EAGER, LAZY = ">", "~"
 # Values of EXISTS besides 0 (``a/b.py``) and 1 (``a/b/__init__.py``).
-PLAIN, PACKAGE, NAMESPACE, BINARY, RAISES = 0, 1, 2, 3, 4
+PLAIN, PACKAGE, NAMESPACE, BINARY, RAISES, INSTALLED = 0, 1, 2, 3, 4, 5
+# In front of the kind of a class of which only the constructor is there.
+INNER = "inner "
+# The kind of a class that is a model of pydantic, or mixed into one.
+MODEL = "model"
+# Values of OLD_PATHS, of a module at the top: any path below it may be served by a finder, or some are put into
+# `sys.modules`.
+SERVED, PUT = 1, 2
 # Value of OPEN where the module is not Python.
 COMPILED = "compiled"
+# Its value where the module has no file, and another one may put it into `sys.modules`.
+INSTALLED_BY = "a module that another one installs"
 ALWAYS = frozenset({"__name__", "__doc__", "__file__", "__spec__", "__dict__", "__loader__", "__package__"})
-_MARKS = frozenset({EXISTS, OPEN})
+_MARKS = frozenset({EXISTS, OPEN, OLD_PATHS})
 _PRESENT = Presence.PRESENT
+# Endings of the names for which transformers 5, which keeps old paths, gives the class of another name
+# (`_LazyModule.__getattr__`).
+_SUCCEEDED = ("Tokenizer", "TokenizerFast", "ImageProcessorFast")
 
 
 def file_of(module: str, kind: str) -> str:
@@ -385,8 +454,8 @@ def _at(line: Line | None, key: str, number: int) -> Value | None:
     return value_at(line[key], number)
 
 
-def _target(value: str, name: str) -> tuple[str, str] | None:
-    """Where a name comes from, by what a line says of it."""
+def target_of(value: str, name: str) -> tuple[str, str] | None:
+    """Where a name comes from, by what a line says of it: a module and the name there; None if it is its own."""
     if value[:1] not in (EAGER, LAZY):
         return None
     module, space, other = value[1:].partition(" ")

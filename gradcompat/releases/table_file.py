@@ -1,11 +1,12 @@
 """The file of a package's table: one line of JSON, then blocks that are compressed each on its own.
 
-A table has sections, and a section has a line for each module, sorted by module. A question about one module
-decompresses one block and decodes one line of it.
+A table has sections, and a section has a line for each module, those near the top of the package first. A question
+about one module decompresses one block and decodes one line of it.
 """
 
 from __future__ import annotations
 
+import bz2
 import json
 import lzma
 from bisect import bisect_right
@@ -16,9 +17,13 @@ from typing import Any
 from gradcompat.errors import KnowledgeError
 
 # Raised with every change of what stands in a line.
-FORMAT = 1
+FORMAT = 2
 # The text of a block, before it is compressed: larger ones are smaller on disk, and slower to ask about one module.
-_BLOCK = 512 * 1024
+# Most questions are about modules near the top of a package.
+_BLOCK, _DEEP_BLOCK = 512 * 1024, 2 * 2**20
+_DEEP = 3  # dots
+# Asked of code that imports what may not go together.
+_SELDOM = frozenset({"needs"})
 
 
 class TableFile:
@@ -55,7 +60,8 @@ class TableFile:
         Raises:
             KnowledgeError: if the file is broken.
         """
-        number = bisect_right(self._sections.get(section, []), module, key=lambda block: block[0]) - 1
+        blocks = self._sections.get(section, [])
+        number = bisect_right(blocks, place_of(module), key=lambda block: place_of(block[0])) - 1
         if number < 0:
             return None
         text = self._block(section, number)
@@ -66,7 +72,7 @@ class TableFile:
         return json.loads(text[start : text.index(b"\n", start)])
 
     def modules(self, section: str) -> Iterator[str]:
-        """The modules of a section, sorted."""
+        """The modules of a section."""
         for number in range(len(self._sections.get(section, []))):
             for line in self._block(section, number).decode().split("\n"):
                 if line:
@@ -88,8 +94,8 @@ class TableFile:
             try:
                 with open(self._path, "rb") as file:
                     file.seek(self._start + offset)
-                    found = lzma.decompress(file.read(length), lzma.FORMAT_XZ)
-            except (OSError, lzma.LZMAError, EOFError):
+                    found = _unpacked(file.read(length))
+            except (OSError, lzma.LZMAError, EOFError, ValueError):
                 raise KnowledgeError("is damaged", path=str(self._path), hint=_AGAIN) from None
             self._blocks[section, number] = found
         return found
@@ -107,7 +113,7 @@ def encoded(header: Mapping[str, object], sections: Mapping[str, Mapping[str, ob
     for section, by_module in sections.items():
         index[section] = []
         for first, text in _blocks(by_module):
-            packed = lzma.compress(text, lzma.FORMAT_XZ, lzma.CHECK_CRC32, preset=9 | lzma.PRESET_EXTREME)
+            packed = _packed(text, quick=section not in _SELDOM)
             index[section].append((first, len(content), len(packed)))
             content += packed
     head = json.dumps({"format": FORMAT, **header, "sections": index}, separators=(",", ":"))
@@ -116,15 +122,31 @@ def encoded(header: Mapping[str, object], sections: Mapping[str, Mapping[str, ob
 
 def _blocks(by_module: Mapping[str, object]) -> Iterator[tuple[str, bytes]]:
     first, text = "", bytearray(b"\n")
-    for module in sorted(by_module):
+    for module in sorted(by_module, key=place_of):
         line = f"{module}\t{json.dumps(by_module[module], separators=(',', ':'))}\n".encode()
-        if len(text) > 1 and len(text) + len(line) > _BLOCK:
+        if len(text) > 1 and len(text) + len(line) > (_DEEP_BLOCK if place_of(first)[0] else _BLOCK):
             yield first, bytes(text)
             text = bytearray(b"\n")
         first = first if len(text) > 1 else module
         text += line
     if len(text) > 1:
         yield first, bytes(text)
+
+
+def _packed(text: bytes, *, quick: bool) -> bytes:
+    """A block by the shorter of two codecs, or by the quicker one; lists of names are shorter by bzip2."""
+    found = lzma.compress(text, lzma.FORMAT_XZ, lzma.CHECK_CRC32, preset=9 | lzma.PRESET_EXTREME)
+    other = found if quick else bz2.compress(text)
+    return other if len(other) < len(found) else found
+
+
+def _unpacked(packed: bytes) -> bytes:
+    return bz2.decompress(packed) if packed.startswith(b"BZh") else lzma.decompress(packed, lzma.FORMAT_XZ)
+
+
+def place_of(module: str) -> tuple[bool, str]:
+    """What modules are sorted by."""
+    return module.count(".") >= _DEEP, module
 
 
 _AGAIN = "`gradcompat knowledge read PACKAGE` writes it again"

@@ -23,6 +23,7 @@ BASIS = {
     "release-notes": "stated in release notes",
     "reported": "reported, not checked by us",
 }
+_DIFFERING = frozenset({"at", "probe", "fix"})  # in another environment
 _LABEL = 9
 _MOST = 2  # places of one finding that are shown
 _FEW = 3  # training runs that are named
@@ -43,18 +44,23 @@ class AffectedBlock:
     cut: bool
 
 
-def affected_block(advised: ReportedFinding, columns: int, *, whole: bool = False) -> AffectedBlock:
+def affected_block(
+    advised: ReportedFinding, columns: int, *, whole: bool = False, told_in: str | None = None
+) -> AffectedBlock:
     """What is wrong, where, why, what to change and how to convince oneself.
 
     Args:
         advised: an affected finding.
         columns: of the terminal.
         whole: cut nothing, whatever it takes.
+        told_in: the environment in which the same defect was told before: then only the place and the change are.
     """
     issue = advised.finding.issue
     silent = ", silent" if issue.silent else ""
-    head = wrapped(issue.summary, columns, f"{issue.level} {issue.id}{silent}: ", "  ").split("\n")
-    fields = [("head", head), *((label, _line(label, text, columns).split("\n")) for label, text in _fields(advised))]
+    text = issue.summary if told_in is None else f"as in {told_in}"
+    head = wrapped(text, columns, f"{issue.level} {issue.id}{silent}: ", "  ").split("\n")
+    told = [(label, text) for label, text in _fields(advised) if told_in is None or label in _DIFFERING]
+    fields = [("head", head), *((label, _line(label, text, columns).split("\n")) for label, text in told)]
     shown = fields if whole else _fitted(fields, columns)
     lines = [line for _, some in shown for line in some]
     return AffectedBlock(text="".join(f"{line}\n" for line in lines), cut=shown != fields)
@@ -107,10 +113,10 @@ def _shortened(fields: list[tuple[str, list[str]]], least: int, columns: int) ->
     heights = [len(lines) for _, lines in fields]
     while sum(heights) > LINES and max(heights) > least:
         heights[max(range(len(heights)), key=heights.__getitem__)] -= 1
-    return [(label, _cut(lines, height, columns)) for (label, lines), height in zip(fields, heights, strict=True)]
+    return [(label, cut_lines(lines, height, columns)) for (label, lines), height in zip(fields, heights, strict=True)]
 
 
-def _cut(lines: list[str], height: int, columns: int) -> list[str]:
+def cut_lines(lines: list[str], height: int, columns: int) -> list[str]:
     """The first lines, with a sign that more was there; a word is never cut."""
     if len(lines) <= height:
         return lines

@@ -31,6 +31,7 @@ def render(report: DiagnosisReport, out: TextIO) -> None:
                 "issue": diagnosis.issue,
                 "score": diagnosis.score,
                 "harmless": diagnosis.harmless,
+                "unused": diagnosis.unused,
                 "because": [_seen(seen) for seen in diagnosis.because],
                 "against": list(diagnosis.against),
                 "settles": list(diagnosis.settles),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TextIO
 
 from gradcompat.messages import assumptions_text, counted
@@ -10,6 +11,7 @@ from gradcompat.renderers.sources_text import sources_text
 from gradcompat.renderers.terminal import safe, skipped_text, width, wrapped
 
 _LABEL = 8
+_IN_FULL = 5  # explanations, the most probable ones
 _MOST_REASONS = 6
 _MOST_FACTS = 12
 _MOST_RULED_OUT = 8
@@ -28,9 +30,13 @@ def render(report: DiagnosisReport, out: TextIO) -> None:
             more = f" and {len(facts) - _MOST_FACTS} more" if len(facts) > _MOST_FACTS else ""
             out.write(wrapped(text + more, columns, f"  {label} ", "    ") + "\n")
     out.write("\n" if report.files else "")
-    serious = [diagnosis for diagnosis in report.diagnoses if not diagnosis.harmless]
-    for rank, diagnosis in enumerate(serious, start=1):
+    serious = [diagnosis for diagnosis in report.diagnoses if not diagnosis.harmless and not diagnosis.unused]
+    for rank, diagnosis in enumerate(serious[:_IN_FULL], start=1):
         _diagnosis(f"{rank}. ", diagnosis, columns, out)
+    if less_likely := serious[_IN_FULL:]:
+        _titles("Less likely", less_likely, columns, out)
+    if unused := [diagnosis for diagnosis in report.diagnoses if diagnosis.unused]:
+        _titles("The same curve comes from these, which take what this run does not seem to use", unused, columns, out)
     harmless = [diagnosis for diagnosis in report.diagnoses if diagnosis.harmless]
     if harmless:
         out.write("Harmless:\n\n")
@@ -54,7 +60,15 @@ def render(report: DiagnosisReport, out: TextIO) -> None:
     for skipped in report.skipped:
         out.write(wrapped(skipped_text(skipped), columns, "  ", "    ") + "\n")
     out.write("\n" if report.skipped else "")
-    out.write(_summary(report, len(serious)) + "\n")
+    out.write(_summary(report, len(serious), len(unused)) + "\n")
+
+
+def _titles(head: str, diagnoses: Sequence[Diagnosis], columns: int, out: TextIO) -> None:
+    out.write(f"{head}:\n")
+    for diagnosis in diagnoses:
+        mark = f"  {diagnosis.issue}: " if diagnosis.issue else "  "
+        out.write(wrapped(diagnosis.title, columns, mark, "    ") + "\n")
+    out.write("\n")
 
 
 def _place(seen: Seen, alone: bool) -> str:
@@ -97,11 +111,13 @@ def _line(label: str, text: str, columns: int) -> str:
     return wrapped(text, columns, f"   {label:<{_LABEL}} ", f"   {'':<{_LABEL}} ") + "\n"
 
 
-def _summary(report: DiagnosisReport, serious: int) -> str:
+def _summary(report: DiagnosisReport, serious: int, unused: int) -> str:
     if not report.files:
         return "nothing could be read"
     found = "nothing recognised" if not serious else counted(serious, "explanation")
-    harmless = len(report.diagnoses) - serious
+    if unused:
+        found += f", {unused} of what is not used"
+    harmless = len(report.diagnoses) - serious - unused
     if harmless:
         found += f", {harmless} of no concern"
     if report.unexplained:

@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+from gradcompat.audit.report_parts import Parts
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.redaction import redact
 
@@ -28,6 +29,11 @@ def json_output(data: Any) -> str:
 def place_data(location: Location | None) -> dict[str, Any]:
     """The keys of a place; null where something has none."""
     return {"path": None if location is None else location.path, "line": None if location is None else location.line}
+
+
+def questions_data(parts: Parts) -> list[dict[str, Any]]:
+    """The facts that would decide what could apply and is not shown by itself."""
+    return [{"key": question.key, "ids": list(question.ids)} for question in parts.questions]
 
 
 def skipped_data(skipped: Skipped) -> dict[str, Any]:

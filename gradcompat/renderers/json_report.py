@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any, TextIO
 
 from gradcompat.audit.fingerprints import fingerprints
-from gradcompat.audit.report_parts import Parts, likelihood, parts_of
+from gradcompat.audit.report_parts import likelihood, parts_of
 from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.messages import moves_text
 from gradcompat.model.finding import Advice
 from gradcompat.model.issue import CodeRemedy, InstallRemedy, Remedy, SettingRemedy, VersionRemedy
 from gradcompat.model.knowledge_source import KnowledgeSource
 from gradcompat.model.report import SCHEMA_VERSION, Audit, Report, ReportedFinding, Suppression
-from gradcompat.renderers.json_output import json_output, place_data
+from gradcompat.renderers.json_output import json_output, place_data, questions_data
 from gradcompat.renderers.probe_json import result_data
 
 
@@ -40,7 +40,7 @@ def render(report: Report, out: TextIO) -> None:
             {"kind": remark.kind, "level": remark.level, "text": remark.text, **place_data(remark.location)}
             for remark in report.remarks
         ],
-        "questions": _questions(parts),
+        "questions": questions_data(parts),
         "exit_status": report.exit_status,
     }
     out.write(json_output(data))
@@ -72,7 +72,7 @@ def _environment(audit: Audit) -> dict[str, Any]:
             }
             for skipped in audit.skipped
         ],
-        "questions": _questions(parts_of(audit.findings)),
+        "questions": questions_data(parts_of(audit.findings)),
         "newer": [
             {
                 "name": newer.name,
@@ -120,10 +120,6 @@ def _cured(advised: ReportedFinding) -> dict[str, Any]:
             for package in advised.finding.packages
         ],
     }
-
-
-def _questions(parts: Parts) -> list[dict[str, Any]]:
-    return [{"key": question.key, "ids": list(question.ids)} for question in parts.questions]
 
 
 def _finding(advised: ReportedFinding, fingerprint: str) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def render(report: Report, out: TextIO) -> None:
         if several:
             _read_in_part(audit, out)
     if clean:
-        _folded("No defect is sure in", clean, out)
+        write_folded("No defect is sure in", clean, out)
     _not_sure([hit for hit in found if not _is_of_audit(hit)], asides(report), places, out)
     if not several:
         for audit in report.audits:
@@ -100,9 +100,9 @@ def _sure(found: Sequence[Result], places: RepositoryPaths, out: TextIO) -> None
             out.write(f"| {' | '.join(cells)} |\n")
         out.write("\n")
     if lines := [_line(result, places) for result in found if result.state == "informational"]:
-        _folded(f"Worth knowing: {len(lines)}", lines, out)
+        write_folded(f"Worth knowing: {len(lines)}", lines, out)
     if aside:
-        _folded(f"Suppressed: {len(aside)}", [_suppressed(result, places) for result in aside], out)
+        write_folded(f"Suppressed: {len(aside)}", [_suppressed(result, places) for result in aside], out)
 
 
 def _not_sure(found: Sequence[Result], said: Asides, places: RepositoryPaths, out: TextIO) -> None:
@@ -110,7 +110,7 @@ def _not_sure(found: Sequence[Result], said: Asides, places: RepositoryPaths, ou
     for state, title, folded in _PARTS:
         lines = [_line(result, places) for result in found if result.state == state]
         if lines and folded:
-            _folded(f"{title}: {len(lines)}", lines, out)
+            write_folded(f"{title}: {len(lines)}", lines, out)
         elif lines:
             _listed(f"{title}:", lines, out)
         if state == "conditional" and said.questions:
@@ -122,7 +122,7 @@ def _not_sure(found: Sequence[Result], said: Asides, places: RepositoryPaths, ou
 def _read_in_part(audit: Audit, out: TextIO) -> None:
     """The ranges of an environment, and what was not checked of it."""
     if ranges := range_texts(audit):
-        _folded(f"Judged by the newest release of a range: {len(ranges)}", map(escaped, ranges), out)
+        write_folded(f"Judged by the newest release of a range: {len(ranges)}", map(escaped, ranges), out)
     if gaps := [escaped(gap_text(skipped)) for skipped in audit.skipped if skipped.gap]:
         out.write("".join(f"- {gap}\n" for gap in gaps) + "\n")
 
@@ -151,7 +151,8 @@ def _listed(title: str, lines: Iterable[str], out: TextIO) -> None:
     out.write(f"{title}\n\n" + "".join(f"- {line}\n" for line in lines) + "\n")
 
 
-def _folded(title: str, lines: Iterable[str], out: TextIO) -> None:
+def write_folded(title: str, lines: Iterable[str], out: TextIO) -> None:
+    """Write a list that a reader has to open."""
     out.write(f"<details><summary>{title}</summary>\n\n")
     out.write("".join(f"- {line}\n" for line in lines) + "\n</details>\n\n")
 

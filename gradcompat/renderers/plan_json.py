@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any, TextIO
 
-from gradcompat.model.plan import Alternative, Change, CodeChange, Plan, Planned, PlanReport, SettingChange, Verified
-from gradcompat.renderers.json_output import json_output, place_data, skipped_data
+from gradcompat.audit.report_parts import parts_of, ranges
+from gradcompat.model.plan import Alternative, Change, CodeChange, Plan, SettingChange, Verified
+from gradcompat.model.plan_report import Planned, PlanReport
+from gradcompat.renderers.json_output import json_output, place_data, questions_data, skipped_data
 
 SCHEMA_VERSION = 1
 
@@ -15,6 +17,11 @@ def render(report: PlanReport, out: TextIO) -> None:
     plans = [_planned(planned) for planned in report.planned]
     data: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "level": report.level}
     data |= plans[0] if len(plans) == 1 else {"plans": plans}
+    parts = parts_of(report.open)
+    data["informational"] = list(dict.fromkeys(one.finding.issue.id for one in parts.informational))
+    data["could_apply"] = [one.finding.issue.id for one in parts.possible]
+    data["questions"] = questions_data(parts)
+    data["dormant"] = [{"feature": feature, "ids": list(ids)} for feature, ids in parts.dormant]
     data["exit_status"] = report.exit_status
     out.write(json_output(data))
 
@@ -39,6 +46,10 @@ def _planned(planned: Planned) -> dict[str, Any]:
         "possible": list(planned.possible),
         **(_plan(plan) if plan is not None else _NOTHING),
         "skipped": [skipped_data(skipped) for skipped in planned.skipped],
+        "ranges": [
+            {"name": skipped.what, "newest": skipped.newest, "ids": list(ids), **place_data(skipped.location)}
+            for skipped, ids in ranges(planned.open, planned.ranges)
+        ],
     }
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
 from typing import TextIO
 
+from gradcompat.audit.report_parts import ids_in_order, parts_of, ranges
 from gradcompat.messages import assumptions_text, change_text, counted, moves_text, setting_text
-from gradcompat.model.plan import Alternative, Change, CodeChange, Plan, Planned, PlanReport, SettingChange
+from gradcompat.model.plan import Alternative, Change, CodeChange, Plan, SettingChange
+from gradcompat.model.plan_report import Planned, PlanReport
+from gradcompat.renderers.parts_text import write_parts
+from gradcompat.renderers.range_lines import write_ranges
 from gradcompat.renderers.terminal import safe, skipped_text, width, wrapped
 
 _LABEL = 10
@@ -18,6 +21,15 @@ def render(report: PlanReport, out: TextIO) -> None:
     columns = width()
     for planned in report.planned:
         _planned(planned, report, columns, out)
+    write_open(report, columns, out)
+
+
+def write_open(report: PlanReport, columns: int, out: TextIO) -> None:
+    """Write what no plan cures, as a check does."""
+    write_parts(parts_of(report.open), columns, out)
+    judged = [(planned.source, ranges(planned.open, planned.ranges)) for planned in report.planned]
+    if write_ranges(judged, columns, out):
+        out.write("\n")
 
 
 def _planned(planned: Planned, report: PlanReport, columns: int, out: TextIO) -> None:
@@ -69,18 +81,23 @@ def summary(plan: Plan | Alternative) -> str:
     return ", ".join([*moves[:-1], *others, moves[-1]] if much else [*moves, *others])
 
 
-def cures_first(changes: Iterable[Change]) -> list[Change]:
-    """The changes in their order, those that cure something before those that only go with them."""
-    return sorted(changes, key=lambda change: not change.cures)
+def ordered_changes(planned: Planned, plan: Plan) -> list[Change | SettingChange | CodeChange]:
+    """What changes, in the order in which a report names what it cures; what only goes with it stands last."""
+    places = {identifier: place for place, identifier in enumerate(ids_in_order(planned.findings))}
+    last = len(places)
+    changes: list[Change | SettingChange | CodeChange] = [*plan.changes, *plan.settings, *plan.code]
+    return sorted(changes, key=lambda change: min((places.get(one, last) for one in change.cures), default=last + 1))
 
 
 def _plan(planned: Planned, plan: Plan, columns: int, out: TextIO) -> None:
-    for change in cures_first(plan.changes):
-        _change(change, planned, columns, out)
-    for setting in plan.settings:
-        _setting(setting, planned, columns, out)
-    for code in plan.code:
-        _code(code, planned, columns, out)
+    for change in ordered_changes(planned, plan):
+        match change:
+            case Change():
+                _change(change, planned, columns, out)
+            case SettingChange():
+                _setting(change, planned, columns, out)
+            case CodeChange():
+                _code(change, planned, columns, out)
     for line in assumed_lines(planned):
         out.write(_line("taking it", f"that {line}", columns))
     if planned.assumed:
@@ -94,8 +111,6 @@ def _plan(planned: Planned, plan: Plan, columns: int, out: TextIO) -> None:
         for identifier in ids:
             text = f"{identifier} {planned.summaries.get(identifier, '')}".rstrip()
             out.write(_line(label, text, columns))
-    if planned.possible:
-        out.write(_line("besides", f"could apply, and not planned for: {', '.join(planned.possible)}", columns))
     if plan.tolerated:
         out.write(_line("below", f"the level, and accepted: {', '.join(plan.tolerated)}", columns))
     out.write(_line("cost", plan.cost, columns) if plan.cost else "")

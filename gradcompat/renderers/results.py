@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from gradcompat.audit.fingerprints import fingerprints
-from gradcompat.audit.report_parts import Parts, condition_text, parts_of
+from gradcompat.audit.report_parts import Parts, condition_text, parts_of, ranges
 from gradcompat.audit.repository_paths import RepositoryPaths
 from gradcompat.messages import entry_text, joined
 from gradcompat.model.environment import Location, Package, Skipped
@@ -19,16 +19,12 @@ from gradcompat.model.finding import Finding
 from gradcompat.model.issue import VersionRemedy
 from gradcompat.model.report import Audit, Remark, Report, ReportedFinding
 from gradcompat.renderers.affected_text import advice_text
+from gradcompat.renderers.parts_text import assumed_text, dormant_text, more_text, question_lines
 from gradcompat.renderers.probe_text import ran
+from gradcompat.renderers.range_lines import range_lines
 from gradcompat.renderers.suppressed_text import suppression_text
 from gradcompat.renderers.terminal import safe
-from gradcompat.renderers.text import (
-    assumed_text,
-    dormant_text,
-    feature_text,
-    question_lines,
-    range_lines,
-)
+from gradcompat.renderers.text import feature_text
 
 State = Literal["affected", "informational", "conditional", "dormant", "refuted", "not_affected"]
 _STATES: tuple[State, ...] = get_args(State)  # in the order of the parts
@@ -46,7 +42,7 @@ class Result:
             and was measured not to be.
         shown: it is told by itself, and not only by a question, beside another environment or among the features that
             are not used.
-        further: how many more environments or entries it could apply to, which are not shown.
+        more: what it stands for besides itself, and is not shown; empty if there is nothing.
         counts: it is found, and no mere possibility.
         fails: it makes the exit status 1.
         pin: the entry that is shown, which is the one that has to move if one has; None if none takes part.
@@ -58,7 +54,7 @@ class Result:
     advised: ReportedFinding
     state: State
     shown: bool
-    further: int
+    more: str
     counts: bool
     fails: bool
     pin: Package | None
@@ -89,11 +85,7 @@ def results(report: Report, places: RepositoryPaths, *, suppressed: bool = False
     parts = report_parts(report)
     told = (*parts.affected, *parts.informational, *parts.possible, *parts.refuted, *parts.not_affected)
     place = {id(advised): number for number, advised in enumerate(told)}
-    further = (
-        {}
-        if report.show_all
-        else {id(finding): parts.further.get(finding.finding.issue.id, 0) for finding in parts.possible}
-    )
+    more = {} if report.show_all else {id(finding): more_text(parts, finding) for finding in parts.possible}
     sure = [
         (audit, advised)
         for audit in report.audits
@@ -114,7 +106,7 @@ def results(report: Report, places: RepositoryPaths, *, suppressed: bool = False
             advised=advised,
             state=_state(advised),
             shown=report.show_all or id(advised) in place or advised.suppressed is not None,
-            further=further.get(id(advised), 0),
+            more=more.get(id(advised), ""),
             counts=report.counts(advised),
             fails=report.fails(advised),
             pin=pin if advised.finding.location is None else None,
@@ -139,7 +131,7 @@ def asides(report: Report) -> Asides:
 
 def range_texts(audit: Audit) -> tuple[str, ...]:
     """The packages of one environment of which only a range is known, a sentence each."""
-    return tuple(map(plain, range_lines(audit)))
+    return tuple(map(plain, range_lines([(audit.source, ranges(audit.findings, audit.skipped))])))
 
 
 def by_audit(report: Report, places: RepositoryPaths, *, suppressed: bool = False) -> list[tuple[Audit, list[Result]]]:
@@ -208,8 +200,7 @@ def reason(result: Result) -> str:
     if result.state == "refuted":
         return plain(f"measured here: {measured(result)}")
     if result.state == "conditional":
-        more = f"; and {result.further} more" if result.further else ""
-        return plain(f"could apply if {condition_text(finding)}{_taking(finding)}{more}")
+        return plain(f"could apply if {condition_text(finding)}{_taking(finding)}{result.more}")
     if result.state == "dormant":
         return plain(f"not for you unless you use {feature_text(finding)}")
     if result.state == "not_affected" or not finding.because:

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TextIO
 
-from gradcompat.audit.report_parts import (
-    Parts,
-    Question,
-    condition_text,
-    parts_of,
-    places_text,
-    ranges,
-)
-from gradcompat.messages import assumptions_text, counted, joined
+from gradcompat.audit.report_parts import parts_of, ranges
+from gradcompat.messages import BEST_EFFORT, NO_PACKAGES, NO_RUN, counted, joined
 from gradcompat.model.environment import Skipped
 from gradcompat.model.finding import Finding
 from gradcompat.model.report import Audit, Newer, Report, ReportedFinding
-from gradcompat.renderers.affected_text import AffectedBlock, advice_text, affected_block, places_of, probed_texts
+from gradcompat.renderers.affected_text import AffectedBlock, affected_block, places_of
+from gradcompat.renderers.parts_text import write_dormant, write_informational, write_possible
 from gradcompat.renderers.probe_text import ran
+from gradcompat.renderers.range_lines import first_names, subject_text, write_ranges
 from gradcompat.renderers.summary_text import MANY, summary
 from gradcompat.renderers.suppressed_text import counts_text, remark_text, replaced_text, suppression_text
 from gradcompat.renderers.terminal import safe, skipped_text, width, wrapped
 
-_QUESTIONS = 5  # facts that are asked for
-_RANGES, _RANGES_OF_SEVERAL = 8, 2  # packages with a range that are told in a line each
-_FEATURES = 10  # features of dormant records that are named
 _NEWER = 3  # packages that are newer than the knowledge, and named
 _FEW = 3  # names of many that are shown
+_GAPS = 6  # places of one reason that were not checked, and are named
+_NOTES = 4  # reasons of notes that are told
 
 
 def render(report: Report, out: TextIO) -> None:
@@ -34,37 +29,63 @@ def render(report: Report, out: TextIO) -> None:
     columns = width()
     listing = report.show_suppressed is True
     several, many = len(report.audits) > 1, len(report.audits) >= MANY
-    quiet = [audit for audit in report.audits if several and _nothing_to_say(audit, listing=listing, notes=not many)]
+    quiet = [audit for audit in report.audits if several and _nothing_to_say(audit, listing=listing)]
     told = set(map(id, quiet))
     cut = False
+    first: dict[str, str] = {}  # the environment in which a defect is told in full
+    told |= _alike(report, columns, out)
     for audit in report.audits:
         if id(audit) not in told:
-            blocks = _affected(audit, columns, whole=report.show_all)
+            blocks = _affected(audit, columns, first, whole=report.show_all)
             cut |= any(block.cut for block in blocks)
-            _audit(audit, blocks, columns, out, listing=listing, many=many, several=several, whole=report.show_all)
-    if quiet:
-        _quiet(quiet, columns, out, many=many)
-    # What no file decides is told once, however many environments there are.
+            _audit(audit, blocks, columns, out, listing=listing)
+    _quiet(quiet, columns, out, many=many)
+    read = [audit for audit in report.audits if audit.kind is not None]
+    if several and _skipped(read, columns, out, notes=False, whole=report.show_all):
+        out.write("\n")
+    # What is no defect or is not decided is told once, however many environments there are.
     parts = parts_of(report.findings, everything=report.show_all)
-    _possible(parts, columns, out)
+    write_informational(parts.informational, columns, out)
+    cut |= write_possible(parts, columns, out, whole=report.show_all)
     if report.show_all:
         _every_dormant(report.findings, columns, out)
         _not_affected(parts.not_affected, columns, out)
     else:
-        _dormant(parts, columns, out)
+        write_dormant(parts, columns, out)
     _refuted(parts.refuted, columns, out)
-    if not several:
-        for audit in report.audits:
-            if audit.kind is not None:
-                _read_in_part(audit, columns, out, most=_RANGES, many=many, whole=report.show_all)
+    ranges_told = write_ranges([(audit.source, ranges(audit.findings, audit.skipped)) for audit in read], columns, out)
+    if _skipped(read, columns, out, gaps=not several, whole=report.show_all) or ranges_told:
+        out.write("\n")
+    commands = []
     if any(_asks_for_change(advised) for audit in report.audits if not audit.replaced for advised in audit.findings):
-        text = "gradcompat plan with the same targets shows the whole change, and what was verified of it"
-        rest = "; --all shows what does not fit above" if cut else ""
-        out.write(wrapped(f"{text}{rest}", columns, "", "") + "\n\n")
+        commands.append("gradcompat plan with the same targets shows the whole change, and what was verified of it")
+    if cut:
+        commands.append("--all shows what does not fit above")
+    if commands:
+        out.write(wrapped("; ".join(commands), columns, "", "") + "\n\n")
     if assumed := [newer for audit in report.audits for newer in audit.newer if newer.assumed]:
         out.write(wrapped(_assumption(assumed), columns, "", "") + "\n\n")
     _beside(report, columns, out)
     out.write(summary(report) + "\n")
+
+
+def _alike(report: Report, columns: int, out: TextIO) -> set[int]:
+    """Environments that were not read for one reason, where they are several: together. Their identities."""
+    reasons: dict[tuple[str, str | None], list[Audit]] = {}
+    for audit in report.audits:
+        if audit.kind is None and len(audit.skipped) == 1:
+            reasons.setdefault((audit.skipped[0].reason, audit.hint), []).append(audit)
+    told: set[int] = set()
+    for (reason, hint), audits in reasons.items():
+        if len(audits) < _FEW or report.show_all:
+            continue
+        told |= set(map(id, audits))
+        named = first_names([audit.source for audit in audits], _GAPS)
+        out.write(wrapped(f"{reason}: {named}", columns, "", "  ") + "\n")
+        if hint is not None:
+            out.write(f"  {safe(hint)}\n")
+        out.write("\n")
+    return told
 
 
 def _quiet(quiet: list[Audit], columns: int, out: TextIO, *, many: bool) -> None:
@@ -75,15 +96,7 @@ def _quiet(quiet: list[Audit], columns: int, out: TextIO, *, many: bool) -> None
     ):
         if some:
             number = f"{counted(len(some), 'environment')}: " if many else ""
-            out.write(wrapped(f"{text} {number}{_names(some, _FEW if many else 8)}", columns, "", "  ") + "\n\n")
-    reasons: dict[str, list[str]] = {}
-    for audit in quiet:
-        for skipped in audit.skipped:
-            reasons.setdefault(skipped.reason, []).append(_subject(skipped, ""))
-    for reason, subjects in reasons.items():
-        out.write(wrapped(f"{safe(reason)}: {_names(subjects, _FEW)}", columns, "note: ", "  ") + "\n")
-    if reasons:
-        out.write("\n")
+            out.write(wrapped(f"{text} {number}{first_names(some, _FEW if many else 5)}", columns, "", "  ") + "\n\n")
 
 
 def _beside(report: Report, columns: int, out: TextIO) -> None:
@@ -99,20 +112,19 @@ def _asks_for_change(advised: ReportedFinding) -> bool:
     return advised.finding.status == "affected" and not advised.finding.issue.informational
 
 
-def _nothing_to_say(audit: Audit, *, listing: bool, notes: bool) -> bool:
+def _nothing_to_say(audit: Audit, *, listing: bool) -> bool:
     shown = audit.suppressed if listing else ()
-    skipped = any((notes and not skipped.range) or skipped.gap for skipped in audit.skipped)
-    sure = any(advised.finding.status == "affected" for advised in audit.findings)
-    return audit.kind is not None and not sure and not skipped and not shown and not audit.replaced
+    sure = any(_asks_for_change(advised) for advised in audit.findings)
+    return audit.kind is not None and not sure and not shown and not audit.replaced
 
 
-def _names(names: list[str], most: int = 8) -> str:
-    shown = ", ".join(safe(name) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
-
-
-def _affected(audit: Audit, columns: int, *, whole: bool) -> list[AffectedBlock]:
-    return [affected_block(advised, columns, whole=whole) for advised in parts_of(audit.findings).affected]
+def _affected(audit: Audit, columns: int, first: dict[str, str], *, whole: bool) -> list[AffectedBlock]:
+    blocks = []
+    for advised in parts_of(audit.findings).affected:
+        source = first.setdefault(advised.finding.issue.id, audit.source)
+        told_in = None if whole or source == audit.source else source
+        blocks.append(affected_block(advised, columns, whole=whole, told_in=told_in))
+    return blocks
 
 
 def _audit(
@@ -122,9 +134,6 @@ def _audit(
     out: TextIO,
     *,
     listing: bool,
-    many: bool,
-    several: bool,
-    whole: bool,
 ) -> None:
     if audit.kind is None:
         for skipped in audit.skipped:
@@ -141,19 +150,9 @@ def _audit(
     out.write("\n")
     for block in affected:
         out.write(f"{block.text}\n")
-    _informational(parts_of(audit.findings).informational, columns, out)
     _cured(audit, columns, out)
     if listing:
         _suppressed(audit.suppressed, columns, out)
-    if several:
-        _read_in_part(audit, columns, out, most=_RANGES_OF_SEVERAL, many=many, whole=whole)
-
-
-def _read_in_part(audit: Audit, columns: int, out: TextIO, *, most: int, many: bool, whole: bool) -> None:
-    """The ranges of an environment, and what was not read of it."""
-    told = _ranges(audit, columns, out, most=most)
-    if _skipped(audit, columns, out, many=many, whole=whole) or told:
-        out.write("\n")
 
 
 def _head(audit: Audit) -> str:
@@ -174,77 +173,6 @@ def _cured(audit: Audit, columns: int, out: TextIO) -> None:
             text = f"{issue.summary} ({places_of(advised.finding)[0]})"
             out.write(wrapped(text, columns, f"  {issue.level} {issue.id}: ", "    ") + "\n")
         out.write("\n")
-
-
-def _informational(findings: tuple[ReportedFinding, ...], columns: int, out: TextIO) -> None:
-    """Behaviour that surprises and is no defect: a line each."""
-    if findings:
-        out.write("Worth knowing:\n")
-        for advised in findings:
-            issue = advised.finding.issue
-            taking = f"; taking it that {assumed_text(advised.finding)}" if advised.finding.assumed else ""
-            text = f"{issue.summary} ({places_of(advised.finding)[0]}){taking}"
-            out.write(wrapped(text, columns, f"  {issue.id}: ", "    ") + "\n")
-        out.write("\n")
-
-
-def _possible(parts: Parts, columns: int, out: TextIO) -> None:
-    """What one fact decides, in two lines each, and what would decide the others in a line each."""
-    if parts.possible:
-        out.write("Could apply:\n")
-    for advised in parts.possible:
-        finding, issue = advised.finding, advised.finding.issue
-        out.write(wrapped(issue.summary, columns, f"  {issue.id}: ", "    ") + "\n")
-        taking = f", taking it that {assumed_text(finding)}" if finding.assumed else ""
-        further = parts.further.get(issue.id, 0)
-        more = f"; and {further} more" if further else ""
-        text = f"if {condition_text(finding)}{taking}; {places_text(finding)}{more}"
-        out.write(wrapped(text, columns, "    ", "    ") + "\n")
-        if advised.advice is not None:
-            out.write(wrapped(advice_text(advised.advice), columns, "    fix ", "    ") + "\n")
-        for text in probed_texts(advised):
-            out.write(wrapped(text, columns, "    probe ", "    ") + "\n")
-    if parts.possible:
-        out.write("\n")
-    if parts.questions:
-        out.write("To know more, add what you know with --set KEY=VALUE:\n")
-        for line in question_lines(parts):
-            out.write(wrapped(line, columns, "  ", "    ") + "\n")
-        out.write("\n")
-
-
-def question_lines(parts: Parts) -> list[str]:
-    """A line for each of the facts that decide most, and one for the others."""
-    lines = [question_text(question) for question in parts.questions[:_QUESTIONS]]
-    if rest := sum(len(question.ids) for question in parts.questions[_QUESTIONS:]):
-        lines.append(f"{counted(len(parts.questions) - _QUESTIONS, 'other fact')} {rest} more")
-    return lines
-
-
-def question_text(question: Question) -> str:
-    """``training.gradient_checkpointing decides 7 more``."""
-    return f"{question.key} decides {len(question.ids)} more: {_ids(question.ids)}"
-
-
-def _ids(ids: tuple[str, ...]) -> str:
-    """The first few, and how many others there are."""
-    others = len(ids) - _FEW
-    return ", ".join(ids[:_FEW]) + (f" and {counted(others, 'other')}" if others > 0 else "")
-
-
-def _dormant(parts: Parts, columns: int, out: TextIO) -> None:
-    """One paragraph of what is presumed not to be used."""
-    if parts.dormant:
-        out.write(wrapped(f"{dormant_text(parts)}; --all lists the records", columns, "", "  ") + "\n\n")
-
-
-def dormant_text(parts: Parts) -> str:
-    """``Not for you unless you use: DeepSpeed (4), FSDP (2)``; empty if nothing is dormant."""
-    if not parts.dormant:
-        return ""
-    named = [f"{feature} ({len(ids)})" for feature, ids in parts.dormant]
-    more = f", {len(named) - _FEATURES} other features" if len(named) > _FEATURES else ""
-    return f"Not for you unless you use: {', '.join(named[:_FEATURES])}{more}"
 
 
 def _every_dormant(findings: tuple[ReportedFinding, ...], columns: int, out: TextIO) -> None:
@@ -288,33 +216,6 @@ def _not_affected(findings: tuple[ReportedFinding, ...], columns: int, out: Text
         out.write("\n")
 
 
-def _ranges(audit: Audit, columns: int, out: TextIO, *, most: int) -> bool:
-    """Each package of which only a range is known, and what its newest release would bring."""
-    lines = range_lines(audit, most=most)
-    for line in lines:
-        out.write(wrapped(line, columns, "  range: ", "    ") + "\n")
-    return bool(lines)
-
-
-def range_lines(audit: Audit, *, most: int = _RANGES) -> list[str]:
-    """A line for each range whose newest release brings something, and one for the others."""
-    judged = sorted(ranges(audit), key=lambda one: not one[1])
-    shown = ([one for one in judged if one[1]] or judged[:1])[:most]
-    lines = []
-    for skipped, ids in shown:
-        brings = f"; with that {_ids(ids)} could apply" if ids else ""
-        lines.append(f"{_subject(skipped, audit.source)}: {skipped.reason}{brings}")
-    if len(judged) > len(shown):
-        rest = _names([skipped.what for skipped, _ in judged[len(shown) :]], most)
-        lines.append(f"judged by their newest releases too: {rest}")
-    return lines
-
-
-def assumed_text(finding: Finding) -> str:
-    """What is presumed, and where it comes from."""
-    return assumptions_text(finding.assumed)
-
-
 def _suppressed(suppressed: tuple[ReportedFinding, ...], columns: int, out: TextIO) -> None:
     """What was found, and why it does not count."""
     if suppressed:
@@ -330,29 +231,54 @@ def _suppressed(suppressed: tuple[ReportedFinding, ...], columns: int, out: Text
             out.write(wrapped(suppression_text(said), columns, "    by  ", "        ") + "\n\n")
 
 
-def _skipped(audit: Audit, columns: int, out: TextIO, *, many: bool, whole: bool) -> bool:
-    """What was not read, gaps first; those with one reason in one paragraph, of which notes name the first few."""
-    reasons: dict[tuple[bool, str], list[Skipped]] = {}
-    for skipped in sorted(audit.skipped, key=lambda one: not one.gap):
-        if skipped.range and not skipped.gap and not many:
+def _skipped(
+    audits: Sequence[Audit], columns: int, out: TextIO, *, gaps: bool = True, notes: bool = True, whole: bool
+) -> bool:
+    """What was not read, gaps first; those with one reason together, and notes in a line each.
+
+    Args:
+        audits: the environments.
+        columns: of the terminal.
+        out: where it is written.
+        gaps: those that could hide a defect are told.
+        notes: the others are told; ranges are told by themselves.
+        whole: everything is named.
+    """
+    reasons: dict[tuple[bool, str], dict[str, Skipped]] = {}
+    for audit in audits:
+        for skipped in audit.skipped:
+            if gaps if skipped.gap else notes and not skipped.range:
+                subject = subject_text(skipped, audit.source if len(audits) == 1 else "")
+                reasons.setdefault((skipped.gap, skipped.reason), {})[subject] = skipped
+    number = 0
+    for (gap, reason), group in sorted(reasons.items(), key=lambda item: (not item[0][0], _is_expected(item[0][1]))):
+        number += not gap
+        if number > _NOTES and not whole:
             continue
-        reasons.setdefault((skipped.gap, skipped.reason), []).append(skipped)
-    for (gap, reason), group in reasons.items():
         if len(group) == 1:
-            out.write(wrapped(skipped_text(group[0]), columns, "  ", "    ") + "\n")
-        else:
-            label = "not checked" if gap else "note"
-            subjects = [_subject(skipped, audit.source) for skipped in group]
-            named = ", ".join(subjects) if gap or whole else _names(subjects, _FEW)
-            out.write(wrapped(f"{reason}: {named}", columns, f"  {label}: ", "    ") + "\n")
+            (skipped,) = group.values()
+            out.write(wrapped(skipped_text(skipped), columns, "  ", "    ") + "\n")
+            continue
+        label = "not checked" if gap else "note"
+        names = list(group)
+        named = ", ".join(names) if whole else first_names(names, _GAPS) if gap else _fitting(names, columns, reason)
+        out.write(wrapped(f"{reason}: {named}", columns, f"  {label}: ", "    ") + "\n")
+    if number > _NOTES and not whole:
+        out.write(f"  {counted(number - _NOTES, 'more note')}; --all shows all of them\n")
     return bool(reasons)
 
 
-def _subject(skipped: Skipped, source: str) -> str:
-    place = skipped.location
-    if place is None or place.line is None:
-        return skipped.what
-    return f"{skipped.what} (line {place.line})" if place.path == source else f"{skipped.what} ({place})"
+def _is_expected(reason: str) -> bool:
+    """Is it said of most files of their kind? Then other notes come first."""
+    return reason in (NO_RUN, NO_PACKAGES) or reason.startswith(BEST_EFFORT)
+
+
+def _fitting(names: Iterable[str], columns: int, reason: str) -> str:
+    """As many of the names as one line takes behind their reason, and one at least."""
+    names = list(names)
+    room = columns - len(f"  note: {reason}: ")
+    most = next((most for most in range(_FEW, 1, -1) if len(first_names(names, most)) <= room), 1)
+    return first_names(names, most)
 
 
 def _assumption(newer: list[Newer]) -> str:

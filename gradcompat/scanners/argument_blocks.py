@@ -19,6 +19,7 @@ from gradcompat.scanners import adapter_config, training_arguments
 from gradcompat.scanners.code_calls import known
 from gradcompat.scanners.configs import Config, Entry, run_of, settings_of
 from gradcompat.scanners.key_mapping import Feed, Feeds
+from gradcompat.scanners.model_names import model_settings
 
 FEEDS: Feeds = {
     **training_arguments.FEEDS,
@@ -36,6 +37,7 @@ _TRAINING = frozenset(
         *("load_best_model_at_end", "metric_for_best_model", "group_by_length", "average_tokens_across_devices"),
         *("neftune_noise_alpha", "label_smoothing_factor", "use_liger_kernel", "torch_compile_backend", "ddp_timeout"),
         *("gradient_checkpointing", "num_train_epochs", "logging_steps", "warmup_ratio"),
+        "activation_checkpointing_kwargs",
     }
 )
 _LORA = frozenset(
@@ -72,6 +74,11 @@ def scan(document: Document) -> Context:
 def settings_of_lookup(context: Context, lookup: ConfigLookup) -> list[Setting] | None:
     """What a config says at the place that a program looks up; None if nothing is there."""
     entries = _entries(context.values, lookup.path, lookup.argument)
+    if lookup.loads:
+        names = [entry for entry in entries if isinstance(entry.value, str)]
+        return [
+            told for entry in names for told in model_settings(entry.value, entry.location, task=lookup.task)
+        ] or None
     tool = known(lookup.tool)
     if not entries or tool is None:
         return None

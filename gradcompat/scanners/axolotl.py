@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.lazy_dataclasses import replace
+from gradcompat.model.code_use import CodeUse
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners import training_arguments
-from gradcompat.scanners.configs import read_config, run_of, settings_of
+from gradcompat.scanners.configs import Config, key_places, read_config, run_of, settings_of, values_of
 from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.scanners.training_arguments import ATTENTION, FSDP_CONFIG, OPTIMIZER
 
@@ -91,6 +93,11 @@ _OWN = frozenset(
         *("pretraining_dataset", "adapter", "lora_target_linear"),
     }
 )
+# The model of pydantic that a config fills, today's name and that of releases below 0.8; and its plugins, whose models
+# are joined with it, some of them unasked.
+_MODEL = "utils.schemas.config.AxolotlInputConfig"
+_PLUGINS = "axolotl.integrations."
+_BESIDE = ("axolotl.utils.config.models.input.v0_4_1.AxolotlInputConfig", f"{_PLUGINS}*")
 
 
 def scan(document: Document) -> Context:
@@ -111,7 +118,17 @@ def scan(document: Document) -> Context:
         # Whatever else it says: this loop is transformers' own, in a class derived from it.
         place = Location(path=document.path)
         settings.append(Setting(key="training.framework", value="transformers.Trainer", location=place))
-    return run_of(config, "axolotl", settings, skipped)
+    return replace(run_of(config, "axolotl", settings, skipped), uses=tuple(_keys(config)))
+
+
+def _keys(config: Config) -> Iterator[CodeUse]:
+    """The keys that ask for something, unless a plugin that is not axolotl's own may take any of them."""
+    plugins = values_of(config, "plugins")
+    if plugins is None or not all(isinstance(name, str) and name.startswith(_PLUGINS) for name in plugins):
+        return
+    for key, place in key_places(config).items():
+        if config.top.get(key) not in (None, False, ""):
+            yield CodeUse(kind="key", module="axolotl", name=_MODEL, keyword=key, others=_BESIDE, location=place)
 
 
 def _value(name: str, value: Any) -> Any:

@@ -105,6 +105,8 @@ LOADING: Feeds = {
     "max_seq_length": Feed("data.sequence_length"),
 }
 _CHECKPOINTING_KWARGS = {"gradient_checkpointing_kwargs.use_reentrant": Feed("training.use_reentrant")}
+# In transformers from 5.23.0 on.
+_ACTIVATION_KWARGS = {"activation_checkpointing_kwargs.use_reentrant": Feed("training.use_reentrant")}
 _CHECKPOINTING = Feed("training.gradient_checkpointing", {"unsloth": True, "true": True}, only=True)
 
 _AUTOCAST = Feed("precision.mode", {"bfloat16": "bf16", "float16": "fp16", "float32": "no"})
@@ -318,6 +320,13 @@ KNOWN_METHODS: dict[str, Known] = {
         ("gradient_checkpointing_kwargs",),
         {"training.gradient_checkpointing": True},
     ),
+    "activation_checkpointing_enable": Known(
+        frozenset(),
+        _ACTIVATION_KWARGS,
+        ("activation_checkpointing_kwargs",),
+        {"training.gradient_checkpointing": True},
+    ),
+    "activation_checkpointing_disable": Known(frozenset(), states={"training.gradient_checkpointing": False}),
     "enable_gradient_checkpointing": Known(frozenset(), states={"training.gradient_checkpointing": True}),
     "gradient_checkpointing_disable": Known(frozenset(), states={"training.gradient_checkpointing": False}),
     "enable_input_require_grads": Known(frozenset(), states={"training.enable_input_require_grads": True}),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from gradcompat.defaults import TRAIN
 from gradcompat.formats.document import Document
@@ -40,6 +40,7 @@ from gradcompat.scanners.code_models import is_model, loaded, makes_model, named
 from gradcompat.scanners.code_names import UNKNOWN, Imported, Names, Scope
 from gradcompat.scanners.code_walk import Step, text, walk
 from gradcompat.scanners.config_lookups import is_config, loaded_file, lookup
+from gradcompat.scanners.dataclass_parsers import dataclass_parser, parsed_input
 from gradcompat.scanners.option_defaults import Option, fields, option_of
 from gradcompat.scanners.program_inference import HOOKS, conclude, order
 
@@ -47,6 +48,7 @@ from gradcompat.scanners.program_inference import HOOKS, conclude, order
 _COMMON = frozenset(name for kind in (str, bytes, list, dict, set, tuple, int) for name in dir(kind)) | {"parse_args"}
 _TRAINERS = re.compile(r"(?:transformers|trl|lightning|pytorch_lightning)\.(?:\w+\.)*\w*Trainer")
 _CONFIGS = frozenset({"deepspeed", "hf_ds_config", "config", "config_params", "deepspeed_config"})
+_PARSERS = frozenset({"HfArgumentParser", "TrlParser"})
 # What imports a module whose name may be computed.
 _DYNAMIC = frozenset({"importlib.import_module", "runpy.run_path", "runpy.run_module"})
 # Packages that do nothing to a model behind the program's back.
@@ -137,6 +139,34 @@ def _options(found: Findings, steps: Sequence[Step]) -> None:
                     before = found.options.get(option.name)
                     differs = before is not None and before.default != option.default
                     found.options[option.name] = replace(option, default=UNKNOWN) if differs else option
+            case ast.Call(func=ast.Name() | ast.Attribute()) as call if _makes_parser(call, found.names, step.scope):
+                for option in _fields_of_classes(found, step, call):
+                    if option.name not in changed and option.name not in found.options:
+                        found.options[option.name] = option
+
+
+def _makes_parser(call: ast.Call, names: Names, scope: Scope) -> bool:
+    return any(name.rpartition(".")[2] in _PARSERS for name in names.resolve(call.func, scope))
+
+
+def _fields_of_classes(found: Findings, step: Step, call: ast.Call) -> Iterator[Option]:
+    """The fields of the dataclasses that a parser takes and that are not the arguments of a trainer."""
+    for node in _given_classes(call):
+        defined = found.names.definition(node, step.scope)
+        trains = any(known(base) is not None for base in found.names.bases(node, step.scope))
+        if defined is None or trains or not isinstance(defined[1], ast.ClassDef):
+            continue
+        for part in fields(defined[1], defined[0], defined[2]):
+            if _place_of(found, part.names) is not None:
+                literal = part.names.literal(part.default, part.scope)
+                switched = True if isinstance(literal, bool) else None
+                yield Option(part.name, (part.name,), literal, part.default, switched, part.names)
+
+
+def _given_classes(call: ast.Call) -> list[ast.expr]:
+    words = (word.value for word in call.keywords if word.arg == "dataclass_types")
+    given = call.args[0] if call.args else next(words, None)
+    return given.elts if isinstance(given, (ast.Tuple, ast.List)) else [given] if given is not None else []
 
 
 def _is_stored(node: ast.Attribute) -> bool:
@@ -145,9 +175,7 @@ def _is_stored(node: ast.Attribute) -> bool:
 
 def _parsed_classes(found: Findings, step: Step, call: ast.Call) -> None:
     """``HfArgumentParser((ModelArguments, MyArguments))``: the fields of what derives from TrainingArguments."""
-    words = (word.value for word in call.keywords if word.arg == "dataclass_types")
-    given = call.args[0] if call.args else next(words, None)
-    for node in given.elts if isinstance(given, (ast.Tuple, ast.List)) else [given] if given is not None else []:
+    for node in _given_classes(call):
         defined = found.names.definition(node, step.scope)
         tool = next((base for base in found.names.bases(node, step.scope) if known(base) is not None), "")
         one = known(tool)
@@ -289,8 +317,9 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         found.state(step._replace(branch=step.branch or maybe), "training.torch_compile", True)
     elif name in _DYNAMIC and not (call.args and isinstance(call.args[0], ast.Constant)):
         found.dynamic = found.dynamic or found.place(call)
-    elif last in ("HfArgumentParser", "TrlParser"):
+    elif last in _PARSERS:
         _parsed_classes(found, step, call)
+        found.parsers.append(dataclass_parser(call, step.scope, found.names))
     elif last == "from_pretrained" and head in PROCESSORS:
         found.state(step, "model.cross_attention_mask", True)
     elif name == "hydra.main":
@@ -347,6 +376,9 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
 
 def _method(found: Findings, step: Step, call: ast.Call, called: ast.Attribute) -> None:
     method = called.attr
+    given = parsed_input(call, step.scope, found.names, found.place)
+    if given is not None and (given.argument or not step.branch):
+        found.parsed.append(given)
     one = KNOWN_METHODS.get(method)
     if one is None and method in KNOWN_OF_TYPE:
         kinds = found.names.type_of(called.value, step.scope)
@@ -359,7 +391,7 @@ def _method(found: Findings, step: Step, call: ast.Call, called: ast.Attribute) 
         kinds = found.names.type_of(called.value, step.scope)
         trainer = any(kind.startswith("transformers.") and _TRAINERS.fullmatch(kind) for kind in kinds)
         found.called.append(Called((TRAIN if trainer else "?.train",), call))
-    if method in ("gradient_checkpointing_enable", "enable_gradient_checkpointing"):
+    if method in ("gradient_checkpointing_enable", "activation_checkpointing_enable", "enable_gradient_checkpointing"):
         found.checkpointing.append(step)
     elif method == "requires_grad_":
         literals = [found.names.literal(argument, step.scope) for argument in call.args]

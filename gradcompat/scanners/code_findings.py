@@ -6,13 +6,14 @@ import ast
 
 from gradcompat.formats.document import Document
 from gradcompat.lazy_dataclasses import dataclass, field, replace
-from gradcompat.model.context import ConfigLookup, OptionDefault, OptionFile
+from gradcompat.model.context import ConfigLookup, DataclassParser, OptionDefault, OptionFile
 from gradcompat.model.environment import Location, Setting, SettingValue, Skipped
 from gradcompat.scanners.code_arguments import Argument, Place, arguments, keys_of, said, unread_options
 from gradcompat.scanners.code_calls import Known
 from gradcompat.scanners.code_names import UNKNOWN, Names, Scope
 from gradcompat.scanners.code_walk import Step
 from gradcompat.scanners.config_lookups import lookup
+from gradcompat.scanners.dataclass_parsers import ParsedInput
 from gradcompat.scanners.option_defaults import Option, is_option
 
 
@@ -49,6 +50,7 @@ class Findings:
         option_files: configs that are read unless an option of the command line names others.
         lookups: what is taken from configs and given to a tool.
         decided: functions in calls that give the argument which counts instead of the default.
+        parsed: what is given to parsers of dataclasses besides the command line.
         dynamic: the first import by a name that is computed.
         own_model: a class of the project derives from a model of transformers.
         buffers: where buffers are registered that no checkpoint holds.
@@ -75,6 +77,8 @@ class Findings:
     options: dict[str, Option] = field(default_factory=dict)
     defaults: list[OptionDefault] = field(default_factory=list)
     option_files: list[OptionFile] = field(default_factory=list)
+    parsers: list[DataclassParser | None] = field(default_factory=list)
+    parsed: list[ParsedInput] = field(default_factory=list)
     lookups: list[ConfigLookup] = field(default_factory=list)
     decided: set[ast.AST] = field(default_factory=set)
     dynamic: Location | None = None
@@ -92,6 +96,8 @@ class Findings:
         self.refers_to += part.refers_to
         self.defaults += part.defaults
         self.option_files += part.option_files
+        self.parsers += part.parsers
+        self.parsed += part.parsed
         self.lookups += part.lookups
         self.skipped += part.skipped
         self.trainer = self.trainer or part.trainer
@@ -139,7 +145,19 @@ class Findings:
             if name in self.options:
                 option = self.options[name]
                 default = replace(argument, value=option.default, node=option.node, spelling=None)
-                self.optional(step.scope, known, default, option, argument, tool)
+                owner = option.names if option.names is not self.names else None
+                place = owner.modules.place() if owner is not None and owner.modules is not None else None
+                self.optional(
+                    step.scope,
+                    known,
+                    default,
+                    option,
+                    argument,
+                    tool,
+                    names=owner,
+                    place=place,
+                    at=self.place(argument.node),
+                )
         given = [argument for argument, name in read if name not in self.options]
         if tool and not step.branch:
             given = [argument for argument in given if not self._looked_up(step.scope, known, argument, tool)]
@@ -170,6 +188,7 @@ class Findings:
         *,
         names: Names | None = None,
         place: Place | None = None,
+        at: Location | None = None,
     ) -> None:
         """An argument that an option of the command line gives.
 
@@ -182,12 +201,13 @@ class Findings:
             tool: what it is given to, by its full name.
             names: those of the module that has the default, if it is another one.
             place: where the nodes of that module stand.
+            at: where the argument is passed on, if that is in another module than the default.
         """
         place = place or self.place
         settings, skipped = said(known, [default], names or self.names, scope, place, branch=False)
         self.skipped += skipped
         keys = dict.fromkeys((*keys_of(known, written.name), *(setting.key for setting in settings)))
-        at = place(written.node)
+        at = at or place(written.node)
         stated = tuple(Setting(key=key, value=None, location=at, spelling=written.spelling) for key in keys)
         self.settings += stated
         self.defaults.append(

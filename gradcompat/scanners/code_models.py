@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
-from pathlib import Path
 
+from gradcompat.model.context import ConfigLookup, OptionDefault
 from gradcompat.model.environment import Setting
 from gradcompat.scanners.code_arguments import Argument
 from gradcompat.scanners.code_calls import LOADING, Known
 from gradcompat.scanners.code_findings import Findings
 from gradcompat.scanners.code_walk import Step
-from gradcompat.scanners.model_names import architecture_beside, architecture_of, presumed_architecture_of
+from gradcompat.scanners.config_lookups import lookup
+from gradcompat.scanners.model_names import model_settings
+from gradcompat.scanners.option_defaults import is_option
 
 _AUTO = re.compile(r"Auto(?:Peft)?Model(?:For(?P<task>\w+?))?(?:WithValueHead)?")
 _CLASS = re.compile(
@@ -21,9 +23,6 @@ _CLASS = re.compile(
 _LOADERS = frozenset({"FastLanguageModel", "FastModel", "FastVisionModel"})
 _LENGTH = "max_seq_length"  # only unsloth's loaders take it
 _FEEDS = {name: feed for name, feed in LOADING.items() if name != _LENGTH}
-# Heads that a program puts on a model that is published with another.
-_HEADS = frozenset({"SequenceClassification", "TokenClassification", "QuestionAnswering"})
-_LONGEST = 1000
 
 
 def is_model(name: str) -> bool:
@@ -62,7 +61,9 @@ def loaded(found: Findings, step: Step, call: ast.Call, name: str) -> None:
 
 
 def named(found: Findings, step: Step, argument: Argument, task: str | None, *, known: bool = False) -> None:
-    """A model by its name or path.
+    """A model by its name or path, or by an option or a config that has it.
+
+    In a branch it is still the model of the run: where another branch loads another one, both are told.
 
     Args:
         found: what is known so far.
@@ -71,30 +72,37 @@ def named(found: Findings, step: Step, argument: Argument, task: str | None, *, 
         task: for which task it is loaded, "" for none; None where that is not said.
         known: its class is named in the program.
     """
-    value = argument.value
-    name = value if isinstance(value, str) and value.isprintable() and 0 < len(value) <= _LONGEST else None
-    name = None if step.branch else name
-    location = found.place(argument.node)
-    found.settings.append(Setting(key="model.name", value=name, location=location, spelling=argument.spelling))
-    if name is not None:
-        found.refers_to.append(f"{name.rstrip('/')}/config.json")
-    if known:
+    keys = ("model.name",) if known else ("model.name", "model.architecture")
+    if isinstance(argument.value, str):
+        settings = model_settings(
+            argument.value,
+            found.place(argument.node),
+            task=task,
+            document=found.document,
+            spelling=argument.spelling,
+        )
+        found.settings += [setting for setting in settings if setting.key in keys]
+        if settings[0].value is not None:
+            found.refers_to.append(f"{argument.value.rstrip('/')}/config.json")
         return
-    classes = None if name is None else architecture_of(name)
-    if classes is None and name is not None and not Path(name).is_absolute():
-        classes = architecture_beside(found.document, name)
-    presumed = None if name is None or classes is not None else presumed_architecture_of(name)
-    classes = classes or presumed
-    if classes is not None and task is not None:
-        classes = _headed(classes, task)
-    found.settings.append(
-        Setting(key="model.architecture", value=classes, location=location, presumed=bool(presumed and classes))
-    )
-
-
-def _headed(classes: tuple[str, ...], task: str) -> tuple[str, ...] | None:
-    """The classes with the head for a task: LlamaForSequenceClassification; none that is known without any."""
-    if task and task not in _HEADS:
-        return classes
-    bodies = [name.removesuffix("ForCausalLM") for name in classes if name.endswith("ForCausalLM")]
-    return tuple(f"{body}For{task}" for body in bodies) if task and bodies else None
+    place = found.place(argument.node)
+    stated = tuple(Setting(key=key, value=None, location=place, spelling=argument.spelling) for key in keys)
+    found.settings += stated
+    option = found.options.get(is_option(argument.given, found.names, step.scope) or "")
+    if option is not None:
+        default = tuple(model_settings(option.default, place, task=task)) if isinstance(option.default, str) else stated
+        found.defaults.append(
+            OptionDefault(
+                flags=option.flags,
+                tool="",
+                argument=argument.name,
+                stated=stated,
+                default=default,
+                loads=True,
+                task=task,
+            )
+        )
+    elif path := lookup(argument.given, found.names, step.scope):
+        found.lookups.append(
+            ConfigLookup(path=path, tool="", argument=argument.name, stated=stated, loads=True, task=task)
+        )

@@ -32,6 +32,8 @@ _BINDING = (
     *(ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.Delete, ast.For, ast.AsyncFor),
     *(ast.comprehension, ast.withitem, ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping),
 )
+# The methods of parsers that return the options of a command line.
+PARSING = frozenset({"parse_args", "parse_known_args", "parse_args_into_dataclasses", "parse_args_and_config"})
 _DTYPES = {"torch.float": "float32", "torch.half": "float16", "torch.double": "float64"}
 _ENUMERATING = frozenset({"torch", "transformers", "trl", "peft", "accelerate", "lightning", "pytorch_lightning"})
 _MAX_ALIASES = 8
@@ -60,13 +62,17 @@ Binding = Imported | ast.AST | None
 
 @dataclass(slots=True, eq=False)
 class Scope:
-    """The names that a module, a class, a function or a comprehension binds, with everything they are bound to."""
+    """The names that a module, a class, a function or a comprehension binds, with everything they are bound to.
+
+    ``parsed`` are those of them that get the options of a command line, one of several objects that a parser returns.
+    """
 
     node: ast.AST
     parent: Scope | None
     names: dict[str, list[Binding]] = field(default_factory=dict)
     attributes: dict[str, list[Binding]] = field(default_factory=dict)
     declared: set[str] = field(default_factory=set)
+    parsed: set[str] = field(default_factory=set)
 
 
 class Modules(Protocol):
@@ -108,6 +114,7 @@ class Names:
         self._types: dict[tuple[Scope, str], tuple[str, ...]] = {}
         self._attributes: dict[tuple[Scope, str], tuple[str, ...]] = {}
         self._literals: dict[tuple[Scope, str], Any] = {}
+        self._top: dict[str, list[tuple[Names, Binding]]] = {}
         self._collect(tree)
         for scope in list(self.scopes.values()):
             for name in scope.declared:
@@ -223,6 +230,12 @@ class Names:
                 case ast.Starred(value=inner):
                     waiting.append((inner, None))
                 case ast.Tuple(elts=elements) | ast.List(elts=elements):
+                    if (
+                        isinstance(value, ast.Call)
+                        and isinstance(value.func, ast.Attribute)
+                        and value.func.attr in PARSING
+                    ):
+                        scope.parsed.update(element.id for element in elements if isinstance(element, ast.Name))
                     values: list[ast.expr | None] = [None] * len(elements)
                     if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(elements):
                         plain = not any(isinstance(element, ast.Starred) for element in (*elements, *value.elts))
@@ -260,35 +273,52 @@ class Names:
         return tuple(dict.fromkeys(one for name in names for one in self._followed(name, depth)))
 
     def _followed(self, name: str, depth: int) -> Iterator[str]:
-        if depth >= _MAX_ALIASES:
-            return
-        found = None if self.modules is None else self.modules.find(name)
-        if found is None:
-            yield name
-            return
-        names, rest = found
-        for owner, binding, ending in names._exported(rest, depth):
-            if isinstance(binding, Imported):
-                yield from owner._followed(f"{binding.name}{ending}", depth + 1)
-            elif isinstance(binding, (ast.Name, ast.Attribute)):
-                for one in owner.resolve(binding, owner.module, depth + 1):
-                    yield f"{one}{ending}"
+        """The names outside of the project that a full name leads to; modules that import each other are met once."""
+        met = {(self, name): depth}
+        waiting = [(self, name)]
+        for names, full in waiting:
+            further = met[names, full] + 1
+            if further > _MAX_ALIASES:
+                continue
+            found = None if names.modules is None else names.modules.find(full)
+            if found is None:
+                yield full
+                continue
+            for owner, binding, ending in found[0]._exported(found[1]):
+                others = [(owner, f"{other}{ending}") for other in owner._other_names(binding, further)]
+                waiting += [other for other in others if other not in met]
+                met = dict.fromkeys(others, further) | met
 
-    def _exported(self, rest: str, depth: int) -> list[tuple[Names, Binding, str]]:
+    def _other_names(self, binding: Binding, depth: int) -> tuple[str, ...]:
+        """What something at the top of this module is another name of."""
+        if isinstance(binding, Imported):
+            return (binding.name,)
+        return self._resolved(binding, self.module, depth) if isinstance(binding, (ast.Name, ast.Attribute)) else ()
+
+    def _exported(self, rest: str) -> list[tuple[Names, Binding, str]]:
         """What the first part of a dotted name is bound to at the top of this module, and what stands behind it."""
         first, dot, behind = rest.partition(".")
-        bound = self.module.names.get(first)
-        if bound is not None:
-            return [(self, binding, f"{dot}{behind}") for binding in bound[:_MAX_BINDINGS]]
-        found: list[tuple[Names, Binding, str]] = []
-        for module, _ in self.stars if first else []:
-            inner = None if self.modules is None or depth >= _MAX_ALIASES else self.modules.find(module)
-            if inner is not None and not inner[1]:
-                found += inner[0]._exported(rest, depth + 1)
-            elif inner is None:
-                found.append(
-                    (self, Imported(f"{module}{'' if module.endswith('.') else '.'}{first}"), f"{dot}{behind}")
-                )
+        if first not in self._top:
+            self._top[first] = self._bound_at_top(first)
+        return [(owner, binding, f"{dot}{behind}") for owner, binding in self._top[first]]
+
+    def _bound_at_top(self, name: str) -> list[tuple[Names, Binding]]:
+        """The same for one name, by this module or by those of which it takes every name."""
+        found: list[tuple[Names, Binding]] = []
+        waiting = [self]
+        met = {id(self)}
+        for owner in waiting:
+            bound = owner.module.names.get(name)
+            if bound is not None:
+                found += [(owner, binding) for binding in bound[:_MAX_BINDINGS]]
+                continue
+            for module, _ in owner.stars if name else []:
+                inner = None if owner.modules is None else owner.modules.find(module)
+                if inner is None:
+                    found.append((owner, Imported(f"{module}{'' if module.endswith('.') else '.'}{name}")))
+                elif not inner[1] and id(inner[0]) not in met:
+                    met.add(id(inner[0]))
+                    waiting.append(inner[0])
         return found
 
     def definition(
@@ -313,18 +343,21 @@ class Names:
     def _defined(
         self, name: str, depth: int
     ) -> tuple[Names, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, Scope] | None:
-        found = None if self.modules is None or depth >= _MAX_ALIASES else self.modules.find(name)
-        for owner, binding, ending in found[0]._exported(found[1], depth) if found is not None else []:
-            if isinstance(binding, _DEFINITIONS) and not ending:
-                return owner, binding, owner.module
-            if isinstance(binding, Imported):
-                defined = owner._defined(f"{binding.name}{ending}", depth + 1)
-            elif isinstance(binding, (ast.Name, ast.Attribute)) and not ending:
-                defined = owner.definition(binding, owner.module, depth + 1)
-            else:
-                defined = None
-            if defined is not None:
-                return defined
+        met = {(self, name): depth}
+        waiting = [(self, name)]
+        for names, full in waiting:
+            further = met[names, full] + 1
+            found = None if names.modules is None or further > _MAX_ALIASES else names.modules.find(full)
+            for owner, binding, ending in found[0]._exported(found[1]) if found is not None else []:
+                if ending and not isinstance(binding, Imported):
+                    continue
+                aliased = owner.module.names.get(binding.id, ()) if isinstance(binding, ast.Name) else ()
+                for one in (binding, *aliased):
+                    if isinstance(one, _DEFINITIONS):
+                        return owner, one, owner.module
+                others = [(owner, f"{other}{ending}") for other in owner._other_names(binding, further)]
+                waiting += [other for other in others if other not in met]
+                met = dict.fromkeys(others, further) | met
         return None
 
     def _resolved(self, node: ast.AST, scope: Scope, depth: int) -> tuple[str, ...]:
@@ -546,7 +579,7 @@ class Names:
     def _constant(self, name: str, depth: int) -> Any:
         """The value of a name that another module of the project binds to a literal."""
         found = None if self.modules is None or depth >= _MAX_ALIASES else self.modules.find(name)
-        exported = found[0]._exported(found[1], depth) if found is not None and found[1] else []
+        exported = found[0]._exported(found[1]) if found is not None and found[1] else []
         if not exported or any(ending for _, _, ending in exported):
             return UNKNOWN
         owner, first, _ = exported[0]

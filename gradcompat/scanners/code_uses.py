@@ -3,7 +3,8 @@
 What a program guards is left out: a `try` that catches the failure, a branch that asks for a version, for availability
 or with `hasattr`, code for type checkers, what stands behind a guarded `return`, and functions that are only called in
 such places. So is every name that the program puts into a module itself, and every package of which the project has a
-copy. What stands behind any other condition may never run, and is marked so.
+copy. What stands behind any other condition may never run, and is marked so; so is an import in a function that the
+module does not run by itself.
 """
 
 from __future__ import annotations
@@ -42,7 +43,11 @@ _GUARD = re.compile(
 )
 # A function with one of these words in it may well answer that.
 _ASKING = re.compile(r"__version__|importlib|find_spec|hasattr|ImportError|signature|\bversion\(")
+# A call with such a name and such a requirement ends the program with any newer release.
+_REQUIRING = re.compile(r"version", re.IGNORECASE)
+_CAPPED = re.compile(r"[A-Za-z][\w.-]*[^;]*(?:<|==|~=)")
 _SUPPRESSING = re.compile(r"suppress|raises|warns")
+_CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__"})
 _MAIN = re.compile(r"__name__ == ['\"]__main__['\"]")
 _MOST = 5_000  # of one file
 
@@ -78,6 +83,8 @@ def module_uses(tree: ast.Module, names: Names, place: Place) -> ModuleUses:
     imports: dict[str, Certainty] = {}
     for seen in walk.seen:
         certainty = seen.certainty if walk.is_called(seen.functions) else Certainty.GUARDED
+        if walk.is_imported_late(seen):
+            certainty = min(certainty, Certainty.CONDITIONAL)
         if isinstance(seen.node, (ast.Import, ast.ImportFrom)):
             for full in _imported_names(seen.node):
                 imports[full] = max(imports.get(full, Certainty.GUARDED), certainty)
@@ -124,32 +131,64 @@ class _Walk:
         self.given: frozenset[str] = frozenset()
         self._asking: dict[ast.expr, bool] = {}
         self._mentions: dict[str, bool] = {}  # whether some mention is not guarded
+        # What surely runs calls, or gives to what it calls, by the functions around it.
+        self._leads_to: dict[tuple[str, ...], set[str]] = {}
+        self._running: frozenset[str] = frozenset()
 
     def run(self, tree: ast.Module) -> None:
         """Look at every node that is evaluated."""
         given: set[str] = set()
-        waiting: list[tuple[ast.AST, Scope, Certainty, tuple[str, ...]]] = [
-            (tree, self._names.module, Certainty.CERTAIN, ())
+        waiting: list[tuple[ast.AST, Scope, Certainty, tuple[str, ...], str]] = [
+            (tree, self._names.module, Certainty.CERTAIN, (), "")
         ]
         while waiting:
-            node, scope, certainty, functions = waiting.pop()
+            node, scope, certainty, functions, owner = waiting.pop()
             if isinstance(node, (ast.Attribute, ast.Call, ast.Subscript)):
                 given.update(self._given(node, scope))
             if isinstance(node, (ast.Import, ast.ImportFrom, ast.Call, ast.Attribute)):
                 self.seen.append(_Seen(node, scope, certainty, functions))
+            if isinstance(node, ast.Call) and certainty is Certainty.CERTAIN:
+                self._leads_to.setdefault(functions, set()).update(_called(node))
             mentioned = node.id if isinstance(node, ast.Name) else getattr(node, "attr", None)
             if mentioned is not None and mentioned not in functions:
                 self._mentions[mentioned] = self._mentions.get(mentioned, False) or certainty > Certainty.GUARDED
             if isinstance(node, LEAVES):
                 continue
             inner = self._names.scopes.get(node, scope)
-            around = (*functions, node.name) if isinstance(node, _FUNCTIONS) else functions
+            around = functions
+            if isinstance(node, _FUNCTIONS):  # whoever calls a class calls its constructor
+                around = (*functions, owner if owner and node.name in _CONSTRUCTORS else node.name)
+            owner = node.name if isinstance(node, ast.ClassDef) else ""
             if type(node) in _STRUCTURED:
                 below = list(self._below(node, scope, certainty))
-                waiting.extend([(one, inner, how, around) for one, how in reversed(below)])
+                waiting.extend([(one, inner, how, around, owner) for one, how in reversed(below)])
             else:
-                waiting.extend([(one, inner, certainty, around) for one in reversed(children(node))])
+                waiting.extend([(one, inner, certainty, around, owner) for one in reversed(children(node))])
         self.given = frozenset(given)
+        self._running = self._surely_run()
+
+    def _surely_run(self) -> frozenset[str]:
+        """The functions that the module runs by itself."""
+        running: set[str] = set()
+        fresh: set[str] = set(self._leads_to.pop((), ()))
+        while fresh:
+            running |= fresh
+            led = [mentioned for around, mentioned in self._leads_to.items() if running.issuperset(around)]
+            fresh = set().union(*led) - running
+        return frozenset(running)
+
+    def is_imported_late(self, seen: _Seen) -> bool:
+        """Is it an import in a function that nothing surely runs, or a use of what one imports?"""
+        if not seen.functions or self._running.issuperset(seen.functions):
+            return False
+        node = seen.node
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            return True
+        root = node.func if isinstance(node, ast.Call) else node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        bound = self._names.bindings(root.id, seen.scope) if isinstance(root, ast.Name) else None
+        return bound is not None and bound[1] is not self._names.module
 
     def is_called(self, functions: Sequence[str]) -> bool:
         """May these functions be called where no failure is caught? What the module never mentions others may call."""
@@ -176,6 +215,8 @@ class _Walk:
                 yield from self._block([*body, *otherwise], guarded, scope)
             case ast.AST() if isinstance(node, _TRIES):
                 caught = guarded if any(_catches(handler) for handler in node.handlers) else certainty
+                if scope is not self._names.module and any(map(_explains, node.handlers)):
+                    caught = min(caught, Certainty.CONDITIONAL)
                 yield from self._block(node.body, caught, scope)
                 for handler in node.handlers:
                     yield from self._block(handler.body, guarded, scope)
@@ -187,6 +228,8 @@ class _Walk:
                 yield from self._block(body, guarded if suppressing else certainty, scope)
             case _ if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
                 protected = any(self._asks(expression, scope) for expression in node.decorator_list)
+                if isinstance(node, ast.ClassDef):
+                    protected = protected or any(map(_caps_a_version, _constructor(node)))
                 statements = set(map(id, node.body))
                 # Annotations may be texts that nobody evaluates.
                 yield from (
@@ -216,6 +259,8 @@ class _Walk:
                 case ast.If(test=test, body=body) if _leaves(body) and self._asks(test, scope):
                     certainty = Certainty.GUARDED
                 case ast.Assert(test=test) if self._asks(test, scope):
+                    certainty = Certainty.GUARDED
+                case _ if _caps_a_version(statement):
                     certainty = Certainty.GUARDED
 
     def _behind(self, test: ast.expr, scope: Scope) -> Certainty:
@@ -277,6 +322,13 @@ def _module_by_name(node: ast.AST) -> str | None:
     return None
 
 
+def _called(call: ast.Call) -> Iterator[str]:
+    """The names of what a call runs: its function, or one that it is given, as ``spawn(train)``."""
+    for node in (call.func, *call.args, *(keyword.value for keyword in call.keywords)):
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            yield node.id if isinstance(node, ast.Name) else node.attr
+
+
 def _answers(node: ast.AST) -> bool:
     """Does a value, or the body of a function, come from asking for a version or whether something is there?"""
     if isinstance(node, _FUNCTIONS):
@@ -314,6 +366,29 @@ def _catches(handler: ast.ExceptHandler) -> bool:
     # An exception that is not known here may be one of these.
     named = [kind.id if isinstance(kind, ast.Name) else getattr(kind, "attr", "") for kind in kinds]
     return any(name in _CAUGHT or not name.endswith("Error") for name in named)
+
+
+def _explains(handler: ast.ExceptHandler) -> bool:
+    """Does it end what failed with words of its own? In a function that is what an optional feature does."""
+    match handler.body:
+        case [*_, ast.Raise(exc=ast.Call())]:
+            return handler.type is not None
+    return False
+
+
+def _constructor(node: ast.ClassDef) -> Sequence[ast.stmt]:
+    return next((one.body for one in node.body if isinstance(one, _FUNCTIONS) and one.name == "__init__"), ())
+
+
+def _caps_a_version(statement: ast.stmt) -> bool:
+    """Does it end the program with every release that is too new, as ``require_version("trl<=0.9.6")``?"""
+    if isinstance(statement, _TRIES):
+        return not any(map(_catches, statement.handlers)) and any(map(_caps_a_version, statement.body))
+    match statement:
+        case ast.Expr(value=ast.Call(func=called, args=[ast.Constant(value=str(requirement)), *_])):
+            name = called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
+            return _REQUIRING.search(name) is not None and _CAPPED.match(requirement) is not None
+    return False
 
 
 def _uses_of(node: ast.AST, scope: Scope, names: Names) -> Iterator[_Use]:

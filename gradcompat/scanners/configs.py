@@ -13,7 +13,7 @@ from gradcompat.errors import Malformed, Unrecognised
 from gradcompat.formats import json_text, yaml_nodes
 from gradcompat.formats.document import Document
 from gradcompat.lazy_dataclasses import dataclass, replace
-from gradcompat.model.context import Context
+from gradcompat.model.context import Context, LaunchOption
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.quotation import quoted
 from gradcompat.scanners.key_mapping import Feeds, fed
@@ -88,6 +88,23 @@ def key_places(config: Config) -> dict[str, Location]:
         places = json_text.Places(document.text, document.path)
         return {key: places.of(key) for key in config.top}
     return {key: Location(path=document.path, line=at.line, column=at.column) for key, at in keys.items()}
+
+
+def keys_of(config: Config) -> tuple[LaunchOption, ...]:
+    """The keys at the top, as options of whatever parses them."""
+    return tuple(LaunchOption(name=key, value=None, location=place) for key, place in key_places(config).items())
+
+
+def values_of(config: Config, key: str) -> list[Any] | None:
+    """The values of a list at a key; those of a scalar or of no key are none, and None is what is not known."""
+    if config.top.get(key) is None:
+        return []
+    try:
+        node = _mapping(config.document.text, config.document.path).entries.get(key)
+    except Malformed:  # JSON with what YAML does not take
+        return None
+    found = None if node is None else _of_node(node)
+    return found if isinstance(found, list) else None
 
 
 def settings_of(config: Config, feeds: Feeds) -> tuple[list[Setting], list[Skipped]]:

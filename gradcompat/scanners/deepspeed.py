@@ -106,8 +106,12 @@ def scan(document: Document) -> Context:
         return Context(
             source=document.path,
             kind="gpt-neox",
-            # Its optimizers have the same names, and come from apex where that is installed.
-            settings=tuple(setting for setting in settings if setting.key != "optimizer.library"),
+            settings=(
+                # Its optimizers have the same names, and come from apex where that is installed.
+                *(setting for setting in settings if setting.key != "optimizer.library"),
+                # The loop is its own, a fork of Megatron's.
+                Setting(key="training.framework", value="megatron", location=Location(path=document.path)),
+            ),
             run=True,
             skipped=tuple(skipped),
         )

@@ -10,6 +10,7 @@ from gradcompat.model.context import LaunchOption, OptionDefault
 from gradcompat.model.environment import Setting
 from gradcompat.scanners.code_calls import known
 from gradcompat.scanners.key_mapping import fed
+from gradcompat.scanners.model_names import model_settings
 from gradcompat.scanners.training_arguments import expanded, settled
 
 _NEGATED = "no_"  # `--no-bf16` of argparse.BooleanOptionalAction, `--no_bf16` of HfArgumentParser
@@ -24,6 +25,8 @@ def given_option(option: OptionDefault, options: Sequence[LaunchOption]) -> Laun
 
 def settings_of_option(option: OptionDefault, given: LaunchOption) -> list[Setting]:
     """The settings that an option makes where a launch gives it; without a value where that is not known."""
+    if option.loads and isinstance(given.value, str):
+        return model_settings(given.value, given.location, task=option.task, spelling=given.spelling)
     one = known(option.tool) if option.tool else None
     value: Any = given.value
     if value is True:

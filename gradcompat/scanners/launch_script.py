@@ -153,7 +153,18 @@ def scan(document: Document) -> Context:
         overrides=_overrides(script),
         targets=_targets(script),
         options=tuple(_given_options(script, launch) for launch in script.launches),
+        commands=tuple(map(_command, script.launches)),
     )
+
+
+def _command(launch: Launch) -> str:
+    """What a launch calls; empty where it may never run, or that is not known."""
+    if launch.conditional:
+        return ""
+    if launch.tool:
+        return f"{launch.tool} {launch.subcommand}".rstrip()
+    target = "" if launch.target is None else launch.target.text
+    return target if target.endswith(".py") and HOLE not in target.rpartition("/")[2] else ""
 
 
 def _given_options(script: _Script, launch: Launch) -> tuple[LaunchOption, ...] | None:
@@ -161,6 +172,8 @@ def _given_options(script: _Script, launch: Launch) -> tuple[LaunchOption, ...] 
     if any(HOLE in word.text for word in launch.files):
         return None
     found: dict[str, LaunchOption] = {}
+    for word in launch.files:
+        found[word.text] = LaunchOption(name="", value=word.text, location=script.location(word.place(0)))
     for argument in launch.arguments:
         value = None if isinstance(argument.value, tuple) else argument.value
         if (isinstance(value, str) and HOLE in value) or script.cut(launch, argument.option_place):

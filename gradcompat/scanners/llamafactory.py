@@ -79,6 +79,13 @@ _TRAINING = frozenset(
 # Sizes of Megatron's groups: its trainer then takes the place of transformers' own.
 _MEGATRON = frozenset({"tensor_model_parallel_size", "pipeline_model_parallel_size", "expert_model_parallel_size"})
 _ARGUMENTS = "Seq2SeqTrainingArguments"
+_OWN_ARGUMENTS = "hparams.FinetuningArguments"
+_OF_ITS_OWN = (
+    f"llamafactory.{_OWN_ARGUMENTS}",
+    *(f"llamafactory.hparams.{name}Arguments" for name in ("Model", "Data", "Generating", "Evaluation")),
+    *(f"llamafactory.hparams.training_args.{name}Arguments" for name in ("Ray", "Fp8", "Profiler")),
+)
+_BESIDE = (*_OF_ITS_OWN[1:], f"transformers.{_ARGUMENTS}")
 # What LLaMA-Factory (0.9.4) declares itself since transformers 5.0.0 does not.
 _TAKEN_BACK = frozenset({"overwrite_output_dir"})
 # Switches that put another optimizer in the place of the one that `optim` names.
@@ -110,12 +117,18 @@ def scan(document: Document) -> Context:
 def _arguments(config: Config) -> Iterator[CodeUse]:
     """The keys as arguments of transformers, from which those of LLaMA-Factory inherit: what neither has ends it."""
     for key, place in key_places(config).items():
+        yield CodeUse(
+            kind="option", module="llamafactory", name=_OWN_ARGUMENTS, keyword=key, others=_BESIDE, location=place
+        )
         if key not in _TAKEN_BACK:
-            yield CodeUse(kind="keyword", module="transformers", name=_ARGUMENTS, keyword=key, location=place)
+            yield CodeUse(
+                kind="keyword", module="transformers", name=_ARGUMENTS, keyword=key, others=_OF_ITS_OWN, location=place
+            )
 
 
 def _is_ours(config: Config) -> bool:
     top = config.top
-    named = top.get("stage") in _STAGES or top.get("finetuning_type") in _TYPES
+    stage, tuning = top.get("stage") in _STAGES, top.get("finetuning_type") in _TYPES
     trains = top.get("do_train") is True or (top.get("do_train") is None and not _TRAINING.isdisjoint(top))
-    return named and trains and "model_name_or_path" in top and not _OWN.isdisjoint(top)
+    ours = (stage and tuning) or ((stage or tuning) and not _OWN.isdisjoint(top))
+    return ours and trains and "model_name_or_path" in top

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from pathlib import Path
 
 from gradcompat.errors import SourceError
 from gradcompat.formats.document import Document, read_beside
@@ -194,6 +195,8 @@ _FOLDERS = frozenset(
 )
 
 _LONGEST_PATH = 1000
+# Heads that a program puts on a model that is published with another.
+_HEADS = frozenset({"SequenceClassification", "TokenClassification", "QuestionAnswering"})
 # What trainers and the hub's cache put below the folder that has the name.
 _PART_OF_MODEL = re.compile(
     r"(?:checkpoint|global_step|step|epoch)[-_]?\d+|snapshots|[0-9a-f]{40}|main|final|latest|last|best|hf|original",
@@ -247,6 +250,46 @@ def architecture_setting(name: str, location: Location) -> Setting | None:
     if classes is None:
         return None
     return Setting(key="model.architecture", value=classes, location=location, presumed=settled is None)
+
+
+def model_settings(
+    name: str,
+    location: Location,
+    *,
+    task: str | None = None,
+    document: Document | None = None,
+    spelling: str | None = None,
+) -> list[Setting]:
+    """``model.name`` and ``model.architecture`` of a model that a program loads; without a value where unknown.
+
+    Args:
+        name: its name on the hub, or a path.
+        location: where that stands.
+        task: for which it is loaded, "" or None where that is not said.
+        document: the file that names it, beside which a relative path may lie.
+        spelling: the line with ``{}`` in the place of the name.
+    """
+    known = name.isprintable() and 0 < len(name) <= _LONGEST_PATH
+    stated = Setting(key="model.name", value=name if known else None, location=location, spelling=spelling)
+    classes = architecture_of(name) if known else None
+    if classes is None and known and document is not None and not Path(name).is_absolute():
+        classes = architecture_beside(document, name)
+    presumed = presumed_architecture_of(name) if known and classes is None else None
+    classes = classes or presumed
+    if classes is not None and task is not None:
+        classes = _headed(classes, task)
+    architecture = Setting(
+        key="model.architecture", value=classes, location=location, presumed=bool(presumed and classes)
+    )
+    return [stated, architecture]
+
+
+def _headed(classes: tuple[str, ...], task: str) -> tuple[str, ...] | None:
+    """The classes with the head for a task: LlamaForSequenceClassification; none that is known without any."""
+    if task and task not in _HEADS:
+        return classes
+    bodies = [name.removesuffix("ForCausalLM") for name in classes if name.endswith("ForCausalLM")]
+    return tuple(f"{body}For{task}" for body in bodies) if task and bodies else None
 
 
 def presumed_architecture_of(name: str) -> tuple[str, ...] | None:

@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from gradcompat.lazy_dataclasses import dataclass
-from gradcompat.scanners.code_names import UNKNOWN, Names, Scope
+from gradcompat.scanners.code_names import PARSING, UNKNOWN, Names, Scope
 
 # What the result of `parse_args` is called where it is passed on.
 _NAMESPACES = frozenset({"args", "opt", "opts", "options", "flags", "arguments"})
-_PARSED = frozenset({"parse_args", "parse_known_args"})
 _DEEPEST = 8  # of dataclasses that derive from one another
 _SWITCHES = {"store_true": True, "store_false": False}
 
@@ -30,6 +29,7 @@ class Option:
         default: its default, or UNKNOWN.
         node: where the default stands.
         switched: what the bare option means; None where it takes a value.
+        names: those of the module that has the default, if it is another one.
     """
 
     name: str
@@ -37,6 +37,7 @@ class Option:
     default: Any
     node: ast.expr
     switched: bool | None = None
+    names: Names | None = None
 
 
 def option_of(call: ast.Call, names: Names, scope: Scope) -> Option | None:
@@ -70,17 +71,43 @@ def is_option(node: ast.expr, names: Names, scope: Scope) -> str | None:
     match node:
         case ast.Attribute(value=ast.Name(id=owner), attr=name):
             found = names.bindings(owner, scope)
-            parsed = [hit for hit in (found[0] if found else []) if _is_parsed(hit)]
-            return name if parsed or (found and None in found[0] and owner in _NAMESPACES) else None
+            if found is None:
+                return None
+            passed_on = None in found[0] and (_is_called_options(owner) or owner in found[1].parsed)
+            return name if passed_on or any(_is_parsed(one, names, found[1]) for one in found[0]) else None
         case ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr=owner), attr=name):
             return name if owner in _NAMESPACES else None
     return None
 
 
-def _is_parsed(binding: object) -> bool:
+def _is_called_options(name: str) -> bool:
+    """Is that what parsed options are called? `training_args` is what the Trainer takes."""
+    return name in _NAMESPACES or (name.endswith("_args") and name != "training_args")
+
+
+def _is_parsed(binding: object, names: Names, scope: Scope, depth: int = 0) -> bool:
+    """Is it what a parser returns, or what a function of the project does that returns it?"""
     match binding:
-        case ast.Call(func=ast.Attribute(attr=method)):
-            return method in _PARSED
+        case ast.Call(func=ast.Attribute(attr=method)) if method in PARSING:
+            return True
+        case ast.Subscript(value=inner):
+            return _is_parsed(inner, names, scope, depth)
+        case ast.Call(func=ast.Name() as called) if depth < _DEEPEST:
+            defined = names.definition(called, scope)
+            return defined is not None and _returns_parsed(defined[1], defined[0], depth + 1)
+    return False
+
+
+def _returns_parsed(function: ast.AST, names: Names, depth: int) -> bool:
+    inner = names.scopes.get(function)
+    if inner is None or isinstance(function, ast.ClassDef):
+        return False
+    for node in ast.walk(function):
+        if isinstance(node, ast.Return) and node.value is not None:
+            bound = names.bindings(node.value.id, inner) if isinstance(node.value, ast.Name) else None
+            values = [node.value] if bound is None else bound[0]
+            if any(_is_parsed(value, names, inner, depth) for value in values):
+                return True
     return False
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradcompat.errors import SourceError
 from gradcompat.formats.document import Document
-from gradcompat.formats.fenced_blocks import FencedBlock, fenced_blocks
+from gradcompat.formats.fenced_blocks import JSON, PYTHON, SHELL, YAML, FencedBlock, fenced_blocks
 from gradcompat.lazy_dataclasses import fields, replace
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting
@@ -16,10 +16,10 @@ from gradcompat.scanners.any_config import scan
 # The file that a block of a language would be; scanners choose by its name.
 _PYTHON, _YAML, _JSON, _SHELL = "block.py", "block.yaml", "config.json", "block.sh"
 _NAMES = {
-    **dict.fromkeys(("python", "py", "python3", "pycon"), (_PYTHON,)),
-    **dict.fromkeys(("yaml", "yml"), (_YAML,)),
-    **dict.fromkeys(("json", "jsonc", "json5"), (_JSON,)),
-    **dict.fromkeys(("bash", "sh", "shell", "zsh", "console", "shell-session", "shellscript"), (_SHELL, _YAML)),
+    **dict.fromkeys(PYTHON, (_PYTHON,)),
+    **dict.fromkeys(YAML, (_YAML,)),
+    **dict.fromkeys(JSON, (_JSON,)),
+    **dict.fromkeys(SHELL, (_SHELL, _YAML)),
     **dict.fromkeys(("", "text", "txt", "plaintext"), (_YAML, _JSON, _SHELL, _PYTHON)),
 }
 _PROMPT = re.compile(r"^\$ ", re.MULTILINE)

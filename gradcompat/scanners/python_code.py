@@ -9,15 +9,16 @@ each that was not is named.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
 from gradcompat.errors import Malformed, Unrecognised
 from gradcompat.formats.document import Document
-from gradcompat.lazy_dataclasses import replace
+from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.code_use import CodeUse, left_out
-from gradcompat.model.context import Context
+from gradcompat.model.context import Context, DataclassParser
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.scanners import code_calls
 from gradcompat.scanners.code_arguments import Place
@@ -27,6 +28,7 @@ from gradcompat.scanners.code_names import Names
 from gradcompat.scanners.code_syntax import parse, places_in
 from gradcompat.scanners.code_unset import unset
 from gradcompat.scanners.code_uses import Certainty, ModuleUses, module_uses
+from gradcompat.scanners.dataclass_parsers import is_lenient, with_inputs
 from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.scanners.local_modules import Followed, Links, Module, Project, follow, project_of
 from gradcompat.scanners.reachability import is_main_guard, reached
@@ -61,6 +63,10 @@ FEEDS: Feeds = {
     "TrainingArguments, SFTConfig, pl.Trainer, Accelerator": Feed("training.framework"),
     "names": Feed("code.symbols"),
 }
+# `import unsloth` puts classes of its own in the place of these, which pass what TRL has dropped on to the config
+# (unsloth/trainer.py, _backwards_compatible_trainer, and unsloth/models/rl.py).
+_UNSLOTHS = re.compile(r"trl(?:\.trainer\.\w+)?\.\w+(?:Trainer|Config)")
+_REGISTERING = frozenset({"add", "append", "extend", "insert", "register", "setdefault", "update"})
 
 
 def scan(document: Document) -> Context:
@@ -105,18 +111,18 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
             followed.unread = _not_followed(document, names, *placed)
         if facts is None or not LIBRARIES & facts.imported:
             raise Unrecognised("imports no library for training", path=document.path)
-        left = unset(facts, "\n".join((document.text, *(module.document.text for module in followed.modules))))
+        text = "\n".join((document.text, *(module.document.text for module in followed.modules)))
+        left = unset(facts, text)
     except RecursionError:
         raise Malformed("nested too deeply", path=document.path) from None
     settings = [setting for found in (facts, *facts.parts) for setting in _once(found)]
     if facts.symbols:
         first = next(iter(facts.symbols.values()))
         settings.append(Setting(key="code.symbols", value=tuple(sorted(facts.symbols)), location=first))
-    taken: tuple[CodeUse, ...] = ()
-    given: frozenset[str] = frozenset()
+    taken = UsesOfAll()
     if not is_test:
         runs = kind == "notebook" or _does_something(tree)
-        taken, given = _uses_with_modules(module_uses(tree, names, place), followed, placed, runs=runs)
+        taken = _uses_with_modules(module_uses(tree, names, place), followed, placed, runs=runs)
     unseen = _unseen(document, names, followed, facts)
     if unseen and unseen[0].location is not None:
         # What those modules use is used too, and nobody has looked.
@@ -131,18 +137,35 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
         unset=left if not unseen else (),
         defaults=tuple(facts.defaults),
         option_files=tuple(facts.option_files),
+        parsers=() if is_lenient(text) else _parsers(facts),
         lookups=tuple(facts.lookups),
         modules=tuple(
             module.document.path for module in followed.modules if not any(map(is_main_guard, module.tree.body))
         ),
-        uses=taken,
-        given=given,
+        guarded=taken.guarded,
+        uses=taken.uses,
+        given=taken.given,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsesOfAll:
+    """What a program and the modules that it imports take from other packages.
+
+    Attributes:
+        uses: of all of them.
+        given: the names that they put into modules of other packages.
+        guarded: the modules that are imported only where a question for a version or the like lets them.
+    """
+
+    uses: tuple[CodeUse, ...] = ()
+    given: frozenset[str] = frozenset()
+    guarded: tuple[str, ...] = ()
 
 
 def _uses_with_modules(
     own: ModuleUses, followed: Followed, program: tuple[Project, str] | None, *, runs: bool
-) -> tuple[tuple[CodeUse, ...], frozenset[str]]:
+) -> UsesOfAll:
     """What a program and the modules that it imports take from other packages, and what they put there.
 
     A module is as sure to run as the import that leads to it. What is no program runs only if one imports it.
@@ -167,7 +190,10 @@ def _uses_with_modules(
         for one, surely in reached.items()
         for use in by_file[one].uses
     )
-    return left_out(found_uses, given), given
+    if any(name.partition(".")[0] == "unsloth" for one in reached for name in by_file[one].imports):
+        found_uses = (use for use in found_uses if use.kind != "keyword" or not _UNSLOTHS.fullmatch(use.full_name))
+    guarded = tuple(module.document.path for module in followed.modules if module.file not in reached)
+    return UsesOfAll(uses=left_out(found_uses, given), given=given, guarded=guarded)
 
 
 def _uses(module: Module) -> ModuleUses:
@@ -191,9 +217,16 @@ def _does_something(tree: ast.Module) -> bool:
     return any(
         is_main_guard(statement)
         or isinstance(statement, (ast.For, ast.While, ast.With))
-        or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call))
+        or (isinstance(statement, ast.Expr) and _is_action(statement.value))
         for statement in tree.body
     )
+
+
+def _is_action(value: ast.expr) -> bool:
+    """Is it a call that does more than add to a registry, as ``AutoModel.register(A, B)`` does?"""
+    if not isinstance(value, ast.Call):
+        return False
+    return not (isinstance(value.func, ast.Attribute) and value.func.attr in _REGISTERING)
 
 
 def _not_followed(document: Document, names: Names, project: Project, file: str) -> list[tuple[str, int, str, str]]:
@@ -219,6 +252,15 @@ def _is_test(document: Document, tree: ast.Module, names: Names) -> bool:
     return name == "conftest.py" or any(
         isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)) and one.name.startswith("test") for one in inside
     )
+
+
+def _parsers(facts: Findings) -> tuple[DataclassParser, ...]:
+    """The parsers of the program's own options; none where one of them is not seen as a whole."""
+    seen = [parser for parser in facts.parsers if parser is not None]
+    if len(seen) != len(facts.parsers):
+        return ()
+    distinct = tuple(dict.fromkeys(seen))
+    return (with_inputs(distinct[0], facts.parsed),) if len(distinct) == 1 else distinct
 
 
 def _once(found: Findings) -> list[Setting]:

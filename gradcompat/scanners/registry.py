@@ -42,7 +42,8 @@ LIBRARIES = frozenset(
         *("datasets", "bitsandbytes", "unsloth", "torchtune", "diffusers", "tensorflow", "liger_kernel", "verl"),
         *("transformer_engine", "megatron", "lightning_fabric", "torchdata", "axolotl", "swift", "llamafactory"),
         *("sentence_transformers", "timm", "apex", "optimum", "jax", "flax", "mmengine", "fairscale", "torchvision"),
-        *("torchao", "colossalai", "composer", "open_clip", "xformers", "flash_attn", "torchaudio"),
+        *("torchao", "colossalai", "composer", "open_clip", "xformers", "flash_attn", "torchaudio", "hydra"),
+        *("monai", "torchmetrics", "pytorch_metric_learning"),
     }
 )
 

@@ -84,9 +84,7 @@ def assemble(contexts: Sequence[Context], *, together: bool = False, budget: Bud
         config of a trainer. What no run names is unused, but for what a trained model leaves beside the only run.
     """
     budget = Budget(COMPOSED_FILES) if budget is None else budget
-    called: dict[str, list[int]] = {}
-    for index, context in enumerate(contexts):
-        called.setdefault(PurePosixPath(context.source).name, []).append(index)
+    called = _by_name(contexts)
     named = {index: _named(context, contexts, called) for index, context in enumerate(contexts)}
     for index, context in enumerate(contexts):
         if context.option_files:
@@ -132,6 +130,29 @@ def assemble(contexts: Sequence[Context], *, together: bool = False, budget: Bud
     if not runs and rest and (together or only):
         return Assembly((_joined(rest),), ())
     return Assembly(tuple(joined), tuple(rest))
+
+
+def reached(contexts: Sequence[Context], starts: Sequence[str]) -> dict[str, tuple[Context, ...]]:
+    """For each of some files the context of it, of the modules that it imports and of what these files name."""
+    called = _by_name(contexts)
+    at = {context.source: index for index, context in enumerate(contexts)}
+    found: dict[str, tuple[Context, ...]] = {}
+    for start in starts:
+        waiting = [at[start]]
+        for index in waiting:
+            modules = (at[module] for module in contexts[index].modules if module in at)
+            new = dict.fromkeys((*modules, *_named(contexts[index], contexts, called)))
+            waiting += [one for one in new if one not in waiting]
+        found[start] = tuple(contexts[index] for index in waiting)
+    return found
+
+
+def _by_name(contexts: Sequence[Context]) -> dict[str, list[int]]:
+    """The name of a file → where among the contexts the files of that name are."""
+    called: dict[str, list[int]] = {}
+    for index, context in enumerate(contexts):
+        called.setdefault(PurePosixPath(context.source).name, []).append(index)
+    return called
 
 
 def _held(contexts: Sequence[Context]) -> set[int]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners import training_arguments
-from gradcompat.scanners.configs import read_config, run_of, settings_of
+from gradcompat.scanners.configs import keys_of, read_config, run_of, settings_of
 from gradcompat.scanners.key_mapping import Feeds
 
 FEEDS: Feeds = training_arguments.FEEDS
@@ -34,4 +35,4 @@ def scan(document: Document) -> Context:
     # A dump has all arguments: those of TRL's configurations are there, or the trainer is not TRL's.
     framework = "transformers.Trainer" if training_arguments.TRL_OWN.isdisjoint(config.top) else "trl"
     settings.append(Setting(key="training.framework", value=framework, location=Location(path=document.path)))
-    return run_of(config, "hf-training-args", settings, skipped)
+    return replace(run_of(config, "hf-training-args", settings, skipped), keys=keys_of(config))

@@ -87,9 +87,13 @@ FEEDS: Feeds = {
     # TrainingArguments: the loop
     "gradient_accumulation_steps": Feed("training.gradient_accumulation_steps"),
     "per_device_train_batch_size": Feed("training.per_device_train_batch_size"),
+    "per_device_eval_batch_size": Feed("training.per_device_eval_batch_size"),
     "per_gpu_train_batch_size": Feed("training.per_device_train_batch_size"),
     "gradient_checkpointing": Feed("training.gradient_checkpointing", {"unsloth": True}),
     "gradient_checkpointing_kwargs.use_reentrant": Feed("training.use_reentrant"),
+    # What transformers 5.23.0 calls them; the old names go with 6.
+    "activation_checkpointing": Feed("training.gradient_checkpointing"),
+    "activation_checkpointing_kwargs.use_reentrant": Feed("training.use_reentrant"),
     "average_tokens_across_devices": Feed("training.average_tokens_across_devices"),
     "label_smoothing_factor": Feed("training.label_smoothing_factor"),
     "max_grad_norm": Feed("training.max_grad_norm"),
@@ -149,7 +153,11 @@ FEEDS: Feeds = {
     "loss_type": Feed("training.loss_type"),
     "dataloader_persistent_workers": Feed("training.persistent_workers"),
     "beta": Feed("training.beta"),
+    "temperature": Feed("training.temperature"),
+    "use_vllm": Feed("training.use_vllm"),
+    "vllm_mode": Feed("training.vllm_mode"),
     "mask_truncated_completions": Feed("training.mask_truncated_completions"),
+    "assistant_only_loss": Feed("training.assistant_only_loss"),
     "max_length": Feed("data.sequence_length"),
     "max_seq_length": Feed("data.sequence_length"),
     "dataset_streaming": Feed("data.streaming"),
@@ -183,6 +191,7 @@ _TRAINING_ARGUMENTS = frozenset(
         *("remove_unused_columns", "ddp_find_unused_parameters", "dataloader_num_workers", "do_train", "do_eval"),
         *("neftune_noise_alpha", "label_smoothing_factor", "use_liger_kernel", "average_tokens_across_devices"),
         *("torch_compile", "overwrite_output_dir", "logging_first_step", "logging_dir", "ddp_timeout"),
+        "activation_checkpointing_kwargs",
     }
 )
 
@@ -202,7 +211,10 @@ def drivers_by_arguments(names: Collection[str], location: Location) -> list[Set
 
 # Values that are mappings, and which a flag or a string in a config gives as JSON.
 _MAPPINGS = frozenset(
-    {"gradient_checkpointing_kwargs", "fsdp_config", "accelerator_config", "model_init_kwargs", "deepspeed"}
+    {
+        *("gradient_checkpointing_kwargs", "activation_checkpointing_kwargs", "fsdp_config", "accelerator_config"),
+        *("model_init_kwargs", "deepspeed"),
+    }
 )
 _ENUMERATIONS = ("OptimizerNames.", "SchedulerType.")
 # Where the member of an enumeration has another name than its value.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners import training_arguments
-from gradcompat.scanners.configs import read_config, run_of, settings_of
+from gradcompat.scanners.configs import keys_of, read_config, run_of, settings_of
 from gradcompat.scanners.key_mapping import Feeds
 
 FEEDS: Feeds = training_arguments.FEEDS
@@ -18,6 +19,7 @@ _TRAINER = frozenset(
         *("per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs", "learning_rate"),
         *("output_dir", "max_steps", "lr_scheduler_type", "warmup_ratio", "bf16", "gradient_checkpointing"),
         *("logging_steps", "save_strategy", "eval_strategy", "evaluation_strategy", "gradient_checkpointing_kwargs"),
+        *("activation_checkpointing", "activation_checkpointing_kwargs"),
     }
 )
 
@@ -33,8 +35,9 @@ def scan(document: Document) -> Context:
     if not isinstance(top.get("model_name_or_path"), str) or len(_TRAINER & top.keys()) < 2:
         raise Unrecognised("is not a TRL config, and has no arguments of transformers' Trainer", path=document.path)
     settings, skipped = settings_of(config, FEEDS)
+    keys = keys_of(config)
     if training_arguments.TRL_OWN.isdisjoint(top):
         settings += training_arguments.drivers_by_arguments(top, Location(path=document.path))
-        return run_of(config, "transformers", settings, skipped)
+        return replace(run_of(config, "transformers", settings, skipped), keys=keys)
     settings.append(Setting(key="training.framework", value="trl", location=Location(path=document.path)))
-    return run_of(config, "trl", settings, skipped)
+    return replace(run_of(config, "trl", settings, skipped), keys=keys)

@@ -5,19 +5,32 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from pathlib import PurePath
 
 from gradcompat.budget import Budget
 from gradcompat.dependency_formats import BY_KIND, Format, by_name
-from gradcompat.errors import Malformed
+from gradcompat.errors import Malformed, Unrecognised
 from gradcompat.formats.document import Document
-from gradcompat.formats.fenced_blocks import fenced_blocks, has_fences
+from gradcompat.formats.fenced_blocks import (
+    JSON,
+    PYTHON,
+    SHELL,
+    YAML,
+    FencedBlock,
+    fenced_blocks,
+    has_fences,
+    without_blocks,
+)
 from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Environment, Location, Package, Skipped
 
 # Looser than PEP 440: conda has `9e`, and a branch of a fork is called after the release that it left.
 _VERSION = re.compile(r"[vr]?\d[\w.+!~*-]{0,199}")
+_CODE = frozenset((*PYTHON, *YAML, *JSON, *SHELL))
+_PROSE = frozenset({".md", ".markdown", ".txt", ""})
+_LONGEST_PROSE = 100_000  # characters; an issue has at most 65,536
 MOST_ENTRIES = 200  # of one name: a library that has an extra for each build of torch lists 150 wheels of xformers
 MOST_REPEATED = 400  # of all names, beside the first ones
 _FIRST = 20  # a lockfile has an entry of a package for each fork
@@ -71,20 +84,12 @@ def _bounded(environment: Environment) -> Environment:
 
 
 def _read(document: Document) -> Environment:
-    name = PurePath(document.path).name
-    expected = None if document.file is None else by_name(name)
-    if expected is None or expected.text:
+    expected = None if document.file is None else by_name(PurePath(document.path).name)
+    if expected is None:
+        return _read_nameless(document)
+    if expected.text:
         kind = _recognised(document.text)
-        if kind is None and expected is None:
-            block = _listing_block(document)
-            if block is not None:
-                return _read(block)
-            raise Malformed(
-                "is not in a format that gradcompat reads",
-                path=document.path,
-                hint="it reads lockfiles, requirements, pip and conda lists, SBOMs, reports and training configs",
-            )
-        return read_as(expected if kind is None and expected is not None else BY_KIND[str(kind)], document)
+        return read_as(expected if kind is None else BY_KIND[kind], document)
     try:
         return read_as(expected, document)
     except Malformed:
@@ -93,7 +98,7 @@ def _read(document: Document) -> Environment:
             raise
         environment = read_as(BY_KIND[kind], document)
     note = Skipped(
-        what=name,
+        what=PurePath(document.path).name,
         reason=f"named like {expected.kind}, but contains {kind}: read as {kind}",
         gap=False,
         location=Location(path=document.path),
@@ -101,13 +106,52 @@ def _read(document: Document) -> Environment:
     return replace(environment, skipped=(note, *environment.skipped))
 
 
-def _listing_block(document: Document) -> Document | None:
+def _read_nameless(document: Document) -> Environment:
+    """A text whose name says nothing: as the list that it is or has in a code block, or else by its sentences."""
+    if has_fences(document.text):
+        document = replace(document, text=without_blocks(document.text, _is_code))
+    kind = _recognised(document.text)
+    failure = Malformed(
+        "is not in a format that gradcompat reads",
+        path=document.path,
+        hint="it reads lockfiles, requirements, pip and conda lists, SBOMs, reports and training configs",
+    )
+    if kind is not None:
+        try:
+            return read_as(BY_KIND[kind], document)
+        except Malformed as error:
+            failure = error
+    found = _read_block(document) or _read_prose(document)
+    if found is None:
+        raise failure
+    return found
+
+
+def _read_block(document: Document) -> Environment | None:
     """The first code block of a pasted text that lists packages, with its lines where they stand; None without one."""
     if not has_fences(document.text):
         return None
     for block in fenced_blocks(document.text):
-        if _recognised(block.text) is not None:
-            return replace(document, text="\n" * (block.line - 1) + block.text)
+        kind = _recognised(block.text)
+        if kind is not None:
+            with suppress(Malformed):
+                return read_as(BY_KIND[kind], replace(document, text="\n" * (block.line - 1) + block.text))
+    return None
+
+
+def _is_code(block: FencedBlock) -> bool:
+    """Is a code block what trains, and no list of packages?"""
+    return block.language in _CODE and _recognised(block.text) is None
+
+
+def _read_prose(document: Document) -> Environment | None:
+    """What the sentences of a text mention; None if they mention no package, or it is no text for people."""
+    if len(document.text) > _LONGEST_PROSE or PurePath(document.path).suffix.lower() not in _PROSE:
+        return None
+    from gradcompat.sources.report import read_prose
+
+    with suppress(Unrecognised):
+        return read_prose(replace(document, text=without_blocks(document.text, lambda _: True)))
     return None
 
 

@@ -12,13 +12,16 @@ import posixpath
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 
-from gradcompat.errors import Malformed
+from gradcompat.errors import Malformed, SourceError
 from gradcompat.formats.document import Document
 from gradcompat.formats.shell import Command, Variables, Word, known_value, split
 from gradcompat.lazy_dataclasses import dataclass, field, replace
+from gradcompat.messages import BEST_EFFORT
 from gradcompat.model.environment import Environment, Location, Package, Skipped
+from gradcompat.names import normalise
 from gradcompat.quotation import quoted
 from gradcompat.quotation import reference as quoted_reference
 from gradcompat.sources.build_contexts import build_contexts
@@ -28,6 +31,7 @@ from gradcompat.sources.pip_command import (
     AuditRequest,
     Include,
     Script,
+    first_found,
     read_command,
     read_included,
     read_script,
@@ -101,6 +105,7 @@ class _Files:
         self._contexts: tuple[str, ...] | None = None
         self.copied: dict[str, str] = {}
         self.folders: dict[str, str] = {}  # where a folder lies in the image: what was copied there
+        self.emptied: list[str] = []  # folders whose files were copied to where commands run
 
     def include(self, stage: _Stage, name: str, location: Location) -> tuple[tuple[Package, ...], tuple[Skipped, ...]]:
         """What ``-r`` names, once for each stage."""
@@ -114,8 +119,17 @@ class _Files:
         if name not in self._read:
             if self._contexts is None:
                 self._contexts = build_contexts(self._document)
-            self._read[name] = read_included(self._document, name, location, self._contexts)
+            self._read[name] = read_included(self._document, self._source(name), location, self._contexts)
         return self._read[name]
+
+    def _source(self, name: str) -> str:
+        """The file as it is called outside of the image, if it lies in a folder whose files were copied."""
+        for folder in ("", *self.emptied) if self.emptied and not os.path.isabs(name) else ():
+            source = posixpath.normpath(posixpath.join(folder, name))
+            with suppress(SourceError):
+                first_found(self._document, source, self._contexts or (os.curdir,))
+                return source
+        return name
 
     def _below(self, name: str) -> str:
         """The file as it is called outside of the image, if a folder that was copied has it."""
@@ -134,7 +148,7 @@ def read(document: Document) -> Environment:
     skipped = [
         Skipped(
             what=document.path,
-            reason="a best effort: the contents of base images are unknown, and build arguments have their defaults",
+            reason=f"{BEST_EFFORT}: the contents of base images are unknown, and build arguments have their defaults",
             gap=False,
             location=Location(path=document.path),
         )
@@ -162,7 +176,9 @@ def read(document: Document) -> Environment:
         elif instruction.name in ("COPY", "ADD"):
             _copy(instruction, stages, files)
         elif instruction.name == "RUN":
+            before = tuple(stages[-1].asked.packages)
             _run(instruction, stages[-1], files)
+            _replace_earlier(stages[-1].asked, before)
         elif instruction.name == "ONBUILD":
             reason = "applies to images built from this one"
             skipped.append(Skipped(what="ONBUILD", reason=reason, gap=False, location=instruction.place(0)))
@@ -171,8 +187,7 @@ def read(document: Document) -> Environment:
     platform = next(iter(platforms)) if len(platforms) == 1 else None
     packages: list[Package] = []
     for number, stage in enumerate(stages):
-        forks = _forks(number, stages)
-        packages.extend(replace(package, forks=forks) for package in stage.asked.packages)
+        packages.extend(replace(package, forks=_forks(number, stages, package)) for package in stage.asked.packages)
         skipped.extend(stage.asked.skipped)
     return Environment(
         source=document.path,
@@ -186,9 +201,13 @@ def read(document: Document) -> Environment:
     )
 
 
-def _forks(number: int, stages: list[_Stage]) -> tuple[str, ...]:
-    """The stages that have what this one has; none are named if all have it."""
-    having = tuple(stage.name for index, stage in enumerate(stages) if index == number or number in stage.contains)
+def _forks(number: int, stages: list[_Stage], package: Package) -> tuple[str, ...]:
+    """The stages that have what this one installs; none are named if all have it."""
+    having = tuple(
+        stage.name
+        for index, stage in enumerate(stages)
+        if index == number or (number in stage.contains and normalise(package.name) not in stage.asked.uninstalled)
+    )
     return () if len(having) == len(stages) else having
 
 
@@ -367,6 +386,9 @@ def _copy(instruction: _Instruction, stages: list[_Stage], files: _Files) -> Non
             target = paths[-1].rstrip("/") + "/"
             if os.path.isabs(target) and target != "/" and not os.path.isabs(path):
                 files.folders[target] = path
+            elif not os.path.isabs(target):
+                folder, _, last = path.rstrip("/").rpartition("/")
+                files.emptied.append(folder if "*" in last else path)
         return
     for number, other in enumerate(stages[:-1]):
         if other.name.lower() == origin.lower() and any(_ENVIRONMENT_PATH.search(path) for path in paths[:-1]):
@@ -400,6 +422,13 @@ def _run(instruction: _Instruction, stage: _Stage, files: _Files) -> None:
         return
     script = Script(text, lambda offset: instruction.place(start + offset), include)
     read_script(script, variables, stage.asked)
+
+
+def _replace_earlier(asked: AuditRequest, before: tuple[Package, ...]) -> None:
+    """A version that a later instruction installs takes the place of what was there."""
+    new = [package for package in asked.packages if package not in before]
+    exact = {package.name for package in new if package.version is not None and package.marker is None}
+    asked.packages[:] = [package for package in asked.packages if package in new or package.name not in exact]
 
 
 def _body(body: str, first_line: int, path: str, include: Include) -> Script:

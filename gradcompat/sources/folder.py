@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from gradcompat.dependency_formats import Format, by_name, is_resolved_by_lock
+from gradcompat.dependency_formats import Format, by_name, is_resolved_by_lock, says_enough
 from gradcompat.errors import NotFound
 from gradcompat.formats import project_walk
 from gradcompat.formats.document import read_bytes
@@ -94,8 +94,12 @@ def _shown(lock: Path, folder: Path, shown: str) -> str:
 
 
 def worth_reading(path: Path, expected: Format) -> bool:
-    """Could the file hold an environment? Python files are many: only those that declare their requirements count."""
-    if expected.mark is None:
+    """Could the file hold an environment?
+
+    Python files are many: only those that declare their requirements count. A workflow may be called
+    ``environment-update.yml``.
+    """
+    if expected.mark is None or says_enough(expected, path.name):
         return True
     try:
         return expected.mark in read_bytes(path, path.name)

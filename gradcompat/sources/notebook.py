@@ -16,6 +16,7 @@ from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
 from gradcompat.formats.json_text import Places, parse
 from gradcompat.formats.shell import Command, Word
+from gradcompat.messages import BEST_EFFORT
 from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.sources.build_contexts import build_contexts
 from gradcompat.sources.pip_command import (
@@ -62,7 +63,7 @@ def read(document: Document) -> Environment:
     if cells is None:
         raise Malformed("has no cells as a notebook has", path=document.path)
     places = Places(document.text, document.path)
-    reason = "a best effort: cells may run in any order, and what was installed before is not seen"
+    reason = f"{BEST_EFFORT}: cells may run in any order, and what was installed before is not seen"
     asked = AuditRequest()
     asked.skipped.append(Skipped(what=document.path, reason=reason, gap=False, location=Location(path=document.path)))
     files: set[str] = set()

@@ -79,9 +79,16 @@ Include = Callable[[str, Location], tuple[tuple[Package, ...], tuple[Skipped, ..
 
 @dataclass(slots=True)
 class AuditRequest:
-    """What a script asks for, as far as it could be read."""
+    """What a script asks for, as far as it could be read.
+
+    Attributes:
+        packages: what it installs.
+        uninstalled: the normalised names of what it uninstalls, which may be there again.
+        skipped: what could not be read.
+    """
 
     packages: list[Package] = field(default_factory=list)
+    uninstalled: set[str] = field(default_factory=set)
     skipped: list[Skipped] = field(default_factory=list)
 
 
@@ -109,12 +116,14 @@ def read_included(
     """
     if PurePath(name).suffix in (".toml", ".cfg", ".py"):
         return (), (Skipped(what=reference(name), reason="is a file by itself", gap=False, location=location),)
+    if os.path.isabs(name) and _CLONES.search(document.text):
+        return (), (_of_clone(name, location),)  # a notebook on another machine: `/content/project/requirements.txt`
     try:
         if document.file is not None and (objection := document.leads_outside(document.file.parent / name)):
             raise OutsideRoot(objection, path=document.path)
         if os.path.isabs(name) or (".." in PurePath(name).parts and not above):
             raise SourceError("lies outside this folder")
-        found = requirements.read(_first_found(document, name, folders))
+        found = requirements.read(first_found(document, name, folders))
     except SourceError as error:
         reason = f"its requirements are installed and were not read: it {error.message}"
         if isinstance(error, OutsideRoot):
@@ -125,14 +134,18 @@ def read_included(
                 nowhere = "neither this folder nor one above it in the project has such a file"
                 reason = f"its requirements are installed, and {nowhere}"
             if _CLONES.search(document.text):
-                # As little is known of it as of the image or the session that it starts in.
-                reason = "its requirements are installed from a repository that is cloned there"
-                return (), (Skipped(what=reference(name), reason=reason, gap=False, location=location),)
+                return (), (_of_clone(name, location),)
         return (), (Skipped(what=reference(name), reason=reason, location=location),)
     return found.packages, found.skipped
 
 
-def _first_found(document: Document, name: str, folders: Sequence[str]) -> Document:
+def _of_clone(name: str, location: Location) -> Skipped:
+    """As little is known of it as of the image or the session that it starts in."""
+    reason = "its requirements are installed from a repository that is cloned there"
+    return Skipped(what=reference(name), reason=reason, gap=False, location=location)
+
+
+def first_found(document: Document, name: str, folders: Sequence[str] = (os.curdir,)) -> Document:
     """The file from the first folder that has it.
 
     Raises:
@@ -204,10 +217,9 @@ def read_command(
         return
     uninstalled = _behind(rest, "uninstall", values)
     if uninstalled is not None:
-        names = [name for word in uninstalled if not word.text.startswith("-") and (name := name_of(word.text))]
-        if names:
-            reason = "is uninstalled here; earlier requirements are still listed"
-            _note(asked, ", ".join(quoted(name, "a package") for name in names), reason, uninstalled, script)
+        names = {name for word in uninstalled if not word.text.startswith("-") and (name := name_of(word.text))}
+        asked.packages[:] = [package for package in asked.packages if normalise(package.name) not in names]
+        asked.uninstalled |= names
         return
     _install(_behind(rest, "install", values), command, script, asked, values)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from gradcompat.errors import Malformed
+from gradcompat.errors import Malformed, Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.formats.pasted_text import PastedLine, pasted_lines
 from gradcompat.gpu_names import Gpu, gpus_in
@@ -21,6 +21,7 @@ from gradcompat.model.environment import Environment, Location, Package, Setting
 from gradcompat.names import normalise
 from gradcompat.quotation import quoted
 from gradcompat.sources.pip_list import read_blocks, read_tables
+from gradcompat.sources.prose_versions import mentions
 from gradcompat.sources.requirement import parse_requirement
 from gradcompat.sources.typed_versions import typed_list
 from gradcompat.spoken_names import package_called
@@ -105,12 +106,57 @@ def read(document: Document) -> Environment:
     if not report.packages and not report.facts:
         first = next((line.number for line in lines if line.text.strip()), None)
         raise Malformed("has no line that an environment report has", path=document.path, line=first)
+    return _environment(report)
+
+
+def read_prose(document: Document) -> Environment:
+    """Read what a text mentions that lists nothing: an issue, a message.
+
+    A package of which it mentions several versions is left out, and that is said: it tells what worked and what broke.
+
+    Raises:
+        Unrecognised: if it mentions no version of a package.
+    """
+    lines, skipped = pasted_lines(document)
+    report = _Report(path=document.path, skipped=skipped)
+    for line in lines:
+        if len(line.text) > _MAX_LINE:
+            continue
+        _read_line(line, report)
+        found = list(mentions(line.text))
+        if found:
+            _read_gpu(line.text, line.at(report.path, 0), report)
+        for mention in found:
+            at = line.at(report.path, mention.place)
+            if mention.name == "python":
+                report.state("python", mention.version, at)
+            else:
+                report.add(Package(name=mention.name, version=mention.version, location=at))
+    _leave_out_contradicted(report)
+    if not report.packages:
+        raise Unrecognised("mentions no version of a package", path=document.path)
+    return _environment(report)
+
+
+def _leave_out_contradicted(report: _Report) -> None:
+    versions: dict[str, list[Package]] = {}
+    for package in report.packages:
+        versions.setdefault(package.name, []).append(package)
+    report.packages = [stated[0] for stated in versions.values() if len(stated) == 1]
+    for name, stated in versions.items():
+        if len(stated) > 1:
+            listed = ", ".join(str(package.version) for package in stated)
+            reason = f"several versions are mentioned ({listed}): which one is installed is not known"
+            report.skipped.append(Skipped(what=name, reason=reason, location=stated[0].location))
+
+
+def _environment(report: _Report) -> Environment:
     _read_gpus(report)
     facts = {key: value for key, stated in report.facts.items() if (value := _agreed(stated)) is not None}
     origins = {key: report.origins[key] for key in facts if key in report.origins}
     python, platform = facts.pop("python", None), facts.pop("platform", None)
     return Environment(
-        source=document.path,
+        source=report.path,
         kind="report",
         packages=tuple(report.packages),
         closed=False,

@@ -72,6 +72,9 @@ _PACKAGE_OF_REPOSITORY = {
 }
 
 
+_TRUNKS = frozenset({"", "HEAD", "main", "master"})
+
+
 class _Link(NamedTuple):
     """What a link says of the package behind it."""
 
@@ -79,6 +82,7 @@ class _Link(NamedTuple):
     name: str | None
     version: str | None
     unreleased: bool = False
+    trunk: bool = False
 
 
 def parse_requirement(text: str, location: Location, *, editable: bool = False) -> Package | Skipped:
@@ -205,6 +209,7 @@ def _linked(text: str, offset: int, name: str | None, location: Location, editab
         source=read.source,
         marker=marker,
         unreleased=read.unreleased,
+        trunk=read.trunk,
         location=_moved(location, at or 0),
     )
 
@@ -262,7 +267,7 @@ def _read_repository(address: str, name: str | None) -> _Link:
     if name is None and repository:
         name = _package_of(repository)
     version = version_of_tag(unquote(reference))
-    return _Link("git", name, version, version is None)
+    return _Link("git", name, version, version is None, trunk=reference in _TRUNKS)
 
 
 def _package_of(repository: str) -> str | None:

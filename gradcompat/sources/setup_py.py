@@ -8,7 +8,7 @@ what :mod:`.setup_tables` can look up, and a read of a requirements file beside 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
 from gradcompat.budget import Budget
@@ -90,7 +90,10 @@ class _Reading:
 
     def requirements(self, call: ast.Call) -> Iterator[Result]:
         """What the keywords of the call ask for."""
+        stated = {keyword.arg for keyword in call.keywords}
         for keyword in call.keywords:
+            if keyword.arg is None and {"install_requires", "extras_require"} <= stated:
+                continue  # a keyword is given once: what is computed cannot hold these two
             if keyword.arg is None:
                 reason = "passes keywords that are computed: requirements among them are not seen"
                 yield Skipped(what="setup()", reason=reason, location=self._at(keyword.value))
@@ -126,6 +129,8 @@ class _Reading:
             results = self._lines(value)
         elif isinstance(value, ast.Constant) and value.value is None:
             return
+        elif self._tables.repeats(value):
+            return  # requirements that stand elsewhere in this file
         else:
             yield self._computed(keyword, value)
             return
@@ -232,16 +237,58 @@ def _bound_once(module: ast.Module) -> dict[str, ast.expr]:
             isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load) and isinstance(node.value, ast.Name)
         ):
             times[node.value.id] = times.get(node.value.id, 0) + 2
+    values.update(_assignments(module.body))
     for node in module.body:
+        if isinstance(node, ast.If) and _asks_for_file(node.test):
+            for name, value in _assignments(node.body):
+                if _is_empty(values.get(name)):
+                    times[name] -= 1  # what it is where there is no such file
+                values[name] = value
+    return {name: value for name, value in values.items() if times.get(name) == 1}
+
+
+def _assignments(body: Sequence[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
+    """The names that statements bind, with what to, in their order; also below ``with``."""
+    for node in body:
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            values[node.targets[0].id] = node.value
+            yield node.targets[0].id, node.value
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
-            values[node.target.id] = node.value
+            yield node.target.id, node.value
         elif isinstance(node, ast.With):
-            for inner in node.body:
-                if isinstance(inner, ast.Assign) and len(inner.targets) == 1 and isinstance(inner.targets[0], ast.Name):
-                    values[inner.targets[0].id] = inner.value
             for item in node.items:
                 if isinstance(item.optional_vars, ast.Name):
-                    values[item.optional_vars.id] = item.context_expr
-    return {name: value for name, value in values.items() if times.get(name) == 1}
+                    yield item.optional_vars.id, item.context_expr
+            for name, value in _assignments(node.body):
+                yield name, _with_files(value, node)
+
+
+def _with_files(value: ast.expr, opening: ast.With) -> ast.expr:
+    """What is made of an open file, with what opens it: other files may go under the same name."""
+    files = {
+        item.optional_vars.id: item.context_expr
+        for item in opening.items
+        if isinstance(item.optional_vars, ast.Name) and not isinstance(item.context_expr, ast.Name)
+    }
+    return _Opened(files).visit(value)  # type: ignore[no-any-return]
+
+
+class _Opened(ast.NodeTransformer):
+    """Puts what opens a file in the place of the file's name."""
+
+    def __init__(self, files: Mapping[str, ast.expr]) -> None:
+        self._files = files
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:  # ast calls it so
+        return self._files.get(node.id, node)
+
+
+def _asks_for_file(test: ast.expr) -> bool:
+    return (
+        isinstance(test, ast.Call)
+        and isinstance(test.func, ast.Attribute)
+        and test.func.attr in ("exists", "isfile", "is_file")
+    )
+
+
+def _is_empty(value: ast.expr | None) -> bool:
+    return isinstance(value, (ast.List, ast.Tuple)) and not value.elts

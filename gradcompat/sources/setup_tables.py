@@ -21,6 +21,9 @@ _PATTERNS = {
     )
 }
 _READING = frozenset({"get", "keys", "values", "items", "copy"})
+_REARRANGING = frozenset({"set", "list", "sorted", "tuple", "dict", "sum", "chain", "itertools", "copy", "deepcopy"})
+_WRITTEN_OUT = (ast.List, ast.Tuple, ast.Set, ast.Dict)
+_JOINING = _READING | {"deepcopy", "chain", "from_iterable", "union"}
 
 
 class Tables:
@@ -36,6 +39,7 @@ class Tables:
         self._tables: dict[str, dict[str, ast.expr] | None] = {}
         self._filled = _filled(module)
         self._pickers = _pickers(module)
+        self._functions = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
 
     def value(self, node: ast.expr) -> ast.expr | None:
         """What a look-up gives, where that is certain: a text, a list of texts, or a mapping."""
@@ -56,6 +60,34 @@ class Tables:
                 if len(names) == len(args) and all(name in table for name in names):
                     return ast.copy_location(ast.List(elts=[table[name] for name in names], ctx=ast.Load()), node)
         return None
+
+    def repeats(self, node: ast.expr) -> bool:
+        """Does an expression only put together entries of tables and lists that are written out in the module?"""
+        return self._only_rearranges(node, frozenset())
+
+    def _only_rearranges(self, node: ast.AST, called: frozenset[str]) -> bool:
+        own = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)}
+        own |= {one.arg for one in ast.walk(node) if isinstance(one, ast.arg)}
+        compared = {
+            id(inner)
+            for one in ast.walk(node)
+            if isinstance(one, (ast.Compare, ast.Subscript))
+            for part in ([one.left, *one.comparators] if isinstance(one, ast.Compare) else [one.slice])
+            for inner in ast.walk(part)
+        }
+        for one in ast.walk(node):
+            match one:
+                case ast.Constant(value=str()) if id(one) not in compared:
+                    return False
+                case ast.Attribute(attr=attribute) if attribute not in _JOINING:
+                    return False
+                case ast.Name(id=name, ctx=ast.Load()) if name not in own and name not in _REARRANGING:
+                    if name in self._functions and name not in called:
+                        if not self._only_rearranges(self._functions[name], called | {name}):
+                            return False
+                    elif name not in self._filled and not isinstance(self._bound.get(name), _WRITTEN_OUT):
+                        return False
+        return True
 
     def _table(self, name: str) -> dict[str, ast.expr] | None:
         if name in self._filled:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 import gradcompat
 from gradcompat.model.report import Report
@@ -68,7 +71,8 @@ def test_a_module_that_a_run_imports_does_not_ask_for_what_the_run_has_followed(
     assert [one for one in notes(gradcompat.check(tmp_path)) if "not seen" in one[1]] == []
 
 
-def test_a_note_names_three_places_once(tmp_path: Path) -> None:
+def test_a_note_names_the_places_that_a_line_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
     (tmp_path / "requirements.txt").write_text("transformers==4.57.6\n")
     (tmp_path / "pkg").mkdir()
     lines = "".join(f"    AutoModel.from_pretrained('m', **options{n})\n" for n in range(6))
@@ -77,8 +81,173 @@ def test_a_note_names_three_places_once(tmp_path: Path) -> None:
     )
     for name in ("train.py", "again.py"):
         (tmp_path / name).write_text(TRAIN)
-    report = gradcompat.check(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    report = gradcompat.check(".")
     told = [one for one in notes(report) if "put together elsewhere" in one[1]]
     assert len(told) == len(set(told)) == 6
-    text = " ".join(rendered(report, "text").split())
-    assert "(" + str(tmp_path / "pkg/model.py") + ":5) and 3 more" in text
+    (line,) = [line for line in rendered(report, "text").splitlines() if "put together elsewhere" in line]
+    assert line.endswith("**options0 (pkg/model.py:3) and 5 more")
+    whole = rendered(replace(gradcompat.check("."), show_all=True), "text")
+    assert " ".join(whole.split()).count("pkg/model.py") == 6
+
+
+def test_what_stands_in_several_environments_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ranges, notes and what is worth knowing; a Dockerfile installs the requirements beside it."""
+    monkeypatch.setenv("COLUMNS", "100")
+    (tmp_path / "requirements.txt").write_text("transformers>=4.40,<4.47\ntorch==2.5.1\n")
+    (tmp_path / "Dockerfile").write_text(
+        "FROM python:3.11\nCOPY requirements.txt .\nRUN pip install -r requirements.txt peft==0.13.0\n"
+    )
+    (tmp_path / "train.py").write_text(
+        "from transformers import Trainer, TrainingArguments\n"
+        "Trainer(model=None, args=TrainingArguments('out', bf16=True)).train()\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    told = rendered(gradcompat.check("."), "text")
+    assert told.count("Worth knowing:") == 1
+    assert told.count("  GC-0014: ") == 1
+    (line,) = [line for line in told.splitlines() if line.startswith("  range: ")]
+    assert "transformers" in line
+    assert line.startswith("  range: transformers (requirements.txt:1): 4.46.3 could bring GC-")
+    first, rest = told.split("\n\n", 1)
+    assert first.startswith("no defect is sure in ")
+    places = [rest.index(part) for part in ("Worth knowing:", "Not for you unless", "  range: ", "a best effort")]
+    assert places == sorted(places)
+
+
+def test_what_a_release_lacks_is_named_by_its_summary_alone(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("transformers>=4.40\n")
+    (tmp_path / "train.py").write_text(
+        "from transformers import Trainer, TrainingArguments\n"
+        "Trainer(model=None, args=TrainingArguments('out', evaluation_strategy='no')).train()\n"
+    )
+    told = " ".join(rendered(gradcompat.check(tmp_path), "text").split())
+    assert "code: TrainingArguments has no `evaluation_strategy` in transformers" in told
+    assert "code:transformers:" not in told
+
+
+@pytest.mark.parametrize("name", ["environmental_science.yaml", "secondary.yaml", "precondaments.yml"])
+def test_a_word_in_a_longer_one_makes_no_environment_of_conda(tmp_path: Path, name: str) -> None:
+    (tmp_path / "requirements.txt").write_text("torch==2.8.0\n")
+    (tmp_path / name).write_text("task: kmmlu\n")
+    report = gradcompat.check(tmp_path)
+    assert [Path(audit.source).name for audit in report.audits] == ["requirements.txt"]
+    assert report.exit_status == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "status"), [(".github/workflows/environment-update.yml", 0), ("my-environment.yml", 0), ("conda.yml", 3)]
+)
+def test_only_a_name_that_says_enough_makes_an_environment_of_what_is_none(
+    tmp_path: Path, name: str, status: int
+) -> None:
+    (tmp_path / "requirements.txt").write_text("torch==2.8.0\n")
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_text("on: push\njobs: {}\n")
+    assert gradcompat.check(tmp_path).exit_status == status
+
+
+@pytest.mark.parametrize("name", ["environment.yaml", "environment-gpu.yml", "env/conda_env.yml", "my-environment.yml"])
+def test_environments_of_conda_by_their_names(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("dependencies:\n  - pytorch=2.5.1\n")
+    assert [audit.kind for audit in gradcompat.check(tmp_path).audits] == ["conda-environment"]
+
+
+RUN = (
+    "from transformers import T5ForConditionalGeneration, Trainer, TrainingArguments\n"
+    "model = T5ForConditionalGeneration.from_pretrained('t5-small')\n"
+    "Trainer(model, TrainingArguments('out', gradient_accumulation_steps=8)).train()\n"
+)
+
+
+def test_a_folder_of_requirements_lists_what_the_project_above_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A Dockerfile in its folder, too; the same defect is told in full once."""
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.chdir(tmp_path)
+    for name, text in {
+        "pyproject.toml": '[project]\nname = "p"\ndependencies = ["transformers==4.46.0"]\n',
+        "docker/Dockerfile": "FROM python:3.11\nRUN pip install transformers==4.46.1\n",
+        "demo/requirements.txt": "transformers==4.46.1\n",
+        "train.py": RUN,
+    }.items():
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(text)
+    report = gradcompat.check(".", only=["GC-0007"])
+    assert {audit.source: audit.contexts for audit in report.audits} == {
+        "pyproject.toml": ("train.py",),
+        "docker/Dockerfile": ("train.py",),
+        "demo/requirements.txt": (),
+    }
+    # The demo is a project of its own, and trains nothing that anybody has seen.
+    assert [one.finding.status for one in report.findings] == ["affected", "dormant", "affected"]
+    text = rendered(report, "text")
+    assert text.count("because   ") == 1
+    assert "error GC-0007, silent: as in pyproject.toml\n  at        docker/Dockerfile:2 transformers 4.46.1\n" in text
+
+
+def test_names_that_one_release_lacks_are_told_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.chdir(tmp_path)
+    Path("requirements.txt").write_text("transformers>=4.40\n")
+    Path("train.py").write_text(
+        "from transformers import Trainer\nfrom transformers import AutoModelForVision2Seq\n"
+        "from transformers.modeling_utils import apply_chunking_to_forward, prune_linear_layer\nTrainer(1).train()\n"
+    )
+    text = rendered(gradcompat.check("."), "text")
+    assert text.count("  code: ") == 1
+    assert "lacks 2 other names: " in " ".join(text.split())
+
+
+def test_code_of_another_trainer_names_none_of_transformers(tmp_path: Path) -> None:
+    """`PreTrainedModel` is no Trainer, and accelerate's helpers are no loop."""
+    (tmp_path / "requirements.txt").write_text("transformers==4.44.0\naccelerate==0.34.0\n")
+    (tmp_path / "model.py").write_text(
+        "from accelerate import init_empty_weights\nfrom composer import Trainer\nfrom transformers import "
+        "PreTrainedModel, AutoModelForCausalLM\nmodel = AutoModelForCausalLM.from_pretrained('gpt2')\n"
+    )
+    (finding,) = gradcompat.check(tmp_path, only=["GC-0005"]).findings
+    assert (finding.finding.status, finding.finding.dormant) == ("dormant", ("the Trainer of transformers",))
+
+
+def test_environments_that_are_not_read_for_one_reason_are_told_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in "abc":
+        Path(name).mkdir()
+        Path(name, "uv.lock").write_text("version = 9\n")
+    text = rendered(gradcompat.check("."), "text")
+    assert text.startswith("lockfile version 9 is not supported: a/uv.lock, b/uv.lock, c/uv.lock\n  gradcompat reads ")
+
+
+SCRIPT = '# /// script\n# dependencies = ["transformers==4.46.0"]\n# ///\n'
+NOTEBOOK = '{{"cells": [{{"cell_type": "code", "source": "!pip install transformers==4.46.1\\n{}"}}], {}}}\n'
+VERSION = '"metadata": {}, "nbformat": 4, "nbformat_minor": 5'
+
+
+def test_a_program_that_is_an_environment_has_its_own_run_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A script with metadata runs with these alone; what a notebook installs comes on top of what is there."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in {
+        "requirements.txt": "transformers==4.46.2\n",
+        "train.py": RUN,
+        "alone.py": SCRIPT + RUN.replace("t5-small", "t5-base") + "import helper\n",
+        "helper.py": "import torch\n",
+        "tool.py": SCRIPT + "import transformers\n",
+        "train.ipynb": NOTEBOOK.format(RUN.replace("\n", "\\n").replace("t5-small", "t5-large"), VERSION),
+        "start.ipynb": NOTEBOOK.format("print(1)", VERSION),
+    }.items():
+        (tmp_path / name).write_text(text)
+    runs = {audit.source: audit.contexts for audit in gradcompat.check(".").audits}
+    assert runs == {
+        "requirements.txt": ("train.ipynb", "train.py"),
+        "alone.py": ("alone.py",),
+        "tool.py": (),
+        "train.ipynb": ("train.ipynb",),
+        "start.ipynb": ("train.ipynb", "train.py"),
+    }

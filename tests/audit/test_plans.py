@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from gradcompat.budget import Budget
 from gradcompat.index.snapshot import Snapshot
 from gradcompat.knowledge.load import load
 from gradcompat.model.plan import Plan, Verified
-from gradcompat.model.report import Audit
+from gradcompat.model.report import Audit, Report
+from tests.renderers.reports import rendered
 
 PAIR = "torch==2.4.1\ntorchvision==0.20.0\n"  # does not go together
 
@@ -82,14 +84,21 @@ def test_a_check_without_steps_for_a_plan_names_the_nearest_single_change(tmp_pa
     facts = (("training.gradient_accumulation_steps", 8), ("model.architecture", "LlavaForConditionalGeneration"))
     only = frozenset({"GC-0004"})
     planned, alone = (
-        audit(
-            Task(File(path, "requirements.txt")), load(), AuditOptions(settings=facts, only=only, plan_steps=steps)
-        ).findings
+        audit(Task(File(path, "requirements.txt")), load(), AuditOptions(settings=facts, only=only, plan_steps=steps))
         for steps in (300_000, 100)
     )
-    assert [one.advice.changes != () for one in planned if one.advice is not None] == [True]
-    (found,) = (one.advice for one in alone if one.advice is not None)
+    assert [one.advice.changes != () for one in planned.findings if one.advice is not None] == [True]
+    (found,) = (one.advice for one in alone.findings if one.advice is not None)
     assert (found.package, found.target, found.changes) == ("transformers", "4.52.1", ())
+    assert planned.skipped == ()
+    (note,) = alone.skipped
+    assert (note.what, note.gap) == ("fixes", False)
+    assert "takes longer than a check" in note.reason
+    assert note.reason.endswith("run `gradcompat plan`")
+    report = Report(audits=(alone,), records=1, digest="", date="2026-11-23", exit_status=1)
+    assert "takes longer than a check" in " ".join(rendered(report, "text").split())
+    (environment,) = json.loads(rendered(report, "json"))["environments"]
+    assert note.reason in [one["reason"] for one in environment["skipped"]]
 
 
 def test_the_steps_of_a_check_are_shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from packaging.version import Version
 
 import gradcompat
-from gradcompat.breaks import code_imports, module_needs, pairs
+from gradcompat.breaks import code_imports, code_issues, module_needs, pairs
 from gradcompat.curation import pair_compilation
+from gradcompat.model.code_use import CodeUse
+from gradcompat.model.environment import Location
 from gradcompat.model.issue import VersionRemedy
 from gradcompat.model.report import Report, ReportedFinding
 from gradcompat.releases import table as tables
+from gradcompat.releases.answers import Need
 from tests.releases.packages import table
 
 ID = "import:client:server:code"
@@ -52,7 +57,7 @@ def small_tables(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
     folder = tmp_path_factory.mktemp("tables")
     made = {package: table(folder, releases, package) for package, releases in RELEASES.items()}
     package_of = {package: package for package in made}.get
-    for module in (tables, code_imports, pair_compilation):
+    for module in (tables, code_imports, code_issues, pair_compilation):
         monkeypatch.setattr(module, "table_of", made.get)
         monkeypatch.setattr(module, "package_of", package_of)
     monkeypatch.setattr(pair_compilation, "tabled_packages", lambda: frozenset(made))
@@ -163,3 +168,52 @@ def test_a_broken_file_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(gradcompat.errors.KnowledgeError, match="is of another format"):
         checked(tmp_path, "client==1.0 server==3.0", "from client import Trainer")
     module_needs._content.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("packages", "leading"),
+    [
+        ({"client"}, {"client", "outer", "unread"}),
+        ({"server"}, {"server", "client", "outer", "unread"}),
+        ({"outer"}, {"outer", "unread"}),
+    ],
+)
+def test_only_packages_that_lead_to_what_misses_something_are_followed(packages: set[str], leading: set[str]) -> None:
+    assert module_needs.leading_to(packages, {"client", "outer", "server", "unread"}) == leading
+
+
+def test_what_several_imports_execute_is_followed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+
+    def counted(*fields: Any) -> Need:
+        made.append(fields[1])
+        return Need(*fields)
+
+    monkeypatch.setattr(tables, "Need", counted)
+    modules = ("client.trainer", "client.tuners.lora", "client.trainer")
+    uses = [
+        CodeUse(kind="import", module=module, name=name, location=Location(path="train.py", line=line))
+        for line, (module, name) in enumerate(zip(modules, ("Trainer", "Store", None), strict=True), 1)
+    ]
+    found = code_imports.imports_of(uses, {"client": Version("1.0"), "server": Version("2.0")})
+    assert {symbol: use.location.line for symbol, use in found["server"].items()} == {
+        ("server", "Cache"): 1,
+        ("server.store", "Store"): 2,
+    }
+    assert made == ["server", "server.store"]
+
+
+def test_the_imports_are_followed_once_in_each_release_for_all_providers(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = tables.table_of("client")
+    assert client is not None
+    asked: list[str] = []
+    needs_of = client.needs_of
+
+    def counted(version: Version, imports: Any) -> Any:
+        asked.append(str(version))
+        return needs_of(version, imports)
+
+    monkeypatch.setattr(client, "needs_of", counted)
+    pairs_found = list(code_imports.pairs_of_code("client", ("server", "server"), [("client.trainer", None)]))
+    assert [pair.provider for pair in pairs_found] == ["server", "server"]
+    assert asked == ["1.0", "1.1"]

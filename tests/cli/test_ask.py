@@ -12,6 +12,7 @@ from tests.conftest import Run
 from tests.program import Outcome
 
 PINS = "transformers==4.47.0\ntorch==2.5.1\naccelerate==1.2.0\n"
+LLAMA = ("--set", "model.architecture=LlamaForCausalLM")
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +40,7 @@ def test_without_a_terminal_the_questions_are_printed(run: Run, here: Path) -> N
 
 
 def test_answers_decide_and_are_kept(run: Run, here: Path, typed: Callable[..., Outcome]) -> None:
-    known = ("--set", "training.framework=transformers.Trainer", "--set", "host.cuda_arch=9.0")
+    known = (*LLAMA, "--set", "training.framework=transformers.Trainer", "--set", "host.cuda_arch=9.0")
     (here / "pyproject.toml").write_text('# ours\n[tool.gradcompat]\nfail-on = "error"  # strict\n', "utf-8")
     done = typed(["8"], *known)
     assert done.out.startswith("1. How many micro-batches go into one optimizer step?")
@@ -55,14 +56,19 @@ def test_answers_decide_and_are_kept(run: Run, here: Path, typed: Callable[..., 
     assert "How many micro-batches" not in run("ask", "requirements.txt", *known).out
 
 
-def test_a_choice_is_taken_by_its_number(run: Run, here: Path, typed: Callable[..., Outcome]) -> None:
-    first = typed(["1"]).out.split("1  ")[1].split("\n")[0]
-    kept = tomli.loads((here / "gradcompat.toml").read_text("utf-8"))["settings"]
-    assert [", ".join(value) if isinstance(value, list) else str(value) for value in kept.values()] == [first]
+@pytest.mark.parametrize(("answer", "kept"), [("a", 8), ("B", 1), ("8", 8), ("1", 1), ("2", 2)])
+def test_a_choice_is_taken_by_its_letter_and_a_number_is_a_value(
+    here: Path, typed: Callable[..., Outcome], answer: str, kept: int
+) -> None:
+    out = typed([answer], *LLAMA).out
+    assert "   a  8\n   b  1\n   ?  don't know\n" in out
+    settings = tomli.loads((here / "gradcompat.toml").read_text("utf-8"))["settings"]
+    assert settings == {"training.gradient_accumulation_steps": kept}
 
 
-def test_what_is_not_known_is_not_kept(run: Run, here: Path, typed: Callable[..., Outcome]) -> None:
-    assert typed([""] * 5).status == 0
+@pytest.mark.parametrize("answer", ["", "?", "don't know"])
+def test_what_is_not_known_is_not_kept(here: Path, typed: Callable[..., Outcome], answer: str) -> None:
+    assert typed([answer] * 5).status == 0
     assert typed([]).status == 0  # the end of the input is no answer either
     assert list(here.iterdir()) == [here / "requirements.txt"]
 

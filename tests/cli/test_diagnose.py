@@ -62,7 +62,7 @@ def test_the_prints_of_reentrant_checkpointing_are_harmless(run: Run, tmp_path: 
     (tmp_path / "x.log").write_text("before .to: requires_grad=True\nafter .to: requires_grad=False\n")
     outcome = run("diagnose", "x.log")
     assert outcome.status == 0
-    assert "Harmless:\n\n- GC-0003: requires_grad prints False" in outcome.out
+    assert "Harmless:\n\n- GC-0003: requires_grad is False inside" in outcome.out
     assert "x.log:2  after .to: requires_grad=False" in outcome.out
 
 
@@ -179,7 +179,7 @@ def test_logs_of_real_runs(run: Run, name: str, status: int) -> None:
     outcome = run("diagnose", name, cwd=LOGS)
     assert outcome.status == status, outcome.out
     assert ("nothing recognised" in outcome.out) == (status == 0)
-    assert ("GC-0014: A loss of exactly 0.0" in outcome.out) == (status == 1)
+    assert ("GC-0014: The Hugging Face Trainer logs a loss" in outcome.out) == (status == 1)
 
 
 INSTALLED = "Successfully installed peft-0.14.0 torch-2.5.1 transformers-4.49.0\n"
@@ -365,7 +365,7 @@ def test_a_config_and_a_lockfile_beside_the_log(run: Run, tmp_path: Path, argume
         "uv.lock: environment\n"
         "train.yaml: training config\n"
         "  with torch 2.5.1 (uv.lock:6), transformers 4.49.0 (uv.lock:11)\n"
-        "  set model.architecture LlavaForConditionalGeneration (train.yaml:1)"
+        "  set model."
     )
     assert case_two(run("diagnose", "x.log", *arguments, "--format", "json").out) == {
         "because": [
@@ -505,8 +505,65 @@ def test_what_is_presumed_of_a_run_is_said_and_can_be_revoked(run: Run, tmp_path
     assert "GC-0015" not in {one["issue"] for one in json.loads(stated.out)["diagnoses"]}
 
 
+NAN = "".join(f"{{'loss': 0.0, 'grad_norm': nan, 'learning_rate': {rate}e-05, 'epoch': 0.1}}\n" for rate in (5, 4, 3))
+SCRIPT = """\
+from trl import SFTConfig, SFTTrainer
+
+SFTTrainer("EleutherAI/pythia-160m", args=SFTConfig(output_dir="out"), train_dataset=data).train()
+"""
+
+
+def test_what_the_run_does_not_use_is_a_line_and_no_explanation(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "x.log").write_text(NAN)
+    (tmp_path / "train.py").write_text(SCRIPT)
+    (tmp_path / "requirements.txt").write_text("torch==2.13.0\ntrl==1.9.0\ntransformers==5.20.0\n")
+
+    def unused(*arguments: str) -> dict[str, bool]:
+        found = json.loads(run("diagnose", "x.log", *arguments, "--format", "json").out)["diagnoses"]
+        return {one["issue"]: one["unused"] for one in found}
+
+    known = unused("train.py", "requirements.txt")
+    assert known["GC-0011"], "no deepspeed is named"
+    assert not known["GC-0014"]
+    assert not unused()["GC-0011"], "nothing is known of the run"
+    assert not unused("train.py", "--set", "deepspeed.zero_stage=2")["GC-0011"]
+    assert not unused("train.py", "--assume", "none")["GC-0011"]
+    out = run("diagnose", "x.log", "train.py", "requirements.txt").out
+    assert "which take what this run does not seem to use:\n  GC-0011: " in out
+    assert ". GC-0011" not in out
+
+
 def test_another_word_for_what_is_presumed_is_refused(run: Run, tmp_path: Path) -> None:
     (tmp_path / "train.log").write_text(TOO_LARGE, "utf-8")
     outcome = run("diagnose", "train.log", "--assume", "much", cwd=tmp_path)
     assert outcome.status == 2
     assert "`--assume much` is not known" in outcome.err
+
+
+PREFERENCE = (
+    "{{'loss': 0.6931, 'grad_norm': 0.0, 'learning_rate': 5e-07, 'rewards/chosen': 0.0, 'logps/chosen': -24{0}.2, "
+    "'epoch': 0.0{0}}}\n"
+)
+
+
+def test_a_record_of_another_method_is_ruled_out_by_what_the_log_prints(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "dpo.log").write_text("".join(map(PREFERENCE.format, range(1, 6))), "utf-8")
+    out = run("diagnose", "dpo.log").out
+    assert "1. No gradient arrives: nothing is trained" in out
+    ruled_out = " ".join(out[out.index("ruled out:") :].split())
+    assert "GC-0023" not in out[: out.index("ruled out:")]
+    assert "on a quantised base: training.method is dpo, kto, cpo, orpo or bco (dpo.log:1)" in ruled_out
+
+
+def test_versions_of_pip_show_above_a_log(run: Run, tmp_path: Path) -> None:
+    shown = "Name: transformers\nVersion: 4.47.0\nSummary: models\n---\nName: torch\nVersion: 2.5.1\n\n"
+    steps = "".join(
+        f"{{'loss': 18.{i}1, 'grad_norm': 33.2, 'learning_rate': 2e-05, 'epoch': 0.0{i}}}\n" for i in range(1, 4)
+    )
+    (tmp_path / "run.log").write_text(shown + steps, "utf-8")
+    out = run("diagnose", "run.log", "--set", "training.gradient_accumulation_steps=8").out
+    assert "  with transformers 4.47.0 (run.log:2), torch 2.5.1 (run.log:6)\n" in out
+    assert "GC-0015" in out
+    # Five explanations are told in full, the others by their titles.
+    assert out.count("   because  ") == 5
+    assert "Less likely:\n  GC-" in out

@@ -24,7 +24,7 @@ def test_the_name_of_the_gpu_decides(run: Run) -> None:
     assert data["diagnoses"][0]["against"] == []
     status, data = told(run, torch + "GPU 0: NVIDIA A100-SXM4-80GB\n" + KERNEL)
     assert (status, issues(data)) == (3, [])
-    assert excluded(data)["GC-0062"] == "host.cuda_arch is 8.0"
+    assert excluded(data)["GC-0062"] == "host.cuda is 12.4 and host.cuda_arch is 8.0"
 
 
 @pytest.mark.parametrize("line", ["Device: cpu\n", "GPU available: True (mps), used: True\n"])

@@ -54,6 +54,7 @@ def test_a_finding_that_no_record_explains_becomes_a_record(run: Run, tmp_path: 
     authored = read(path)
     assert [str(problem) for problem in lint(authored)] == []
     new = authored.records[-1]
+    assert len(new.summary) <= 100
     assert (new.level, new.silent, new.range_basis, new.categories) == ("warning", True, "reported", ["lost-gradient"])
     (affected,) = new.affected
     assert affected.packages == {"transformers": "==4.49.0"}

@@ -34,7 +34,7 @@ def test_text_is_still_printed_beside_a_file(run: Run) -> None:
 
 
 def test_what_a_kill_has_left_is_cleared_away(run: Run, tmp_path: Path) -> None:
-    left, being_written = tmp_path / ".gradcompat-1.report", tmp_path / ".gradcompat-2.report"
+    left, being_written = tmp_path / ".gradcompat-1.staged", tmp_path / ".gradcompat-2.staged"
     undo = tmp_path / ".gradcompat-0123456789abcdef.tmp"  # of `fix`, which finishes or undoes by itself what it began
     for path in (left, being_written, undo):
         path.touch()

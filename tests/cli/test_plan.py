@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -93,11 +94,13 @@ def test_markdown_links_the_advisory(project: Path) -> None:
 
 def test_nothing_to_change_is_said(project: Path) -> None:
     result = run("plan", "requirements.txt")
-    assert (result.exit_code, result.stdout) == (
+    first, rest = result.stdout.split("\n\n", 1)
+    assert (result.exit_code, first) == (
         0,
         "requirements.txt: no known defect at level error or above is sure to apply, 2 could apply; "
-        "--strict plans for those, too\n\n",
+        "--strict plans for those, too",
     )
+    assert rest.startswith("Could apply:\n  GC-0062: ")
 
 
 def test_fix_shows_a_diff_and_writes_nothing(project: Path) -> None:
@@ -186,3 +189,81 @@ def test_packages_that_do_not_go_together_are_moved_by_the_plan(project: Path) -
     assert [(one["package"], one["version_to"]) for one in plan["changes"]] == [("torch", "2.5.0")]  # type: ignore[attr-defined]
     checked = CliRunner().invoke(app, ["check", "pair.txt", *LINUX]).stdout
     assert "  fix       upgrade torch 2.4.1 to 2.5.0\n" in checked
+
+
+MANY = """\
+torch==2.5.1
+transformers==4.44.0
+accelerate==0.34.0
+trl==0.10.1
+peft==0.12.0
+deepspeed==0.14.0
+datasets==2.14.4
+fsspec==2024.3.1
+"""
+SHORT_RUN = """\
+from trl import SFTConfig, SFTTrainer
+
+SFTTrainer("Qwen/Qwen2.5-0.5B", args=SFTConfig("out", gradient_accumulation_steps=4, bf16=True)).train()
+"""
+
+
+def ids_of(text: str) -> list[str]:
+    return list(dict.fromkeys(re.findall(r"GC-\d{4}", text.replace("\\", ""))))
+
+
+def test_plan_and_fix_tell_what_check_tells_in_the_same_order(project: Path) -> None:
+    """What is sure, what could apply, what would decide more, what is dormant; as the report has them."""
+    (project / "requirements.txt").write_text(MANY, "utf-8")
+    (project / "train.yaml").unlink()
+    (project / "train.py").write_text(SHORT_RUN, "utf-8")
+    report = CliRunner().invoke(app, ["check", ".", *LINUX]).stdout
+    assert "Could apply:" in report
+    open_parts = report[report.index("Could apply:") : report.index("Not for you unless")]
+    sure = ids_of(report[: report.index("Could apply:")])
+    fixed = run("fix", ".", "--dry-run").stderr
+    for told in (run("plan", ".").stdout, run("plan", ".", "--format", "markdown").stdout, fixed):
+        plain = " ".join(told.replace("\\", "").split())
+        parts = ("Could apply:", "To know more", "Not for you unless")
+        assert [plain.index(part) for part in parts] == sorted(plain.index(part) for part in parts)
+        assert ids_of(told[told.index("Could apply") :]) == ids_of(open_parts)
+    plan = plan_of(".")
+    assert isinstance(plan["fixed"], list)
+    assert plan["fixed"] == [one for one in sure if one in plan["fixed"]]
+    data = json.loads(CliRunner().invoke(app, ["check", ".", "--format", "json", *LINUX]).stdout)
+    shown = [one["id"] for one in data["findings"] if one["status"] == "conditional" and one["shown"]]
+    possible = plan["could_apply"]
+    assert isinstance(possible, list)
+    assert sorted(possible) == sorted(shown)
+    assert plan["questions"] == data["questions"]
+    assert [*possible, *(one for question in data["questions"] for one in question["ids"])] == ids_of(open_parts)
+
+
+def test_plan_and_fix_tell_which_ranges_are_judged_by_their_newest_release(project: Path) -> None:
+    (project / "requirements.txt").write_text("torch>=2.4\ntransformers>=4.40,<4.50\npeft==0.17.1\n", "utf-8")
+    (project / "train.yaml").unlink()
+    (project / "train.py").write_text(SHORT_RUN.replace("Qwen/Qwen2.5-0.5B", "gpt2"), "utf-8")
+    report = CliRunner().invoke(app, ["check", ".", *LINUX]).stdout
+    ranges = report[report.index("  range: ") :].split("\n\n")[0].strip()
+    assert run("plan", ".").stdout.strip().endswith(ranges)
+    assert run("fix", ".", "--dry-run").stderr.strip().endswith(ranges)
+    told = " ".join(run("plan", ".", "--format", "markdown").stdout.replace("\\", "").split())
+    data = plan_of(".")["ranges"]
+    assert isinstance(data, list)
+    assert [(one["name"], one["line"]) for one in data] == [("torch", 1), ("transformers", 2)]
+    assert all(one["newest"] and all(identifier in told for identifier in one["ids"][:2]) for one in data)
+
+
+@pytest.mark.parametrize("command", ["plan", "fix"])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("# nothing yet\n", "lists no packages: nothing was checked"),
+        ('torch==2.5.1; python_version >= "3.8"\ntransformers===abc\n', "its version is not one"),
+    ],
+)
+def test_what_could_not_be_judged_is_never_clean(command: str, text: str, said: str, project: Path) -> None:
+    (project / "requirements.txt").write_text(text, "utf-8")
+    outcome = run(command, "requirements.txt", *(["--dry-run"] if command == "fix" else []))
+    assert outcome.exit_code == 3
+    assert said in " ".join((outcome.stdout + outcome.stderr).split())

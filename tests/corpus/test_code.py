@@ -21,9 +21,12 @@ REVIEWED: dict[str, Facts] = {
     "Graham-Broughton__Mushroom-Classifier__ef6bc372__training__train.ipynb": [],
     # for inference; the class comes from one of two packages, so what it loads is not sure
     "QwenLM__Qwen__2df8e8ac__recipes__quickstart__qwen.ipynb": [
-        (119, "model.name", None),
-        (119, "model.architecture", None),
+        # cells behind one that may end: which of them run is not known, and what each loads is
+        (119, "model.name", "Qwen/Qwen-7B-Chat/"),
+        (119, "model.architecture", ("QWenLMHeadModel",)),
         (336, "model.torch_dtype", None),
+        (385, "model.name", "output_qwen_merged"),
+        (385, "model.architecture", None),
     ],
     # all three load the model once more at the end, which is no part of the training
     f"{_PEFT}Finetune_flan_t5_large_bnb_peft.ipynb": [
@@ -69,6 +72,7 @@ REVIEWED: dict[str, Facts] = {
         (1246, "training.gradient_accumulation_steps", 1),
         (1249, "training.num_train_epochs", 3.0),
         (1251, "precision.mode", "fp16"),
+        (1252, "training.per_device_eval_batch_size", 8),
         (1330, "model.use_cache", False),
     ],
     "huggingface__trl__f2cd5771__examples__notebooks__sft_nemotron_3.ipynb": [

@@ -17,10 +17,10 @@ DOCKERFILES = [
     ("OpenRLHF__OpenRLHF", 5, 1),
     ("docker__Dockerfile-cu114", 13, 2),
     ("axolotl__067b021c", 12, 0),
-    ("Dockerfile.megatron", 15, 1),
+    ("Dockerfile.megatron", 14, 1),
     ("docker-rocm", 10, 3),
     ("ColossalAI", 5, 1),
-    ("Dockerfile.stable.vllm", 23, 0),
+    ("Dockerfile.stable.vllm", 22, 0),
     ("Dockerfile.ascend", 6, 1),
 ]
 NOTEBOOKS = [

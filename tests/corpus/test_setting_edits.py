@@ -17,7 +17,7 @@ CHANGED = {
     "config-axolotl": (67, 67),
     "config-deepspeed": (39, 39),
     "config-llamafactory": (32, 32),
-    "notebook": (26, 26),
+    "notebook": (27, 27),
 }
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable
+from itertools import groupby
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gradcompat.diagnosis.curves import Curves
@@ -518,3 +519,49 @@ def test_memory_does_not_grow() -> None:
             curves.add(row | {"step": float(step), "epoch": step / 200, "loss": row["loss"] + step / 7}, step + 1)
         sizes.append(size(curves, set()))
     assert max(sizes[10:]) <= max(sizes[:10]) + 2_000
+
+
+FEW_NORMS = st.lists(
+    st.sampled_from([1.0, 1.5, 2.25]).flatmap(lambda norm: st.integers(1, 14).map(lambda n: [norm] * n))
+)
+
+
+@given(rows=FEW_NORMS, losses=st.lists(st.sampled_from([2.5, 2.75, 0.0]), min_size=1, max_size=3))
+def test_rows_of_one_norm_are_those_that_a_plain_search_finds(rows: list[list[float]], losses: list[float]) -> None:
+    norms = [norm for row in rows for norm in row]
+    steps = [{"grad_norm": norm, "loss": losses[index % len(losses)]} for index, norm in enumerate(norms)]
+    groups: list[tuple[float, list[int]]] = []
+    for norm, group in groupby(range(len(norms)), key=norms.__getitem__):
+        groups.append((norm, list(group)))
+    plain = []
+    if groups and sum(len(places) >= 3 for _, places in groups) < 2:
+        norm, places = max(groups, key=lambda group: len(group[1]))
+        positive = {losses[place % len(losses)] for place in places} - {0.0}
+        needed = 5 if len(groups[-1][1]) == len(places) else 10
+        if len(places) >= needed and not (norm == 1.0 and len(positive) > 1):
+            plain.append((len(places), tuple(place + 1 for place in places[:3])))
+    found = [one for one in observed(steps) if one.kind == "grad-norm-constant"]
+    assert [(int(one.sentence.split()[-5]), one.lines) for one in found] == plain
+
+
+@example(rows=[(2.0001, 1), (2.0, 59)], rate=True)
+@given(
+    rows=st.lists(st.tuples(st.sampled_from([2.0, 2.0001, 2.1234, 3.0]), st.integers(1, 60)), max_size=8),
+    rate=st.booleans(),
+)
+def test_rows_of_one_loss_are_those_that_a_plain_search_finds(rows: list[tuple[float, int]], rate: bool) -> None:
+    losses = [loss for loss, count in rows for _ in range(count)]
+    best: tuple[int, tuple[int, ...]] | None = None
+    start = 0
+    for index, loss in enumerate(losses):
+        if abs(loss - losses[start]) > 1e-3 * losses[start]:
+            start = index
+        row = losses[start : index + 1]
+        needed = 200 if all(float(f"{one:.3g}") == one for one in row) else 20 if rate else 50
+        if len(row) >= needed and (best is None or len(row) > best[0]):
+            best = (len(row), tuple(range(start + 1, start + len(row) + 1))[:3])
+    steps = [{"loss": loss, **({"learning_rate": 1e-5} if rate else {})} for loss in losses]
+    found = [one for one in observed(steps) if one.kind == "loss-constant"]
+    assert [(int(one.sentence.split(" for ")[1].split()[0]), one.lines) for one in found] == (
+        [] if best is None else [best]
+    )

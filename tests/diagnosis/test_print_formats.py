@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradcompat.diagnosis.print_formats import printed_by
+from gradcompat.diagnosis.print_formats import methods_printed_by, printed_by
 
 TRAINER = "{'loss': 1.5, 'grad_norm': 0.5, 'learning_rate': 1e-05, 'epoch': 0.1}"
 
@@ -47,3 +47,17 @@ TRAINER = "{'loss': 1.5, 'grad_norm': 0.5, 'learning_rate': 1e-05, 'epoch': 0.1}
 def test_the_form_of_a_line(line: str, key: str | None, values: tuple[str, ...]) -> None:
     found = printed_by(line.encode())
     assert found == (None if key is None else (key, values))
+
+
+@pytest.mark.parametrize(
+    ("line", "methods"),
+    [
+        (TRAINER.replace("}", ", 'rewards/chosen': 0.1, 'logps/chosen': -2.0}"), ("dpo", "kto", "cpo", "orpo", "bco")),
+        (TRAINER.replace("}", ", 'rewards/accuracy_reward/mean': 0.1}"), ("grpo", "rloo")),
+        (TRAINER.replace("}", ", 'completions/mean_length': 20.0}"), ("grpo", "rloo")),
+        (TRAINER.replace("}", ", 'mean_token_accuracy': 0.6}"), ()),
+        ("step 3: 'rewards/chosen': 0.1", ()),
+    ],
+)
+def test_the_methods_that_print_a_line(line: str, methods: tuple[str, ...]) -> None:
+    assert methods_printed_by(line.encode()) == methods

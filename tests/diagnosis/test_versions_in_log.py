@@ -194,3 +194,14 @@ def test_lists_of_libraries() -> None:
         "bitsandbytes: N/A           ",
         "****************************************",
     ) == [(2, "accelerate==1.3.0"), (3, "transformers==4.49.0"), (4, "torch==2.5.1+cu124")]
+
+
+def test_what_pip_show_prints() -> None:
+    """The version stands in the next line, and nothing else that has a name and a version."""
+    kept: list[tuple[int, str]] = []
+    rows = Rows(lambda number, pin: kept.append((number, pin)))
+    lines = ["Name: torch", "Version: 2.5.1", "Summary: Tensors", "Name: run-7", "Started: now", "Version: 3.0.0"]
+    lines += ["Name: PyYAML", "Version: 6.0.2"]
+    for number, line in enumerate(lines, start=1):
+        rows.see(number, line)
+    assert kept == [(2, "torch==2.5.1"), (8, "pyyaml==6.0.2")]

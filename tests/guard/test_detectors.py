@@ -27,11 +27,13 @@ from gradcompat.guard.detectors import (
     packing,
     replicas,
     resumed_data,
+    stale_gradient,
     token_weights,
 )
 from gradcompat.guard.findings import Finding, Outcome, Unverified, Verified
 from gradcompat.guard.measurement import (
     Batch,
+    Clip,
     Gradients,
     LossTerm,
     MicroBatch,
@@ -333,6 +335,46 @@ def test_a_resumed_run_does_not_begin_again(resumed: Any, repeats: bool | None, 
     assert [one.level if isinstance(one, Finding) else type(one) for one in found] == ([outcome] if outcome else [])
 
 
+@pytest.mark.parametrize(
+    ("clips", "accumulation", "outcome"),
+    [
+        ([("norm", 0, 4, 0.5)], 4, Verified),
+        ([("norm", 0, 4, 0.5), ("norm", 0, 4, 0.5)], 4, "warning"),
+        ([("norm", 0, 4, 0.5), ("norm", 0, 4, 1.0)], 4, Verified),  # the second one changes nothing
+        ([("norm", 0, 1, 0.5), ("norm", 0, 2, 0.5)], 4, "error"),
+        ([("norm", 0, 1, 0.5), ("norm", 0, 2, 0.5)], None, "warning"),
+        ([("norm", 0, 1, 0.5), ("norm", 1, 1, 0.5)], None, Verified),  # groups
+        ([("value", 0, 1, 0.5), ("norm", 0, 1, 0.5)], None, Verified),
+        ([("norm", 0, 1, 1.0)], None, None),
+    ],
+)
+def test_clipping_once(clips: list[Any], accumulation: int | None, outcome: object) -> None:
+    calls = tuple(Clip(by, frozenset({group}), backward, kept) for by, group, backward, kept in clips)
+    found = as_list(clipping.judge(step(1.0, clips=calls, accumulation=accumulation), ()))
+    assert [one.level if isinstance(one, Finding) else type(one) for one in found] == ([outcome] if outcome else [])
+
+
+def test_a_gradient_of_an_earlier_step() -> None:
+    old = gradients(1.0, stale=("weight.0",))
+    assert told(stale_gradient.judge(step(1.0, gradients=old), ())) == [("stale gradient", "error")]
+    assert as_list(stale_gradient.judge(step(1.0, gradients=gradients(1.0)), ())) == [Verified("stale gradient")]
+    assert as_list(stale_gradient.judge(step(1.0), ())) == []
+
+
+def test_parameters_that_move_without_a_gradient() -> None:
+    (found,) = as_list(movement.judge_run(Run(steps=(step(1.0),), moved=3, unfounded=("a",))))
+    assert isinstance(found, Finding)
+    assert (found.level, found.text) == (
+        "warning",
+        "1 tensor has no gradient and moves in the step of the optimizer, a first",
+    )
+
+
+@pytest.mark.parametrize(("parameters", "wrong"), [((1.0, 1.0), []), ((1.0, 1.001), [("replicas", "error")])])
+def test_replicas_after_the_last_step(parameters: tuple[float, ...], wrong: list[tuple[str, str]]) -> None:
+    assert told(replicas.judge_end(parameters, 2)) == wrong
+
+
 def test_a_finding_brings_the_settings_that_it_has_measured() -> None:
     (packed,) = as_list(packing.judge(step(1.0, batch=Batch(packed=True, mixes=True)), ()))
     (unequal,) = as_list(token_weights.judge(UNEQUAL, ()))
@@ -391,6 +433,29 @@ def scheduled(number: int, moves: int = 1, planned: tuple[float, ...] = (0.1,), 
     ],
 )
 def test_the_learning_rate_is_that_of_the_schedule(steps: tuple[Step, ...], outcome: object) -> None:
+    found = as_list(learning_rate.judge_run(Run(steps=steps)))
+    assert [one.level if isinstance(one, Finding) else type(one) for one in found] == [outcome]
+
+
+@pytest.mark.parametrize(
+    ("resumed", "position", "outcome"),
+    [
+        (0, 0, Verified),
+        (100, 100, Verified),
+        (100, 97, Verified),  # fp16 has skipped steps
+        (100, 0, "warning"),
+        (100, 200, "warning"),
+        (100, None, Verified),
+    ],
+)
+def test_the_schedule_of_a_resumed_run_goes_on(resumed: int, position: int | None, outcome: object) -> None:
+    steps = tuple(
+        replace(
+            scheduled(number, number - 1, position=None if position is None else position + number - 1),
+            taken=resumed + number - 1,
+        )
+        for number in (1, 2)
+    )
     found = as_list(learning_rate.judge_run(Run(steps=steps)))
     assert [one.level if isinstance(one, Finding) else type(one) for one in found] == [outcome]
 

@@ -97,6 +97,42 @@ def test_losses_that_are_fused_with_the_last_layer(tmp_path: Path, kind: str) ->
     assert train(FUSED, tmp_path, "train.py", kind, "4").told == [("objective weight", "warning")]
 
 
+LIGER = """
+import sys
+import torch
+try:
+    from liger_kernel.ops.fused_linear_cross_entropy import LigerFusedLinearCrossEntropyFunction as Fused
+except ImportError:
+    sys.exit("no kernel")
+
+torch.manual_seed(0)
+body, head = torch.nn.Linear(8, 16), torch.nn.Linear(16, 5, bias=False)
+model = torch.nn.Sequential(body, head)
+optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+for step in range(3):
+    model(torch.randn(8, 8))  # the model is called, as a whole
+    for micro in range(4):
+        hidden, y = body(torch.randn(8, 8)), torch.randint(0, 5, (8,))
+        (Fused.apply(hidden, head.weight, y)[0] * float(sys.argv[1])).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+print(sum(p.double().sum().item() for p in model.parameters()).hex())
+"""
+
+
+def test_the_kernel_of_liger_in_the_interpreter_of_triton(tmp_path: Path) -> None:
+    """With liger-kernel and triton in ``GRADCOMPAT_PROBE_LAYERS``; no GPU is needed."""
+    plain = train(LIGER, tmp_path, "train.py", "0.25", guarded=False, TRITON_INTERPRET="1")
+    if "no kernel" in plain.err:
+        pytest.skip("liger-kernel and triton are not laid over the interpreter")
+    healthy = train(LIGER, tmp_path, "train.py", "0.25", TRITON_INTERPRET="1")
+    assert (healthy.status, healthy.told) == (0, []), healthy.err
+    assert healthy.report is not None
+    assert {"objective weight", "token weights"} <= set(healthy.report["verified"])
+    assert healthy.out == plain.out
+    assert train(LIGER, tmp_path, "train.py", "1", TRITON_INTERPRET="1").told == [("objective weight", "warning")]
+
+
 def test_log_probabilities_under_advantages_are_no_objective(tmp_path: Path) -> None:
     trained = train(FUSED, tmp_path, "train.py", "advantages", "1")
     assert (trained.status, trained.told) == (0, []), trained.err
@@ -263,4 +299,35 @@ def test_gradients_in_partitions_are_read_where_they_are_whole(tmp_path: Path) -
     assert healthy.report["settings"]["deepspeed.zero_stage"] == 2
     assert "missing gradient" in {one["what"] for one in healthy.report["unverified"]}
     lost = train(PARTITIONED, tmp_path, "train.py", "lost")
+    assert (lost.status, lost.told) == (86, [("accumulated gradient", "error")]), lost.err
+
+
+# Under ZeRO 3 a parameter is empty but where a pass through the model needs it, and says how large it is as a whole.
+EMPTIED = (
+    PARTITIONED.replace("return 2", "return 3")
+    .replace(
+        "        self.micro = 0\n",
+        "        self.micro = 0\n"
+        "        for one in self.parts:\n"
+        "            one.ds_id, one.ds_numel, one.whole = id(one), one.numel(), one.data\n"
+        "            one.data = one.data.new_empty(0)\n",
+    )
+    .replace(
+        "        return self.module(x)\n",
+        "        for one in self.parts:\n            one.data = one.whole\n        return self.module(x)\n",
+    )
+    .replace(
+        "            one.grad = None\n", "            one.grad = None\n            one.data = one.data.new_empty(0)\n"
+    )
+)
+
+
+def test_gradients_of_parameters_that_are_empty_here_are_read_where_they_are_whole(tmp_path: Path) -> None:
+    """By the names that DeepSpeed has; the real one is in the trials."""
+    healthy = train(EMPTIED, tmp_path, "train.py", "kept")
+    assert (healthy.status, healthy.told, healthy.out) == (0, [], "trained False\n"), healthy.err
+    assert healthy.report is not None
+    assert "accumulated gradient" in healthy.report["verified"]
+    assert healthy.report["settings"]["deepspeed.zero_stage"] == 3
+    lost = train(EMPTIED, tmp_path, "train.py", "lost")
     assert (lost.status, lost.told) == (86, [("accumulated gradient", "error")]), lost.err

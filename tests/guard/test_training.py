@@ -498,6 +498,9 @@ for step in range(4):
         with torch.no_grad():
             model.module[0].weight.add_(0.1)
     optimizer.step()
+    if sys.argv[1] == "after" and rank == 1 and step == 1:
+        with torch.no_grad():
+            model.module[0].weight.add_(0.1)
     optimizer.zero_grad()
 print("trained", rank, flush=True)
 dist.barrier()
@@ -508,7 +511,12 @@ TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "
 
 @pytest.mark.parametrize(
     ("what", "told"),
-    [("right", []), ("nan", [("finite loss", "error")]), ("apart", [("replicas", "error")])],
+    [
+        ("right", []),
+        ("nan", [("finite loss", "error")]),
+        ("apart", [("replicas", "error")]),
+        ("after", [("replicas", "error")]),  # in the last guarded step, which no other one follows
+    ],
 )
 def test_two_ranks_judge_alike_and_one_speaks(tmp_path: Path, what: str, told: list[tuple[str, str]]) -> None:
     trained = train(DISTRIBUTED, tmp_path, *TORCHRUN, what)
@@ -517,6 +525,46 @@ def test_two_ranks_judge_alike_and_one_speaks(tmp_path: Path, what: str, told: l
     assert trained.out.count("trained") == (0 if told else 2)
     assert trained.err.count("looks at the first") <= 1
     assert trained.err.count("stopped   before the update") == len(told)
+
+
+LAST_STEP = """
+import os, sys
+import torch
+import torch.distributed as dist
+from torch.nn import functional as F
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+torch.manual_seed(0)
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(8, 3))
+optimizer = torch.optim.AdamW(model.parameters())
+torch.manual_seed(rank)
+for step in range(2):
+    F.cross_entropy(model(torch.randn(4, 8)), torch.randint(0, 3, (4,))).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+if sys.argv[1] == "apart" and rank:
+    with torch.no_grad():
+        model.module.weight += 1
+if sys.argv[2] == "destroy":
+    dist.destroy_process_group()
+print("trained")
+"""
+
+
+@pytest.mark.parametrize(("what", "told"), [("right", []), ("apart", [("replicas", "error")])])
+def test_replicas_after_the_last_step_of_a_run_that_ends_with_its_process_group(
+    tmp_path: Path, what: str, told: list[tuple[str, str]]
+) -> None:
+    trained = train(LAST_STEP, tmp_path, *TORCHRUN, what, "destroy")
+    assert trained.told == told, trained.err
+    assert trained.out.count("trained") == (0 if told else 2)
+    assert "replicas after the last step" not in trained.err
+
+
+def test_replicas_after_the_last_step_of_a_run_that_keeps_its_process_group_are_not_verified(tmp_path: Path) -> None:
+    trained = train(LAST_STEP, tmp_path, *TORCHRUN, "apart", "keep")
+    assert trained.told == []
+    assert "replicas after the last step" in trained.err.replace("\n  ", " "), trained.err
 
 
 def test_two_ranks_that_train_on_the_same_samples_are_told(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pickle
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -256,7 +257,16 @@ def test_a_name_that_the_package_has_not() -> None:
 
 
 class BasePlugin:
-    """As axolotl has it: every hook is there, and does nothing."""
+    """As in ``axolotl/integrations/base.py`` of axolotl 0.19.0: every hook is there, and does nothing."""
+
+    def __init__(self) -> None:
+        self.made = True
+
+    def register(self, cfg: dict[str, object]) -> None:
+        """Registers the plug-in."""
+
+    def get_input_args(self) -> str | None:
+        """The schema of its own settings."""
 
     def add_callbacks_pre_trainer(self, cfg: object, model: object) -> list[object]:
         return []
@@ -265,19 +275,47 @@ class BasePlugin:
         return []
 
 
+def load_plugin(plugin_name: str) -> BasePlugin:
+    """As axolotl 0.19.0 makes an instance of a line of its YAML, ``module_name.class_name``."""
+    module_name, class_name = plugin_name.rsplit(".", 1)
+    plugin_class = getattr(importlib.import_module(module_name), class_name)
+    plugin: BasePlugin = plugin_class()
+    return plugin
+
+
 def test_the_plug_in_of_axolotl(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Against its interface alone, not axolotl itself."""
+    """Against its interface alone, not axolotl itself; the hooks that the guard does not need are inherited."""
     base = ModuleType("axolotl.integrations.base")
     base.BasePlugin = BasePlugin  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "axolotl.integrations.base", base)
     monkeypatch.setenv("GRADCOMPAT_GUARD_STEPS", "3")
-    module, _, name = "gradcompat.guard.axolotl_plugin.GuardPlugin".rpartition(".")
-    plugin = getattr(importlib.import_module(module), name)()
+    plugin = load_plugin("gradcompat.guard.axolotl_plugin.GuardPlugin")
     assert isinstance(plugin, BasePlugin)
+    assert plugin.made
+    plugin.register({"plugins": []})
+    assert plugin.get_input_args() is None
     (callback,) = plugin.add_callbacks_pre_trainer(None, None)
     assert isinstance(callback, GuardCallback)
     assert callback.options.steps == 3
     assert plugin.add_callbacks_post_trainer(None, None) == []
+
+
+SWIFT = """
+from swift.callbacks import callbacks_map
+from gradcompat.guard import GuardCallback
+
+callbacks_map["gradcompat"] = lambda args, trainer: GuardCallback(trainer=trainer)
+"""
+
+
+def test_the_external_plug_in_of_ms_swift(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its trainer makes a callback as ``callbacks_map[name](args, trainer)``."""
+    made: dict[str, Callable[[object, object], GuardCallback]] = {}
+    for name in ("swift", "swift.callbacks"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    monkeypatch.setattr(sys.modules["swift.callbacks"], "callbacks_map", made, raising=False)
+    exec(compile(SWIFT, "guard.py", "exec"), {})  # noqa: S102  # our own
+    assert isinstance(made["gradcompat"](object(), object()), GuardCallback)
 
 
 class Callback:

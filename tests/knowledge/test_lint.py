@@ -224,6 +224,10 @@ def test_each_condition_of_an_error_is_negated_by_itself(tmp_path: Path) -> None
             ("[loss-scale]", '[loss-scale]\n    checked: {date: "2026-11-22", what: [remedies, bounds]}'),
             "checked.what: parts are in alphabetical order, each once",
         ),
+        (
+            ("The loss is multiplied by the number of micro-batches", "A summary of 101 letters".ljust(101, "x")),
+            "summary: String should have at most 100 characters",
+        ),
     ],
 )
 def test_what_the_schema_refuses(tmp_path: Path, change: tuple[str, str], message: str) -> None:
@@ -233,8 +237,18 @@ def test_what_the_schema_refuses(tmp_path: Path, change: tuple[str, str], messag
     assert [found for _, _, found in problems(tmp_path, text)] == [message]
 
 
+def test_a_summary_may_have_a_hundred_characters(tmp_path: Path) -> None:
+    text = record(("The loss is multiplied by the number of micro-batches", "A summary of 100 letters".ljust(100, "x")))
+    assert problems(tmp_path, text) == []
+
+
+def test_the_records_are_no_older_than_the_last_check_of_one(tmp_path: Path) -> None:
+    text = record(("[loss-scale]", '[loss-scale]\n    checked: {date: "2026-11-21", what: [bounds]}'))
+    assert problems(tmp_path, text) == [(None, None, "date: is 2026-11-20, and GC-0001 was checked on 2026-11-21")]
+
+
 def test_an_independent_check_is_kept(tmp_path: Path) -> None:
-    text = record(("[loss-scale]", '[loss-scale]\n    checked: {date: "2026-11-22", what: [bounds, remedies]}'))
+    text = record(("[loss-scale]", '[loss-scale]\n    checked: {date: "2026-11-20", what: [bounds, remedies]}'))
     assert problems(tmp_path, text) == []
     (found,) = read(written(tmp_path, text)).records
-    assert issue_from(compile_record(found)).checked == Check(date="2026-11-22", what=("bounds", "remedies"))
+    assert issue_from(compile_record(found)).checked == Check(date="2026-11-20", what=("bounds", "remedies"))

@@ -81,6 +81,21 @@ def test_what_is_set_and_not_literal_is_not_presumed() -> None:
     assert presumed(replace(stated, settings=(unread,)), compiled).status == "conditional"
 
 
+def test_a_computed_adapter_is_none_of_the_rare_ones() -> None:
+    computed = Setting(key="peft.method", value=None, location=Location(path="train.py", line=3))
+    stated = replace(environment(package("torch", "2.5.1")), settings=(computed,))
+    rare, usual = (equals("peft.method", name) for name in ("lokr", "lora"))
+    assert presumed(stated, rare, engines=frozenset({"peft"})).dormant == ("LoKr",)
+    assert presumed(stated, usual, engines=frozenset({"peft"})).status == "conditional"
+
+
+def test_a_version_that_nothing_says_is_not_the_one_release_that_is_wrong() -> None:
+    unpinned = environment(package("torch", None))
+    single, range_ = (issue((versions("torch", text),)) for text in ("==2.4.1", "<2.5"))
+    statuses = [match(replace(unpinned, engines=frozenset()), [one], NAMES)[0].status for one in (single, range_)]
+    assert statuses == ["dormant", "conditional"]
+
+
 def run_of(
     *packages: tuple[str, str], framework: str = "transformers.Trainer", compiled: bool = False, **more: bool
 ) -> Environment:
@@ -136,7 +151,36 @@ def test_a_range_is_judged_by_the_newest_release_beside_the_pins() -> None:
     assert allowed(entry, "torchvision", python=None, pins=pins)[-1] == "0.20.1"  # type: ignore[arg-type]
     assert allowed(entry, "torchvision", python=None)[-1] != "0.20.1"
     assert allowed(package("torchvision", "0.20.1"), "torchvision", python=None) == ()
+    hub = package("huggingface-hub", specifier=">=0.34.0")
+    pins = {"transformers": parse_version("4.56.2")}  # asks for huggingface-hub <1.0
+    assert allowed(hub, "huggingface-hub", python=None, pins=pins)[-1].startswith("0.")  # type: ignore[arg-type]
+    assert not allowed(hub, "huggingface-hub", python=None)[-1].startswith("0.")
+    apart = package("huggingface-hub", specifier=">=1.0")
+    assert allowed(apart, "huggingface-hub", python=None, pins=pins)  # type: ignore[arg-type]
     assert allowed(package("no-such-package"), "no-such-package", python=None) == ()
+
+
+@pytest.mark.parametrize(
+    ("used", "categories", "packages", "status"),
+    [
+        (("trl.SFTTrainer",), ("wrong-loss",), ("trl",), "affected"),
+        (("unsloth.FastLanguageModel",), ("wrong-loss",), ("trl",), "dormant"),
+        (("unsloth.FastLanguageModel",), ("gradient-scale", "crash"), ("transformers",), "dormant"),
+        (("unsloth.FastLanguageModel",), ("resume",), ("transformers",), "affected"),
+        (("unsloth.FastLanguageModel",), ("wrong-loss",), ("torch",), "affected"),
+        (("unsloth.FastLanguageModel",), ("wrong-loss",), ("transformers", "unsloth-zoo"), "affected"),
+    ],
+)
+def test_what_unsloth_replaces_is_not_what_was_measured(
+    used: tuple[str, ...], categories: tuple[str, ...], packages: tuple[str, ...], status: str
+) -> None:
+    record = replace(issue(tuple(versions(name, ">=1") for name in packages)), categories=categories)
+    stated = environment(*(package(name, "2") for name in packages), settings={"code.symbols": used})
+    (finding,) = match(replace(stated, engines=frozenset()), [record], NAMES)
+    assert finding.status == status
+    assert finding.dormant == (("what unsloth does not replace",) if status == "dormant" else ())
+    (by_facts,) = match(stated, [record], NAMES)
+    assert by_facts.status == "affected"
 
 
 @pytest.mark.parametrize(
@@ -396,3 +440,57 @@ def test_the_trainer_of_sentence_transformers_could_be_used(tmp_path: Path) -> N
     report = gradcompat.check(path)
     first = [one.finding.issue.id for one in parts_of(report.findings).possible[:3]]
     assert "GC-0030" in first
+
+
+@pytest.mark.parametrize("reference", ["", "@main"])
+def test_the_trunk_of_a_repository_is_newer_than_every_release(tmp_path: Path, reference: str) -> None:
+    """What ended in a release does not come back; what is in the newest may still be there. A commit may be any."""
+    listed = f"git+https://github.com/huggingface/transformers.git{reference}\n"
+    (tmp_path / "requirements.txt").write_text(listed)
+    (tmp_path / "train.py").write_text(
+        "from transformers import Trainer, TrainingArguments\n"
+        "Trainer(1, TrainingArguments('out', gradient_accumulation_steps=8, bf16=True)).train()\n"
+    )
+    found = {one.finding.issue.id: one.finding for one in gradcompat.check(tmp_path).findings}
+    assert found["GC-0015"].status == "dormant"  # 4.47 and 4.48
+    assert {one.status for one in found.values()} >= {"conditional"}
+    told = [unknown.plain for one in found.values() for way in one.unknown for unknown in way]
+    assert any(text.startswith("the trunk of transformers behaves as ") for text in told)
+    (tmp_path / "requirements.txt").write_text(listed.replace(reference or ".git\n", "@1a2b3c4d\n"))
+    found = {one.finding.issue.id: one.finding for one in gradcompat.check(tmp_path).findings}
+    assert not [one for one in found.values() for way in one.unknown for unknown in way if "trunk" in unknown.plain]
+
+
+@pytest.mark.parametrize(("clipping", "status"), [("", "dormant"), (", gradient_clip_val=1.0", "affected")])
+def test_lightning_clips_where_it_is_told_to(tmp_path: Path, clipping: str, status: str) -> None:
+    (tmp_path / "requirements.txt").write_text("lightning==2.5.0\ntorch==2.5.1\n")
+    (tmp_path / "train.py").write_text(
+        "import lightning as L\nimport torch\n"
+        "class Model(L.LightningModule):\n    def configure_optimizers(self):\n"
+        "        return torch.optim.AdamW(self.parameters(), fused=True)\n"
+        f"L.Trainer(precision='bf16-mixed'{clipping}).fit(Model())\n"
+    )
+    (finding,) = gradcompat.check(tmp_path, only=["GC-0381"]).findings
+    assert finding.finding.status == status
+
+
+@pytest.mark.parametrize(
+    ("imported", "expected"),
+    [
+        ("from transformers import AutoModelForCausalLM", ["dormant"]),
+        ("from transformers.trainer_pt_utils import get_module_class_from_name", ["dormant"]),
+        ("from transformers import AutoModelForCausalLM, Trainer", ["affected"]),
+        ("from transformers.training_args import OptimizerNames", ["affected"]),
+        ("from trl import SFTTrainer", ["affected"]),
+    ],
+)
+def test_a_config_of_a_loop_of_ones_own_is_none_of_the_trainer(
+    tmp_path: Path, imported: str, expected: list[str]
+) -> None:
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "train.yaml").write_text(
+        "model_name_or_path: gpt2\nper_device_train_batch_size: 1\ngradient_accumulation_steps: 16\n"
+        "learning_rate: 1.0e-5\nnum_train_epochs: 2\nweight_decay: 0.1\n"
+    )
+    program = f"import torch\n{imported}\nprint(torch.load('x'))\n"
+    assert statuses(tmp_path, "transformers==4.42.4\ntrl==0.9.6\n", program, "GC-0005") == expected

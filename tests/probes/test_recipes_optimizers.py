@@ -59,9 +59,27 @@ def test_stable_adamw_loses_its_first_steps_in_3_10_alone(parameters: Mapping[st
         ({"optimizer": "lars"}, "<3.11.0"),
         ({"optimizer": "sign_sgd"}, ">=3.9.0,<3.11.0"),
         ({"optimizer": "sign_sgd", "weight_decay": True}, "<3.11.0"),
+        ({"optimizer": "a2grad"}, "<3.11.0"),
+        ({"optimizer": "adasmooth"}, "<4.0.0"),
+        ({"optimizer": "schedule_free_radam"}, ">=3.2.0,<4.0.0"),
+        ({"optimizer": "shampoo"}, "<4.1.0"),
+        ({"optimizer": "spam", "weight_decay": True, "gradients": "zero"}, "<4.0.0"),
         ({"optimizer": "sign_sgd", "plant": True}, ">=0"),
     ],
-    ids=["adabelief", "diffgrad", "qhadam", "lars", "sign", "decay", "planted"],
+    ids=[
+        "adabelief",
+        "diffgrad",
+        "qhadam",
+        "lars",
+        "sign",
+        "decay",
+        "a2grad",
+        "adasmooth",
+        "schedule_free",
+        "shampoo",
+        "spam",
+        "planted",
+    ],
 )
 def test_an_optimizer_leaves_its_definition_where_its_record_says(
     parameters: Mapping[str, ParameterValue], where: str

@@ -28,6 +28,7 @@ from gradcompat.model.environment import Environment, Location, Package
 from gradcompat.model.plan import Plan
 from gradcompat.releases import table as tables
 from gradcompat.releases.answers import Need, Presence
+from gradcompat.releases.table import Import
 from tests.building import NAMES
 from tests.planner import toy
 
@@ -98,6 +99,12 @@ class WorldTable:
         needed = {*release.top, *(release.sub if f"{self.package}.{SUB}" in wanted else ())}
         return tuple(Need(other, other, name, f"{self.package}/__init__.py", 1) for other, name in sorted(needed))
 
+    def needs_in_turn(
+        self, version: Version, groups: Iterable[tuple[Import, ...]]
+    ) -> Iterator[tuple[tuple[Import, ...], tuple[Need, ...]]]:
+        for imports in groups:
+            yield imports, self.needs_of(version, imports)
+
     def direct_needs(self) -> dict[tuple[str, str | None], frozenset[int]]:
         found: dict[tuple[str, str | None], set[int]] = {}
         for number, one in enumerate(self._releases.values()):
@@ -162,7 +169,7 @@ def planned(world: World) -> Plan | None:
         stack.enter_context(patch.object(pair_compilation, "tabled_packages", lambda: frozenset(made)))
         compiled = {
             pairs: pairs.data_of(list(pair_compilation.compiled_pairs()))["pairs"],
-            module_needs: module_needs.data_of(pair_compilation.compiled_module_needs()),
+            module_needs: json.loads(pair_compilation.module_needs_text(pair_compilation.compiled_module_needs())),
         }
         for module, data in compiled.items():
             content = json.loads(json.dumps(data))

@@ -68,6 +68,23 @@ def test_needs_are_followed_through_the_modules_of_the_package(tmp_path: Path) -
     assert one.needs(Version("3"), "one") == ()
 
 
+def test_of_imports_in_turn_each_tells_what_no_earlier_one_has_executed(tmp_path: Path) -> None:
+    sources = {
+        "one/__init__.py": "import numpy\n",
+        "one/a.py": "import torch\nimport one.b\n",
+        "one/b.py": "import jax\n",
+        "one/c.py": "import one.b\nimport tqdm\n",
+    }
+    groups = ((("one.a", None),), (("one.b", None),), (("one.c", None), ("one.a", None)))
+    found = table(tmp_path, {"1.0": sources}).needs_in_turn(V1, groups)
+    assert [(imports, [need.module for need in needs]) for imports, needs in found] == [
+        (groups[0], ["numpy", "torch", "jax"]),
+        (groups[1], []),
+        (groups[2], ["tqdm"]),
+    ]
+    assert list(table(tmp_path, {"1.0": sources}).needs_in_turn(Version("3"), groups)) == []
+
+
 def test_a_lazy_name_executes_the_module_behind_it(tmp_path: Path) -> None:
     sources = {"one/__init__.py": STRUCTURE, "one/lazily.py": "", "one/trainer.py": "import torch\n"}
     assert needed(tmp_path, sources) == set()

@@ -171,6 +171,13 @@ def load(torch_dtype=None, dtype=None, use_auth_token=None, **kwargs):
         dtype = kwargs.pop("old")
     if use_auth_token is not None:
         warnings.warn("`use_auth_token` is deprecated and goes")
+
+def download(resume_download=None, force_download=False):
+    if resume_download is not None:
+        warnings.warn(
+            "`resume_download` is deprecated and will be removed in version 1.0.0. Downloads always resume when "
+            "possible. If you want to force a new download, use `force_download=True`.", FutureWarning
+        )
 """
 
 
@@ -180,6 +187,7 @@ def load(torch_dtype=None, dtype=None, use_auth_token=None, **kwargs):
         ("one.Arguments", {"evaluation_strategy": "eval_strategy"}),
         ("one.More", {"evaluation_strategy": "eval_strategy"}),
         ("one.load", {"torch_dtype": "dtype", "old": "dtype"}),
+        ("one.download", {}),  # the other keyword does something else
     ],
 )
 def test_renames_that_a_warning_tells(tmp_path: Path, name: str, renamed: dict[str, str]) -> None:

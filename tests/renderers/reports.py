@@ -128,6 +128,7 @@ RANGE = Skipped(
     reason="only a range is given, no version; 1.16.0 is the newest release that is allowed",
     gap=False,
     range=True,
+    newest="1.16.0",
     location=Location(path="uv.lock", line=8),
 )
 

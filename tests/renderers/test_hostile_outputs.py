@@ -19,16 +19,8 @@ from markdown_it import MarkdownIt
 
 from gradcompat.model.diagnosis import Diagnosis, DiagnosisReport, ReadFile, RuledOut, Seen
 from gradcompat.model.environment import Location, Skipped
-from gradcompat.model.plan import (
-    Alternative,
-    Change,
-    CodeChange,
-    Plan,
-    Planned,
-    PlanReport,
-    SettingChange,
-    Verified,
-)
+from gradcompat.model.plan import Alternative, Change, CodeChange, Plan, SettingChange, Verified
+from gradcompat.model.plan_report import Planned, PlanReport
 from gradcompat.renderers import (
     constraints,
     diagnosis_json,

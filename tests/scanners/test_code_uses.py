@@ -76,6 +76,11 @@ def test_imports_attributes_and_keywords() -> None:
         "import typing as t\nif t.TYPE_CHECKING:\n    from peft import Gone\n",
         "x = peft.Gone if hasattr(peft, 'Gone') else None\n",
         "while not hasattr(peft, 'Gone'):\n    from peft import Gone\n",
+        "def f():\n    require_version('peft>=0.8,<0.9', hint)\n    from peft import Gone\n",
+        "def f():\n    try:\n        require_version('peft<=0.9')\n    except ImportError as error:\n"
+        "        raise error\n    from peft import Gone\n",
+        "class A:\n    def __init__(self):\n        check_version('peft==0.9')\n"
+        "    def f(self):\n        from peft import Gone\n",
     ],
 )
 def test_what_is_guarded_is_left_out(text: str) -> None:
@@ -90,6 +95,11 @@ def test_what_is_guarded_is_left_out(text: str) -> None:
         "try:\n    from peft import Gone\nexcept KeyError:\n    pass\n",
         "if args.lora:\n    from peft import Gone\n",
         "def f():\n    from peft import Gone\n",
+        # What asks for no more than a lowest version lets newer ones through, which may have removed the name.
+        "check_min_version('0.8')\nfrom peft import Gone\n",
+        "require_version('peft>=0.8', hint)\nfrom peft import Gone\n",
+        "class A:\n    def other(self):\n        check_version('peft==0.9')\n"
+        "    def f(self):\n        from peft import Gone\n",
     ],
 )
 def test_what_only_looks_guarded_counts(text: str) -> None:
@@ -122,14 +132,33 @@ def test_every_way_to_put_a_name_there(statement: str) -> None:
     ("text", "conditional"),
     [
         ("from peft import Gone\n", False),
-        ("def f():\n    from peft import Gone\n", False),
+        ("def f():\n    from peft import Gone\n", True),
+        ("def f():\n    from peft import Gone\n    Gone()\n", True),
+        ("def f():\n    from peft import Gone\nf()\n", False),
+        ("def f():\n    from peft import Gone\ncli(f)\n", False),
+        ("def f():\n    from peft import Gone\ndef g():\n    f()\nif __name__ == '__main__':\n    g()\n", False),
+        ("def f():\n    from peft import Gone\ndef g():\n    f()\n", True),
+        ("def f():\n    from peft import Gone\nif args.lora:\n    f()\n", True),
+        ("def f():\n    from peft import Gone\nWAYS = {'lora': f}\n", True),
+        ("def f():\n    from peft import Gone\nThread(target=f).start()\n", False),
+        ("class A:\n    def __init__(self):\n        from peft import Gone\nA()\n", False),
+        ("class A:\n    def __init__(self):\n        from peft import Gone\n", True),
+        ("class A:\n    def train(self):\n        from peft import Gone\nA().train()\n", False),
+        ("import peft\ndef f():\n    peft.Gone()\n", False),
         ("if __name__ == '__main__':\n    from peft import Gone\n", False),
         ("if args.lora:\n    from peft import Gone\n", True),
         ("if args.lora:\n    pass\nelse:\n    from peft import Gone\n", True),
         ("match kind:\n    case 'lora':\n        from peft import Gone\n", True),
         ("x = peft.Gone() if args.lora else None\nimport peft\n", True),
         ("if args.lora:\n    from peft import Gone\nfrom peft import Gone\n", False),
-        ("def f():\n    if not path:\n        raise ValueError\n    from peft import Gone\n", False),
+        ("def f():\n    if not path:\n        raise ValueError\n    from peft import Gone\nf()\n", False),
+        (
+            "def f():\n    try:\n        from peft import Gone\n    except ImportError as error:\n"
+            "        raise RuntimeError('this needs our fork of peft') from error\n",
+            True,
+        ),
+        ("def f():\n    try:\n        from peft import Gone\n    except ImportError:\n        raise\nf()\n", False),
+        ("try:\n    from peft import Gone\nexcept ImportError:\n    raise ImportError('install peft')\n", False),
     ],
 )
 def test_what_stands_behind_a_condition_may_never_run(text: str, conditional: bool) -> None:
@@ -137,8 +166,9 @@ def test_what_stands_behind_a_condition_may_never_run(text: str, conditional: bo
     assert {one.conditional for one in context.uses if one.name == "Gone"} == {conditional}
 
 
-def test_what_no_program_imports_may_never_run() -> None:
-    text = "import torch\nfrom peft import Gone\ndef model():\n    return Gone()\n"
+@pytest.mark.parametrize("end", ["", "LAYERS.append(model)\n", "torch.library.register('own', model)\n"])
+def test_what_no_program_imports_may_never_run(end: str) -> None:
+    text = f"import torch\nfrom peft import Gone\ndef model():\n    return Gone()\n{end}"
     assert {one.conditional for one in scan(Document("models.py", text)).uses} == {True}
 
 
@@ -162,7 +192,8 @@ def gone(context: Context) -> list[bool]:
     ("statement", "found"),
     [
         ("import part", [False]),
-        ("def f():\n    from part import x", [False]),
+        ("def f():\n    from part import x", [True]),
+        ("def f():\n    from part import x\nf()", [False]),
         ("if args.lora:\n    import part", [True]),
         ("if args.lora:\n    import part\nelse:\n    from part import x", [True]),
         ("if args.lora:\n    import part\nimport part", [False]),
@@ -177,6 +208,26 @@ def test_a_module_runs_as_surely_as_the_import_that_leads_to_it(
 ) -> None:
     files = {"part.py": "from peft import Gone\n", "between.py": "from part import x\n"}
     assert gone(project(tmp_path, {**files, "train.py": PROGRAM.format(statement)})) == found
+
+
+@pytest.mark.parametrize(
+    ("imported", "given"),
+    [
+        ("import trl", {"trl.SFTTrainer", "trl.trainer.sft_config.SFTConfig", "trl.clone_chat_template"}),
+        ("from unsloth import FastLanguageModel", {"trl.clone_chat_template"}),
+        ("import part", {"trl.clone_chat_template"}),
+    ],
+)
+def test_unsloth_takes_arguments_that_trl_has_dropped(tmp_path: Path, imported: str, given: set[str]) -> None:
+    program = (
+        f"import transformers\n{imported}\nfrom trl import SFTTrainer, clone_chat_template\n"
+        "from trl.trainer.sft_config import SFTConfig\n"
+        "SFTTrainer(tokenizer=1, args=SFTConfig(max_seq_length=2))\nclone_chat_template(resize=3)\n"
+        "transformers.Trainer(tokenizer=1)\n"
+    )
+    context = project(tmp_path, {"part.py": "import unsloth\n", "train.py": program})
+    found = {one.full_name for one in context.uses if one.kind == "keyword"}
+    assert found == given | {"transformers.Trainer"}
 
 
 def test_a_module_of_the_project_puts_a_name_there(tmp_path: Path) -> None:

@@ -78,6 +78,7 @@ def test_gpt_neox() -> None:
         (11, "precision.mode", "bf16"),
         (12, "deepspeed.grad_accum_dtype", "fp32"),
         (13, "deepspeed.communication_data_type", "fp32"),
+        (None, "training.framework", "megatron"),
     ]
     assert context.settings[0].spelling == '"pipe-parallel-size": {}'
 

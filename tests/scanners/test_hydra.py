@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import gradcompat
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
 from gradcompat.scanners import hydra
@@ -72,3 +75,30 @@ def test_aliases_are_read_once() -> None:
 def test_what_is_not_hydras_is_refused(text: str) -> None:
     with pytest.raises(Malformed):
         hydra.scan(Document("a.yaml", text))
+
+
+def test_a_program_that_imports_hydra_alone_and_builds_its_trainer_from_the_config(tmp_path: Path) -> None:
+    """`experiment=big` overrides the strategy, and the program names no framework itself."""
+    files = {
+        "requirements.txt": "deepspeed==0.12.0\ntorch==2.5.1\npytorch-lightning==2.3.0\n",
+        "run.sh": "python train.py experiment=big\n",
+        "train.py": (
+            "import hydra\nfrom hydra.utils import instantiate\n\n\n"
+            '@hydra.main(version_base=None, config_path="configs", config_name="train")\n'
+            "def main(cfg):\n    instantiate(cfg.trainer).fit(instantiate(cfg.model))\n\n\nmain()\n"
+        ),
+        "configs/train.yaml": "defaults:\n  - _self_\n  - strategy: ddp\n  - trainer: default\n  - experiment: null\n",
+        "configs/strategy/ddp.yaml": "_target_: lightning.pytorch.strategies.DDPStrategy\n",
+        "configs/strategy/deepspeed.yaml": (
+            "_target_: lightning.pytorch.strategies.DeepSpeedStrategy\nstage: 2\noverlap_comm: true\n"
+        ),
+        "configs/trainer/default.yaml": "_target_: lightning.pytorch.Trainer\nstrategy: ${strategy}\n",
+        "configs/experiment/big.yaml": "# @package _global_\ndefaults:\n  - override /strategy: deepspeed\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    (audit,) = gradcompat.check(tmp_path).audits
+    assert audit.contexts == tuple(
+        " + ".join(str(tmp_path / part) for part in parts) for parts in [("run.sh", "train.py", "configs/train.yaml")]
+    )

@@ -107,15 +107,27 @@ def test_what_does_not_train_is_refused(text: str) -> None:
     assert str(caught.value) == "`c.yaml`: is not a LLaMA-Factory training config"
 
 
+def test_a_stage_with_a_way_of_tuning_needs_no_other_key() -> None:
+    text = (
+        "model_name_or_path: google/gemma-3-4b-pt\nstage: pt\nfinetuning_type: full\ngradient_accumulation_steps: 8\n"
+    )
+    context = llamafactory.scan(Document("train.yaml", text))
+    assert {setting.key: setting.value for setting in context.settings}["training.framework"] == "transformers.Trainer"
+    with pytest.raises(Malformed):
+        llamafactory.scan(Document("train.yaml", text.replace("finetuning_type: full\n", "")))
+
+
 def test_the_keys_of_transformers_arguments_are_taken_from_it() -> None:
     text = f"{HEAD}stage: sft\nevaluation_strategy: steps\noverwrite_output_dir: true\n"
-    given = {use.keyword: use for use in llamafactory.scan(Document("sft.yaml", text)).uses}
+    uses = [use for use in llamafactory.scan(Document("sft.yaml", text)).uses if use.kind == "keyword"]
+    given = {use.keyword: use for use in uses}
     assert "overwrite_output_dir" not in given
     use = given["evaluation_strategy"]
     assert (use.full_name, use.kind, use.conditional) == ("transformers.Seq2SeqTrainingArguments", "keyword", False)
     assert (use.location.path, use.location.line) == ("sft.yaml", 5)
     text = '{"model_name_or_path": "m", "template": "t", "learning_rate": 1,\n "stage": "sft", "no_cuda": true}'
-    (line,) = [
-        use.location.line for use in llamafactory.scan(Document("sft.json", text)).uses if use.keyword == "no_cuda"
-    ]
-    assert line == 2
+    uses = [use for use in llamafactory.scan(Document("sft.json", text)).uses if use.keyword == "no_cuda"]
+    assert {(use.module, use.kind, use.location.line) for use in uses} == {
+        ("transformers", "keyword", 2),
+        ("llamafactory", "option", 2),
+    }

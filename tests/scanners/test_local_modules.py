@@ -178,6 +178,33 @@ def test_modules_that_import_one_another_in_a_circle(tmp_path: Path) -> None:
     assert told(context)["training.gradient_accumulation_steps"] == [("train.py", 4, None)]
 
 
+def test_a_name_is_looked_for_once_in_modules_that_take_everything_of_one_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Along every path through their imports it would be thousands of times."""
+    found: list[str] = []
+
+    def find(modules: Links, name: str) -> tuple[Names, str] | None:
+        found.append(name)
+        return original(modules, name)
+
+    original = Links.find
+    monkeypatch.setattr(Links, "find", find)
+    names = [f"m{number}" for number in range(5)]
+    stars = "".join(f"from {name} import *\n" for name in names)
+    files = {f"{name}.py": f"{stars}X{name} = 1\n" for name in names}
+    context = scanned(
+        tmp_path,
+        {
+            **files,
+            "m4.py": f"{stars}from accelerate import Accelerator\n",
+            "train.py": ("from m0 import *\nprint(unknown)\nprint(m0.other)\nAccelerator().backward(unknown.loss)\n"),
+        },
+    )
+    assert "accelerate.Accelerator.backward" in symbols(context)[0]
+    assert len(found) < 500
+
+
 def test_tests_are_no_runs(tmp_path: Path) -> None:
     body = f"{TRAIN}def test_it():\n    Trainer(args=TrainingArguments('out')).train()\n"
     assert not scanned(tmp_path, {"test_it.py": body}, "test_it.py").run

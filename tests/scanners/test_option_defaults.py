@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import gradcompat
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import SettingValue
@@ -114,3 +117,107 @@ def test_what_is_no_option_stays_unknown() -> None:
     for owner in ("config", "other.args"):
         program = ARGPARSE.replace("=args.", f"={owner}.")
         assert [value for *_, value in values(program)] == [None]
+
+
+PASSED = 'Trainer(args=TrainingArguments("o", gradient_accumulation_steps={0}.steps)).train()\n'
+IMPORTED = "from transformers import HfArgumentParser, Trainer, TrainingArguments\n"
+OWN = "from dataclasses import dataclass, field\n@dataclass\nclass Own:\n    steps: int = field(default=16)\n"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        (
+            "import argparse\ndef options():\n    parser = argparse.ArgumentParser()\n"
+            '    parser.add_argument("--steps", type=int, default=16)\n    mine = parser.parse_args()\n'
+            "    return mine\n"
+            "mine = options()\n" + PASSED.format("mine")
+        ),
+        OWN + "mine = HfArgumentParser(Own).parse_args_into_dataclasses()[0]\n" + PASSED.format("mine"),
+        OWN + "script_args, = HfArgumentParser([Own]).parse_args_into_dataclasses()\n" + PASSED.format("script_args"),
+    ],
+)
+def test_defaults_of_the_options_of_a_program(program: str) -> None:
+    """A function that returns what it has parsed, and dataclasses that are no arguments of a trainer."""
+    (found,) = [one for one in joined(IMPORTED + program).settings if one.key == KEY]
+    assert (found.value, found.presumed) == (16, True)
+
+
+def test_what_is_changed_or_not_parsed_has_no_default() -> None:
+    changed = OWN + "script_args, = HfArgumentParser(Own).parse_args_into_dataclasses()\nscript_args.steps = read()\n"
+    other = OWN + "HfArgumentParser(Own)\nmine = read()\n"
+    for program, name in ((changed, "script_args"), (other, "mine")):
+        values = {one.value for one in joined(IMPORTED + program + PASSED.format(name)).settings if one.key == KEY}
+        assert values == {None}
+
+
+def test_a_dataclass_of_another_module_has_its_defaults_there(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("transformers==4.47.0\n", "utf-8")
+    (tmp_path / "own.py").write_text(OWN, "utf-8")
+    (tmp_path / "train.py").write_text(
+        IMPORTED
+        + "from own import Own\nscript_args, = HfArgumentParser(Own).parse_args_into_dataclasses()\n"
+        + PASSED.format("script_args"),
+        "utf-8",
+    )
+    facts = {"model.architecture": "LlamaForCausalLM"}
+    (reported,) = gradcompat.check(tmp_path, settings=facts, only=["GC-0015"]).findings
+    assert reported.finding.status == "affected"
+    places = [one.location for one in reported.finding.assumed if one.key == KEY and one.location is not None]
+    assert [(Path(place.path).name, place.line) for place in places] == [("own.py", 4)]
+
+
+MODEL = """\
+from dataclasses import dataclass, field
+from transformers import AutoModelForCausalLM, HfArgumentParser, Trainer, TrainingArguments
+@dataclass
+class Config:
+    model_name: str = field(default="Qwen/Qwen2.5-32B-Instruct")
+def train():
+    config, args = HfArgumentParser((Config, TrainingArguments)).parse_args_into_dataclasses()
+    if "70B" in config.model_name:
+        model = AutoModelForCausalLM.from_pretrained(config.model_name, device_map="auto")
+    else:
+        model = AutoModelForCausalLM.from_pretrained(config.model_name)
+    Trainer(model, args).train()
+train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "name", "classes"),
+    [
+        (None, "Qwen/Qwen2.5-32B-Instruct", ("Qwen2ForCausalLM",)),
+        ("python train.py --seed 1\n", "Qwen/Qwen2.5-32B-Instruct", ("Qwen2ForCausalLM",)),
+        ("BASE=google/gemma-2b\npython train.py --model_name=$BASE\n", "google/gemma-2b", ("GemmaForCausalLM",)),
+        ("python train.py --model_name=$1\n", None, None),
+    ],
+)
+def test_the_model_comes_from_an_option_whichever_branch_loads_it(
+    script: str | None, name: str | None, classes: tuple[str, ...] | None
+) -> None:
+    assert {value for *_, value in values(MODEL, script, key="model.name")} == {name}
+    assert {value for *_, value in values(MODEL, script, key="model.architecture")} == {classes}
+
+
+def test_two_branches_that_load_two_models_tell_both() -> None:
+    program = (
+        "import sys\nfrom transformers import AutoModelForCausalLM, Trainer\n"
+        "if len(sys.argv) > 1:\n    model = AutoModelForCausalLM.from_pretrained('google/gemma-2b')\n"
+        "else:\n    model = AutoModelForCausalLM.from_pretrained('gpt2')\nTrainer(model).train()\n"
+    )
+    assert [value for *_, value in values(program, key="model.name")] == ["google/gemma-2b", "gpt2"]
+
+
+def test_the_model_comes_from_a_config_that_the_program_loads(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("transformers==4.46.0\ntorch==2.5.1\n")
+    (tmp_path / "conf.yaml").write_text("model_name: google-t5/t5-small\ngradient_accumulation_steps: 8\n")
+    (tmp_path / "train.py").write_text(
+        "import yaml\nfrom transformers import AutoModelForSeq2SeqLM, Trainer, TrainingArguments\n"
+        "cfg = yaml.safe_load(open('conf.yaml'))\n"
+        "model = AutoModelForSeq2SeqLM.from_pretrained(cfg['model_name'])\n"
+        "args = TrainingArguments('out', gradient_accumulation_steps=cfg['gradient_accumulation_steps'])\n"
+        "Trainer(model, args).train()\n"
+    )
+    report = gradcompat.check(tmp_path, only=["GC-0007"])
+    assert [one.finding.status for one in report.findings] == ["affected"]

@@ -367,6 +367,22 @@ DEEP = 100_000
 
 
 @pytest.mark.parametrize(
+    "name",
+    [
+        "monai.losses.DiceCELoss",
+        "torchmetrics.classification.MulticlassRecall",
+        "pytorch_metric_learning.miners.BatchEasyHardMiner",
+    ],
+)
+def test_a_loss_or_a_metric_without_a_training_loop(name: str) -> None:
+    module, _, attribute = name.rpartition(".")
+    context = of_text(f"from {module} import {attribute}\n\nmade = {attribute}()\n")
+    (symbols,) = (setting.value for setting in context.settings if setting.key == "code.symbols")
+    assert isinstance(symbols, tuple)
+    assert name in symbols
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "`x.py`: imports no library for training"),
@@ -485,3 +501,20 @@ def test_a_buffer_that_comes_back(base: str, arguments: str) -> None:
         f"class M({base}):\n    def __init__(self):\n        self.register_buffer({arguments})\n"
     )
     assert "transformers.PreTrainedModel.register_buffer" not in symbols(text)
+
+
+def test_activation_checkpointing_is_the_new_name_of_gradient_checkpointing() -> None:
+    """transformers 5.23.0 has both names, of arguments and of methods."""
+    text = (
+        "from transformers import AutoModelForCausalLM, TrainingArguments, Trainer\n"
+        "model = AutoModelForCausalLM.from_pretrained('m')\n"
+        "model.activation_checkpointing_enable(activation_checkpointing_kwargs={'use_reentrant': True})\n"
+        "args = TrainingArguments('out', activation_checkpointing=True)\n"
+        "Trainer(model, args).train()\n"
+    )
+    stated = {(one.location.line, one.key, one.value) for one in scan(Document("train.py", text)).settings}
+    assert (3, "training.gradient_checkpointing", True) in stated
+    assert (3, "training.use_reentrant", True) in stated
+    alone = text.replace("model.activation_checkpointing_enable(", "print(")
+    stated = {(one.location.line, one.key, one.value) for one in scan(Document("train.py", alone)).settings}
+    assert (4, "training.gradient_checkpointing", True) in stated

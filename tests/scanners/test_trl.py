@@ -75,3 +75,14 @@ def test_a_value_on_the_next_line_is_shown_there() -> None:
     assert stated(context)["training.framework"] == "trl"
     assert (4, "training.seed", 4) in lines(context)
     assert (7, "training.packing", False) in lines(context)
+
+
+def test_activation_checkpointing_is_the_new_name_of_gradient_checkpointing() -> None:
+    """transformers 5.23.0 has both, and warns of the old one."""
+    text = (
+        "model_name_or_path: m\noutput_dir: out\nlearning_rate: 1e-4\nactivation_checkpointing: true\n"
+        "activation_checkpointing_kwargs:\n  use_reentrant: true\n"
+    )
+    found = lines(trl.scan(Document("sft.yaml", text)))
+    assert (4, "training.gradient_checkpointing", True) in found
+    assert (6, "training.use_reentrant", True) in found

@@ -179,7 +179,7 @@ def test_credentials_are_redacted_wherever_they_stand(address: str) -> None:
         "https://github.com/org/repo/pull/1?diff=unified",
         "git+https://github.com/org/repo.git@v4.49.0",
         "image python:3.11@sha256:0123",
-        "hf-transfer, hf_xet and sk-learn",
+        "hf-transfer, hf_xet, examples/hf_datawrapper.py and sk-learn",
         "a@b, someone@example.org",
         "training.gradient_accumulation_steps=8",
         "{\"url\": \"https://x.example/@scope/pkg\"}",

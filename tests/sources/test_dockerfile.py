@@ -10,6 +10,7 @@ from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document, read_document
 from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.package_facts import with_package_facts
+from gradcompat.root import root_of_folder
 from gradcompat.sources.dockerfile import read
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "dockerfile"
@@ -72,7 +73,6 @@ def test_stages() -> None:
         ("xgrammar", False, "Dockerfile:31"),
         ("missing.txt", True, "Dockerfile:33"),
         ("constraints.txt", False, "Dockerfile:33"),
-        ("torch", False, "Dockerfile:33"),
     ]
     assert (environment.kind, environment.closed) == ("dockerfile", False)
 
@@ -272,3 +272,33 @@ def test_an_image_for_rocm_has_no_cuda() -> None:
     environment = with_package_facts(read_text("FROM rocm/pytorch:rocm6.2_ubuntu22.04_py3.10_pytorch_release_2.3.0"))
     assert environment.virtual == {"__rocm": "6.2"}
     assert "__cuda" in environment.excluded
+
+
+def test_what_is_uninstalled_is_not_there() -> None:
+    """In a stage that is built from another one, too."""
+    text = (
+        "FROM nvcr.io/nvidia/pytorch:24.05-py3 AS base\nRUN pip uninstall -y torch flash-attn\n"
+        "RUN pip install torch==2.4.0 peft==0.14.0\nFROM base AS late\nRUN pip uninstall -y peft\n"
+    )
+    assert [(name, version, forks) for name, version, forks, _ in pins(text)] == [
+        ("torch", "2.4.0", ()),
+        ("peft", "0.14.0", ("base",)),
+    ]
+
+
+def test_a_version_takes_the_place_of_what_was_installed_before() -> None:
+    text = "FROM pytorch/pytorch:2.4.0-cuda12.4-cudnn9-devel\nRUN pip install torch==2.5.1\nRUN pip install -U torch\n"
+    assert [(name, version) for name, version, *_ in pins(text)] == [("torch", "2.5.1"), ("torch", "*")]
+
+
+@pytest.mark.parametrize("copied", ["requirements/* ./", "requirements/*.txt .", "requirements ./", "requirements/ ."])
+def test_files_of_a_folder_that_were_copied_to_where_commands_run(tmp_path: Path, copied: str) -> None:
+    (tmp_path / "docker").mkdir()
+    (tmp_path / "requirements").mkdir()
+    (tmp_path / "requirements" / "train.txt").write_text("transformers==4.49.0\n")
+    (tmp_path / "pyproject.toml").write_text("")
+    dockerfile = tmp_path / "docker" / "Dockerfile"
+    dockerfile.write_text(f"FROM python:3.11\nCOPY {copied}\nRUN pip install -r train.txt -r other.txt\n")
+    environment = read(read_document(dockerfile, "docker/Dockerfile", root_of_folder(tmp_path, str(tmp_path))))
+    assert [(one.name, one.version) for one in environment.packages] == [("transformers", "4.49.0")]
+    assert [one.what for one in environment.skipped if one.gap] == ["other.txt"]

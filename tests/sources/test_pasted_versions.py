@@ -43,6 +43,7 @@ DASHED: Pins = [("sentence-transformers", "3.2.1"), ("transformers", "4.46.0")]
         ("- sentence-transformers-3.2.1\n- transformers-4.46.0\n", DASHED),
         ("Platform: Linux-5.15\nSentence-Transformers version: 3.2.1\n", DASHED[:1]),
         ("Python version: 3.10.12\nvllm version: 0.6.3\n", [("vllm", "0.6.3")]),
+        ("PyTorch Lightning Version: 2.0.3\nOS: Linux\n", [("pytorch-lightning", "2.0.3")]),
         ("Version: transformers==4.46.0\n", DASHED[1:]),
         ("**Versions:** torch==2.4.0+cu124, trl == 0.9.6\n", [*TORCH, ("trl", "0.9.6")]),
         ("Versions: torch==2.4.0+cu124 trl==0.9.6\n", [*TORCH, ("trl", "0.9.6")]),

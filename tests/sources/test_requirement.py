@@ -87,11 +87,11 @@ def test_versions_and_ranges(text: str, version: str | None, specifier: str | No
         ("x-1.2.zip", Package(name="x", version="1.2", source="path", location=at(3))),
         (
             "git+https://git.example/huggingface/peft.git",
-            Package(name="peft", version=None, source="git", unreleased=True, location=at(1)),
+            Package(name="peft", version=None, source="git", unreleased=True, trunk=True, location=at(1)),
         ),
         (
             "git+https://git.example/Dao-AILab/flash-attention",
-            Package(name="flash-attn", version=None, source="git", unreleased=True, location=at(1)),
+            Package(name="flash-attn", version=None, source="git", unreleased=True, trunk=True, location=at(1)),
         ),
         (
             "git@git.example:team/Trainer.git@v1.2.3",

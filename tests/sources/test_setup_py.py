@@ -69,6 +69,24 @@ def test_a_file_whose_lines_are_the_requirements(tmp_path: Path, lines: str) -> 
     ]
 
 
+def test_a_list_that_is_filled_from_a_file_if_that_exists(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("torch==2.5.1\n", "utf-8")
+    text = (
+        'path = os.path.join(HERE, "requirements.txt")\nREQUIRED = []\n'
+        "if os.path.exists(path):\n    with open(path) as file:\n        REQUIRED = [line.strip() for line in file]\n"
+        "setup(install_requires=REQUIRED)\n"
+    )
+    (tmp_path / "setup.py").write_text(text, "utf-8")
+    document = read_document(tmp_path / "setup.py", "setup.py", root_of_folder(tmp_path, "."))
+    assert ranges(read(document)) == [("torch", "2.5.1", ())]
+    # The same name is given to another file.
+    (tmp_path / "setup.py").write_text(f"with open('README.md') as file:\n    ABOUT = file.read()\n{text}", "utf-8")
+    document = read_document(tmp_path / "setup.py", "setup.py", root_of_folder(tmp_path, "."))
+    assert ranges(read(document)) == [("torch", "2.5.1", ())]
+    conditional = text.replace("os.path.exists(path)", "os.environ.get('GPU')")
+    assert notes(of(conditional)) == [("install_requires", COMPUTED, True, 6)]
+
+
 def test_a_file_that_is_not_there_is_a_gap(tmp_path: Path) -> None:
     (tmp_path / "setup.py").write_text("setup(install_requires=open('a.txt').readlines())\n", encoding="utf-8")
     environment = read(read_document(tmp_path / "setup.py", "setup.py", root_of_folder(tmp_path, ".")))
@@ -162,3 +180,50 @@ def test_nothing_is_asked_for_here() -> None:
 def test_what_is_no_setup_py(text: str) -> None:
     with pytest.raises(Malformed):
         of(text)
+
+
+def test_a_file_that_is_opened_around_the_list(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("torch==2.5.1\n# none\npeft\n")
+    (tmp_path / "setup.py").write_text(
+        "from setuptools import setup\nwith open('version') as f:\n    version = f.read()\n"
+        "with open('requirements.txt') as f:\n    required = f.read().splitlines()\n"
+        "    install_requires = [item.strip() for item in required if item.strip()[0] != '#']\n"
+        "setup(version=version, install_requires=install_requires)\n"
+    )
+    environment = read(read_document(tmp_path / "setup.py", "setup.py", root_of_folder(tmp_path, str(tmp_path))))
+    assert ranges(environment) == [("torch", "2.5.1", ()), ("peft", "*", ())]
+
+
+EXTRAS = """\
+import copy
+from setuptools import setup
+REQUIRED = ["torch==2.5.1"]
+extra = {"gpu": ["flash-attn==2.7.4"], "dev": ["ruff"]}
+def combine(keys):
+    return list(set(k for v in keys for k in extra[v]))
+extra["more"] = %s
+setup(install_requires=REQUIRED, extras_require=extra)
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "gaps"),
+    [
+        ("{one for key, listed in extra.items() for one in listed if 'gpu' not in key}", []),
+        ("combine([key for key in extra])", []),
+        ("copy.deepcopy(extra['gpu'])", []),
+        ("sorted(set(REQUIRED))", []),
+        ("[one.replace('==', '>=') for one in REQUIRED]", ["extras_require.more"]),
+        ("['peft' + one for one in extra]", ["extras_require.more"]),
+        ("others()", ["extras_require.more"]),
+    ],
+)
+def test_an_extra_that_repeats_others_hides_nothing(value: str, gaps: list[str]) -> None:
+    environment = of(EXTRAS % value)
+    assert [one.what for one in environment.skipped if one.gap] == gaps
+    assert [one.name for one in environment.packages] == ["torch", "flash-attn", "ruff"]
+
+
+def test_keywords_that_are_computed_hold_neither_of_two_that_are_given() -> None:
+    assert not [one for one in of("setup(install_requires=['peft'], extras_require={}, **rest)").skipped if one.gap]
+    assert [one.what for one in of("setup(install_requires=['peft'], **rest)").skipped if one.gap] == ["setup()"]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gradcompat.errors import Malformed, SourceError, UnsupportedFormatVersion
 from gradcompat.forks import Forks
 from gradcompat.formats.document import Document
+from gradcompat.formats.toml_text import parse
 from gradcompat.model.environment import Environment, Location, Package
+from gradcompat.sources import uv_lock
 from gradcompat.sources.uv_lock import read
 from tests.sources.locked import fixture
 
@@ -120,6 +124,53 @@ def test_a_header_inside_text_moves_no_line() -> None:
     )
     # The place of the first header is another name's, so none is claimed.
     assert read(document(text)).packages[0].location == Location(path="uv.lock")
+
+
+ARCHIVES = """version = 1
+
+[[package]]
+name = "torch"
+version = "2.9.1"
+sdist = { url = "https://index.example/torch-2.9.1.tar.gz", hash = "sha256:8a", size = 10, upload-time = "2025-07-03" }
+wheels = [
+    { url = "https://index.example/torch-2.9.1-cp312-win_amd64.whl", hash = "sha256:1f", size = 0 },
+    { path = "torch-2.9.1-cp313-win_amd64.whl" },
+]
+
+[[package]]
+name = "numpy"
+version = "2.0.0"
+"""
+
+
+def test_archives_are_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+
+    def parse_seen(text: str, path: str) -> dict[str, Any]:
+        seen.append(text)
+        return parse(text, path)
+
+    monkeypatch.setattr(uv_lock, "parse", parse_seen)
+    assert [one.location.line for one in read(document(ARCHIVES)).packages] == [5, 14]
+    assert "index.example" not in seen[0]
+    assert seen[0].count("\n") == ARCHIVES.count("\n")
+
+
+@pytest.mark.parametrize("change", ["", "=", '"', "\\", "\n", "[", "]", "}", "0", "é", "\t"])
+def test_damage_among_archives_is_told_as_it_is_elsewhere(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for position in range(len(ARCHIVES)):
+        text = ARCHIVES[:position] + change + ARCHIVES[position + 1 :]
+        with monkeypatch.context() as patched:
+            patched.setattr(uv_lock, "_without_files", lambda text: text)
+            whole = outcome(text)
+        assert outcome(text) == whole, text
+
+
+def outcome(text: str) -> object:
+    try:
+        return read(document(text))
+    except SourceError as error:
+        return str(error), error.line
 
 
 @pytest.mark.parametrize(

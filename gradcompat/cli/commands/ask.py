@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import date
 from functools import partial
 from pathlib import Path
+from string import ascii_lowercase
 
 from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.report_parts import MOST_QUESTIONS, Asked, asked_of
@@ -28,12 +29,14 @@ from gradcompat.renderers.text import render
 from gradcompat.suppression.new_waiver import waiver_file
 from gradcompat.vocabulary import parse_value
 
+_NOT_KNOWN = frozenset({"", "?", "don't know"})
+
 
 def command(*, audit: AuditParameters, dry_run: DryRun = False) -> int:
     """Ask for the few facts that decide most findings, keep the answers, and show the report.
 
-    At most five questions, the one that decides most first. An answer is the number of a choice, or a value; an empty
-    line says that you do not know. Of a package of which only a range is known it asks which version is installed
+    At most five questions, the one that decides most first. An answer is the letter of a choice, or a value; `?` or an
+    empty line says that you do not know. Of a package of which only a range is known it asks which version is installed
     (`package.torch`). Without a terminal the questions are printed, and nothing is asked or written.
 
     Exit status:
@@ -114,17 +117,20 @@ def _question(asked: Asked) -> str:
 def _answer(asked: Asked, number: int) -> SettingValue | None:
     """What is typed; None if that is nothing. A wrong answer is asked for again."""
     sys.stdout.write(wrapped(_question(asked), width(), f"{number}. ", "   ") + "\n")
-    for position, choice in enumerate(asked.choices, start=1):
-        sys.stdout.write(f"   {position}  {value_text(choice)}\n")
+    # Letters, since a number is the value of many settings.
+    choices = dict(zip(ascii_lowercase, asked.choices, strict=False))
+    for letter, choice in choices.items():
+        sys.stdout.write(f"   {letter}  {value_text(choice)}\n")
+    sys.stdout.write("   ?  don't know\n")
     while True:
-        sys.stdout.write("   number, value, or nothing if you do not know: ")
+        sys.stdout.write("   letter or value: ")
         sys.stdout.flush()
         text = sys.stdin.readline().strip()
-        if not text:
-            sys.stdout.write("\n")
+        if text.lower() in _NOT_KNOWN:
+            sys.stdout.write("" if text else "\n")
             return None
-        if text.isdecimal() and 1 <= int(text) <= len(asked.choices):
-            return asked.choices[int(text) - 1]
+        if text.lower() in choices:
+            return choices[text.lower()]
         try:
             return parse_value(asked.key, text)
         except UsageError as error:

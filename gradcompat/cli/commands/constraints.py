@@ -24,7 +24,8 @@ from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Environment
 from gradcompat.model.issue import LEVELS, Issue
-from gradcompat.model.plan import Change, Planned
+from gradcompat.model.plan import Change
+from gradcompat.model.plan_report import Planned
 from gradcompat.model.release import Catalogue
 from gradcompat.names import normalise
 from gradcompat.planner.exclusions import Exclusion, exclusions

@@ -106,8 +106,10 @@ def command(
     about = {issue.id: issue for issue in (*searched, *base.about([environment])) if issue.withdrawn is None}
     issues = [about[identifier] for identifier in sorted(about)]
     names = map(base.names.canonical, environment.packages)
-    presumed = presumed_upon(environment, names, run=bool(sorted_in.contexts or contexts)) if presumes(assume) else None
-    diagnoses, ruled_out, unexplained = diagnose(reading.evidence, environment, issues, base.names, presumed)
+    run = bool(sorted_in.contexts or contexts)
+    presumed = presumed_upon(environment, names, run=run, logged=True) if presumes(assume) else None
+    read = run or bool(sorted_in.environments or target or python)
+    diagnoses, ruled_out, unexplained = diagnose(reading.evidence, environment, issues, base.names, presumed, read=read)
     result = DiagnosisReport(
         files=(*reading.files, *known.files),
         versions=tuple(_versions(environment, base)),

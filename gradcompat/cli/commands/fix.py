@@ -25,8 +25,10 @@ from gradcompat.edit.journal import recover
 from gradcompat.edit.lock_run import Indexes, locked
 from gradcompat.errors import EditError
 from gradcompat.index.catalog import Lookup
-from gradcompat.renderers.plan_text import assumed_lines, nothing_text
-from gradcompat.renderers.terminal import safe
+from gradcompat.model.issue import Level
+from gradcompat.model.plan_report import PlanReport
+from gradcompat.renderers.plan_text import assumed_lines, nothing_text, write_open
+from gradcompat.renderers.terminal import safe, width
 
 _LOCK_SECONDS = 1200.0
 
@@ -124,7 +126,7 @@ def _show(text: str) -> None:
     sys.stdout.write(text)
 
 
-def _tell(writing: ProjectEdits, done: Sequence[PlanningResult], level: str, *, dry_run: bool) -> None:
+def _tell(writing: ProjectEdits, done: Sequence[PlanningResult], level: Level, *, dry_run: bool) -> None:
     """What was done goes to standard error, so that a diff can be piped; that nothing is to be done, if it is sure."""
     out, changed = sys.stderr, writing.changed
     if changed:
@@ -140,6 +142,13 @@ def _tell(writing: ProjectEdits, done: Sequence[PlanningResult], level: str, *, 
         out.write(f"note: {safe(sentence)}\n")
     for line in dict.fromkeys(line for work in done for line in assumed_lines(work.planned)):
         out.write(f"taking it that {safe(line)}\n")
+    _tell_nothing_done(writing, done, level)
+    write_open(PlanReport(planned=tuple(work.planned for work in done), level=level), width(), out)
+
+
+def _tell_nothing_done(writing: ProjectEdits, done: Sequence[PlanningResult], level: Level) -> None:
+    """That nothing has to be done, where that is sure."""
+    out, changed = sys.stderr, writing.changed
     if any(work.incomplete for work in done) or changed or writing.commands or writing.by_hand:
         return
     possible = [work.planned for work in done if work.planned.possible]

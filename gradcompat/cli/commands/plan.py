@@ -15,7 +15,7 @@ from gradcompat.cli.console import known_records, package_index
 from gradcompat.cli.index_parameters import Prereleases, ResolutionParameters
 from gradcompat.cli.parameters import AuditParameters
 from gradcompat.errors import UsageError
-from gradcompat.model.plan import PlanReport
+from gradcompat.model.plan_report import PlanReport
 
 _FORMATS = {
     "text": "gradcompat.renderers.plan_text",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
 import re
 import signal
 import sys
@@ -14,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from gradcompat.atomic_file import write_atomically
 from gradcompat.audit.probe_selection import select_probes
 from gradcompat.audit.verification import measure, probe_exit_status
 from gradcompat.cli.console import known_records
@@ -108,15 +108,13 @@ def command(
 
 
 def _keep(path: Path, results: Sequence[ProbeResult]) -> None:
-    """The raw measurements, by rename, so that a file of an earlier run is whole or replaced."""
+    """The raw measurements; a file of an earlier run is whole or replaced."""
     from gradcompat.renderers.probe_json import data
 
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    text = json.dumps(data(results, probe_exit_status(results)), indent=1) + "\n"
     try:
-        temporary.write_text(json.dumps(data(results, probe_exit_status(results)), indent=1) + "\n", "utf-8")
-        temporary.replace(path)
+        write_atomically(path, text.encode())
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise UsageError(f"cannot be written: {error.strerror}", path=str(path)) from None
 
 

@@ -39,8 +39,8 @@ RULES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """One change.
+class Change:
+    """What differs between two releases.
 
     Attributes:
         rule: a key of ``RULES``.
@@ -48,12 +48,8 @@ class Candidate:
         before: the release without the change.
         after: the next release, with it.
         place: module and function, class and parameter, or where the notes say it.
-        line: in the file of the newer release; None where there is none.
         removed: what is gone, as it is written.
         added: what has come.
-        weight: the higher, the sooner it is worth a look.
-        links: pull requests that the notes name, and the comparison of the two releases.
-        elsewhere: how many other places have the same change.
     """
 
     rule: str
@@ -61,18 +57,31 @@ class Candidate:
     before: str
     after: str
     place: str
-    line: int | None = None
     removed: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
-    weight: int
-    links: tuple[str, ...] = ()
-    elsewhere: int = 0
 
     @property
     def id(self) -> str:
-        """Eight hexadecimal digits of what has changed; other weights, lines and links leave it as it is."""
+        """Eight hexadecimal digits of what differs; weights, lines and verdicts leave it as it is."""
         parts = (self.rule, self.package, self.before, self.after, self.place, *self.removed, "→", *self.added)
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:8]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate(Change):
+    """A change, with what ranks and shows it.
+
+    Attributes:
+        line: in the file of the newer release; None where there is none.
+        weight: the higher, the sooner it is worth a look.
+        links: pull requests that the notes name, and the comparison of the two releases.
+        elsewhere: how many other places have the same change.
+    """
+
+    line: int | None = None
+    weight: int
+    links: tuple[str, ...] = ()
+    elsewhere: int = 0
 
 
 def grouped(candidates: Iterable[Candidate]) -> list[Candidate]:

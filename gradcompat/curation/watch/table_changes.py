@@ -9,7 +9,7 @@ from packaging.version import Version
 
 from gradcompat.curation.watch.candidate import RULES, Candidate
 from gradcompat.releases.runs import Value
-from gradcompat.releases.table import ReleaseTable
+from gradcompat.releases.table import INNER, ReleaseTable
 
 # Classes and functions that a training run is configured by.
 _CONFIGURES = re.compile(
@@ -73,7 +73,7 @@ def _loss_facts(text: Value) -> list[str]:
 
 def _parameters(section: str, text: Value) -> dict[str, str | None]:
     """The parameters of a stored signature, or the fields of a stored dataclass, with their defaults."""
-    lines = str(text).split("\n")
+    lines = str(text).removeprefix(INNER).split("\n")
     if section == "classes":
         if not lines[0].startswith("dataclass"):
             return {}

@@ -6,26 +6,26 @@ import json
 import os
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-from gradcompat.curation.watch.candidate import RULES, Candidate
+from gradcompat.atomic_file import write_atomically
+from gradcompat.curation.watch.candidate import RULES, Change
 from gradcompat.errors import KnowledgeError, UsageError
 from gradcompat.regular_files import read_regular
 
 FILE = "watched.jsonl"
 KNOWN, NOTHING, RECORD = "known", "nothing", "record:"
-_ID = re.compile(r"[0-9a-f]{8}")
 _RECORD = re.compile(r"record:(GC-\d{4})")
 _TEXTS = ("id", "rule", "package", "before", "after", "place", "verdict", "why", "date")
 _LISTS = ("removed", "added")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """A candidate with its verdict.
+class Judged(Change):
+    """A change with its verdict.
 
     Attributes:
         verdict: ``known`` (a record has it), ``nothing`` (no defect), or ``record:GC-0000``, which came of it.
@@ -33,53 +33,21 @@ class Judged:
         date: of the verdict.
     """
 
-    id: str
-    rule: str
-    package: str
-    before: str
-    after: str
-    place: str
-    removed: tuple[str, ...]
-    added: tuple[str, ...]
     verdict: str
     why: str
     date: str
 
-    def of(self) -> Candidate:
-        """The candidate, without what ranks and links it."""
-        return Candidate(
-            rule=self.rule,
-            package=self.package,
-            before=self.before,
-            after=self.after,
-            place=self.place,
-            removed=self.removed,
-            added=self.added,
-            weight=0,
-        )
 
-
-def judged(candidate: Candidate, verdict: str, why: str, day: str) -> Judged:
-    """A candidate with a verdict.
+def judged(change: Change, verdict: str, why: str, day: str) -> Judged:
+    """A change with a verdict.
 
     Raises:
         UsageError: if it is no verdict.
     """
     if verdict not in (KNOWN, NOTHING) and not _RECORD.fullmatch(verdict):
         raise UsageError(f"`{verdict}` is no verdict", hint="`known`, `nothing`, or `record:GC-0123`")
-    return Judged(
-        id=candidate.id,
-        rule=candidate.rule,
-        package=candidate.package,
-        before=candidate.before,
-        after=candidate.after,
-        place=candidate.place,
-        removed=candidate.removed,
-        added=candidate.added,
-        verdict=verdict,
-        why=why,
-        date=day,
-    )
+    differing = {each.name: getattr(change, each.name) for each in fields(Change)}
+    return Judged(**differing, verdict=verdict, why=why, date=day)
 
 
 def read_verdicts(path: Path) -> tuple[Judged, ...]:
@@ -88,10 +56,11 @@ def read_verdicts(path: Path) -> tuple[Judged, ...]:
     Raises:
         KnowledgeError: if the file cannot be read, or a line is none of its lines.
     """
-    return tuple(hit for _, hit in _lines(path))
+    return tuple(hit for _, _, hit in _lines(path))
 
 
-def _lines(path: Path) -> Iterator[tuple[int, Judged]]:
+def _lines(path: Path) -> Iterator[tuple[int, str, Judged]]:
+    """Each line: its number, the id that stands in it, and the rest."""
     if not os.path.exists(path):
         return
     try:
@@ -101,18 +70,18 @@ def _lines(path: Path) -> Iterator[tuple[int, Judged]]:
         raise KnowledgeError(f"cannot be read: {reason}", path=str(path)) from None
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
-            yield number, _parsed(line, number, path)
+            yield number, *_parsed(line, number, path)
 
 
-def _parsed(line: str, number: int, path: Path) -> Judged:
+def _parsed(line: str, number: int, path: Path) -> tuple[str, Judged]:
     try:
         found: Any = json.loads(line)
-        texts = [found.pop(name) for name in _TEXTS]
-        lists = [tuple(found.pop(name)) for name in _LISTS]
-        if found or not all(isinstance(one, str) for one in (*texts, *lists[0], *lists[1])):
+        texts: dict[str, Any] = {name: found.pop(name) for name in _TEXTS}
+        lists: dict[str, Any] = {name: tuple(found.pop(name)) for name in _LISTS}
+        said = (*texts.values(), *(text for each in lists.values() for text in each))
+        if found or not all(isinstance(text, str) for text in said):
             raise ValueError
-        names = dict(zip(_TEXTS, texts, strict=True))
-        return Judged(**names, removed=lists[0], added=lists[1])
+        return texts.pop("id"), Judged(**texts, **lists)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         hint = "`gradcompat knowledge watch --verdict` writes this file"
         raise KnowledgeError(f"line {number} is no verdict on a candidate", path=str(path), hint=hint) from None
@@ -125,13 +94,11 @@ def add_verdicts(path: Path, new: Collection[Judged]) -> None:
         KnowledgeError: if the file cannot be read or written.
     """
     kept = {hit.id: hit for hit in read_verdicts(path)} | {hit.id: hit for hit in new}
-    lines = (json.dumps(asdict(hit), ensure_ascii=False) + "\n" for hit in sorted(kept.values(), key=_order))
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    rows = ({"id": hit.id, **asdict(hit)} for hit in sorted(kept.values(), key=_order))
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     try:
-        temporary.write_text("".join(lines), "utf-8", newline="\n")
-        os.replace(temporary, path)
+        write_atomically(path, text.encode())
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise KnowledgeError(f"cannot be written: {error.strerror}", path=str(path)) from None
 
 
@@ -150,13 +117,13 @@ def problems(path: Path, records: Collection[str]) -> Iterator[tuple[int, str]]:
         KnowledgeError: if the file cannot be read.
     """
     seen: set[str] = set()
-    for number, hit in _lines(path):
+    for number, stated, hit in _lines(path):
         named = _RECORD.fullmatch(hit.verdict)
-        if not _ID.fullmatch(hit.id) or hit.rule not in RULES or hit.of().id != hit.id:
-            yield number, f"`{hit.id}` is not the id of this candidate: the line was not written by `knowledge watch`"
-        if hit.id in seen:
-            yield number, f"`{hit.id}` was judged above"
-        seen.add(hit.id)
+        if stated != hit.id or hit.rule not in RULES:
+            yield number, f"`{stated}` is not the id of this candidate: the line was not written by `knowledge watch`"
+        if stated in seen:
+            yield number, f"`{stated}` was judged above"
+        seen.add(stated)
         if named is not None and named[1] not in records:
             yield number, f"`{named[1]}` is no record"
         elif named is None and hit.verdict not in (KNOWN, NOTHING):

@@ -24,6 +24,7 @@ from gradcompat.guard.detectors import (
     packing,
     replicas,
     resumed_data,
+    stale_gradient,
     token_weights,
 )
 from gradcompat.guard.findings import Outcome
@@ -39,6 +40,7 @@ STEP_DETECTORS: dict[str, JudgeStep] = {
     "auxiliary loss": auxiliary_loss.judge,
     "missing gradient": missing_gradient.judge,
     "accumulated gradient": accumulated_gradient.judge,
+    "stale gradient": stale_gradient.judge,
     "clipping": clipping.judge,
     "labels": labels.judge,
     "packing": packing.judge,

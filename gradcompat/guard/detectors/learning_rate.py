@@ -8,6 +8,7 @@ from gradcompat.guard.findings import Finding, Outcome, Verified
 from gradcompat.guard.measurement import Run, Step
 
 TOLERANCE = 1e-3  # of the rate: schedules are computed in double precision
+SKIPPED = 0.5  # of the steps: a GradScaler that finds an overflow makes none, and the schedule waits with it
 
 
 def judge_run(run: Run) -> Iterator[Outcome]:
@@ -15,7 +16,7 @@ def judge_run(run: Run) -> Iterator[Outcome]:
     rates = [max(step.rates) for step in run.steps if step.rates]
     if not rates:
         return
-    found = [*_zero(rates), *_schedule(run)]
+    found = [*_zero(rates), *_schedule(run), *_resumed(run)]
     yield from found
     if not found:
         yield Verified("learning rate")
@@ -77,5 +78,25 @@ def _rates(steps: list[Step]) -> Iterator[Finding]:
             f"step {step.number} is made with a learning rate of {rate:.4g}, and the schedule asks for {plan:.4g}",
             {"rate": rate, "right": plan},
             ("optimizer", "resume"),
+        )
+        return
+
+
+def _resumed(run: Run) -> Iterator[Finding]:
+    """A schedule that moves with each step stands where the steps of the run are, also if it is resumed."""
+    for step in run.steps:
+        schedule, taken = step.schedule, step.taken
+        if schedule is None or schedule.position is None or not taken or not schedule.moves:
+            continue  # of the first step nobody knows yet whether the schedule moves with it
+        resumed = taken - (step.number - 1)
+        before = schedule.position - schedule.moves * (step.number - 1)
+        if not resumed or resumed * SKIPPED <= before <= resumed * max(schedule.moves, len(step.ranks)):
+            return
+        yield Finding(
+            "learning rate",
+            "warning",
+            f"the run goes on behind step {resumed}, and its schedule behind {before}: it was not resumed with it",
+            {"position": before, "right": resumed},
+            ("resume", "optimizer"),
         )
         return

@@ -14,7 +14,7 @@ LARGE_PART = 0.3
 def judge(step: Step, _earlier: Sequence[Step]) -> Iterator[Outcome]:
     """No parameter ran without a graph, and few that ran have no gradient or one of zeros."""
     gradients = step.gradients
-    if gradients is None or gradients.partitioned:
+    if gradients is None or gradients.partitioned or (gradients.flat and not gradients.zero):
         yield Unverified(
             "missing gradient", "the optimizer gets no gradient of the model that can be read (FSDP, DeepSpeed)"
         )

@@ -1,4 +1,4 @@
-"""Parameters that have a gradient and a learning rate move."""
+"""Parameters that have a gradient and a learning rate move, and no others."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from gradcompat.guard.measurement import Run
 
 def judge_run(run: Run) -> Iterator[Outcome]:
     """After the guarded steps, some element of every parameter with a gradient is another number."""
+    unfounded = list(_unfounded(run))
+    yield from unfounded
     total = run.moved + len(run.still)
     if not total:
         return
     if not run.still:
-        yield Verified("movement")
+        if not unfounded:
+            yield Verified("movement")
         return
     measured = {"still": len(run.still), "parameters": total, "right": 0}
     why = " (updates are below the precision of bfloat16 or float16)" if run.still_low_precision else ""
@@ -25,3 +28,17 @@ def judge_run(run: Run) -> Iterator[Outcome]:
     text = f"{len(run.still)} of {total} tensors have not moved in {len(run.steps)} steps, {run.still[0]} first{why}"
     level: Level = "warning" if len(run.still) * 2 > total else "note"
     yield Finding("movement", level, text, measured, ("no-op-training", "dtype"))
+
+
+def _unfounded(run: Run) -> Iterator[Finding]:
+    """Momentum, or decay of weights, for parameters that no loss has reached."""
+    if run.unfounded:
+        count = len(run.unfounded)
+        yield Finding(
+            "movement",
+            "warning",
+            f"{count} tensor{'s have' if count > 1 else ' has'} no gradient and move{'' if count > 1 else 's'} in the "
+            f"step of the optimizer, {run.unfounded[0]} first",
+            {"unfounded": count, "right": 0},
+            ("optimizer", "wrong-gradient"),
+        )

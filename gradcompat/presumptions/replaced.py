@@ -1,0 +1,18 @@
+"""Libraries that put trainers, losses and forward passes of their own in the place of those of others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+# Importing unsloth replaces the Trainer's accumulation and TRL's trainers, and loading a model with it the forward pass
+# and the loss (unsloth/models/_utils.py, patch_gradient_accumulation_fix; models/rl.py; models/llama.py). What records
+# measure of the originals is not what runs there.
+REPLACED: Mapping[str, frozenset[str]] = {"unsloth": frozenset({"transformers", "trl", "peft", "accelerate"})}
+
+# Categories of records that are about what a training step computes.
+OF_TRAINING = frozenset(
+    {
+        *("wrong-loss", "loss-scale", "gradient-scale", "wrong-gradient", "lost-gradient", "no-op-training"),
+        *("masking", "packing"),
+    }
+)

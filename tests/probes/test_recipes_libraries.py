@@ -1,0 +1,60 @@
+"""Losses, metrics, loaders and Lightning's callbacks, really run: where they go wrong, and where not.
+
+``GRADCOMPAT_PROBE_PYTHON`` names an interpreter with torch, and ``GRADCOMPAT_PROBE_LAYERS`` folders of packages that go
+before its own; what none of them has is skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import distributions
+
+import pytest
+from packaging.specifiers import SpecifierSet
+
+from gradcompat.model.probe import ParameterValue, ProbeSpec
+from gradcompat.recipes.table import recipe_of
+from gradcompat.recipes.verdict import judge
+from tests.probes.really import LAYERS, NEEDS_TORCH, ran
+
+pytestmark = NEEDS_TORCH
+
+MONAI, METRIC_LEARNING, LIGHTNING = "monai", "pytorch-metric-learning", "pytorch-lightning"
+CASES: tuple[tuple[str, Mapping[str, ParameterValue], str, str], ...] = (
+    ("loss_definitions", {"loss": "generalized_dice"}, MONAI, ">=1.1.0,<1.3.0"),
+    ("loss_definitions", {"loss": "dice_ce"}, MONAI, "<1.0.1"),
+    ("loss_definitions", {"loss": "lncc"}, MONAI, "<1.1.0"),
+    ("loss_definitions", {"loss": "ssim"}, MONAI, "==1.1.0"),
+    ("loss_definitions", {"loss": "sincos"}, MONAI, "==1.3.0"),
+    ("loss_definitions", {"loss": "pnp"}, METRIC_LEARNING, "<2.4.0"),
+    ("loss_definitions", {"loss": "miner"}, METRIC_LEARNING, "<1.3.2"),
+    ("metric_values", {"metric": "macro"}, "torchmetrics", "<1.0.0"),
+    ("metric_values", {"metric": "exact_match"}, "torchmetrics", "<1.0.0"),
+    ("metric_values", {"metric": "pearson"}, "torchmetrics", ">=1.0.0,<1.1.1"),
+    ("stateful_loader", {"what": "end"}, "torchdata", "<0.11.0"),
+    ("stateful_loader", {"what": "seeds"}, "torchdata", "<0.11.0"),
+    ("dataset_streams", {"what": "later"}, "datasets", "<3.4.0"),
+    ("dataset_streams", {"what": "draws"}, "datasets", "<4.4.0"),
+    ("lightning_callbacks", {"what": "finder"}, LIGHTNING, "<2.5.4"),
+    ("lightning_callbacks", {"what": "checkpoint_metric"}, LIGHTNING, "<2.5.5"),
+    ("lightning_callbacks", {"what": "inside_epoch"}, LIGHTNING, ">=2.0.0"),
+    ("lightning_callbacks", {"what": "fused_clipping"}, LIGHTNING, ">=2.0.0"),
+)
+
+
+@pytest.mark.parametrize("plant", [False, True], ids=["as it is", "planted"])
+@pytest.mark.parametrize(("name", "parameters", "package", "where"), CASES, ids=str)
+def test_a_defect_shows_where_it_is_and_nowhere_else(
+    name: str, parameters: Mapping[str, ParameterValue], package: str, where: str, plant: bool
+) -> None:
+    folders = list(map(str, LAYERS))
+    versions = [one.version for one in distributions(name=package, path=folders)] if folders else []
+    if not versions:
+        pytest.skip(f"no folder of GRADCOMPAT_PROBE_LAYERS has {package}")
+    spec = ProbeSpec(name=name, parameters={**parameters, **({"plant": True} if plant else {})})
+    (measurement,) = ran((spec,)).values()
+    outcome, reason = judge(recipe_of(spec), measurement)
+    if outcome == "skipped":
+        pytest.skip(reason)
+    affected = plant or SpecifierSet(where).contains(versions[0])
+    assert outcome == ("reproduced" if affected else "not_reproduced"), (reason, measurement.output)
