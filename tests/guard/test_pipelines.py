@@ -31,6 +31,7 @@ total = torch.stack([one.detach().double().sum() for one in part.parameters()]).
 distributed.all_reduce(total)
 if rank == 0:
     print(total.item().hex())
+del part, optimizer, schedule
 distributed.destroy_process_group()
 """
 

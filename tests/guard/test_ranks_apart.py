@@ -61,6 +61,7 @@ total = torch.stack([one.detach().double().sum() for one in model.parameters()])
 dist.all_reduce(total)
 sys.stdout.write(f"trained {rank} {total.item().hex()}\n")  # in one piece, since both ranks print
 sys.stdout.flush()
+del model, optimizer
 dist.destroy_process_group()
 """
 

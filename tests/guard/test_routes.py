@@ -163,6 +163,7 @@ with Guard(model, max_grad_norm=0.05, report="report.json") as guard:
         optimizer.zero_grad()
 print("trained", dist.get_rank(), flush=True)
 dist.barrier()
+del model, optimizer
 dist.destroy_process_group()
 """
 

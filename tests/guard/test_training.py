@@ -40,6 +40,10 @@ for step in range({steps}):
     optimizer.step()
     optimizer.zero_grad()
 print(sum(p.double().sum().item() for p in model.parameters()).hex())
+if torch.distributed.is_initialized():
+    # Gloo's threads drop the last work of DDP with the GIL: while they live, an interpreter that ends aborts.
+    del model, optimizer, loss
+    torch.distributed.destroy_process_group()
 """
 
 
@@ -504,6 +508,7 @@ for step in range(4):
     optimizer.zero_grad()
 print("trained", rank, flush=True)
 dist.barrier()
+del model, trained, optimizer, loss
 dist.destroy_process_group()
 """
 TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "train.py")
@@ -546,6 +551,7 @@ if sys.argv[1] == "apart" and rank:
     with torch.no_grad():
         model.module.weight += 1
 if sys.argv[2] == "destroy":
+    del model, optimizer
     dist.destroy_process_group()
 print("trained")
 """
