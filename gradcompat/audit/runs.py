@@ -13,7 +13,7 @@ from gradcompat.errors import NotFound, SourceError, Unrecognised
 from gradcompat.formats import project_walk
 from gradcompat.formats.document import Document
 from gradcompat.lazy_dataclasses import dataclass, field, replace
-from gradcompat.messages import NO_RUN
+from gradcompat.messages import LONE_CONFIG, NO_RUN
 from gradcompat.model.code_use import CodeUse, left_out
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Skipped
@@ -30,6 +30,7 @@ _OF_PROJECT_ABOVE = frozenset(
     }
 )
 _SCRIPT, _NOTEBOOK = "script", "notebook"
+_PROGRAMS_AND_PARTS = (*PROGRAMS, "launch-script", "hydra")  # which say themselves that they train nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +250,16 @@ def in_folder(path: Path, display_path: str, root: Root) -> tuple[list[Context],
         elif scanned is not None:
             unread.append(scanned)
     programs = {file.name for file, _ in files}
-    return [_with_target(context, programs) for context in contexts], unread
+    return _lone([_with_target(context, programs) for context in contexts]), unread
+
+
+def _lone(contexts: list[Context]) -> list[Context]:
+    """A config that is all there is was put there to be looked at: it is taken for the run, and that is said."""
+    if len(contexts) != 1 or contexts[0].run or contexts[0].kind in _PROGRAMS_AND_PARTS:
+        return contexts
+    (context,) = contexts
+    told = Skipped(what=context.source, reason=LONE_CONFIG, gap=False, location=Location(path=context.source))
+    return [replace(context, run=True, skipped=(*context.skipped, told))]
 
 
 def _with_target(context: Context, programs: Collection[str]) -> Context:

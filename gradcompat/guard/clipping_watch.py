@@ -65,6 +65,11 @@ class ClippingWatch:
             for name, by in _FUNCTIONS.items():
                 if hasattr(loaded(module), name):
                     instrumentation.wrap(loaded(module), name, self._around(by))
+        instrumentation.keep(self)
+
+    def remove(self) -> None:
+        """Call nothing any more, and so hold nothing: whoever is called holds models and this."""
+        self._before, self._after = int, lambda: None
 
     def wrap_frameworks(self) -> None:
         """Wrap what clips by itself, as far as the process has loaded it."""

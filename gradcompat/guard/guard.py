@@ -70,6 +70,7 @@ class Guard:
         self._model = model
         self._instrumentation = Instrumentation()
         self._observer: Observer | None = None
+        self._steps: list[Step] = []
         self._matching: RecordMatching | None = None
         self._optimizers: set[int] = set()
         self._passed_over: set[int] = set()
@@ -98,8 +99,8 @@ class Guard:
             return screen.say(f"gradcompat guard: torch {torch.__version__} has no hooks for optimizers, 2.0 is needed")
         if _active and not _active[-1].automatic:
             return screen.say("gradcompat guard: another guard is at work, this one does nothing")
-        replaced = list(_active)  # an explicit guard knows more than the one of `gradcompat run`
-        for other in replaced:
+        replaced = [other.observer for other in _active]  # an explicit guard knows more than that of `gradcompat run`
+        for other in list(_active):
             other.close()
         _active.append(self)
         self._started = True
@@ -107,12 +108,13 @@ class Guard:
         keep(hooks.register_optimizer_step_pre_hook(self._before_update))
         keep(hooks.register_optimizer_step_post_hook(self._safely(self._after_update)))
         self._observer = Observer(self.asked, self._instrumentation, self.fail)
+        self._steps = self._observer.steps
         self._observer.before_backward = self._safely(self._next_step)
         self._instrumentation.wrap(loaded("torch.distributed"), "destroy_process_group", self._before_group_ends)
         watch_pipelines(self._instrumentation, self._in_pipeline)
-        for other in replaced:
-            if other.observer is not None:
-                self._observer.optimizers.inherit(other.observer.optimizers)
+        for observer in replaced:
+            if observer is not None:
+                self._observer.optimizers.inherit(observer.optimizers)
         if self._model is not None:
             self._watch(self._observer, self._model)
         else:
@@ -120,10 +122,11 @@ class Guard:
         return None
 
     def close(self) -> None:
-        """Take everything off."""
+        """Take everything off, and hold neither models nor optimizers any more: the run may want their memory."""
         self._instrumentation.remove()
         if self._observer is not None:
             self._observer.ranks.withdraw()
+        self._observer = self._model = None
         if self._matching is not None:
             self._matching.close()
         if self in _active:
@@ -160,7 +163,7 @@ class Guard:
     @property
     def measured_steps(self) -> list[Step]:
         """The steps that were measured."""
-        return self._observer.steps if self._observer is not None else []
+        return self._steps
 
     def replaying(self, replay: Callable[[], Replay | None]) -> Callable[[], Replay | None]:
         """A replay that fails is something that could not be verified, and nothing else."""
@@ -313,7 +316,7 @@ class Guard:
         self.finished = True
         self.judgement.unverified["ranks"] = "the guard of another rank has ended or failed"
         if rank() == 0:
-            line = screen.end_line(len(self.measured_steps), self.judgement)
+            line = screen.end_line(len(self._steps), self.judgement)
             screen.say(f"{line}; the run goes on without the guard")
             self._write(stopped=False)
         self.close()
@@ -467,7 +470,7 @@ class Guard:
         if wrong:
             if self._matching is None and self._observer is not None and self._observer.models:
                 self._match(self._observer.models[0].model)  # another rank than the first one speaks
-            measured = self.measured_steps[0].facts if self.measured_steps else {}
+            measured = self._steps[0].facts if self._steps else {}
             self._match_again({**measured, **{key: value for one in wrong for key, value in one.facts.items()}})
             records = self._records()
             ids = [record.id for one in wrong for record in screen.explaining(one, records)[:1]]
@@ -501,15 +504,15 @@ class Guard:
 
     def _track(self, text: str, numbers: Mapping[str, float]) -> None:
         """On every rank that has a run of a tracker."""
-        for name, why in trackers.log(text, numbers, len(self.measured_steps)).items():
+        for name, why in trackers.log(text, numbers, len(self._steps)).items():
             screen.say(f"gradcompat guard: {name} got nothing ({why})")
 
     def _write(self, *, stopped: bool) -> None:
-        if not self.options.report or self._observer is None:
+        if not self.options.report:
             return
         content = run_report.report(
             self.judgement,
-            self._observer.steps,
+            self._steps,
             self._records(),
             facts=self.facts,
             packages=self._matching.packages if self._matching is not None else {},

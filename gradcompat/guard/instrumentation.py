@@ -69,6 +69,7 @@ class Instrumentation:
     def __init__(self) -> None:
         """Put nothing on."""
         self._wrapped: list[tuple[Any, str, Any, Any]] = []
+        self._around: list[Around] = []
         self._handles: list[Any] = []
         self._active = True
         self._process = os.getpid()
@@ -88,12 +89,15 @@ class Instrumentation:
             return
         own = vars(owner).get(name)  # inherited where this is None
         compiling = _compiling()
+        # Not in the wrapper: torch.compile keeps tables of functions, and models would live as long as they do.
+        place = len(self._around)
+        self._around.append(around)
 
         @functools.wraps(original)
         def wrapper(*arguments: Any, **keywords: Any) -> Any:
             if compiling() or not self.active:
                 return original(*arguments, **keywords)
-            return around(original, arguments, keywords)
+            return self._around[place](original, arguments, keywords)
 
         scriptable = _scriptable(wrapper, original)
         setattr(owner, name, scriptable)
@@ -114,7 +118,7 @@ class Instrumentation:
                     setattr(owner, name, own)
         for handle in self._handles:
             handle.remove()
-        self._wrapped, self._handles = [], []
+        self._wrapped, self._handles, self._around = [], [], []
 
 
 def _scriptable(wrapper: Any, original: Any) -> Any:

@@ -1,7 +1,6 @@
 """Joins what several files say into the runs that they describe.
 
-A run has an entry point that trains: a config that nothing names, a demo or a test is read, and is no run; a config
-that is all there is, is one. A launch script names a config, the config names a DeepSpeed file, the model lies in a
+A run has an entry point that trains: a config that nothing names, a demo or a test is read, and is no run. A launch script names a config, the config names a DeepSpeed file, the model lies in a
 folder with a config.json: that is one run. Two configs of which none names the other are two runs, and are never mixed,
 unless the user names both with `--context`. A config that was composed of several files (Hydra) holds what they say;
 what it could have chosen and has not says nothing.
@@ -125,9 +124,7 @@ def assemble(contexts: Sequence[Context], *, together: bool = False, budget: Bud
     # The config that a program names is a run without the command line that names another one.
     joined += [context for context in rest if context.run]
     rest = [context for context in rest if not context.run]
-    # Somebody has put it there to be looked at.
-    only = len(contexts) == 1 and rest == list(contexts) and contexts[0].kind not in (*PROGRAMS, _LAUNCH, _COMPOSED)
-    if not runs and rest and (together or only):
+    if not runs and rest and together:
         return Assembly((_joined(rest),), ())
     return Assembly(tuple(joined), tuple(rest))
 

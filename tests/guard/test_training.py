@@ -287,6 +287,30 @@ def test_what_cannot_be_told_hides_no_stop(tmp_path: Path) -> None:
     assert "stopped (RuntimeError: planted)" in trained.err
 
 
+HELD = """
+import gc, weakref
+gc.disable()
+here = globals()
+held = {name: weakref.ref(here.pop(name)) for name in ("model", "optimizer")}
+print(sorted(name for name, one in held.items() if one() is not None))
+"""
+
+
+@pytest.mark.parametrize("steps", [3, 2])
+@pytest.mark.parametrize("entered", [False, True])
+def test_models_and_optimizers_are_let_go_of_when_the_guard_is_off(tmp_path: Path, entered: bool, steps: int) -> None:
+    """Behind the guarded steps, the memory of what a program deletes is free at once, without a garbage collection.
+
+    After the second step the guard waits for what the optimizer leaves, and so for a third one or the end.
+    """
+    before = "from gradcompat.guard import Guard\nguard = Guard(model).__enter__()" if entered else ""
+    leave = "guard.end()" if entered and steps == 2 else ""
+    trained = train(loop(before=before, steps=steps) + leave + HELD, tmp_path)
+    assert trained.status == 0, trained.err
+    assert "2 steps verified" in trained.err
+    assert trained.out.splitlines()[-1] == ("[]" if entered or steps == 3 else "['model', 'optimizer']")
+
+
 def test_a_torch_without_hooks_for_optimizers_is_not_guarded(tmp_path: Path) -> None:
     """Torch 1.13 has none; here they are taken away."""
     script = "import os\nos.environ['GRADCOMPAT_GUARD'] = '0'\n" + loop(
