@@ -576,11 +576,14 @@ def _of_class(term: SettingTerm, combination: Combination, chosen: tuple[Package
             continue
         truth = satisfies(term, fact.value)
         named = view.settings.get(MODEL_KEY, [])
-        sentence = f"{term.key} is {value_text(fact.value)} for {joined(classes_of(named), 'and')}"
+        classes = joined(classes_of(named), "and")
+        sentence = f"{term.key} is {value_text(fact.value)} for {classes}"
         stated = next((setting.location for setting in named if not setting.presumed), None)
         if stated is not None:
             return _Verdict(Certainty.of(truth), sentence, term.key, stated)
-        presumed = Presumed(certainty=Certainty.presumed(truth), taking=sentence, feature=sentence)
+        presumed = Presumed(
+            certainty=Certainty.presumed(truth), taking=sentence, feature=f"another model than {classes}"
+        )
         return _Verdict(presumed.certainty, condition(term), term.key, presumed=presumed)
     return None
 
