@@ -18,13 +18,13 @@ from gradcompat.forks import Forks
 from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.matcher import MAX_CHOICES, Names, match
 from gradcompat.messages import joined, line_with
-from gradcompat.model.environment import Environment, Location, Package, Setting
+from gradcompat.model.environment import Environment, Location, Package
 from gradcompat.model.finding import Advice, Finding
 from gradcompat.model.issue import CodeRemedy, InstallRemedy, Issue, PackageTerm, SettingRemedy, VersionRemedy
+from gradcompat.remedy_settings import is_taken, with_setting
 from gradcompat.term_keys import key_of
 from gradcompat.versions import ABOVE, BELOW, Cut, VersionSet, parse_version, step
 
-_TRIED = Location(path="remedy")
 _MOST_TRIED = 24  # releases of one package and one way
 
 
@@ -90,9 +90,9 @@ def _tried(
 ) -> Iterator[Advice]:
     """Everything that clears the finding: settings of the record, and the nearest release of each package that does."""
     for remedy in finding.issue.remedies:
-        if isinstance(remedy, SettingRemedy):
+        if isinstance(remedy, SettingRemedy) and is_taken(remedy, environment, names.canonical):
             touched = {id(package) for package in finding.packages}
-            change = _Change(_with_setting(environment, remedy), touched)
+            change = _Change(with_setting(environment, remedy), touched)
             if _clears(change, finding, names, forks):
                 yield _advice(remedy, change, environment, issues, names, forks)
     for remedy_of, changes in _moves(finding, environment, issues, names, published):
@@ -277,12 +277,6 @@ def _versions(packages: Iterable[Package]) -> list[Version]:
     """The versions of entries that have one."""
     parsed = (parse_version(package.version) for package in packages if package.version is not None)
     return [version for version in parsed if version is not None]
-
-
-def _with_setting(environment: Environment, remedy: SettingRemedy) -> Environment:
-    kept = tuple(setting for setting in environment.settings if setting.key != remedy.key)
-    changed = Setting(key=remedy.key, value=remedy.value, location=_TRIED)
-    return replace(environment, settings=(*kept, changed))
 
 
 def _edit(environment: Environment, remedy: SettingRemedy) -> tuple[Location | None, str | None]:

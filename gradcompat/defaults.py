@@ -71,8 +71,9 @@ DEFAULTS = (
         key="training.use_reentrant",
         value=True,
         package="transformers",
-        # Before, torch's own default counted; 5.0.0 turned it round, and its candidates had not yet.
-        versions=">=4.38.0,<5.0.0",
+        # Before 4.38 torch's own default counts, the same in 1.11.0, 1.13.1, 2.0.1, 2.1.2, 2.4.1, 2.6.0, 2.9.1 and
+        # 2.15.0; 5.0.0 turned it round, and its candidates had not yet.
+        versions=">=4.11.3,<5.0.0",
         # A model with code of its own may have a way of its own.
         phrases=(
             *("reentrant", "checkpointing_kwargs", "trust_remote_code", "fsdp", "utils.checkpoint", "checkpoint("),
@@ -81,7 +82,10 @@ DEFAULTS = (
         drivers=frozenset({TRAINER}),
         beside={"training.gradient_checkpointing": True},
         reference=f"{_TRANSFORMERS}/modeling_utils.py",
-        read="4.36.2, 4.37.2, 4.38.0, 4.40.0, 4.46.0, 4.49.0, 4.52.0, 4.57.6, 5.0.0rc3, 5.0.0",
+        read=(
+            "4.11.3, 4.22.2, 4.31.0, 4.34.1, 4.35.2, 4.36.2, 4.37.2, 4.38.0, 4.40.0, 4.46.0, 4.49.0, 4.52.0, 4.57.6, "
+            "5.0.0rc3, 5.0.0"
+        ),
     ),
     Default(
         of=_TRAINING_ARGUMENTS,

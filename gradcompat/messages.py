@@ -168,8 +168,9 @@ def remedy_text(remedy: Remedy, *, with_note: bool = True) -> str:
     match remedy:
         case VersionRemedy(kind=kind, package=package, versions=versions, note=note):
             text = f"{kind} {package} to {versions_text(versions)}"
-        case SettingRemedy(key=key, value=value, note=note):
-            text = f"set {key} to {value_text(value)}"
+        case SettingRemedy(key=key, value=value, packages=packages, note=note):
+            taken = tuple(f"{name} {versions_text(versions)}" for name, versions in packages.items())
+            text = f"set {key} to {value_text(value)}" + (f", which {joined(taken, 'and')} has" if taken else "")
         case CodeRemedy(text=text) | InstallRemedy(text=text):
             note = None
     return f"{text} ({note})" if note and with_note else text

@@ -185,6 +185,15 @@ def test_no_remedy_fits(remedies: tuple[Remedy, ...]) -> None:
     assert advice(trained(package("transformers", "4.50.0")), defect(*remedies)) is None
 
 
+@pytest.mark.parametrize(("version", "taken"), [("4.49.0", False), ("4.50.0", True), ("4.51.0", True), (None, True)])
+def test_a_setting_that_the_listed_release_does_not_have_is_no_remedy(version: str | None, taken: bool) -> None:
+    newer = SettingRemedy(key=STEPS, value=1, packages={"transformers": VersionSet.parse(">=4.50.0")})
+    here = trained(package("transformers", version))
+    found = advice(here, defect(newer, CODE), status="affected" if version else "conditional")
+    assert found is not None
+    assert found.remedy == (newer if taken else CODE)
+
+
 def test_the_nearest_release_of_several_ranges() -> None:
     remedy = upgrade(">=4.46.3,<4.47 || >=4.52.0")
     found = advice(trained(package("transformers", "4.50.0")), defect(remedy))

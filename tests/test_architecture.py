@@ -52,6 +52,7 @@ LAYERS = (
         "class_facts",
         "comparison",
         "package_facts",
+        "remedy_settings",
         "releases",
     ),
     ("torch_builds",),

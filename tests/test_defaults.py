@@ -51,7 +51,8 @@ def test_a_default_says_whose_it_is() -> None:
 @pytest.mark.parametrize(
     ("version", "expected"),
     [
-        ("4.37.2", {}),
+        ("4.10.3", {}),
+        ("4.37.2", {REENTRANT: (True, "default of transformers 4.37.2")}),
         ("4.38.0", {REENTRANT: (True, "default of transformers 4.38.0")}),
         ("4.57.6", {REENTRANT: (True, "default of transformers 4.57.6")}),
         ("4.49.0.dev0", {REENTRANT: (True, "default of transformers 4.49.0.dev0")}),

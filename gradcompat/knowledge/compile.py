@@ -117,7 +117,7 @@ def _remedy(remedy: VersionRemedy | SettingRemedy | CodeRemedy | InstallRemedy) 
         case VersionRemedy():
             return [remedy.kind, remedy.package, remedy.versions, remedy.note]
         case SettingRemedy():
-            return ["setting", remedy.key, remedy.value, remedy.note]
+            return ["setting", remedy.key, remedy.value, remedy.packages, remedy.note]
         case CodeRemedy():
             return ["code", remedy.text]
         case InstallRemedy():

@@ -336,8 +336,9 @@ def _remedy(remedy: Sequence[Any]) -> Remedy:
     match remedy:
         case ["upgrade" | "downgrade" as kind, package, versions, note]:
             return VersionRemedy(kind=kind, package=package, versions=VersionSet.parse(versions), note=note)
-        case ["setting", key, value, note]:
-            return SettingRemedy(key=key, value=value, note=note)
+        case ["setting", key, value, packages, note]:
+            taken = {name: VersionSet.parse(versions) for name, versions in packages.items()}
+            return SettingRemedy(key=key, value=value, packages=taken, note=note)
         case ["code", text]:
             return CodeRemedy(text=text)
         case ["install", text]:

@@ -218,7 +218,16 @@ class SettingRemedy(_Strict):
     kind: Literal["setting"]
     key: str
     value: Scalar
+    packages: dict[str, str] = Field(default={}, description="the releases that have the setting")
     note: Text | None = None
+
+    @field_validator("packages")
+    @classmethod
+    def _check_packages(cls, packages: dict[str, str]) -> dict[str, str]:
+        for name, versions in packages.items():
+            _check_package_name(name)
+            _versions(versions)
+        return packages
 
     @model_validator(mode="after")
     def _check(self) -> SettingRemedy:

@@ -5,9 +5,10 @@ A term is an instance of one of the classes below; :data:`Term` is their union.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
-from gradcompat.lazy_dataclasses import dataclass
+from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.model.probe import ProbeSpec
 from gradcompat.versions import VersionSet
 
@@ -108,10 +109,11 @@ class VersionRemedy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingRemedy:
-    """Give a setting this value."""
+    """Give a setting this value, which the releases in ``packages`` take."""
 
     key: str
     value: bool | int | float | str
+    packages: Mapping[str, VersionSet] = field(default_factory=dict)
     note: str | None = None
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from gradcompat.lazy_dataclasses import dataclass, replace
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.matcher import STRATEGY_KEY
 from gradcompat.messages import line_with
-from gradcompat.model.environment import Environment, Location, Setting
+from gradcompat.model.environment import Environment
 from gradcompat.model.issue import CodeRemedy, Issue, SettingRemedy
 from gradcompat.model.plan import CodeChange, SettingChange
-from gradcompat.planner.assignment_issues import Assignment, Judge
+from gradcompat.planner.assignment_issues import Assignment, Judge, applied
+from gradcompat.remedy_settings import is_taken, with_setting
 from gradcompat.term_keys import key_of
-
-_PLANNED = Location(path="plan")
 
 Runs = tuple[Environment, ...]
 
@@ -57,12 +56,6 @@ def code_for(issue: Issue, *, first_only: bool = False) -> CodeChange | None:
     )
 
 
-def with_setting(run: Environment, remedy: SettingRemedy) -> Environment:
-    """The run with the setting as the record wants it, in one place."""
-    kept = tuple(setting for setting in run.settings if setting.key != remedy.key)
-    return replace(run, settings=(*kept, Setting(key=remedy.key, value=remedy.value, location=_PLANNED)))
-
-
 def _speaks_of(issue: Issue, key: str) -> bool:
     """Can the setting make a difference to the issue?"""
     # What stands for the strategy decides about the settings of every other one.
@@ -72,6 +65,9 @@ def _speaks_of(issue: Issue, key: str) -> bool:
 
 
 def _tried(issue: Issue, remedy: SettingRemedy, judge: Judge, assignment: Assignment) -> SettingTried | None:
+    planned = (applied(run, assignment, judge.universe) if remedy.packages else run for run in judge.runs)
+    if not all(is_taken(remedy, run, judge.universe.names.canonical) for run in planned):
+        return None
     runs = tuple(with_setting(run, remedy) for run in judge.runs)
     after = Judge(judge.universe, runs)
     request = judge.universe.request

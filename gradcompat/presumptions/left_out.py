@@ -45,7 +45,11 @@ class LeftOut:
 
 
 _TRL_READ = "0.12.0, 0.16.0, 0.18.0, 0.19.0, 0.20.0, 0.21.0, 0.22.0, 0.23.0, 0.24.0, 0.29.0, 1.0.0, 1.16.0"
-_REENTRANT_READ = "4.36.2, 4.37.2, 4.38.0, 4.40.0, 4.46.0, 4.49.0, 4.52.0, 4.57.6, 5.0.0rc3, 5.0.0, 5.23.0"
+# Before 4.38.0 torch's own default counts, which torch 1.11.0 to 2.15.0 have as transformers has it then.
+_REENTRANT_READ = (
+    "4.11.3, 4.22.2, 4.31.0, 4.34.1, 4.35.2, 4.36.2, 4.37.2, 4.38.0, 4.40.0, 4.46.0, 4.49.0, 4.52.0, 4.57.6, "
+    "5.0.0rc3, 5.0.0, 5.23.0"
+)
 _CHECKPOINTED = (("training.gradient_checkpointing", True),)
 _ZERO_3 = (("deepspeed.zero_stage", 3),)  # TRL turns reentrant checkpointing on beside PEFT
 
@@ -72,7 +76,7 @@ LEFT_OUT = (
         key="training.use_reentrant",
         value=True,
         frameworks=(_TRAINER,),
-        versions=">=4.38.0,<5.0.0",
+        versions=">=4.11.3,<5.0.0",
         read=_REENTRANT_READ,
         beside=_CHECKPOINTED,
     ),
@@ -80,7 +84,7 @@ LEFT_OUT = (
         key="training.use_reentrant",
         value=True,
         frameworks=(_TRL,),
-        versions=">=4.38.0,<5.0.0",
+        versions=">=4.11.3,<5.0.0",
         read=_REENTRANT_READ,
         beside=_CHECKPOINTED,
         unless=("trl", ">=0.27.0"),

@@ -76,6 +76,7 @@ class Findings:
     called: list[Called] = field(default_factory=list)
     options: dict[str, Option] = field(default_factory=dict)
     defaults: list[OptionDefault] = field(default_factory=list)
+    branched: dict[Location, str] = field(default_factory=dict)
     option_files: list[OptionFile] = field(default_factory=list)
     parsers: list[DataclassParser | None] = field(default_factory=list)
     parsed: list[ParsedInput] = field(default_factory=list)
@@ -95,6 +96,7 @@ class Findings:
             self.drivers.setdefault(name, location)
         self.refers_to += part.refers_to
         self.defaults += part.defaults
+        self.branched.update(part.branched)
         self.option_files += part.option_files
         self.parsers += part.parsers
         self.parsed += part.parsed
@@ -138,9 +140,10 @@ class Findings:
             given: the arguments.
             tool: what they are given to, by its full name; empty for a method.
         """
-        read = [
-            (argument, None if step.branch else is_option(argument.given, self.names, step.scope)) for argument in given
-        ]
+        read = [(argument, is_option(argument.given, self.names, step.scope)) for argument in given]
+        if step.branch:
+            self.branched.update({self.place(argument.node): name for argument, name in read if name is not None})
+            read = [(argument, None) for argument, _ in read]
         for argument, name in read:
             if name in self.options:
                 option = self.options[name]

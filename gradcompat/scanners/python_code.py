@@ -266,12 +266,16 @@ def _parsers(facts: Findings) -> tuple[DataclassParser, ...]:
 def _once(found: Findings) -> list[Setting]:
     """Each statement once, in the order of the file; what a file says twice it says where it says it first.
 
-    What an option or a config gives is a statement of its own, which the launch, the default or the config replaces.
+    What an option or a config gives is a statement of its own, which the launch, the default or the config replaces. A
+    branch that passes on the same option once more adds nothing, whether it is taken or not.
     """
+    said = {(flag, setting.key) for default in found.defaults for flag in default.flags for setting in default.stated}
     replaceable = [default.stated for default in found.defaults] + [lookup.stated for lookup in found.lookups]
     optional = {setting for stated in replaceable for setting in stated}
     once: dict[tuple[str, object], Setting] = {}
     for setting in found.settings:
+        if setting not in optional and (found.branched.get(setting.location), setting.key) in said:
+            continue
         once.setdefault((setting.key, setting if setting in optional else repr(setting.value)), setting)
     return sorted(once.values(), key=lambda one: (one.location.line or 0, one.location.column or 0))
 

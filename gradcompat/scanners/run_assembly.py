@@ -1,9 +1,10 @@
 """Joins what several files say into the runs that they describe.
 
-A run has an entry point that trains: a config that nothing names, a demo or a test is read, and is no run. A launch script names a config, the config names a DeepSpeed file, the model lies in a
-folder with a config.json: that is one run. Two configs of which none names the other are two runs, and are never mixed,
-unless the user names both with `--context`. A config that was composed of several files (Hydra) holds what they say;
-what it could have chosen and has not says nothing.
+A run has an entry point that trains: a config that nothing names, a demo or a test is read, and is no run. A launch
+script names a config, the config names a DeepSpeed file, the model lies in a folder with a config.json: that is one
+run. Two configs of which none names the other are two runs, and are never mixed, unless the user names both with
+`--context`. A config that was composed of several files (Hydra) holds what they say; what it could have chosen and has
+not says nothing.
 """
 
 from __future__ import annotations

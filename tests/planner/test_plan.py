@@ -79,6 +79,19 @@ def test_a_plan_suits_every_run() -> None:
     assert made.complete
 
 
+@pytest.mark.parametrize(("release", "set_to"), [("4.45.0", []), ("4.46.0", [1])])
+def test_a_setting_counts_where_the_listed_release_has_it(release: str, set_to: list[int]) -> None:
+    remedy = {"kind": "setting", "key": ACCUMULATION, "value": 1, "packages": {"transformers": ">=4.46.0"}}
+    record = {
+        "affected": [{"packages": {"transformers": "*"}, "settings": {ACCUMULATION: ">1"}}],
+        "remedies": [remedy],
+    }
+    setting = Setting(key=ACCUMULATION, value=4, location=HERE)
+    here = replace(built(package("transformers", release)), settings=(setting,))
+    made = planned(here, [issue(1, record)], table({"transformers": {release: []}}), asked())
+    assert [change.value for change in made.settings] == set_to
+
+
 def test_a_setting_is_shown_where_it_stands() -> None:
     record = {
         "affected": [{"packages": {"transformers": "*"}, "settings": {ACCUMULATION: ">1"}}],

@@ -36,6 +36,22 @@ Trainer("m", args).train()
 """
 
 
+# As in QLoRA: what a branch passes on once more is the same option.
+BRANCH = """\
+from dataclasses import dataclass, field
+from peft import prepare_model_for_kbit_training
+from transformers import AutoModelForCausalLM, HfArgumentParser, Trainer, TrainingArguments
+@dataclass
+class Arguments(TrainingArguments):
+    gradient_checkpointing: bool = field(default=True)
+(args,) = HfArgumentParser((Arguments,)).parse_args_into_dataclasses()
+model = AutoModelForCausalLM.from_pretrained("m")
+if not args.full:
+    model = prepare_model_for_kbit_training(model, use_gradient_checkpointing=args.gradient_checkpointing)
+Trainer(model, args).train()
+"""
+
+
 def joined(program: str, script: str | None = None) -> Context:
     contexts = [python_code.scan(Document("train.py", program))]
     if script is not None:
@@ -49,6 +65,14 @@ def values(
 ) -> list[tuple[str, int | None, SettingValue | None]]:
     settings = joined(program, script).settings
     return [(one.location.path, one.location.line, one.value) for one in settings if one.key == key]
+
+
+def test_a_branch_that_passes_the_option_on_once_more_decides_nothing() -> None:
+    key = "training.gradient_checkpointing"
+    assert values(BRANCH, key=key) == [("train.py", 6, True)]
+    assert values(BRANCH, "python train.py --gradient_checkpointing False\n", key=key) == [("run.sh", 1, False)]
+    other = BRANCH.replace("=args.gradient_checkpointing", "=args.something")
+    assert [value for *_, value in values(other, key=key)] == [True, None]
 
 
 @pytest.mark.parametrize(("program", "line"), [(ARGPARSE, 4), (DATACLASS, 5)])
