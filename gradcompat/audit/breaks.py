@@ -64,7 +64,7 @@ def breaks_of(environment: Environment, uses: Sequence[CodeUse], names: Names) -
         pairs[issue.id] = pair
     if not uses:
         return EnvironmentBreaks(tuple(issues), pairs)
-    versions = _versions(environment, names)
+    versions = released_versions(environment, names)
     imports: dict[str, Sequence[CodeUse]] = {}
     for pair, leading, one in _broken_imports(versions, uses):
         issue = issue_of_versions(pair, one, *(str(versions[name][0]) for name in (pair.consumer, pair.provider)))
@@ -133,7 +133,7 @@ def _by_package(uses: Sequence[CodeUse]) -> dict[str, list[CodeUse]]:
     return found
 
 
-def _versions(environment: Environment, names: Names) -> dict[str, list[Version]]:
+def released_versions(environment: Environment, names: Names) -> dict[str, list[Version]]:
     """The versions that are listed of each distribution, or the newest that its range allows."""
     found: dict[str, list[Version]] = {}
     for package in filter(_is_released, environment.packages):
@@ -246,7 +246,7 @@ def constraints_of_code(environment: Environment, uses: Sequence[CodeUse], names
     from gradcompat.breaks.code_issues import constraint_of
     from gradcompat.releases.table import table_of
 
-    versions = _versions(environment, names)
+    versions = released_versions(environment, names)
     found: dict[str, Issue] = {}
     for package, some in _by_package(uses).items():
         if package not in versions or (table := table_of(package)) is None:

@@ -128,6 +128,13 @@ def is_missing(use: CodeUse, table: ReleaseTable, version: Version, beside: Besi
             return keys is not None and use.keyword not in keys and not _is_taken_elsewhere(use, table, version)
 
 
+def is_there(use: CodeUse, table: ReleaseTable, version: Version, beside: Beside) -> bool:
+    """Does a release certainly have the name, or take the keyword?"""
+    if use.kind == "keyword":
+        return _takes(table, version, use.full_name, use.keyword or "", beside) is True
+    return _presence(use, table, version) is Presence.PRESENT
+
+
 def _presence(use: CodeUse, table: ReleaseTable, version: Version) -> Presence:
     """Whether a release has what is imported, or reached through its modules."""
     if use.kind == "attribute":
@@ -304,14 +311,15 @@ def _plain(identifier: str, use: CodeUse, package: str, missing: VersionSet) -> 
     left_out = {"option": _LEFT_OUT, "key": _PASSED_OVER}.get(use.kind, "")
     return break_issue(
         identifier,
-        summary=f"the code uses {_named(use)}, which {package} does not have in {missing}",
-        details=f"The code uses {_named(use)}. This was read in the released files of {package}.{left_out}",
+        summary=f"the code uses {named(use)}, which {package} does not have in {missing}",
+        details=f"The code uses {named(use)}. This was read in the released files of {package}.{left_out}",
         categories=("code",),
         affected=(Combination(terms=(PackageTerm(name=package, versions=missing),)),),
     )
 
 
-def _named(use: CodeUse) -> str:
+def named(use: CodeUse) -> str:
+    """``transformers.HybridCache``, ``evaluation_strategy`` of a class, or the key of a config."""
     if use.kind == "key":
         return f"the key `{use.keyword}`"
     called = ".".join(part for part in (use.module, use.name) if part)
@@ -331,7 +339,7 @@ def _issue(identifier: str, use: CodeUse, package: str, table: ReleaseTable, ver
     if renamed is not None and renamed[0]:
         remedies.insert(0, CodeRemedy(text=f"write `{renamed[0]}` instead of `{use.keyword}`"))
     else:
-        remedies.append(CodeRemedy(text=f"do without {_named(use)}"))
+        remedies.append(CodeRemedy(text=f"do without {named(use)}"))
     return replace(
         _plain(identifier, use, package, missing),
         summary=f"{_failure(use, package, version)}: {history}",
@@ -422,11 +430,11 @@ def _placed(finding: Finding, lines: Sequence[str], location: Location, *, condi
 
 def _does(use: CodeUse) -> str:
     if use.kind == "key":
-        return f"the config has {_named(use)}"
+        return f"the config has {named(use)}"
     if use.kind == "import":
-        return f"the code imports {_named(use)}"
+        return f"the code imports {named(use)}"
     giver = "config" if use.location.path.endswith(_CONFIGS) else "code"
-    return f"the {giver} gives {_named(use)}" if use.keyword else f"the code uses {_named(use)}"
+    return f"the {giver} gives {named(use)}" if use.keyword else f"the code uses {named(use)}"
 
 
 def by_root(uses: Iterable[CodeUse]) -> Mapping[str, list[CodeUse]]:

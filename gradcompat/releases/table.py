@@ -409,6 +409,11 @@ def package_of(top: str) -> str | None:
     return _tops().get(top)
 
 
+def tops_of(package: str) -> tuple[str, ...]:
+    """The modules at the top of a package of which a table ships; none of another one."""
+    return tuple(_index().get(normalise(package), ()))
+
+
 def table_of(package: str) -> ReleaseTable | None:
     """The table of a package; None where none ships. It is kept, as far as it was loaded.
 

@@ -34,13 +34,13 @@ def test_an_unexplained_crash_is_incomplete(run: Run) -> None:
 def test_each_error_is_listed_behind_its_prefix(run: Run) -> None:
     status, data = told(
         run,
-        "E   ImportError: cannot import name 'id_tensor_storage' from 'transformers.pytorch_utils'\n"
+        "E   ImportError: cannot import name 'nobody_has_it' from 'transformers.pytorch_utils'\n"
         "[default0]:[rank0]: ValueError: one\n"
         "2025-01-02 03:04:05,678 - ERROR - KeyError: 'two'\n",
     )
     assert status == 3
     assert [text for _, text, _ in texts(data)] == [
-        "ImportError: cannot import name 'id_tensor_storage' from 'transformers.pytorch_utils'",
+        "ImportError: cannot import name 'nobody_has_it' from 'transformers.pytorch_utils'",
         "ValueError: one",
         "KeyError: 'two'",
     ]

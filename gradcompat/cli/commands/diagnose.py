@@ -110,6 +110,12 @@ def command(
     presumed = presumed_upon(environment, names, run=run, logged=True) if presumes(assume) else None
     read = run or bool(sorted_in.environments or target or python)
     diagnoses, ruled_out, unexplained = diagnose(reading.evidence, environment, issues, base.names, presumed, read=read)
+    if unexplained:
+        from gradcompat.audit.logged_breaks import explained
+
+        modules = frozenset().union(*(evidence.modules for evidence in reading.evidence))
+        broken, left = explained(unexplained, environment, modules, base.names)
+        diagnoses, unexplained = (*broken, *diagnoses), tuple(left)
     result = DiagnosisReport(
         files=(*reading.files, *known.files),
         versions=tuple(_versions(environment, base)),

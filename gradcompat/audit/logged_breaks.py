@@ -1,0 +1,159 @@
+"""Errors of a log that say which name of a package is missing, held against what its releases have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+from packaging.version import Version
+
+from gradcompat.audit.breaks import breaks_of, released_versions
+from gradcompat.breaks.code_issues import broken_uses, constraint_of, is_there, named
+from gradcompat.breaks.error_names import missing_name, refused_keywords
+from gradcompat.lazy_dataclasses import dataclass, replace
+from gradcompat.matcher import Names
+from gradcompat.messages import joined, remedy_text
+from gradcompat.model.code_use import CodeUse
+from gradcompat.model.diagnosis import Diagnosis, Seen
+from gradcompat.model.environment import Environment
+from gradcompat.model.issue import Issue, PackageTerm, Remedy, VersionRemedy
+from gradcompat.releases.table import ReleaseTable, package_of, table_of, tabled_packages, tops_of
+
+_LACKS, _MAY_LACK, _HAS = 0.9, 0.6, 0.4  # scores, as diagnosis.ranking has them
+_MOST_WAYS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What is known of the run that has failed.
+
+    Attributes:
+        environment: the packages of which a version is known.
+        versions: theirs, of what an index serves.
+        modules: packages that its tracebacks pass through, by the names of their folders.
+        names: under which names packages go.
+    """
+
+    environment: Environment
+    versions: Mapping[str, Sequence[Version]]
+    modules: Collection[str]
+    names: Names
+
+    @property
+    def beside(self) -> Callable[[str], Version | None]:
+        """The release of a package that is listed in one version."""
+        return {name: some[0] for name, some in self.versions.items() if len(some) == 1}.get
+
+    def entries(self, package: str, behind: str) -> list[Seen]:
+        """The lines that list a package."""
+        return [
+            Seen(sentence=f"{entry.name} {entry.version} is listed{behind}", location=entry.location)
+            for entry in self.environment.packages
+            if package in (entry.name, self.names.canonical(entry))
+        ]
+
+
+def explained(
+    unexplained: Iterable[Seen], environment: Environment, modules: Collection[str], names: Names
+) -> tuple[list[Diagnosis], list[Seen]]:
+    """What released files say of errors that no record explains, and the errors of which they say nothing.
+
+    Args:
+        unexplained: the errors.
+        environment: what is known of the run.
+        modules: packages that its tracebacks pass through, by the names of their folders.
+        names: under which names packages go.
+    """
+    known = replace(environment, packages=tuple(one for one in environment.packages if one.version is not None))
+    run = _Run(known, released_versions(known, names), modules, names)
+    found: dict[str, Diagnosis] = {}
+    left: list[Seen] = []
+    for seen in unexplained:
+        diagnosis = next(_diagnoses(replace(seen, sentence="this is there once"), run), None)
+        if diagnosis is None:
+            left.append(seen)
+        else:
+            found.setdefault(diagnosis.title, diagnosis)
+    return list(found.values()), left
+
+
+def _diagnoses(seen: Seen, run: _Run) -> Iterator[Diagnosis]:
+    missing = missing_name(seen.text or "", seen.location)
+    uses = [missing] if missing is not None else refused_keywords(seen.text or "", seen.location, _tops(run))
+    for use in uses:
+        package = package_of(use.root)
+        table = None if package is None else table_of(package)
+        if package is None or table is None:
+            continue
+        listed = run.versions.get(package, ())
+        broken = [one for version in listed for one in broken_uses([use], package, table, version, run.beside)]
+        if broken:
+            yield _lacking(_pair_that_needs(use, package, run) or broken[0].issue, seen, package, table, run)
+        elif not listed and (issue := constraint_of(use, package, table, run.beside)) is not None:
+            yield _unseen(use, issue, seen, package, table)
+        elif listed and all(is_there(use, table, version, run.beside) for version in listed):
+            yield _having(use, seen, package, run)
+
+
+def _tops(run: _Run) -> Iterator[str]:
+    """The modules that may have a class: of what is listed, or of what tracebacks pass through, or else any."""
+    listed = (top for package in run.versions for top in tops_of(package))
+    passed = (module for module in sorted(run.modules) if package_of(module) is not None)
+    yield from dict.fromkeys((*listed, *passed)) or (top for one in sorted(tabled_packages()) for top in tops_of(one))
+
+
+def _pair_that_needs(use: CodeUse, package: str, run: _Run) -> Issue | None:
+    """The listed package that asks for the name when it is imported."""
+    for issue in breaks_of(run.environment, (), run.names).issues:
+        packages = {term.name for one in issue.affected for term in one.terms if isinstance(term, PackageTerm)}
+        if package in packages and use.full_name in issue.details:
+            return issue
+    return None
+
+
+def _lacking(issue: Issue, seen: Seen, package: str, table: ReleaseTable, run: _Run) -> Diagnosis:
+    return Diagnosis(
+        title=f"{issue.summary} (read in the released files)",
+        score=_LACKS,
+        because=(seen, *run.entries(package, "")),
+        settles=tuple(_ways(issue, package, table)),
+    )
+
+
+def _ways(issue: Issue, package: str, table: ReleaseTable) -> Iterator[str]:
+    """What would make it go away; no release that nobody has read."""
+    read = (one for one in issue.remedies if not _is_behind(one, package, table))
+    ways = tuple(map(remedy_text, read))[:_MOST_WAYS]
+    if ways:
+        yield f"whether it goes away: {joined(ways)}"
+
+
+def _is_behind(remedy: Remedy, package: str, table: ReleaseTable) -> bool:
+    if not isinstance(remedy, VersionRemedy) or remedy.package != package:
+        return False
+    return not any(version in remedy.versions for version in table.versions)
+
+
+def _unseen(use: CodeUse, issue: Issue, seen: Seen, package: str, table: ReleaseTable) -> Diagnosis:
+    term = next(one for combination in issue.affected for one in combination.terms if isinstance(one, PackageTerm))
+    newest = next(version for version in reversed(table.versions) if version in term.versions)
+    ways = (_ways(one.issue, package, table) for one in broken_uses([use], package, table, newest, lambda _: None))
+    return Diagnosis(
+        title=f"{term.name} {term.versions} has no {named(use)} (read in the released files)",
+        score=_MAY_LACK,
+        because=(seen,),
+        against=(f"no version of {term.name} was seen",),
+        settles=(
+            f"the version of {term.name} in the run, --environment LOCKFILE: {table.versions[0]} to "
+            f"{table.versions[-1]} were read",
+            *(way for some in ways for way in some),
+        ),
+    )
+
+
+def _having(use: CodeUse, seen: Seen, package: str, run: _Run) -> Diagnosis:
+    return Diagnosis(
+        title=f"The run imports another {package} than the listed one, or a file of its name",
+        score=_HAS,
+        because=(seen, *run.entries(package, f", and has {named(use)}")),
+        settles=(f"in the interpreter of the run: import {use.root}, and print its __version__ and its __file__",),
+    )

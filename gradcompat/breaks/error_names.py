@@ -1,0 +1,44 @@
+"""The names of packages that an error says are missing, as uses of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gradcompat.model.code_use import CodeUse
+from gradcompat.model.environment import Location
+
+_IMPORT = re.compile(r"cannot import name '(\w+)' from '(\w+(?:\.\w+)*)'")
+_MODULE = re.compile(r"No module named '(\w+(?:\.\w+)+)'(?!; )")  # what follows says that the top is no package
+_ATTRIBUTE = re.compile(r"module '(\w+(?:\.\w+)*)' has no attribute '(\w+)'")
+_KEYWORD = re.compile(r"\b(\w+(?:\.\w+)*)\(\) got an unexpected keyword argument '(\w+)'")
+_MADE = ".__init__"
+
+
+def missing_name(error: str, location: Location) -> CodeUse | None:
+    """What cannot be imported, or is not in its module; None if the error speaks of something else.
+
+    >>> str(missing_name("cannot import name 'HybridCache' from 'transformers'", Location(path="log")).full_name)
+    'transformers.HybridCache'
+    """
+    if found := _IMPORT.search(error):
+        return CodeUse(kind="import", module=found[2], name=found[1], location=location)
+    if found := _MODULE.search(error):
+        return CodeUse(kind="import", module=found[1], name=None, location=location)
+    if found := _ATTRIBUTE.search(error):
+        top, _, inner = found[1].partition(".")
+        name = ".".join(part for part in (inner, found[2]) if part)
+        return CodeUse(kind="attribute", module=top, name=name, location=location)
+    return None
+
+
+def refused_keywords(error: str, location: Location, tops: Iterator[str]) -> Iterator[CodeUse]:
+    """The argument that a class or a function does not take, for each module at whose top that may be.
+
+    An error names a class without its module: ``TrainingArguments.__init__() got an unexpected keyword argument``.
+    """
+    if found := _KEYWORD.search(error):
+        called = found[1].removesuffix(_MADE)
+        if called and called != _MADE[1:]:
+            for top in tops:
+                yield CodeUse(kind="keyword", module=top, name=called, keyword=found[2], location=location)

@@ -1,0 +1,103 @@
+"""What ``gradcompat diagnose`` says of names that a release does not have."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Run
+
+NO_NAME = (
+    "ImportError: cannot import name 'HybridCache' from 'transformers' (/x/site-packages/transformers/__init__.py)\n"
+)
+NO_KEYWORD = "TypeError: TrainingArguments.__init__() got an unexpected keyword argument 'evaluation_strategy'\n"
+
+
+def told(run: Run, text: str, listed: str = "") -> tuple[int, list[dict[str, Any]], list[dict[str, Any]]]:
+    if listed:
+        Path("requirements.txt").write_text(listed, "utf-8")
+    options = ("--environment", "requirements.txt") if listed else ()
+    outcome = run("diagnose", "-", "--format", "json", *options, stdin=text)
+    data = json.loads(outcome.out)
+    return outcome.status, data["diagnoses"], data["unexplained"]
+
+
+@pytest.mark.parametrize(
+    ("error", "listed", "title"),
+    [
+        (NO_NAME, "transformers==5.0.0\npeft==0.13.0\n", "cannot import name 'HybridCache' from 'transformers' in "),
+        (NO_KEYWORD, "transformers==5.0.0\n", "TrainingArguments has no `evaluation_strategy` in transformers 5.0.0"),
+        (
+            "ModuleNotFoundError: No module named 'transformers.models.glm_moe_dsa'\n",
+            "transformers==5.0.0\n",
+            "No module named 'transformers.models.glm_moe_dsa' in transformers 5.0.0: new in 5.2.0",
+        ),
+        (
+            "AttributeError: module 'transformers.utils' has no attribute 'is_safetensors_available'\n",
+            "transformers==5.0.0\n",
+            "transformers 5.0.0 has no `transformers.utils.is_safetensors_available`: removed in 5.0.0",
+        ),
+    ],
+)
+def test_a_listed_release_without_the_name_explains_the_error(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: str, listed: str, title: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, (first,), unexplained = told(run, error, listed)
+    assert (status, unexplained) == (1, [])
+    assert first["title"].startswith(title)
+    assert first["because"][0]["line"] == 1
+    assert first["because"][1]["sentence"] == "transformers 5.0.0 is listed"
+    # No release that nobody has read would make it go away.
+    assert "5.23.0" not in " ".join(first["settles"])
+
+
+def test_the_listed_package_that_asks_for_the_name_is_told(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    error = "ImportError: cannot import name 'UdopConfig' from 'transformers' (x.py)\n"
+    _, (first,), _ = told(run, error, "transformers==4.38.0\nsentence-transformers==5.5.0\n")
+    assert first["title"].startswith(
+        "sentence-transformers 5.5.0 cannot be imported with transformers 4.38.0: it needs transformers.UdopConfig"
+    )
+
+
+def test_without_a_version_the_releases_that_lack_it_are_told(run: Run) -> None:
+    status, (first,), unexplained = told(run, NO_KEYWORD)
+    assert (status, unexplained) == (1, [])
+    assert first["title"].startswith("transformers >=4.51.0,<=5.23.0 has no `evaluation_strategy`")
+    assert first["against"] == ["no version of transformers was seen"]
+    assert "write `eval_strategy` instead of `evaluation_strategy`" in first["settles"][1]
+
+
+def test_a_listed_release_that_has_the_name_is_not_the_one_that_runs(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    _, (first,), unexplained = told(run, NO_NAME, "transformers==4.45.2\n")
+    assert first["title"] == "The run imports another transformers than the listed one, or a file of its name"
+    assert first["because"][1]["sentence"] == "transformers 4.45.2 is listed, and has transformers.HybridCache"
+    assert unexplained == []
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "ImportError: cannot import name 'nobody_has_it' from 'transformers' (x.py)\n",
+        "ImportError: cannot import name 'x' from partially initialized module 'transformers' (most likely …)\n",
+        "ImportError: cannot import name 'main' from 'my_project.train' (train.py)\n",
+        "ModuleNotFoundError: No module named 'flash_attn'\n",
+        "ModuleNotFoundError: No module named 'transformers.models'; 'transformers' is not a package\n",
+        "TypeError: MyTrainer.__init__() got an unexpected keyword argument 'evaluation_strategy'\n",
+        "TypeError: __init__() got an unexpected keyword argument 'evaluation_strategy'\n",
+        "AttributeError: module 'transformers.utils' has no attribute 'nobody_has_it'\n",
+    ],
+)
+def test_what_no_release_has_is_not_explained(run: Run, error: str) -> None:
+    status, diagnoses, unexplained = told(run, error)
+    assert (status, diagnoses) == (3, [])
+    assert [one["text"] for one in unexplained] == [error.rstrip("\n")]
