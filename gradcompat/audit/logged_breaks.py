@@ -8,7 +8,8 @@ from packaging.version import Version
 
 from gradcompat.audit.breaks import breaks_of, released_versions
 from gradcompat.breaks.code_issues import broken_uses, constraint_of, is_there, named
-from gradcompat.breaks.error_names import missing_name, refused_keywords
+from gradcompat.breaks.error_names import missing_member, missing_name, refused_keywords
+from gradcompat.breaks.release_ranges import ranges_of
 from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.matcher import Names
 from gradcompat.messages import joined, remedy_text
@@ -91,7 +92,37 @@ def _diagnoses(seen: Seen, run: _Run) -> Iterator[Diagnosis]:
         elif not listed and (issue := constraint_of(use, package, table, run.beside)) is not None:
             yield _unseen(use, issue, seen, package, table)
         elif listed and all(is_there(use, table, version, run.beside) for version in listed):
-            yield _having(use, seen, package, run)
+            yield _having(named(use), use.root, seen, package, run)
+    yield from _of_members(seen, run)
+
+
+def _of_members(seen: Seen, run: _Run) -> Iterator[Diagnosis]:
+    """Methods that a class has in some releases; of other attributes the tables know nothing."""
+    missing = missing_member(seen.text or "")
+    for top in () if missing is None else _tops(run):
+        package = package_of(top)
+        table = None if package is None else table_of(package)
+        if package is None or table is None or missing is None:
+            continue
+        called = f"{top}.{missing[0]}"
+        method = f"{called}.{missing[1]}"
+        having = [table.signature(version, method, run.beside) is not None for version in table.versions]
+        if not any(having):
+            continue
+        listed = run.versions.get(package, ())
+        versions = ranges_of(list(map(str, table.versions)), having.__getitem__)
+        if listed and all(version in versions for version in listed):
+            yield _having(f"`{method}`", top, seen, package, run)
+        elif listed and any(table.signature(version, called, run.beside) is None for version in listed):
+            continue
+        else:
+            yield Diagnosis(
+                title=f"{missing[0]} has `{missing[1]}` in {package} {versions} (read in the released files)",
+                score=_LACKS if listed else _MAY_LACK,
+                because=(seen, *run.entries(package, "")),
+                against=() if listed else (f"no version of {package} was seen",),
+                settles=(f"whether it goes away with {package} {versions}",),
+            )
 
 
 def _tops(run: _Run) -> Iterator[str]:
@@ -150,10 +181,10 @@ def _unseen(use: CodeUse, issue: Issue, seen: Seen, package: str, table: Release
     )
 
 
-def _having(use: CodeUse, seen: Seen, package: str, run: _Run) -> Diagnosis:
+def _having(what: str, top: str, seen: Seen, package: str, run: _Run) -> Diagnosis:
     return Diagnosis(
         title=f"The run imports another {package} than the listed one, or a file of its name",
         score=_HAS,
-        because=(seen, *run.entries(package, f", and has {named(use)}")),
-        settles=(f"in the interpreter of the run: import {use.root}, and print its __version__ and its __file__",),
+        because=(seen, *run.entries(package, f", and has {what}")),
+        settles=(f"in the interpreter of the run: import {top}, and print its __version__ and its __file__",),
     )

@@ -12,6 +12,7 @@ _IMPORT = re.compile(r"cannot import name '(\w+)' from '(\w+(?:\.\w+)*)'")
 _MODULE = re.compile(r"No module named '(\w+(?:\.\w+)+)'(?!; )")  # what follows says that the top is no package
 _ATTRIBUTE = re.compile(r"module '(\w+(?:\.\w+)*)' has no attribute '(\w+)'")
 _KEYWORD = re.compile(r"\b(\w+(?:\.\w+)*)\(\) got an unexpected keyword argument '(\w+)'")
+_MEMBER = re.compile(r"(?:'|\btype object ')(\w+)' (?:object )?has no attribute '(\w+)'")
 _MADE = ".__init__"
 
 
@@ -42,3 +43,13 @@ def refused_keywords(error: str, location: Location, tops: Iterator[str]) -> Ite
         if called and called != _MADE[1:]:
             for top in tops:
                 yield CodeUse(kind="keyword", module=top, name=called, keyword=found[2], location=location)
+
+
+def missing_member(error: str) -> tuple[str, str] | None:
+    """A class, without its module, and the method or attribute that an object of it does not have.
+
+    >>> missing_member("AttributeError: 'DynamicCache' object has no attribute 'get_usable_length'")
+    ('DynamicCache', 'get_usable_length')
+    """
+    found = _MEMBER.search(error)
+    return None if found is None else (found[1], found[2])

@@ -85,8 +85,28 @@ def test_a_listed_release_that_has_the_name_is_not_the_one_that_runs(
 
 
 @pytest.mark.parametrize(
+    ("listed", "title"),
+    [
+        ("", "DynamicCache has `get_usable_length` in transformers >=4.36.0,<4.54.0"),
+        ("transformers==4.55.0\n", "DynamicCache has `get_usable_length` in transformers >=4.36.0,<4.54.0"),
+        ("transformers==4.40.0\n", "The run imports another transformers than the listed one"),
+    ],
+)
+def test_a_method_that_another_release_has(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listed: str, title: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    error = "AttributeError: 'DynamicCache' object has no attribute 'get_usable_length'\n"
+    _, (first,), unexplained = told(run, error, listed)
+    assert first["title"].startswith(title)
+    assert unexplained == []
+
+
+@pytest.mark.parametrize(
     "error",
     [
+        "AttributeError: 'DynamicCache' object has no attribute 'nobody_has_it'\n",
+        "AttributeError: 'NoneType' object has no attribute 'to'\n",
         "ImportError: cannot import name 'nobody_has_it' from 'transformers' (x.py)\n",
         "ImportError: cannot import name 'x' from partially initialized module 'transformers' (most likely …)\n",
         "ImportError: cannot import name 'main' from 'my_project.train' (train.py)\n",
