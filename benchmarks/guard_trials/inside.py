@@ -49,6 +49,9 @@ def main():
         if os.environ.get("RANK", "0") == "0":
             out.write(json.dumps({"name": cell["name"], **found, "said": said.getvalue()[-1500:]}) + "\n")
             out.flush()
+    distributed = getattr(sys.modules.get("torch"), "distributed", None)
+    if distributed is not None and distributed.is_initialized():
+        distributed.destroy_process_group()  # gloo's threads abort an interpreter that ends while they have work
 
 
 def _trial(cell):
