@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from packaging.version import Version
 
 from gradcompat.audit.breaks import breaks_of, released_versions
-from gradcompat.breaks.code_issues import broken_uses, constraint_of, is_there, named
+from gradcompat.breaks.code_issues import Beside, broken_uses, constraint_of, is_there, named
 from gradcompat.breaks.error_names import missing_member, missing_name, refused_keywords
 from gradcompat.breaks.release_ranges import ranges_of
 from gradcompat.lazy_dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from gradcompat.messages import joined, remedy_text
 from gradcompat.model.code_use import CodeUse
 from gradcompat.model.diagnosis import Diagnosis, Seen
 from gradcompat.model.environment import Environment
-from gradcompat.model.issue import Issue, PackageTerm, Remedy, VersionRemedy
+from gradcompat.model.issue import Issue, PackageTerm, VersionRemedy
 from gradcompat.releases.table import ReleaseTable, package_of, table_of, tabled_packages, tops_of
 
 _LACKS, _MAY_LACK, _HAS = 0.9, 0.6, 0.4  # scores, as diagnosis.ranking has them
@@ -40,7 +40,7 @@ class _Run:
     names: Names
 
     @property
-    def beside(self) -> Callable[[str], Version | None]:
+    def beside(self) -> Beside:
         """The release of a package that is listed in one version."""
         return {name: some[0] for name, some in self.versions.items() if len(some) == 1}.get
 
@@ -85,12 +85,14 @@ def _diagnoses(seen: Seen, run: _Run) -> Iterator[Diagnosis]:
         table = None if package is None else table_of(package)
         if package is None or table is None:
             continue
+        if missing is None and not any(is_there(use, table, version, run.beside) for version in table.versions):
+            continue  # another class of that name
         listed = run.versions.get(package, ())
         broken = [one for version in listed for one in broken_uses([use], package, table, version, run.beside)]
         if broken:
-            yield _lacking(_pair_that_needs(use, package, run) or broken[0].issue, seen, package, table, run)
+            yield _lacking(_pair_that_needs(use, package, run) or broken[0].issue, use, seen, package, table, run)
         elif not listed and (issue := constraint_of(use, package, table, run.beside)) is not None:
-            yield _unseen(use, issue, seen, package, table)
+            yield _unseen(use, issue, seen, package, table, run)
         elif listed and all(is_there(use, table, version, run.beside) for version in listed):
             yield _having(named(use), use.root, seen, package, run)
     yield from _of_members(seen, run)
@@ -141,33 +143,33 @@ def _pair_that_needs(use: CodeUse, package: str, run: _Run) -> Issue | None:
     return None
 
 
-def _lacking(issue: Issue, seen: Seen, package: str, table: ReleaseTable, run: _Run) -> Diagnosis:
+def _lacking(issue: Issue, use: CodeUse, seen: Seen, package: str, table: ReleaseTable, run: _Run) -> Diagnosis:
     return Diagnosis(
         title=f"{issue.summary} (read in the released files)",
         score=_LACKS,
         because=(seen, *run.entries(package, "")),
-        settles=tuple(_ways(issue, package, table)),
+        settles=tuple(_ways(issue, use, package, table, run.beside)),
     )
 
 
-def _ways(issue: Issue, package: str, table: ReleaseTable) -> Iterator[str]:
-    """What would make it go away; no release that nobody has read."""
-    read = (one for one in issue.remedies if not _is_behind(one, package, table))
-    ways = tuple(map(remedy_text, read))[:_MOST_WAYS]
+def _ways(issue: Issue, use: CodeUse, package: str, table: ReleaseTable, beside: Beside) -> Iterator[str]:
+    """What would make it go away; of the package no releases without one that was read and has the name."""
+    having = [version for version in table.versions if is_there(use, table, version, beside)]
+    ways = tuple(
+        remedy_text(remedy)
+        for remedy in issue.remedies
+        if not isinstance(remedy, VersionRemedy)
+        or remedy.package != package
+        or any(version in remedy.versions for version in having)
+    )
     if ways:
-        yield f"whether it goes away: {joined(ways)}"
+        yield f"whether it goes away: {joined(ways[:_MOST_WAYS])}"
 
 
-def _is_behind(remedy: Remedy, package: str, table: ReleaseTable) -> bool:
-    if not isinstance(remedy, VersionRemedy) or remedy.package != package:
-        return False
-    return not any(version in remedy.versions for version in table.versions)
-
-
-def _unseen(use: CodeUse, issue: Issue, seen: Seen, package: str, table: ReleaseTable) -> Diagnosis:
+def _unseen(use: CodeUse, issue: Issue, seen: Seen, package: str, table: ReleaseTable, run: _Run) -> Diagnosis:
     term = next(one for combination in issue.affected for one in combination.terms if isinstance(one, PackageTerm))
     newest = next(version for version in reversed(table.versions) if version in term.versions)
-    ways = (_ways(one.issue, package, table) for one in broken_uses([use], package, table, newest, lambda _: None))
+    broken = broken_uses([use], package, table, newest, run.beside)
     return Diagnosis(
         title=f"{term.name} {term.versions} has no {named(use)} (read in the released files)",
         score=_MAY_LACK,
@@ -176,7 +178,7 @@ def _unseen(use: CodeUse, issue: Issue, seen: Seen, package: str, table: Release
         settles=(
             f"the version of {term.name} in the run, --environment LOCKFILE: {table.versions[0]} to "
             f"{table.versions[-1]} were read",
-            *(way for some in ways for way in some),
+            *(way for one in broken for way in _ways(one.issue, use, package, table, run.beside)),
         ),
     )
 

@@ -42,7 +42,8 @@ def refused_keywords(error: str, location: Location, tops: Iterator[str]) -> Ite
         called = found[1].removesuffix(_MADE)
         if called and called != _MADE[1:]:
             for top in tops:
-                yield CodeUse(kind="keyword", module=top, name=called, keyword=found[2], location=location)
+                for name in (called, f"utils.{called}"):  # where accelerate has its plugins
+                    yield CodeUse(kind="keyword", module=top, name=name, keyword=found[2], location=location)
 
 
 def missing_member(error: str) -> tuple[str, str] | None:

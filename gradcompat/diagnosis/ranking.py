@@ -182,8 +182,12 @@ def diagnose(
     likely = [candidate for candidate in candidates if candidate.issue.id not in unused]
     told = {kind for candidate in likely if _explains_curves(candidate) for kind in candidate.kinds}
     diagnoses += _from_curves(evidence, told, {pattern for candidate in likely for pattern in candidate.patterns})
-    diagnoses.sort(key=lambda one: (one.harmless, one.unused, -one.score, one.issue or ""))
-    return tuple(diagnoses), tuple(ruled_out), tuple(_unexplained(evidence, candidates))
+    return ranked(diagnoses), tuple(ruled_out), tuple(_unexplained(evidence, candidates))
+
+
+def ranked(diagnoses: Iterable[Diagnosis]) -> tuple[Diagnosis, ...]:
+    """The most probable first, what the run does not use behind, and the harmless last."""
+    return tuple(sorted(diagnoses, key=lambda one: (one.harmless, one.unused, -one.score, one.issue or "")))
 
 
 def _candidates(

@@ -74,6 +74,16 @@ def test_without_a_version_the_releases_that_lack_it_are_told(run: Run) -> None:
     assert "write `eval_strategy` instead of `evaluation_strategy`" in first["settles"][1]
 
 
+def test_the_class_of_an_error_is_the_one_that_takes_the_argument_in_some_release(run: Run) -> None:
+    called = "GradientAccumulationPlugin.__init__()"
+    error = f"TypeError: {called} got an unexpected keyword argument 'sync_with_dataloader'\n"
+    _, (first,), _ = told(run, error)
+    assert first["title"].startswith("accelerate >=0.18.0,<0.21.0 has no `sync_with_dataloader`")
+    # Before 0.18.0 there is no such class.
+    assert "upgrade accelerate to >=0.21.0" in first["settles"][1]
+    assert "downgrade" not in first["settles"][1]
+
+
 def test_a_listed_release_that_has_the_name_is_not_the_one_that_runs(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,7 +17,7 @@ from gradcompat.cli.audit_options import presumes
 from gradcompat.cli.command_end import print_error
 from gradcompat.cli.console import known_records
 from gradcompat.cli.parameters import Assume, ContextFiles, Format, OwnRecords, Python, Set
-from gradcompat.diagnosis.ranking import diagnose
+from gradcompat.diagnosis.ranking import diagnose, ranked
 from gradcompat.diagnosis.symptoms import patterns_of
 from gradcompat.errors import SourceError, UsageError
 from gradcompat.knowledge.load import KnowledgeBase, issue_from
@@ -115,7 +115,7 @@ def command(
 
         modules = frozenset().union(*(evidence.modules for evidence in reading.evidence))
         broken, left = explained(unexplained, environment, modules, base.names)
-        diagnoses, unexplained = (*broken, *diagnoses), tuple(left)
+        diagnoses, unexplained = ranked((*broken, *diagnoses)), tuple(left)
     result = DiagnosisReport(
         files=(*reading.files, *known.files),
         versions=tuple(_versions(environment, base)),
