@@ -102,6 +102,10 @@ def read_log(
         reading.take(block)
 
 
+# How transformers hands on what a module that it loads when it is needed has failed with: the error stands below.
+_CAUSE_BELOW = " because of the following error (look up to see its traceback):"
+
+
 class _Reading:
     """Goes over the blocks of one log."""
 
@@ -169,6 +173,10 @@ class _Reading:
         error = error_in(text) if marks & _ERROR else None
         if error is not None:
             self.log.open_traceback = None
+            if error.endswith(_CAUSE_BELOW):
+                below = passage.end_of(start) + 1
+                cause = cleaned(passage.text[below : passage.end_of(below)]).strip()
+                error = f"{error.removesuffix(_CAUSE_BELOW)}: {cause}" if cause else error
             self._error(error, passage.number(start))
         if marks & _FRAME:
             for frame in _FRAME_NAME.finditer(text[:_LONGEST_WRAPPED]):

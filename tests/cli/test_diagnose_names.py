@@ -84,6 +84,16 @@ def test_the_class_of_an_error_is_the_one_that_takes_the_argument_in_some_releas
     assert "downgrade" not in first["settles"][1]
 
 
+def test_an_import_that_fails_late_has_its_cause_in_the_next_line(run: Run) -> None:
+    late = "RuntimeError: Failed to import transformers.trainer because of the following error"
+    cause = "No module named 'transformers.models.glm_moe_dsa'"
+    _, (first,), _ = told(run, f"{late} (look up to see its traceback):\n{cause}\n")
+    assert first["title"].startswith("transformers <5.2.0 has no transformers.models.glm_moe_dsa")
+    assert first["because"][0]["text"] == f"RuntimeError: Failed to import transformers.trainer: {cause}"
+    _, _, (alone,) = told(run, f"{late} (look up to see its traceback):")
+    assert alone["text"] == f"{late} (look up to see its traceback):"
+
+
 def test_a_listed_release_that_has_the_name_is_not_the_one_that_runs(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
