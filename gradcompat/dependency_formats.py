@@ -66,6 +66,7 @@ class Format:
         requested_in: names of the files beside a lockfile that ask for what it resolves.
         unread_request: of a lockfile without these: the file that asks, which has no reader.
         resolved: patterns of those of its names that ask for ranges, which a lockfile beside them resolves.
+        last: in a folder it is read only where nothing else lists packages, which it may install again.
         own: people write it, so it is itself what the project asks for.
         header: its comments may name the command that wrote it, which is then the one to run again.
         editor: the module of ``gradcompat.edit`` whose ``edit`` moves pins in it.
@@ -86,6 +87,7 @@ class Format:
     requested_in: tuple[str, ...] = ()
     unread_request: str | None = None
     resolved: tuple[str, ...] = ()
+    last: bool = False
     own: bool = False
     header: bool = False
     editor: str | None = None
@@ -142,6 +144,17 @@ FORMATS = (
         names=("*.ipynb",),
         mark=b"install",
         signatures=(Signature(r"\{", (r'"(?:nbformat|cell_type)"\s*:',)),),
+        own=True,
+    ),
+    Format(
+        kind="install-script",
+        group="Best effort",
+        note="where a folder has nothing else",
+        reader="install_script",
+        names=("install*.sh", "*_install.sh", "*-install.sh", "setup*.sh", "*_setup.sh", "*-setup.sh", "*env*.sh"),
+        mark=b"pip install",
+        signatures=(Signature(r"#!\s*/\S*/(?:env\s+)?(?:ba|z)?sh\b", (r"\bpip3?[ \t]+install\b",)),),
+        last=True,
         own=True,
     ),
     Format(

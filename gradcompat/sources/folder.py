@@ -39,6 +39,7 @@ def find(folder: Path, shown: str, root: Root) -> Found:
     files: list[tuple[Path, str]] = []
     skipped: list[Skipped] = []
     resolved: dict[str, tuple[tuple[Path, str], ...]] = {}
+    last: list[tuple[Path, str]] = []
 
     def unreadable(error: OSError) -> None:
         skipped.append(project_walk.unlisted(error, folder, shown))
@@ -71,6 +72,9 @@ def find(folder: Path, shown: str, root: Root) -> Found:
                     files.append((above, _shown(above, folder, shown)))
         for name, expected in formats.items():
             label = project_walk.label(here / name, folder, shown)
+            if expected.last:
+                last.append((here / name, label))
+                continue
             if beside is not None and is_resolved_by_lock(expected, name):
                 lock, reason = here / beside, f"declares ranges, which {beside} beside it resolves"
             elif above is not None and expected.kind in _OF_PROJECTS:
@@ -83,7 +87,7 @@ def find(folder: Path, shown: str, root: Root) -> Found:
                 resolved[locked] = (*resolved.get(locked, ()), (here / name, label))
             else:
                 files.append((here / name, label))
-    return Found(tuple(files), tuple(skipped), resolved)
+    return Found(tuple(files or last), tuple(skipped), resolved)
 
 
 def _shown(lock: Path, folder: Path, shown: str) -> str:
