@@ -240,10 +240,10 @@ def _entries(packages: Iterable[Package], pair: Pair, names: Names) -> Iterator[
 
 
 def constraints_of_code(environment: Environment, uses: Sequence[CodeUse], names: Names) -> tuple[Issue, ...]:
-    """What the code uses, as issues of the releases that do not have it."""
+    """What the code uses, as issues of the releases that do not have it, or are too old for anybody to know."""
     if not uses:
         return ()
-    from gradcompat.breaks.code_issues import constraint_of
+    from gradcompat.breaks.code_issues import constraint_of, unread_before
     from gradcompat.releases.table import table_of
 
     versions = released_versions(environment, names)
@@ -251,8 +251,11 @@ def constraints_of_code(environment: Environment, uses: Sequence[CodeUse], names
     for package, some in _by_package(uses).items():
         if package not in versions or (table := table_of(package)) is None:
             continue
+        name = names.families.get(package, package)
+        oldest = unread_before(name, min(*versions[package], table.versions[0]))
+        found[oldest.id] = oldest
         for use in some:
-            issue = constraint_of(use, names.families.get(package, package), table, _beside(versions))
+            issue = constraint_of(use, name, table, _beside(versions))
             if issue is not None:
                 found.setdefault(issue.id, issue)
     return (*found.values(), *_constraints_of_imports(versions, uses))

@@ -104,6 +104,22 @@ def constraint_of(use: CodeUse, package: str, table: ReleaseTable, beside: Besid
     return _plain(identifier, use, package, missing) if missing else None
 
 
+def unread_before(package: str, oldest: Version) -> Issue:
+    """The releases of which nobody knows whether they have what the code uses: no change leads there.
+
+    Args:
+        package: which the code uses.
+        oldest: the first release that was read, or an older one that is there.
+    """
+    return break_issue(
+        f"{CODE}:{package}:before-{oldest}",
+        summary=f"the code uses {package}, whose releases before {oldest} were not read",
+        details=f"What the code uses of {package} may not be there before {oldest}: no older release was read.",
+        categories=("code",),
+        affected=(Combination(terms=(PackageTerm(name=package, versions=VersionSet.parse(f"<{oldest}")),)),),
+    )
+
+
 def identifier_of(use: CodeUse, package: str) -> str:
     """``code:transformers:TrainingArguments:evaluation_strategy``, ``code:axolotl:relora_steps``."""
     if use.kind == "key":
