@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -48,9 +49,13 @@ def run_process(tmp_path: Path) -> Run:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """A fifth of the examples while one works, with ``-m "not e2e"``; all of them otherwise."""
+    """A fifth of the examples while one works, with ``-m "not e2e"``; and a cache that is not the user's."""
     usual = "quick" if "not e2e" in config.option.markexpr else "same"
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", usual))
+    if "GRADCOMPAT_CACHE" not in os.environ:
+        cache = tempfile.TemporaryDirectory(prefix="gradcompat-tests-")
+        os.environ["GRADCOMPAT_CACHE"] = cache.name
+        config.add_cleanup(cache.cleanup)
 
 
 def pytest_collection_finish() -> None:

@@ -194,7 +194,7 @@ def audit(task: Task, base: KnowledgeBase, options: AuditOptions, plan_questions
 
 def _stated(source: Source, base: KnowledgeBase, options: AuditOptions) -> Environment:
     """The environment with the versions that the user says are installed."""
-    return with_stated_versions(environment_of(source), options.settings, base.names)
+    return with_stated_versions(environment_of(source, options.cache), options.settings, base.names)
 
 
 def _unread(display_path: str, error: SourceError) -> Audit:

@@ -12,6 +12,8 @@ from gradcompat.model.environment import Location, SettingValue
 from gradcompat.model.issue import Level, as_written, is_break
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from gradcompat.model.waiver import Waivers
 
 NO_SUCH_ID = "ids look like GC-0002; --knowledge names records of your own"
@@ -33,6 +35,7 @@ class AuditOptions:
     versions_of: frozenset[str] = frozenset()  # packages that something but a record asks after
     plan_steps: int = 700_000  # for the plan behind the advice for one environment
     replacements: tuple[tuple[str, str], ...] = ()  # versions to judge instead of what is pinned, by normalised name
+    cache: Path | None = None  # the folder in which what was read of large lockfiles is kept
     advise: bool = True  # say what to do about each finding; an audit to compare with needs none
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 # What brings tensors: an environment with none of them trains nothing.
 _TRAINING = frozenset({"torch", "pytorch", "jax", "tensorflow", "mlx"})
+_KEPT_FROM = 100_000  # bytes; a smaller lockfile is read in less time than keeping what it says takes
 _TEXT_SUFFIXES = frozenset({".md", ".markdown", ".txt", ".log", ""})
 _CONTEXT_SUFFIXES = frozenset({".yaml", ".yml", ".json", ".sh", ".bash", ".slurm", ".sbatch", ".sb", ".py", ".ipynb"})
 
@@ -301,8 +302,12 @@ def _folder(
     return files, list(found.skipped), contexts, [part for part in unread if part.what not in reported]
 
 
-def environment_of(source: Source) -> Environment:
+def environment_of(source: Source, cache: Path | None = None) -> Environment:
     """Read one source.
+
+    Args:
+        source: a file, for example.
+        cache: the folder in which what was read of large lockfiles is kept; None to read all of them.
 
     Raises:
         SourceError: if it cannot be read.
@@ -313,4 +318,8 @@ def environment_of(source: Source) -> Environment:
         case Unreadable(error=error):
             raise error
         case File(path=path, shown=shown, root=root):
+            if cache is not None and size_of((source,)) >= _KEPT_FROM:
+                from gradcompat.audit.kept_locks import read_lock
+
+                return read_lock(path, shown, root, cache)
             return read(read_document(path, shown, root))

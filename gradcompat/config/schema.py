@@ -26,6 +26,7 @@ _KEYS = {
     "settings": dict,
     "knowledge": list,
     "waivers": list,
+    "cache": bool,
     **dict.fromkeys(LAPSES, str),
 }
 
@@ -50,7 +51,7 @@ def configuration(start: Path) -> dict[str, Any]:
         ``fail-on`` (str), ``ignore`` and ``only`` (lists of str), ``strict`` (bool), ``assume`` (str),
         ``settings`` (pairs), ``settings-at`` (pairs of their keys and where the file has them), ``knowledge``
         (name → :class:`NamedRecords`), ``waivers`` (:class:`gradcompat.model.waiver.Waiver`) and the level of what is
-        to be said of them, each only if it is there.
+        to be said of them, ``cache`` (bool), each only if it is there.
 
     Raises:
         UsageError: if the file holds what it cannot hold.

@@ -75,9 +75,19 @@ def read_document(path: Path, shown: str | None = None, root: Root | None = None
         Malformed: if it is too large, a key, binary or not decodable.
     """
     name = path.as_posix() if shown is None else shown
+    return document_of(read_content(path, name, root), name, path, root)
+
+
+def read_content(path: Path, shown: str, root: Root | None) -> bytes:
+    """The content of a file that lies where it has to.
+
+    Raises:
+        OutsideRoot: as :func:`read_document`.
+        NotFound: as :func:`read_document`.
+    """
     if root is not None and root.leads_outside(path):
-        raise OutsideRoot(root.objection, path=name)
-    return document_of(read_bytes(path, name), name, path, root)
+        raise OutsideRoot(root.objection, path=shown)
+    return read_bytes(path, shown)
 
 
 def document_of(data: bytes, shown: str, path: Path, root: Root | None = None) -> Document:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from contextlib import ExitStack
@@ -23,6 +24,7 @@ from gradcompat.lazy_dataclasses import replace
 from gradcompat.messages import counted
 from gradcompat.pipeline import CheckRequest, check_targets
 from gradcompat.renderers.registry import RENDERERS
+from gradcompat.user_folders import cache_folder
 
 _FORMS = tuple(RENDERERS)
 
@@ -96,6 +98,9 @@ def command(
             "to GitHub needs it.",
         ),
     ] = None,
+    no_cache: Annotated[
+        bool, Option("--no-cache", help="Read lockfiles anew, and keep nothing of them for the next check.")
+    ] = False,
 ) -> int:
     """List the known training defects that an environment or a lockfile has.
 
@@ -115,6 +120,7 @@ def command(
     Environment:
       VIRTUAL_ENV, CONDA_PREFIX  the active environment, where no target is named; else ./.venv
       GITHUB_STEP_SUMMARY        --format github appends the report to this file
+      GRADCOMPAT_CACHE           where what was read of large lockfiles is kept
       COLUMNS                    how wide text is printed
 
     Examples:
@@ -142,7 +148,12 @@ def command(
         kept = configuration(Path.cwd()) if settled is None else settled.kept
         base = known_records(audit.knowledge, kept=kept)
         options = options_of(base, audit, show_all=show_all, kept=kept)
-        options = replace(options, replacements=parse_replacements(replacements))
+        cache = cache_folder(os.environ, sys.platform) if not no_cache and kept.get("cache", True) else None
+        options = replace(
+            options,
+            replacements=parse_replacements(replacements),
+            cache=None if cache is None else cache.absolute(),  # other processes work in another folder
+        )
         request = CheckRequest(
             targets=audit.targets,
             python=audit.python,
