@@ -82,4 +82,4 @@ def check(
         python=None if python is None else os.fspath(python),
         contexts=[os.fspath(context) for context in contexts],
     )
-    return check_targets(request, base, options, date.today())
+    return check_targets(request, base, options, date.today)

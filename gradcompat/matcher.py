@@ -303,7 +303,8 @@ def _matches(combination: Combination, issue: Issue, view: _View) -> Iterator[_M
     if not matched:
         entries = tuple(entry for alternatives in choices for choice in alternatives for entry in choice.entries)
         verdicts = [choice.verdict for alternatives in choices for choice in alternatives]
-        yield _combined(combination, entries, [*verdicts, *others], certainty=Certainty.NO)
+        # What is open or presumed decides nothing here.
+        yield _Match(Certainty.NO, entries, _reasons([*verdicts, *others]), (), (), (), combination.terms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,20 +339,21 @@ def _chosen(
             yield tuple(entry for choice in choices for entry in choice.entries), [choice.verdict for choice in choices]
 
 
-def _combined(
-    combination: Combination,
-    entries: tuple[Package, ...],
-    verdicts: Sequence[_Verdict],
-    certainty: Certainty | None = None,
-) -> _Match:
-    return _Match(
-        certainty=min(verdict.certainty for verdict in verdicts) if certainty is None else certainty,
-        packages=entries,
-        reasons=tuple(
+def _reasons(verdicts: Iterable[_Verdict]) -> tuple[Reason, ...]:
+    return tuple(
+        [
             Reason(sentence=verdict.sentence, location=verdict.location)
             for verdict in verdicts
             if verdict.certainty is Certainty.YES
-        ),
+        ]
+    )
+
+
+def _combined(combination: Combination, entries: tuple[Package, ...], verdicts: Sequence[_Verdict]) -> _Match:
+    return _Match(
+        certainty=min([verdict.certainty for verdict in verdicts]),
+        packages=entries,
+        reasons=_reasons(verdicts),
         unknown=tuple(_unknown(verdict) for verdict in verdicts if verdict.certainty is Certainty.OPEN),
         assumed=tuple(
             Assumption(key=verdict.key, sentence=verdict.presumed.taking, location=verdict.presumed.location)

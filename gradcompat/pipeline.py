@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gradcompat.audit.auditor import audit_all
 from gradcompat.audit.exit_status import exit_status
@@ -19,6 +19,9 @@ from gradcompat.messages import NO_PACKAGES
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.model.report import Audit, Report
 from gradcompat.suppression.apply import RuleBuilder, suppress
+
+if TYPE_CHECKING:
+    from datetime import date
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +51,16 @@ class CheckRequest:
     probed: Callable[[list[Audit]], list[Audit]] | None = None
 
 
-def check_targets(request: CheckRequest, base: KnowledgeBase, options: AuditOptions, today: date) -> Report:
+def check_targets(
+    request: CheckRequest, base: KnowledgeBase, options: AuditOptions, today: Callable[[], date]
+) -> Report:
     """Check what was asked for; what suppresses findings is loaded where there is some.
+
+    Args:
+        request: what is checked.
+        base: the records.
+        options: what counts.
+        today: says which day it is, which waivers alone ask.
 
     Raises:
         UsageError: if something that is named makes no sense or cannot be read.
@@ -58,7 +69,7 @@ def check_targets(request: CheckRequest, base: KnowledgeBase, options: AuditOpti
     if options.waivers is not None:
         from gradcompat.suppression.waivers import build_waiver_rule
 
-        options, by_waivers = build_waiver_rule(options.waivers, base, options, today, request.targets)
+        options, by_waivers = build_waiver_rule(options.waivers, base, options, today(), request.targets)
         judging.append(by_waivers)
     if request.baseline is not None:
         from gradcompat.suppression.baseline import judging_by

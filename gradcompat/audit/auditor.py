@@ -213,7 +213,7 @@ def _audited(
     options: AuditOptions,
     plan_questions: int,
 ) -> Audit:
-    matched = match_runs(environment, task.contexts, base, options, uses=task.uses)
+    matched = match_runs(environment, task.contexts, base, options, uses=task.uses, whole=options.show_all)
     advised = advise_findings(environment, matched, path, base, options, plan_questions)
     findings = tuple(
         ReportedFinding(finding=finding, advice=advised.advice.get(id(finding)))
@@ -233,7 +233,7 @@ def _audited(
             *missing_versions(matched.environment, base, strict=options.strict or not options.presume),
         ),
         contexts=tuple(context.source for context in task.contexts),
-        newer=newer(environment, matched.issues, base),
+        newer=newer(environment, matched.every_issue, base),
         versions=_versions(environment, options.versions_of, base) if options.versions_of else {},
         steps=matched.steps + advised.steps,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gradcompat.audit.breaks import breaks_of, told
@@ -17,7 +17,7 @@ from gradcompat.matcher import alike, match, questions
 from gradcompat.messages import counted
 from gradcompat.model.environment import Environment, Location, Setting, SettingValue, Skipped
 from gradcompat.model.finding import Finding, Status
-from gradcompat.model.issue import LEVELS, Issue, PlatformTerm, SettingTerm, VirtualTerm
+from gradcompat.model.issue import LEVELS, Issue
 from gradcompat.presumptions.upon import presumed_upon
 from gradcompat.term_keys import key_of
 from gradcompat.versions import parse_version
@@ -43,8 +43,8 @@ class Matched:
         environment: as it was read, with the releases that its ranges allow.
         runs: how a run is called → the environment with its settings and the facts of the host; one called ``""``
             where there is no training run.
-        issues: every issue that speaks of a package of the environment.
         findings: in the order in which they are shown.
+        every_issue: makes :attr:`issues`.
         uses: what the code beside it takes from other packages.
         skipped: what was not decided.
         steps: how many questions were asked, and runs compared.
@@ -52,11 +52,16 @@ class Matched:
 
     environment: Environment
     runs: dict[str, Environment]
-    issues: tuple[Issue, ...]
     findings: tuple[Finding, ...]
+    every_issue: Callable[[], tuple[Issue, ...]]
     uses: tuple[CodeUse, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     steps: int = 0
+
+    @property
+    def issues(self) -> tuple[Issue, ...]:
+        """Every issue that speaks of a package of the environment, also those that its versions rule out."""
+        return self.every_issue()
 
     def run_of(self, finding: Finding) -> Environment:
         """The environment of the first run that the finding is true of."""
@@ -70,6 +75,7 @@ def match_runs(
     options: AuditOptions,
     most_steps: int = MATCH_STEPS,
     uses: Sequence[CodeUse] | None = None,
+    whole: bool = True,
 ) -> Matched:
     """Match an environment with each of its training runs.
 
@@ -79,12 +85,13 @@ def match_runs(
         base: the records.
         options: what counts.
         uses: what the code beside it takes from other packages; None where no code was read.
+        whole: what does not apply is among the findings, too, and not only what applies or could apply.
         most_steps: for which runs beside the first one are matched; what they would need beyond is a gap.
     """
     if options.presume:
         environment = _with_releases(environment, base)
     breaks = breaks_of(environment, uses or (), base.names)
-    issues = (*base.about([environment]), *breaks.issues)
+    issues = (*(base.about([environment]) if whole else base.possible(environment)), *breaks.issues)
     # A record that is ignored still stands in the place of more general ones.
     wanted = [
         issue
@@ -92,7 +99,7 @@ def match_runs(
         if (not options.only or issue.id in options.only) and (issue.instead_of or issue.id not in options.ignore)
     ]
     views = {context.source: _trained(environment, context) for context in contexts} or {"": environment}
-    if any(_speaks_of_host(issue) for issue in wanted):
+    if base.ask_of_host(environment):
         # Asking the machine costs more than matching; few records hang on what it says.
         from gradcompat.host import with_host
 
@@ -116,8 +123,8 @@ def match_runs(
     return Matched(
         environment=environment,
         runs=runs,
-        issues=issues,
         findings=tuple(findings),
+        every_issue=lambda: (*base.about([environment]), *breaks.issues),
         uses=tuple(uses or ()),
         skipped=tuple(_undecided(environment, len(runs), forks, budget)),
         steps=budget.most if budget.spent else budget.most - budget.left,
@@ -213,14 +220,6 @@ def _undecided(environment: Environment, runs: int, forks: Forks, budget: Budget
             "were looked at; name fewer with `--context`"
         )
         yield Skipped(what=environment.source, reason=reason, location=location)
-
-
-def _speaks_of_host(issue: Issue) -> bool:
-    return any(
-        isinstance(term, VirtualTerm | PlatformTerm) or (isinstance(term, SettingTerm) and term.key.startswith("host."))
-        for combination in issue.affected
-        for term in combination.terms
-    )
 
 
 def merge_findings(findings: Sequence[Finding]) -> list[Finding]:

@@ -45,6 +45,8 @@ def ids_of(identifiers: Sequence[str], base: KnowledgeBase) -> frozenset[str]:
     Raises:
         UsageError: if there is no such record.
     """
+    if not identifiers:
+        return frozenset()
     known = {record["id"] for record in base.records}
     ids = frozenset(map(as_written, identifiers))
     for identifier in sorted(one for one in ids - known if not is_break(one)):

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from gradcompat.errors import KnowledgeError
 from gradcompat.lazy_dataclasses import dataclass, field, replace
@@ -37,7 +37,8 @@ from gradcompat.model.issue import (
 )
 from gradcompat.model.knowledge_source import KnowledgeSource
 from gradcompat.model.probe import ProbeSpec
-from gradcompat.versions import VersionSet
+from gradcompat.truth import Truth
+from gradcompat.versions import VersionSet, Window, locate
 
 FORMAT = 1
 COMPILED = Path(__file__).parent / "compiled.json"
@@ -92,7 +93,33 @@ class KnowledgeBase:
     def about(self, environments: Iterable[Environment]) -> tuple[Issue, ...]:
         """The issues that speak of a package of these environments, in the order of their ids."""
         names = {self.names.canonical(package) for environment in environments for package in environment.packages}
-        return self._issues(sorted({position for name in names for position in self.by_package.get(name, ())}))
+        return self._issues(self._positions(names))
+
+    def possible(self, environment: Environment) -> tuple[Issue, ...]:
+        """The issues of :meth:`about` whose versions do not rule them out: none of the others applies or could apply.
+
+        That is what most versions do, and a record that is ruled out need not be built.
+        """
+        listed = _windows(environment, self.names)
+        return self._issues(
+            position
+            for position in self._positions(listed)
+            if not all(_ruled_out(terms, listed, environment.closed) for terms in self.records[position]["affected"])
+        )
+
+    def ask_of_host(self, environment: Environment) -> bool:
+        """Does any issue that speaks of a package of the environment ask what the machine is?"""
+        names = {self.names.canonical(package) for package in environment.packages}
+        return any(
+            term[0] in ("virtual", "platform") or (term[0] in ("setting", "compare") and term[1].startswith("host."))
+            for position in self._positions(names)
+            for terms in self.records[position]["affected"]
+            for term in terms
+        )
+
+    def _positions(self, names: Iterable[str]) -> list[int]:
+        """Where the records stand that speak of any of these packages, in their order."""
+        return sorted({position for name in names for position in self.by_package.get(name, ())})
 
     def in_force(self) -> tuple[Issue, ...]:
         """Every issue that is not withdrawn, in the order of their ids."""
@@ -119,6 +146,32 @@ class KnowledgeBase:
         return name in self.by_package
 
 
+def _windows(environment: Environment, names: Names) -> dict[str, set[Window | None]]:
+    """Canonical name → where the versions of its entries sit; None where that is not known."""
+    listed: dict[str, set[Window | None]] = {}
+    for package in environment.packages:
+        version = package.version
+        window = None if version is None else locate(version, unreleased=package.unreleased)
+        listed.setdefault(names.canonical(package), set()).add(window)
+    return listed
+
+
+def _ruled_out(terms: Sequence[Sequence[Any]], listed: Mapping[str, set[Window | None]], closed: bool) -> bool:
+    """Is there a package among the terms of which no listed version is in the range, or that is surely not there?"""
+    for kind, name, *rest in terms:
+        if kind != "package":
+            continue
+        windows = listed.get(name)
+        if windows is None:
+            if closed:
+                return True
+        elif None not in windows:
+            versions = VersionSet.parse(rest[0])
+            if all(versions.truth(window) is Truth.NO for window in windows if window is not None):
+                return True
+    return False
+
+
 def load(path: Path = COMPILED) -> KnowledgeBase:
     """Read the compiled knowledge base; while the file is the same, once a process.
 
@@ -134,7 +187,45 @@ def load(path: Path = COMPILED) -> KnowledgeBase:
 
 @lru_cache(maxsize=2)  # what ships, and a newer release of it
 def _loaded(path: Path, changed: int, size: int) -> KnowledgeBase:  # noqa: ARG001  # they tell one file from the next
-    return knowledge_from(json.loads(path.read_bytes()), str(path))
+    content = path.read_bytes()
+    data = _by_lines(content, str(path)) if path == COMPILED else None
+    return knowledge_from(json.loads(content) if data is None else data, str(path))
+
+
+class RecordLines(Sequence[Mapping[str, Any]]):
+    """Records of a line of JSON each, parsed when they are asked for: few speak of what an environment has."""
+
+    def __init__(self, lines: Sequence[bytes], path: str) -> None:
+        """Take the lines of the records of a file."""
+        self._lines, self._path = lines, path
+        self._parsed: dict[int, Mapping[str, Any]] = {}
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    @overload
+    def __getitem__(self, index: int) -> Mapping[str, Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Mapping[str, Any]]: ...
+    def __getitem__(self, index: int | slice) -> Mapping[str, Any] | Sequence[Mapping[str, Any]]:
+        if isinstance(index, slice):
+            return [self[position] for position in range(*index.indices(len(self)))]
+        if index not in self._parsed:
+            try:
+                self._parsed[index] = json.loads(self._lines[index].rstrip(b","))
+            except ValueError as error:
+                hint = "install gradcompat again"
+                raise KnowledgeError(f"cannot be read: {error}", path=self._path, hint=hint) from None
+        return self._parsed[index]
+
+
+def _by_lines(content: bytes, path: str) -> dict[str, Any] | None:
+    """The compiled data with records that are not parsed yet; None where they do not stand in a line each."""
+    head, begins, rest = content.partition(b', "issues": [\n')
+    lines, ends, nothing = rest.rpartition(b"\n]}\n")
+    if not begins or not ends or nothing:
+        return None
+    return {**json.loads(head + b"}"), "issues": RecordLines(lines.split(b"\n"), path)}
 
 
 def knowledge_from(data: Mapping[str, Any], path: str) -> KnowledgeBase:

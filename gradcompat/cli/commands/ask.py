@@ -57,7 +57,7 @@ def command(*, audit: AuditParameters, dry_run: DryRun = False) -> int:
     base = known_records(audit.knowledge, kept=kept)
     options = options_of(base, audit, kept=kept)
     request = CheckRequest(targets=audit.targets, python=audit.python, contexts=audit.contexts, facts=audit.facts)
-    report = check_targets(request, base, replace(options, advise=False), date.today())
+    report = check_targets(request, base, replace(options, advise=False), date.today)
     if not _at_a_terminal():
         _print_questions(report)
         return 0
@@ -72,10 +72,10 @@ def command(*, audit: AuditParameters, dry_run: DryRun = False) -> int:
         if answer is None:
             continue
         answers[asked.key] = answer
-        report = check_targets(request, base, replace(_with(options, answers), advise=False), date.today())
+        report = check_targets(request, base, replace(_with(options, answers), advise=False), date.today)
     if answers:
         _keep(answers, dry_run=dry_run)
-    report = check_targets(request, base, _with(options, answers), date.today())
+    report = check_targets(request, base, _with(options, answers), date.today)
     render(report, sys.stdout)
     return report.exit_status
 
