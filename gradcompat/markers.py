@@ -55,6 +55,7 @@ _PYTHON = ("python_version", "python_full_version")
 _USUAL = frozenset((3, minor, micro) for minor in range(8, 16) for micro in (0, 1, 5))
 
 Release = tuple[int, int, int]
+_Step = int | Literal["and", "or"]
 
 
 class Atom(NamedTuple):
@@ -79,11 +80,14 @@ class Marker(NamedTuple):
     """
 
     atoms: tuple[Atom, ...]
-    steps: tuple[int | Literal["and", "or"], ...]
+    steps: tuple[_Step, ...]
     extras: frozenset[str]
     releases: frozenset[Release]
     variables: frozenset[str]
     odd: int
+
+
+_Postfix = tuple[tuple[Atom, ...], tuple[_Step, ...]]
 
 
 @lru_cache(maxsize=8192)
@@ -91,7 +95,49 @@ def parse_marker(text: str) -> Marker | None:
     """The marker that a text is, or None if it is none."""
     if len(text) > _LONGEST:
         return None
-    steps: list[int | Literal["and", "or"]] = []
+    read = _clauses(text) or _expression(text)
+    if read is None:
+        return None
+    atoms, steps = read
+    return Marker(
+        atoms,
+        steps,
+        frozenset([atom.value for atom in atoms if atom.variable == "extra" and atom.value]),
+        frozenset([release for atom in atoms if atom.variable in _PYTHON for release in _around(atom.value)]),
+        frozenset([atom.variable for atom in atoms]),
+        sum(_is_odd(atoms[step]) for step in steps if isinstance(step, int)) if any(map(_is_odd, atoms)) else 0,
+    )
+
+
+def _clauses(text: str) -> _Postfix | None:
+    """A marker as lockfiles write long ones, ``(… and …) or (… and …)``; None for any other text."""
+    steps: list[_Step] = []
+    places: dict[str, int] = {}
+    atoms: dict[Atom, int] = {}
+    for clause in text.split(" or "):
+        if clause.startswith("("):
+            if not clause.endswith(")"):
+                return None
+            clause = clause[1:-1]  # noqa: PLW2901
+        first = not steps
+        for number, comparison in enumerate(clause.split(" and ")):
+            place = places.get(comparison)
+            if place is None:
+                plain = _COMPARISON.fullmatch(comparison)
+                if plain is None:
+                    return None
+                place = places[comparison] = atoms.setdefault(_plain_atom(*plain.groups()), len(atoms))
+            steps.append(place)
+            if number:
+                steps.append("and")
+        if not first:
+            steps.append("or")
+    return tuple(atoms), tuple(steps)
+
+
+def _expression(text: str) -> _Postfix | None:
+    """Any marker, read from left to right; None where the text is none."""
+    steps: list[_Step] = []
     places: dict[Atom, int] = {}
     waiting: list[str] = []  # operators and opening brackets
     operand = True  # comes next
@@ -134,15 +180,7 @@ def parse_marker(text: str) -> Marker | None:
     if operand or "(" in waiting:
         return None
     steps += reversed(waiting)  # type: ignore[arg-type]  # as above
-    atoms = tuple(places)
-    return Marker(
-        atoms,
-        tuple(steps),
-        frozenset(atom.value for atom in atoms if atom.variable == "extra" and atom.value),
-        frozenset(release for atom in atoms if atom.variable in _PYTHON for release in _around(atom.value)),
-        frozenset(atom.variable for atom in atoms),
-        sum(_is_odd(atoms[step]) for step in steps if isinstance(step, int)) if any(map(_is_odd, atoms)) else 0,
-    )
+    return tuple(places), tuple(steps)
 
 
 def _atom(text: str, left: re.Match[str]) -> tuple[Atom, int] | None:

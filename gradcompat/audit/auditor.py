@@ -233,7 +233,7 @@ def _audited(
             *missing_versions(matched.environment, base, strict=options.strict or not options.presume),
         ),
         contexts=tuple(context.source for context in task.contexts),
-        newer=newer(environment, matched.every_issue, base),
+        newer=newer(environment, matched.breaks, base),
         versions=_versions(environment, options.versions_of, base) if options.versions_of else {},
         steps=matched.steps + advised.steps,
     )

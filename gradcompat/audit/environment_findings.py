@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gradcompat.audit.breaks import breaks_of, told
@@ -44,7 +45,8 @@ class Matched:
         runs: how a run is called → the environment with its settings and the facts of the host; one called ``""``
             where there is no training run.
         findings: in the order in which they are shown.
-        every_issue: makes :attr:`issues`.
+        breaks: the issues that no record has.
+        recorded: makes the others.
         uses: what the code beside it takes from other packages.
         skipped: what was not decided.
         steps: how many questions were asked, and runs compared.
@@ -53,7 +55,8 @@ class Matched:
     environment: Environment
     runs: dict[str, Environment]
     findings: tuple[Finding, ...]
-    every_issue: Callable[[], tuple[Issue, ...]]
+    breaks: tuple[Issue, ...]
+    recorded: Callable[[], tuple[Issue, ...]]
     uses: tuple[CodeUse, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     steps: int = 0
@@ -61,7 +64,7 @@ class Matched:
     @property
     def issues(self) -> tuple[Issue, ...]:
         """Every issue that speaks of a package of the environment, also those that its versions rule out."""
-        return self.every_issue()
+        return (*self.recorded(), *self.breaks)
 
     def run_of(self, finding: Finding) -> Environment:
         """The environment of the first run that the finding is true of."""
@@ -124,7 +127,8 @@ def match_runs(
         environment=environment,
         runs=runs,
         findings=tuple(findings),
-        every_issue=lambda: (*base.about([environment]), *breaks.issues),
+        breaks=breaks.issues,
+        recorded=partial(base.about, [environment]),
         uses=tuple(uses or ()),
         skipped=tuple(_undecided(environment, len(runs), forks, budget)),
         steps=budget.most if budget.spent else budget.most - budget.left,

@@ -6,8 +6,7 @@ and a user has to be told so; nothing else follows from it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.environment import Environment
@@ -16,39 +15,27 @@ from gradcompat.model.report import Newer
 from gradcompat.versions import parse_version
 
 
-def newer(
-    environment: Environment, every_issue: Callable[[], Iterable[Issue]], base: KnowledgeBase
-) -> tuple[Newer, ...]:
+def newer(environment: Environment, breaks: Sequence[Issue], base: KnowledgeBase) -> tuple[Newer, ...]:
     """The packages whose version lies beyond their horizon, each version once, in the order of the environment.
 
     Somebody's own records have horizons of their own; of these only what they assume is told.
 
     Args:
         environment: what is listed.
-        every_issue: makes the issues that speak of its packages, which are asked only where something is newer.
+        breaks: what speaks of its packages and is no record.
         base: the records.
     """
-
-    def of_others() -> Iterator[Issue]:
-        return (issue for issue in every_issue() if issue.id not in base.own_horizons)
-
-    found = _beyond(environment, of_others, base, base.horizon)
-    by_horizon: dict[int, list[Issue]] = {}
-    for issue in every_issue() if base.own_horizons else ():
-        if issue.id in base.own_horizons:
-            by_horizon.setdefault(id(base.own_horizons[issue.id]), []).append(issue)
-    for own in by_horizon.values():
-        about = _beyond(environment, partial(tuple, own), base, base.own_horizons[own[0].id])
+    found = _beyond(environment, breaks, base, base.horizon)
+    for own in {id(horizon): horizon for horizon in base.own_horizons.values()}.values():
+        about = _beyond(environment, (), base, own)
         found += tuple(newer_release for newer_release in about if newer_release.assumed)
     return found
 
 
 def _beyond(
-    environment: Environment,
-    issues: Callable[[], Iterable[Issue]],
-    base: KnowledgeBase,
-    horizons: Mapping[str, Sequence[str]],
+    environment: Environment, breaks: Sequence[Issue], base: KnowledgeBase, horizons: Mapping[str, Sequence[str]]
 ) -> tuple[Newer, ...]:
+    """What is newer than these horizons, with what the records assume that have them."""
     beyond: dict[tuple[str, str], tuple[str, str]] = {}
     for package in environment.packages:
         name = base.names.canonical(package)
@@ -62,9 +49,10 @@ def _beyond(
     if not beyond:
         return ()
     present = {base.names.canonical(package) for package in environment.packages}
+    records = base.about_packages({name for name, _ in beyond.values()})
     stands = [
         (issue.id, names)
-        for issue in issues()
+        for issue in (*(one for one in records if base.own_horizons.get(one.id, base.horizon) is horizons), *breaks)
         if not issue.informational
         for combination in unfixed(issue)
         if (names := {term.name for term in _terms(combination)}) <= present

@@ -92,7 +92,12 @@ class KnowledgeBase:
 
     def about(self, environments: Iterable[Environment]) -> tuple[Issue, ...]:
         """The issues that speak of a package of these environments, in the order of their ids."""
-        names = {self.names.canonical(package) for environment in environments for package in environment.packages}
+        return self.about_packages(
+            {self.names.canonical(package) for environment in environments for package in environment.packages}
+        )
+
+    def about_packages(self, names: Iterable[str]) -> tuple[Issue, ...]:
+        """The issues that speak of one of these (canonical) packages, in the order of their ids."""
         return self._issues(self._positions(names))
 
     def possible(self, environment: Environment) -> tuple[Issue, ...]:

@@ -126,11 +126,11 @@ def test_a_horizon_of_one_s_own_is_of_one_s_own_records() -> None:
     )
     base = beside(open_range)
     environment = packages(acme_trainer="3.3.0")
-    (found,) = newer(environment, lambda: base.about([environment]), base)
+    (found,) = newer(environment, (), base)
     assert (found.name, found.horizon, found.assumed) == ("acme-trainer", "3.2.0", ("ACME-0001",))
     # What is known to end assumes nothing.
     base = beside(own())
-    assert newer(environment, lambda: base.about([environment]), base) == ()
+    assert newer(environment, (), base) == ()
 
 
 def test_ids_of_two_files_collide() -> None:
