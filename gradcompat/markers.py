@@ -311,8 +311,8 @@ class Grid:
 
     def _at_places(self, atom: Atom) -> int | None:
         if atom.variable not in _PYTHON:
-            held = [_compares(atom, platform.get(atom.variable)) for platform in _PLATFORMS]
-            return _bits([one for one in held for _ in self._pythons])
+            held = _bits([_compares(atom, platform.get(atom.variable)) for platform in _PLATFORMS])
+            return None if held is None else _spread(held, len(self._pythons)) * ((1 << len(self._pythons)) - 1)
         versions = self._versions[atom.variable]
         wanted = _wanted(atom)
         if wanted is None:
@@ -350,6 +350,11 @@ def excludes(extra: str) -> bool:
 def _repeated(times: int, width: int) -> int:
     """A bit at the begin of each of so many fields of that width; a product with it repeats a field."""
     return ((1 << times * width) - 1) // ((1 << width) - 1)
+
+
+def _spread(bits: int, width: int) -> int:
+    """The bits at the begin of fields of that width."""
+    return sum(1 << index * width for index in range(bits.bit_length()) if bits >> index & 1)
 
 
 @lru_cache(maxsize=65536)

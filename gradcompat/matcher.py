@@ -254,6 +254,7 @@ class _View:
             grouped.setdefault(names.canonical(package), {}).setdefault(same, []).append(package)
         self.packages = {name: tuple(map(tuple, groups.values())) for name, groups in grouped.items()}
         self.verdicts: dict[int, tuple[Term, _Verdict]] = {}  # of terms that are not about packages, by identity
+        self.choices: dict[int, tuple[Term, Sequence[_Choice]]] = {}  # of those that are
         self.settings: dict[str, list[Setting]] = {}
         for setting in environment.settings:
             self.settings.setdefault(setting.key, []).append(setting)
@@ -275,15 +276,9 @@ def _matches(combination: Combination, issue: Issue, view: _View) -> Iterator[_M
     """
     package_terms = [term for term in combination.terms if isinstance(term, PackageTerm)]
     absent_terms = [term for term in combination.terms if isinstance(term, PackageAbsentTerm)]
-    listed = [view.packages.get(term.name, ()) for term in package_terms]
-    if not any(listed):
+    if not any(view.packages.get(term.name) for term in package_terms):
         return
-    choices = [
-        [_Choice(alike, _package(term, alike[0], view)) for alike in entries]
-        if entries
-        else [_Choice((), _absent_package(term, view))]
-        for term, entries in zip(package_terms, listed, strict=True)
-    ]
+    choices = [_choices(term, view) for term in package_terms]
     # A choice with a term that does not hold is not affected, whatever else it holds; mostly few are left.
     possible = [[choice for choice in alternatives if choice.verdict.certainty] for alternatives in choices]
     # Versions rule out most combinations, and cost less to look at than the run.
@@ -313,6 +308,20 @@ class _Choice:
 
     entries: tuple[Package, ...]
     verdict: _Verdict
+
+
+def _choices(term: PackageTerm, view: _View) -> Sequence[_Choice]:
+    """The entries that a term may be about; records share terms, and each is decided once."""
+    known = view.choices.get(id(term))
+    if known is None:
+        entries = view.packages.get(term.name)
+        found = (
+            [_Choice(alike, _package(term, alike[0], view)) for alike in entries]
+            if entries
+            else [_Choice((), _absent_package(term, view))]
+        )
+        known = view.choices[id(term)] = (term, found)
+    return known[1]
 
 
 def _chosen(

@@ -57,7 +57,7 @@ class Window:
 
     @property
     def exact(self) -> bool:
-        return self.low == self.high
+        return self.low is self.high or self.low == self.high
 
 
 def step(start: Version, end: Version) -> int:
@@ -235,10 +235,11 @@ class VersionSet:
         if len(intervals) > _FEW:
             at = bisect_left(intervals, _upper_key((version, ABOVE)), key=_upper_of)
             intervals = intervals[at : at + 1]
-        return any(
-            (low is None or low <= (version, BELOW)) and (high is None or (version, ABOVE) <= high)
-            for low, high in intervals
-        )
+        below, above = (version, BELOW), (version, ABOVE)
+        for low, high in intervals:  # sorted, and asked more often than anything else
+            if high is None or above <= high:
+                return low is None or low <= below
+        return False
 
     def __bool__(self) -> bool:
         return bool(self.intervals)

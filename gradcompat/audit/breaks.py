@@ -19,7 +19,7 @@ from gradcompat.model.finding import Finding
 from gradcompat.model.issue import Issue, SymbolTerm, is_break
 from gradcompat.name_patterns import matches
 from gradcompat.truth import Truth
-from gradcompat.versions import locate
+from gradcompat.versions import Window, locate
 
 if TYPE_CHECKING:
     from gradcompat.breaks.code_issues import BrokenUse
@@ -164,23 +164,33 @@ def _candidates(
 ) -> Iterator[tuple[Package, Package]]:
     """Entries that may be broken beside each other, those that surely are first."""
     open_ones: list[tuple[Package, Package]] = []
+    windows = [_window(provider) for provider in providers]
+    known: dict[tuple[int, int], Truth] = {}  # by the break and the provider
     for consumer in consumers:
-        for provider in providers:
+        at = _window(consumer)
+        here = () if at is None else [(index, one.consumers.truth(at)) for index, one in enumerate(pair.breaks)]
+        breaking = [(index, truth) for index, truth in here if truth is not Truth.NO]
+        for number, (provider, beside) in enumerate(zip(providers, windows, strict=True)):
             if consumer.version is None or provider.version is None:
                 open_ones.append((consumer, provider))
                 continue
-            at = locate(consumer.version, unreleased=consumer.unreleased)
-            beside = locate(provider.version, unreleased=provider.unreleased)
-            if at is None or beside is None:
+            if beside is None:
                 continue
-            truth = max(
-                (min(one.consumers.truth(at), one.providers.truth(beside)) for one in pair.breaks), default=Truth.NO
-            )
+            truth = Truth.NO
+            for index, of_consumer in breaking:
+                if (index, number) not in known:
+                    known[index, number] = pair.breaks[index].providers.truth(beside)
+                truth = max(truth, min(of_consumer, known[index, number]))
             if truth is Truth.YES:
                 yield consumer, provider
             elif truth is Truth.UNKNOWN:
                 open_ones.append((consumer, provider))
     yield from open_ones
+
+
+def _window(package: Package) -> Window | None:
+    """Where an entry's version sits, if it has one that can be read."""
+    return None if package.version is None else locate(package.version, unreleased=package.unreleased)
 
 
 def told(findings: Sequence[Finding], breaks: EnvironmentBreaks, names: Names) -> list[Finding]:

@@ -105,12 +105,23 @@ class KnowledgeBase:
 
         That is what most versions do, and a record that is ruled out need not be built.
         """
-        listed = _windows(environment, self.names)
+        listed = self._windows(environment)
         return self._issues(
             position
             for position in self._positions(listed)
             if not all(_ruled_out(terms, listed, environment.closed) for terms in self.records[position]["affected"])
         )
+
+    def _windows(self, environment: Environment) -> dict[str, set[Window | None]]:
+        """Where the versions of the listed packages sit that records speak of; None where that is not known."""
+        listed: dict[str, set[Window | None]] = {}
+        for package in environment.packages:
+            name = self.names.canonical(package)
+            if name in self.by_package:
+                version = package.version
+                window = None if version is None else locate(version, unreleased=package.unreleased)
+                listed.setdefault(name, set()).add(window)
+        return listed
 
     def ask_of_host(self, environment: Environment) -> bool:
         """Does any issue that speaks of a package of the environment ask what the machine is?"""
@@ -149,16 +160,6 @@ class KnowledgeBase:
     def knows(self, name: str) -> bool:
         """Does any record speak of this (canonical) package?"""
         return name in self.by_package
-
-
-def _windows(environment: Environment, names: Names) -> dict[str, set[Window | None]]:
-    """Canonical name → where the versions of its entries sit; None where that is not known."""
-    listed: dict[str, set[Window | None]] = {}
-    for package in environment.packages:
-        version = package.version
-        window = None if version is None else locate(version, unreleased=package.unreleased)
-        listed.setdefault(names.canonical(package), set()).add(window)
-    return listed
 
 
 def _ruled_out(terms: Sequence[Sequence[Any]], listed: Mapping[str, set[Window | None]], closed: bool) -> bool:
