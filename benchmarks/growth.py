@@ -2,26 +2,34 @@
 
     python benchmarks/growth.py [--runs 3] [--picture growth.svg]
 
-It needs no index. The input of each series doubles or triples; what starting costs is taken off, and the exponent is
-that of the last two points: 1 is linear.
+It needs no index. The input of each series grows by a factor of two to ten; what starting costs is taken off, and the
+exponent is that of the last two points: 1 is linear. What earlier checks have kept of a lockfile is not used.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from math import log, log10
 from pathlib import Path
 
 from history import record
-from run import alternate, gradcompat
+from run import alternate, gradcompat, keep_bytecode
+
+import gradcompat as package
+from gradcompat.knowledge.compile import dumps
 
 HEAD = 'version = 1\nrequires-python = ">=3.10"\n'
 SOURCE = 'source = { registry = "https://index.example/simple" }'
 LINEAR = 1.2  # an exponent above it is said
 WIDTH, HEIGHT, MARGIN = 640, 400, 50
-COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd")
+COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#8c564b")
+IMPORTED = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); from gradcompat.cli.main import console_script as run; run()"
+)
 
 
 def packages(folder: Path, count: int) -> None:
@@ -60,6 +68,39 @@ def scripts(folder: Path, count: int) -> None:
         (folder / f"run_{number}.sh").write_text(f"deepspeed train.py --deepspeed ds_{number}.json\n", "utf-8")
 
 
+def records(folder: Path, count: int) -> None:
+    """So many records, those that ship again and again, in a copy of the package; and a file of three pins."""
+    shipped = Path(package.__file__).parent
+    _linked(shipped, folder / "code" / "gradcompat", but="knowledge")
+    _linked(shipped / "knowledge", folder / "code" / "gradcompat" / "knowledge", but="compiled.json")
+    compiled = json.loads((shipped / "knowledge" / "compiled.json").read_text("utf-8"))
+    own, by_package = compiled["issues"], compiled["by_package"]
+    compiled["issues"] = [{**own[number % len(own)], "id": f"GC-{number + 1:04}"} for number in range(count)]
+    compiled["by_package"] = {
+        name: [number for number in range(count) if number % len(own) in positions]
+        for name, positions in ((name, set(positions)) for name, positions in by_package.items())
+    }
+    (folder / "code" / "gradcompat" / "knowledge" / "compiled.json").write_text(dumps(compiled), "utf-8")
+    (folder / "requirements.txt").write_text("torch==2.5.1\ntransformers==4.50.0\nnumpy==1.26.4\n", "utf-8")
+
+
+def _linked(folder: Path, copy: Path, but: str) -> None:
+    """A folder of links to all that is in another one, but for one entry."""
+    copy.mkdir(parents=True)
+    for path in folder.iterdir():
+        if path.name != but:
+            (copy / path.name).symlink_to(path)
+
+
+def _command(folder: Path) -> list[str]:
+    """The check of an input, with the code that lies in it if there is some."""
+    check = ["check", str(folder), "--no-cache"]
+    if (folder / "code").exists():
+        check[1] = str(folder / "requirements.txt")
+        return [sys.executable, "-c", IMPORTED, str(folder / "code"), *check]
+    return gradcompat(*check)
+
+
 def _entry(name: str, version: str, more: str = "") -> str:
     return f'\n[[package]]\nname = "{name}"\nversion = "{version}"\n{SOURCE}\n{more}'
 
@@ -67,7 +108,8 @@ def _entry(name: str, version: str, more: str = "") -> str:
 SERIES: dict[str, tuple[Callable[[Path, int], None], tuple[int, ...]]] = {
     "packages of a lockfile": (packages, (100, 300, 1000, 3000)),
     "forks of three packages": (forks, (5, 10, 20, 40)),
-    "requirements files": (files, (10, 100, 1000)),
+    "records": (records, (250, 500, 1000, 2000)),
+    "requirements files": (files, (10, 100, 1000, 10_000)),
     "scripts with configs": (scripts, (25, 50, 100, 200)),
 }
 
@@ -77,10 +119,14 @@ def main() -> None:
     options.add_argument("--runs", type=int, default=3, help="processes of each command")
     options.add_argument("--picture", type=Path, help="where the picture goes")
     options.add_argument("--keep", action="store_true", help="add the run to the history")
+    options.add_argument("--only", choices=[write.__name__ for write, _ in SERIES.values()], help="one of the series")
     arguments = options.parse_args()
     measured: dict[str, list[tuple[int, float]]] = {}
     with tempfile.TemporaryDirectory() as scratch:
+        keep_bytecode(Path(scratch))
         for name, (write, counts) in SERIES.items():
+            if arguments.only not in (None, write.__name__):
+                continue
             measured[name] = list(_series(Path(scratch), write, counts, arguments.runs))
             last = ", ".join(f"{count:,}: {seconds * 1000:.0f} ms" for count, seconds in measured[name])
             print(f"{name}: {last}; exponent {_exponent(measured[name]):.2f}", flush=True)
@@ -104,7 +150,7 @@ def _series(
         write(folder, count)
     least = scratch / "requirements.txt"
     least.write_text("click==8.1.7\n", "utf-8")
-    start, *taken = alternate([gradcompat("check", str(path)) for path in (least, *folders)], runs)
+    start, *taken = alternate([_command(path) for path in (least, *folders)], runs)
     for count, seconds in zip(counts, taken, strict=True):
         yield count, max(seconds - start, 0.001)
 

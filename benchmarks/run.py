@@ -1,11 +1,12 @@
 """Times `gradcompat check` against yardsticks in one run, and prints ratios of processor time.
 
-    python benchmarks/run.py [--runs 7] [--keep DIR] [--start | --locks DIR | --logs | --many]
+    python benchmarks/run.py [--runs 7] [--keep DIR] [--start | --locks DIR | --audits LOCK | --logs | --many]
 
 Needs uv, pip-audit and a package index, and installs some 250 small packages into a scratch environment. Each
 figure is the median of whole processes (user + system time of the process and its children), taken in turn (A B A B …)
 so that a drifting machine does not favour either side. Bytecode is kept in the scratch folder, as an installed package
-has it: where `PYTHONDONTWRITEBYTECODE` is set, compiling the sources would be most of each figure.
+has it: where `PYTHONDONTWRITEBYTECODE` is set, compiling the sources would be most of each figure. What a check keeps
+of a lockfile is used only where the second check is what is timed.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ def main() -> None:
     options.add_argument("--keep", type=Path, help="a folder for the lockfile and the environment, to use again")
     options.add_argument("--start", action="store_true", help="only what starting costs, which needs no index")
     options.add_argument("--locks", type=Path, help="only the large uv.lock files in a folder; no index either")
+    options.add_argument("--audits", type=Path, help="only other auditors, on the pins of a uv.lock; no index either")
     options.add_argument("--logs", action="store_true", help="only `diagnose`, which needs no index and no environment")
     options.add_argument("--many", action="store_true", help="only the 1,000 lockfiles, which need no index either")
     arguments = options.parse_args()
@@ -62,6 +64,11 @@ def main() -> None:
             ratios = starting(folder, arguments.runs) if arguments.start else {}
             if arguments.locks is not None:
                 ratios |= large_lockfiles(arguments.locks, arguments.runs)
+            print(*record(ratios), sep="\n")
+            return
+        if arguments.audits is not None:
+            ratios = against_pip_audit(folder, arguments.audits, arguments.runs)
+            ratios |= against_uv_audit(folder, arguments.audits, arguments.runs)
             print(*record(ratios), sep="\n")
             return
         if arguments.logs or arguments.many:
@@ -77,15 +84,17 @@ def main() -> None:
         ratios |= one_lockfile(lock, arguments.runs)
         ratios |= one_environment(environment, arguments.runs)
         ratios |= against_pip_audit(folder, lock, arguments.runs)
+        ratios |= against_uv_audit(folder, lock, arguments.runs)
         print(*record(ratios), sep="\n")
         many_lockfiles(folder, max(1, arguments.runs // 2))
         many_logs(folder)
 
 
 def keep_bytecode(folder: Path) -> None:
-    """Let all processes that are timed load bytecode that the first of them has written."""
+    """Let all processes that are timed load bytecode that the first of them has written, and nothing of the user's."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = str((folder / "bytecode").resolve())
+    os.environ["GRADCOMPAT_CACHE"] = str((folder / "cache").resolve())
 
 
 def locked(folder: Path) -> Path:
@@ -131,19 +140,38 @@ def starting(folder: Path, runs: int) -> dict[str, float]:
 
 
 def large_lockfiles(collection: Path, runs: int) -> dict[str, float]:
-    """Each large lockfile of a collection against a process that only parses it; the worst of them is kept."""
-    ratios: list[float] = []
+    """Each large lockfile of a collection against a process that only parses it, and a second check against
+    ``--version``; the worst of them are kept.
+    """
+    first: list[float] = []
+    second: list[float] = []
     for lock in sorted(collection.rglob("*uv.lock")):
         if lock.is_file() and lock.stat().st_size > 1_000_000:
-            check, parse = alternate([gradcompat("check", str(lock)), [sys.executable, "-c", PARSE, str(lock)]], runs)
-            what = f"check of a uv.lock of {lock.stat().st_size / 1e6:.2f} MB / parsing it alone"
-            ratios.append(report(what, check, parse, "reach 3, aim at 2")[what])
-    return {"check of a large uv.lock / parsing it alone, the worst": max(ratios)} if ratios else {}
+            of, again = one_lockfile(lock, runs, f" of {lock.stat().st_size / 1e6:.2f} MB").values()
+            first.append(of)
+            second.append(again)
+    if not first:
+        return {}
+    return {
+        "check of a large uv.lock / parsing it alone, the worst": max(first),
+        "second check of a large uv.lock / --version, the worst": max(second),
+    }
 
 
-def one_lockfile(lock: Path, runs: int) -> dict[str, float]:
-    check, parse = alternate([gradcompat("check", str(lock)), [sys.executable, "-c", PARSE, str(lock)]], runs)
-    return report("check uv.lock / parsing it alone", check, parse, "reach 3, aim at 2")
+def one_lockfile(lock: Path, runs: int, size: str = "") -> dict[str, float]:
+    """The first check of a lockfile against parsing it, and the second one against ``--version``."""
+    anew, again = gradcompat("check", "--no-cache", str(lock)), gradcompat("check", str(lock))
+    parse = [sys.executable, "-c", PARSE, str(lock)]
+    first, parsing, second, version = alternate([anew, parse, again, gradcompat("--version")], runs)
+    return {
+        **report(
+            f"check {f'of a uv.lock{size}' if size else 'uv.lock'} / parsing it alone",
+            first,
+            parsing,
+            "reach 3, aim at 2",
+        ),
+        **report(f"second check of a uv.lock{size} / --version", second, version, "reach 1.3"),
+    }
 
 
 def one_environment(environment: Path, runs: int) -> dict[str, float]:
@@ -168,6 +196,50 @@ def against_pip_audit(folder: Path, lock: Path, runs: int) -> dict[str, float]:
     return report(f"check of {len(chosen)} pins / pip-audit", check, other, "reach 0.15; its service answers from here")
 
 
+def against_uv_audit(folder: Path, lock: Path, runs: int) -> dict[str, float]:
+    """The same pins, for uv in a lockfile; it asks our own service, another process, about records and releases."""
+    project = folder / "audited"
+    project.mkdir(exist_ok=True)
+    chosen = [pin.split("==") for pin in pins(lock)[:250]]
+    with our_server() as url:
+        write_project(project, chosen, f"{url}/simple")
+        audit = ["uv", "audit", "--frozen", "--no-cache", "--no-config", "--directory", str(project)]
+        audit += ["--python-version", "3.11", "--python-platform", "linux", "--service-url", url]
+        done = subprocess.run(audit, check=False, capture_output=True, text=True, timeout=60)
+        if done.returncode not in (0, 1):
+            raise SystemExit(f"uv audit failed:\n{done.stderr}")
+        check, other = alternate([gradcompat("check", "--no-cache", str(project / "uv.lock")), audit], runs)
+    return report(f"check of {len(chosen)} pins / uv audit", check, other, "uv asks our service")
+
+
+def write_project(folder: Path, chosen: Sequence[Sequence[str]], index: str) -> None:
+    """A project that needs all of these packages, and its lockfile as far as `uv audit` reads it."""
+    needed = "".join(f'    "{name}",\n' for name, _ in chosen)
+    listed = "".join(f'    {{ name = "{name}" }},\n' for name, _ in chosen)
+    source = f'source = {{ registry = "{index}" }}\n'
+    (folder / "pyproject.toml").write_text(
+        '[project]\nname = "audited"\nversion = "1"\nrequires-python = ">=3.11"\n' + f"dependencies = [\n{needed}]\n",
+        "utf-8",
+    )
+    (folder / "uv.lock").write_text(
+        'version = 1\nrequires-python = ">=3.11"\n\n[[package]]\nname = "audited"\nversion = "1"\n'
+        f'source = {{ virtual = "." }}\ndependencies = [\n{listed}]\n'
+        + "".join(f'\n[[package]]\nname = "{name}"\nversion = "{version}"\n{source}' for name, version in chosen),
+        "utf-8",
+    )
+
+
+@contextmanager
+def our_server() -> Iterator[str]:
+    """`gradcompat knowledge serve`."""
+    command = gradcompat("knowledge", "serve", "--port", "0")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as serving:
+        try:
+            yield next(iter(serving.stdout or ()), "nothing was printed").split()[0]
+        finally:
+            serving.terminate()
+
+
 def many_lockfiles(folder: Path, runs: int) -> None:
     """A thousand lockfiles in one command: against parsing them one after another, and all processors against one.
 
@@ -177,7 +249,7 @@ def many_lockfiles(folder: Path, runs: int) -> None:
     many = folder / "many"
     monorepo(many)
     paths = [str(path) for path in sorted(many.rglob("uv.lock"))]
-    check = gradcompat("check", str(many), "--format", "json")
+    check = gradcompat("check", str(many), "--no-cache", "--format", "json")
     parse = [sys.executable, "-c", PARSE, *paths]
     rounds = [(timed(check), timed(parse), timed(check, one_processor=True)) for _ in range(runs)]
     wall, processor = (statistics.median(one[0][which] for one in rounds) for which in (0, 1))
