@@ -6,9 +6,10 @@ from fnmatch import fnmatchcase
 
 
 def matches(name: str, pattern: str) -> bool:
-    """:func:`fnmatch.fnmatchcase`, without a regular expression for stars alone: most patterns are asked once a run."""
+    """:func:`fnmatch.fnmatchcase`, mostly without a regular expression: most patterns are asked once a run."""
     if "[" in pattern or "?" in pattern:
-        return fnmatchcase(name, pattern)
+        last = pattern[max(map(pattern.rfind, "*?]")) + 1 :]
+        return name.endswith(last) and fnmatchcase(name, pattern)
     first, *others = pattern.split("*")
     if not others:
         return name == pattern

@@ -227,11 +227,11 @@ class RecordLines(Sequence[Mapping[str, Any]]):
 
 def _by_lines(content: bytes, path: str) -> dict[str, Any] | None:
     """The compiled data with records that are not parsed yet; None where they do not stand in a line each."""
-    head, begins, rest = content.partition(b', "issues": [\n')
-    lines, ends, nothing = rest.rpartition(b"\n]}\n")
-    if not begins or not ends or nothing:
+    head, *lines = content.split(b"\n")
+    begin, end = b', "issues": [', [b"]}", b""]
+    if not head.endswith(begin) or lines[-2:] != end:
         return None
-    return {**json.loads(head + b"}"), "issues": RecordLines(lines.split(b"\n"), path)}
+    return {**json.loads(head.removesuffix(begin) + b"}"), "issues": RecordLines(lines[:-2], path)}
 
 
 def knowledge_from(data: Mapping[str, Any], path: str) -> KnowledgeBase:
