@@ -54,6 +54,7 @@ def planted(line: str) -> dict[str, str]:
         "pixi.lock": f"version: 6\nenvironments:\n  {word}: 1\npackages:\n- conda: {word}\n",
         "Dockerfile": f'FROM python:3.11\nARG SECRET={word}\nRUN pip install torch==2.1.0 "$SECRET" {word}\n',
         "install.ipynb": cell,
+        "install.sh": f'SECRET={word}\npip install torch==2.1.0 "$SECRET" {word}\n{line}\n',
         "bom.cdx.json": json.dumps({"bomFormat": "CycloneDX", "specVersion": "1.5", "components": [{"purl": line}]}),
         "licences.spdx.json": json.dumps({"spdxVersion": line, "packages": [{"name": "torch"}]}),
         "pip-inspect.json": json.dumps(
