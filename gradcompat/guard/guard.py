@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gradcompat.guard import deepspeed_engine, live_facts, run_report, screen, trackers
+from gradcompat.guard import deepspeed_engine, live_facts, run_report, screen, tracebacks, trackers
 from gradcompat.guard.checkpoint_reading import CheckpointReading
 from gradcompat.guard.collective import rank
 from gradcompat.guard.detectors import checkpoint, replicas
@@ -87,6 +88,7 @@ class Guard:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        tracebacks.clean(error)
         self.end(at_exit=error is not None)
 
     def start(self) -> None:
@@ -110,6 +112,7 @@ class Guard:
         self._observer = Observer(self.asked, self._instrumentation, self.fail)
         self._steps = self._observer.steps
         self._observer.before_backward = self._safely(self._next_step)
+        self._instrumentation.wrap(sys, "excepthook", tracebacks.around_hook)
         self._instrumentation.wrap(loaded("torch.distributed"), "destroy_process_group", self._before_group_ends)
         watch_pipelines(self._instrumentation, self._in_pipeline)
         for observer in replaced:

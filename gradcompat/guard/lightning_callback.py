@@ -6,6 +6,7 @@ import functools
 from dataclasses import asdict
 from typing import Any
 
+from gradcompat.guard import tracebacks
 from gradcompat.guard.findings import GuardStop
 from gradcompat.guard.guard import Guard
 from gradcompat.guard.instrumentation import with_parents
@@ -74,4 +75,5 @@ class LightningGuard:
     def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
         """The run ends: take everything off."""
         if self.guard is not None and not isinstance(exception, GuardStop):
+            tracebacks.clean(exception)
             self.guard.close()

@@ -8,6 +8,7 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
+from gradcompat.guard import tracebacks
 from gradcompat.guard.import_hooks import AfterImport
 from gradcompat.guard.options import Options, from_environment
 
@@ -19,6 +20,7 @@ def start() -> None:
     except ValueError as error:
         sys.stderr.write(f"gradcompat guard: {error}; nothing is guarded\n")
         return
+    tracebacks.install()
     AfterImport(
         {
             "torch": lambda _module: _loop(options),

@@ -244,7 +244,10 @@ def test_what_was_put_together_from_partitions_is_not_clipped_yet() -> None:
         assert bool(told(accumulated_gradient.judge(step(1.0, gradients=parts), ()))) is wrong
         (unread,) = as_list(missing_gradient.judge(step(1.0, gradients=parts), ()))
         assert isinstance(unread, Unverified)
-        assert as_list(clipping.judge(step(1.0, gradients=parts, max_grad_norm=1.0), ())) == []
+        assert as_list(clipping.judge(step(1.0, gradients=parts, max_grad_norm=1.0), ())) == [
+            Unverified("clipping", "the norm of all gradients cannot be read (DeepSpeed)")
+        ]
+        assert as_list(clipping.judge(step(1.0, gradients=parts, max_grad_norm=0.0), ())) == []
 
 
 def test_a_scale_that_is_still_in_the_gradients_is_named() -> None:
@@ -392,6 +395,9 @@ def test_parameters_that_do_not_move() -> None:
     assert told(movement.judge_run(Run(steps=(step(1.0),), moved=3, still=("a",)))) == [("movement", "note")]
     assert told(movement.judge_run(Run(steps=(step(1.0),), moved=1, still=("a", "b")))) == [("movement", "warning")]
     assert as_list(movement.judge_run(Run(steps=(step(1.0),), moved=1))) == [Verified("movement")]
+    (unseen,) = as_list(movement.judge_run(Run(steps=(step(1.0, rates=(0.1,)),))))
+    assert isinstance(unseen, Unverified)
+    assert as_list(movement.judge_run(Run(steps=(step(1.0, rates=(0.0,)),)))) == []
 
 
 def test_parameters_that_no_optimizer_holds() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gradcompat.guard.findings import Finding, Outcome, Verified
+from gradcompat.guard.findings import Finding, Outcome, Unverified, Verified
 from gradcompat.guard.measurement import Clip, Step
 
 TOLERANCE = 0.02  # of max_grad_norm
@@ -20,6 +20,8 @@ def judge(step: Step, _earlier: Sequence[Step]) -> Iterator[Outcome]:
     if norm is None or not limit:
         if _effective(step) and not repeated:
             yield Verified("clipping")
+        elif limit and not repeated:
+            yield Unverified("clipping", "the norm of all gradients cannot be read (DeepSpeed)")
         return
     if norm <= limit * (1 + TOLERANCE):
         if not repeated:

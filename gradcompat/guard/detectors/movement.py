@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradcompat.guard.findings import Finding, Level, Outcome, Verified
+from gradcompat.guard.findings import Finding, Level, Outcome, Unverified, Verified
 from gradcompat.guard.measurement import Run
 
 
@@ -14,6 +14,9 @@ def judge_run(run: Run) -> Iterator[Outcome]:
     yield from unfounded
     total = run.moved + len(run.still)
     if not total:
+        if any(max(step.rates, default=0.0) > 0 for step in run.steps):
+            why = "no parameter of a model has a gradient when the optimizer steps (DeepSpeed, another precision)"
+            yield Unverified("movement", why)
         return
     if not run.still:
         if not unfounded:
