@@ -9,6 +9,7 @@ list of cells.
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import importlib.util
 import io
@@ -51,7 +52,9 @@ def main():
             out.flush()
     distributed = getattr(sys.modules.get("torch"), "distributed", None)
     if distributed is not None and distributed.is_initialized():
-        distributed.destroy_process_group()  # gloo's threads abort an interpreter that ends while they have work
+        # Gloo's threads abort an interpreter that ends while they have work, and DDP is in a cycle that keeps its last.
+        gc.collect()
+        distributed.destroy_process_group()
 
 
 def _trial(cell):
