@@ -30,8 +30,8 @@ class Key:
 KEYS: dict[str, Key] = {
     "training.framework": Key(
         "str",
-        "what drives the loop: transformers.Trainer, trl, lightning, accelerate, torchtune, mmengine, megatron, keras, "
-        "torch",
+        "what drives the loop: transformers.Trainer, trl, lightning, accelerate, torchtune, mmengine, megatron, verl, "
+        "keras, torch",
     ),
     "training.gradient_accumulation_steps": Key("int", "micro-batches in one optimizer step"),
     "training.per_device_train_batch_size": Key("int", "samples in one micro-batch on one device"),
@@ -106,7 +106,7 @@ KEYS: dict[str, Key] = {
     "optimizer.library": Key("str", "where the optimizer comes from: torch, transformers, bitsandbytes, deepspeed"),
     "optimizer.scheduler": Key("str", "the learning rate's schedule: linear, cosine, …"),
     "optimizer.weight_decay": Key("float", "weight decay of the optimizer"),
-    "distributed.strategy": Key("str", "none, ddp, dp, fsdp, deepspeed, tensor_parallel, pipeline"),
+    "distributed.strategy": Key("str", "none, ddp, dp, fsdp, deepspeed, tensor_parallel, context_parallel, pipeline"),
     "distributed.processes": Key("int", "number of training processes"),
     "distributed.backend": Key("str", "nccl, gloo, mpi"),
     "distributed.sync_each_batch": Key("bool", "gradients are exchanged after every micro-batch"),
