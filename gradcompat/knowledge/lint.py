@@ -271,6 +271,23 @@ def _careless(record: Record, issue: Issue, base: KnowledgeBase) -> Iterator[str
         yield "NaN raises no error: say `silent: true`, or name the message in `symptoms`"
     if record.level == "error":
         yield from _conditions(record, issue, base)
+        yield from _undriven(record)
+
+
+# What can lie beside another framework that drives the run, and does nothing to it then.
+_DRIVERS = frozenset({"torchtune", "verl", "mmengine", "megatron-core", "pytorch-lightning"})
+
+
+def _undriven(record: Record) -> Iterator[str]:
+    """Settings that every framework has say nothing about who drives the run."""
+    for position, combination in enumerate(record.affected):
+        drivers = sorted(_DRIVERS & combination.packages.keys())
+        asked = combination.symbols or "training.framework" in combination.settings
+        if drivers and combination.settings and not asked:
+            yield (
+                f"affected.{position}: an environment with {drivers[0]} whose run another framework drives is "
+                "told as well: ask for training.framework, or name a symbol"
+            )
 
 
 def _conditions(record: Record, issue: Issue, base: KnowledgeBase) -> Iterator[str]:

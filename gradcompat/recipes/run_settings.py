@@ -733,7 +733,7 @@ _RUNS: Mapping[str, Callable[[_Parameters], Settings]] = {
     "switch_router": lambda _: {"model.architecture": ("SwitchTransformersForConditionalGeneration",)},
     "trainer_starts": _trainer,
     "imports": _nothing,
-    "loading_without": _nothing,
+    "loading_without": lambda _: {"code.symbols": ("transformers.LlamaForCausalLM.from_pretrained",)},
     "part_imports": _part_imports,
     "adapters": _adapters,
     "no_op_training": lambda _: {"peft.method": "lora", "code.symbols": ("peft.PeftModel.load_adapter",)},

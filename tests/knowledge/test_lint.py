@@ -94,9 +94,11 @@ def test_a_withdrawn_record_is_kept_as_it_is(tmp_path: Path) -> None:
 def test_another_name_of_a_package(tmp_path: Path) -> None:
     wanted = "`lightning` is another name of `pytorch-lightning`: write that one, it stands for both"
     assert (FIRST_LINE, "GC-0001", wanted) in problems(tmp_path, RECORD.replace("transformers", "lightning"))
-    assert problems(tmp_path, RECORD.replace("transformers", "pytorch-lightning")) == []
+    # A warning, which need not ask who drives the run.
+    warned = RECORD.replace("level: error", "level: warning").replace("transformers", "pytorch-lightning")
+    assert problems(tmp_path, warned) == []
     # The examples may use either name.
-    head, _, examples = RECORD.replace("transformers", "pytorch-lightning").partition("    examples:")
+    head, _, examples = warned.partition("    examples:")
     assert problems(tmp_path, head + "    examples:" + examples.replace("pytorch-lightning", "lightning")) == []
 
 
@@ -252,3 +254,16 @@ def test_an_independent_check_is_kept(tmp_path: Path) -> None:
     assert problems(tmp_path, text) == []
     (found,) = read(written(tmp_path, text)).records
     assert issue_from(compile_record(found)).checked == Check(date="2026-11-20", what=("bounds", "remedies"))
+
+
+def test_an_error_of_a_framework_asks_who_drives_the_run(tmp_path: Path) -> None:
+    beside = RECORD.replace("transformers", "torchtune")
+    wanted = (
+        "affected.0: an environment with torchtune whose run another framework drives is told as well: "
+        "ask for training.framework, or name a symbol"
+    )
+    assert wanted in [message for _, _, message in problems(tmp_path, beside)]
+    asked = beside.replace("settings: {training.grad", "settings: {training.framework: torchtune, training.grad")
+    assert asked != beside
+    for other in (asked, beside.replace("level: error", "level: warning"), RECORD):
+        assert wanted not in [message for _, _, message in problems(tmp_path, other)]

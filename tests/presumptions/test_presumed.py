@@ -290,7 +290,14 @@ def test_a_library_that_is_listed_is_used_unless_the_code_does_not(
 
 
 def test_an_open_list_may_lack_accelerate(tmp_path: Path) -> None:
-    assert statuses(tmp_path, "transformers==4.51.0\ntorch==2.6.0\n", "", "GC-0032") == ["conditional"]
+    listed = "transformers==4.51.0\ntorch==2.6.0\n"
+    assert statuses(tmp_path, listed, TRAINING.format(dtype=""), "GC-0032") == ["conditional"]
+
+
+def test_a_model_that_nothing_loads_needs_no_accelerate(tmp_path: Path) -> None:
+    listed = "transformers==4.51.0\ntorch==2.6.0\n"
+    scratch = "import transformers\nmodel = transformers.LlamaForCausalLM(transformers.LlamaConfig())\n"
+    assert statuses(tmp_path, listed, scratch, "GC-0032") == ["dormant"]
 
 
 @pytest.mark.parametrize(
