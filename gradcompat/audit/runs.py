@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
+from gradcompat.audit.documented_runs import documented_runs, is_documentation
 from gradcompat.audit.pasted_runs import runs_in_text
 from gradcompat.budget import Budget
 from gradcompat.dependency_formats import by_name
@@ -238,9 +239,12 @@ def in_folder(path: Path, display_path: str, root: Root) -> tuple[list[Context],
         unread.append(project_walk.unlisted(error, path, display_path))
 
     contexts: list[Context] = []
-    files = find(path, display_path, unlisted)
+    files = find(path, display_path, unlisted, also=is_documentation)
+    documents = [(file, label) for file, label in files if is_documentation(file.name)]
     shared: dict[str, object] = {}
     for file, label in files:
+        if is_documentation(file.name):
+            continue
         if is_link_outside(file, root):
             unread.append(Skipped(what=label, reason=root.objection, location=Location(path=label)))
             continue
@@ -250,7 +254,8 @@ def in_folder(path: Path, display_path: str, root: Root) -> tuple[list[Context],
         elif scanned is not None:
             unread.append(scanned)
     programs = {file.name for file, _ in files}
-    return _lone([_with_target(context, programs) for context in contexts]), unread
+    contexts = [_with_target(context, programs) for context in contexts]
+    return _lone([*contexts, *documented_runs(documents, root, contexts)]), unread
 
 
 def _lone(contexts: list[Context]) -> list[Context]:

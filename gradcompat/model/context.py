@@ -199,6 +199,7 @@ class Context:
             lets it, with programs among them.
         uses: what it takes from other packages, and what its modules do.
         given: the names that it and its modules put into modules of other packages.
+        documented: it is a command of a README: how the project is presumed to be run, and no script that runs it.
     """
 
     source: str
@@ -223,3 +224,4 @@ class Context:
     guarded: tuple[str, ...] = ()
     uses: tuple[CodeUse, ...] = ()
     given: frozenset[str] = frozenset()
+    documented: bool = False

@@ -201,10 +201,10 @@ def _of_stated(term: Term, key: str, stated: Sequence[Setting]) -> Presumed:
         truths = {_truth(term, setting.value) for setting in presumed if setting.value is not None}
         if len(truths) == 1:
             first = presumed[0]
-            values = tuple(value_text(setting.value) for setting in presumed if setting.value is not None)
+            values = dict.fromkeys(value_text(setting.value) for setting in presumed if setting.value is not None)
             return Presumed(
                 certainty=Certainty.presumed(truths.pop()),
-                taking=f"{key} is {joined(values)}",
+                taking=f"{key} is {joined(tuple(values))}",
                 feature=_feature(usual, key, wanted),
                 condition=_condition(usual, key, wanted),
                 location=first.location,

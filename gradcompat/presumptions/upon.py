@@ -8,6 +8,7 @@ from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.code_use import CodeUse
 from gradcompat.model.environment import Environment, Location, Setting
 from gradcompat.presumptions.engines import FRAMEWORK_KEY, named_engines
+from gradcompat.presumptions.label_counts import equal_labels
 from gradcompat.presumptions.serving import SERVING, serves
 
 _NO_TRAINER = "none"
@@ -49,6 +50,8 @@ def presumed_upon(
             place = Location(path=environment.source)  # a loop of the project's own takes what this config says
             settings = (*settings, Setting(key=FRAMEWORK_KEY, value=_NO_TRAINER, location=place, presumed=True))
         settings = (*settings, *left_out(replace(environment, settings=settings)))
+        equal = equal_labels(environment.settings)
+        settings = settings if equal is None else (*settings, equal)
     elif FRAMEWORK_KEY not in stated:
         serving = uses is None and not logged and serves(zip(names, environment.packages, strict=True))
         if serving:

@@ -417,6 +417,8 @@ USUAL: dict[str, Usual] = {
         values=((False, 1.0),),
         taking="compute_loss is the Trainer's own",
         feature="a compute_loss of one's own",
+        condition="your compute_loss neither hands num_items_in_batch on nor divides by it",
+        question="Does your Trainer's compute_loss leave num_items_in_batch out?",
         reason=_RARE,
     ),
     "training.temperature": Usual(
@@ -687,8 +689,11 @@ USUAL: dict[str, Usual] = {
     "data.unequal_labels": Usual(
         values=((True, 1.0),),
         taking="micro-batches differ in the number of labels that count",
-        feature="micro-batches of equal labels",
-        reason="texts differ in length; only data packed to one length do not",
+        feature="micro-batches that differ in labels",
+        condition="your loss is a mean over labels that differ in number between micro-batches",
+        question="Do micro-batches differ in the number of labels that your loss takes the mean of?",
+        reason="texts differ in length; classes, preferences and rewards are one label a sample, and data packed to "
+        "one length have as many in each batch",
     ),
     "data.pad_is_eos": Usual(
         values=((True, 0.3), (False, 0.7)),

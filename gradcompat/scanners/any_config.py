@@ -79,9 +79,12 @@ def recomposed(context: Context, overrides: Sequence[Override]) -> Context:
 
 
 def find(
-    folder: Path, display_path: str, unreadable: Callable[[OSError], None] = lambda _: None
+    folder: Path,
+    display_path: str,
+    unreadable: Callable[[OSError], None] = lambda _: None,
+    also: Callable[[str], bool] = lambda _: False,
 ) -> list[tuple[Path, str]]:
-    """Every file below a folder whose name a training config, a launch script or a program may have."""
+    """Every file below a folder whose name a training config, a launch script or a program may have, or `also`."""
     found: list[tuple[Path, str]] = []
     patterns = {pattern.removeprefix("*") for scanner in SCANNERS for pattern in scanner.names}
     endings = tuple(ending for ending in patterns if "*" not in ending)
@@ -90,7 +93,7 @@ def find(
         found += [
             (here / name, project_walk.label(here / name, folder, display_path))
             for name in names
-            if name.lower().endswith(endings) and not name.startswith(".#")
+            if (name.lower().endswith(endings) or also(name)) and not name.startswith(".#")
         ]
     return found
 

@@ -17,6 +17,8 @@ EMBEDDINGS = re.compile(r"embed|\bwte\b")
 _HEAD = re.compile(r"For[A-Z]|LMHead")
 # What from_pretrained makes: a class of transformers that a class of the project derives from.
 _MODEL = re.compile(r"transformers\.(?:\w+\.)*\w*(?:Model|For[A-Z]\w+)")
+# A base class whose loss a subclass may replace.
+_TRAINER = re.compile(r"(?:transformers|trl)\.(?:\w+\.)*\w*Trainer")
 _TF32 = "torch.backends.cuda.matmul.allow_tf32"
 # Of a step that optimises by hand one of these is part.
 _BY_HAND = frozenset({"automatic_optimization", "manual_backward", "optimizers", "backward", "toggle_optimizer"})
@@ -115,6 +117,10 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
     bases = [name for base in node.bases for name in found.names.resolve(base, step.scope)]
     if len(node.bases) == 1 and any(_is_lightning_module(name) for name in bases):
         _lightning_module(found, step, node)
+    if any(_TRAINER.fullmatch(name) for name in bases):
+        _own_loss(found, node, of_trl=any(name.startswith("trl.") for name in bases))
+    if any(name in ("torch.nn.Module", "torch.nn.modules.module.Module") for name in bases):
+        found.own_module = True
     if any(_MODEL.fullmatch(name) for name in bases):
         found.own_model = True
         for method in node.body:
@@ -125,6 +131,24 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
         for method in node.body:
             if isinstance(method, ast.FunctionDef) and method.name == "forward" and _HEAD.search(node.name):
                 _forward(found, step, method, refusing=refusing)
+
+
+def _own_loss(found: Findings, trainer: ast.ClassDef, *, of_trl: bool) -> None:
+    """A `compute_loss` that does not ask the Trainer's, and whether it leaves out what the Trainer counts on."""
+    methods = [one for one in trainer.body if isinstance(one, ast.FunctionDef) and one.name == "compute_loss"]
+    if len(methods) != 1:
+        return
+    used: set[str] = set()
+    for statement in methods[0].body:
+        for inner in ast.walk(statement):
+            match inner:
+                case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name("super")), attr="compute_loss")):
+                    return
+                case ast.Name(name) | ast.Attribute(attr=name):
+                    used.add(name)
+    said = any(isinstance(one, ast.Attribute) and one.attr == "model_accepts_loss_kwargs" for one in ast.walk(trainer))
+    counts = said or not used.isdisjoint({"num_items_in_batch", "gradient_accumulation_steps", "kwargs"})
+    found.own_losses.append((found.place(methods[0]), None if of_trl else not counts))
 
 
 def _refuses_count(statement: ast.stmt) -> bool:

@@ -329,7 +329,6 @@ KNOWN_METHODS: dict[str, Known] = {
     "activation_checkpointing_disable": Known(frozenset(), states={"training.gradient_checkpointing": False}),
     "enable_gradient_checkpointing": Known(frozenset(), states={"training.gradient_checkpointing": True}),
     "gradient_checkpointing_disable": Known(frozenset(), states={"training.gradient_checkpointing": False}),
-    "enable_input_require_grads": Known(frozenset(), states={"training.enable_input_require_grads": True}),
     "to_iterable_dataset": Known(frozenset(), states={"data.streaming": True}),
 }
 

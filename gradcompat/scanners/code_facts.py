@@ -393,6 +393,8 @@ def _method(found: Findings, step: Step, call: ast.Call, called: ast.Attribute) 
         found.called.append(Called((TRAIN if trainer else "?.train",), call))
     if method in ("gradient_checkpointing_enable", "activation_checkpointing_enable", "enable_gradient_checkpointing"):
         found.checkpointing.append(step)
+    elif method == "enable_input_require_grads":
+        found.hooks.append(step)
     elif method == "requires_grad_":
         literals = [found.names.literal(argument, step.scope) for argument in call.args]
         if literals == [False] and EMBEDDINGS.search(text(called.value)):

@@ -8,12 +8,14 @@ from gradcompat.formats.document import Document
 from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.model.context import ConfigLookup, DataclassParser, OptionDefault, OptionFile
 from gradcompat.model.environment import Location, Setting, SettingValue, Skipped
+from gradcompat.scanners import training_arguments
 from gradcompat.scanners.code_arguments import Argument, Place, arguments, keys_of, said, unread_options
 from gradcompat.scanners.code_calls import Known
 from gradcompat.scanners.code_names import UNKNOWN, Names, Scope
 from gradcompat.scanners.code_walk import Step
 from gradcompat.scanners.config_lookups import lookup
 from gradcompat.scanners.dataclass_parsers import ParsedInput
+from gradcompat.scanners.key_mapping import Feed
 from gradcompat.scanners.option_defaults import Option, is_option
 
 
@@ -40,6 +42,7 @@ class Findings:
         trains: the program runs a training loop.
         checkpointing: calls that enable checkpointing, in the order of the text.
         wrapping: calls that put an adapter on the model.
+        hooks: calls that let the output of the embeddings require a gradient.
         frozen: where the embeddings are frozen.
         models: variables that hold a model which the program has loaded.
         mentioned: attributes and methods that occur.
@@ -53,6 +56,9 @@ class Findings:
         parsed: what is given to parsers of dataclasses besides the command line.
         dynamic: the first import by a name that is computed.
         own_model: a class of the project derives from a model of transformers.
+        own_module: a class of the project derives from torch's modules alone.
+        own_losses: each `compute_loss` that a Trainer of the project has instead of the one that it inherits, and
+            whether that leaves out the count of the labels; None if nobody asks for it there.
         buffers: where buffers are registered that no checkpoint holds.
         parts: what was found in the modules of the project that it imports.
     """
@@ -69,6 +75,7 @@ class Findings:
     trains: bool = False
     checkpointing: list[Step] = field(default_factory=list)
     wrapping: list[Step] = field(default_factory=list)
+    hooks: list[Step] = field(default_factory=list)
     frozen: ast.AST | None = None
     models: set[str] = field(default_factory=set)
     mentioned: set[str] = field(default_factory=set)
@@ -84,6 +91,8 @@ class Findings:
     decided: set[ast.AST] = field(default_factory=set)
     dynamic: Location | None = None
     own_model: bool = False
+    own_module: bool = False
+    own_losses: list[tuple[Location, bool | None]] = field(default_factory=list)
     buffers: list[Location] = field(default_factory=list)
     parts: list[Findings] = field(default_factory=list)
 
@@ -106,6 +115,8 @@ class Findings:
         self.mentioned |= part.mentioned
         self.dynamic = self.dynamic or part.dynamic
         self.own_model = self.own_model or part.own_model
+        self.own_module = self.own_module or part.own_module
+        self.own_losses += part.own_losses
         self.buffers += part.buffers
 
     @property
@@ -162,11 +173,21 @@ class Findings:
                     at=self.place(argument.node),
                 )
         given = [argument for argument, name in read if name not in self.options]
+        given = [argument for argument in given if not self._is_said(known, argument)]
         if tool and not step.branch:
             given = [argument for argument in given if not self._looked_up(step.scope, known, argument, tool)]
         settings, skipped = said(known, given, self.names, step.scope, self.place, branch=step.branch)
         self.settings += settings
         self.skipped += skipped
+
+    def _is_said(self, known: Known, argument: Argument) -> bool:
+        """Is it a field of the Trainer's arguments, passed on to what means the same by it? Its value stands there."""
+        match argument.given:
+            case ast.Attribute(value=ast.Name(id="training_args"), attr=name) if name not in self.options:
+                feed = training_arguments.FEEDS.get(name)
+                keys = keys_of(known, argument.name)
+                return known.framework is None and isinstance(feed, Feed) and keys == [feed.key]
+        return False
 
     def _looked_up(self, scope: Scope, known: Known, argument: Argument, tool: str) -> bool:
         """Note an argument that comes from a config, if it does."""

@@ -113,6 +113,27 @@ def scan(document: Document) -> Context:
     Raises:
         Malformed: if it starts no training, or is longer than any script.
     """
+    script = _script(document)
+    return _context(script, script.launches)
+
+
+def scan_each(document: Document) -> list[Context]:
+    """What each launch states by itself, where commands stand beside one another and are no script.
+
+    Raises:
+        Malformed: as :func:`scan`.
+    """
+    script = _script(document)
+    script.skipped.clear()
+    found: list[Context] = []
+    for launch in script.launches:
+        found.append(_context(script, [launch]))
+        script.skipped.clear()
+    return found
+
+
+def _script(document: Document) -> _Script:
+    """A script with its launches, of which there is one at least."""
     text = document.text
     if len(text) > _LONGEST:
         raise TooComplex(
@@ -127,33 +148,38 @@ def scan(document: Document) -> Context:
     _read(script, text, lambda offset: offset)
     if not script.launches:
         raise Unrecognised("starts no training that gradcompat knows", path=document.path)
+    return script
+
+
+def _context(script: _Script, launches: list[Launch]) -> Context:
+    """What some launches of a script state together."""
     places = Places(script.location, script.spelling, script.cut)
     settings: list[Setting] = []
     files: list[str] = []
-    for launch in script.launches:
+    for launch in launches:
         stated, skipped = settings_of(launch, places)
-        if launch.conditional and len(script.launches) > 1:
+        if launch.conditional and len(launches) > 1:
             stated = [replace(setting, value=None) for setting in stated]
         settings += stated
         script.skipped += skipped
         files += files_of(launch)
-        broken = next((one for one in breaks if script.cut(launch, one + 1)), None)
+        broken = next((one for one in script.breaks if script.cut(launch, one + 1)), None)
         if broken is not None:
             reason = "a space follows the `\\`, which ends the command: the intended continuation counts as unknown"
             script.note("a continued line", reason, broken)
     settings, files = _with_written(script, settings, list(dict.fromkeys(files)))
     settings.sort(key=lambda one: (one.location.line or 0, one.location.column or 0))
     return Context(
-        source=document.path,
+        source=script.document.path,
         kind="launch-script",
         settings=tuple(dict.fromkeys(settings)),
         run=True,
         refers_to=tuple(files),
         skipped=tuple(dict.fromkeys(script.skipped)),
-        overrides=_overrides(script),
-        targets=_targets(script),
-        options=tuple(_given_options(script, launch) for launch in script.launches),
-        commands=tuple(map(_command, script.launches)),
+        overrides=_overrides(launches, script),
+        targets=_targets(launches),
+        options=tuple(_given_options(script, launch) for launch in launches),
+        commands=tuple(map(_command, launches)),
     )
 
 
@@ -185,18 +211,18 @@ def _given_options(script: _Script, launch: Launch) -> tuple[LaunchOption, ...] 
     return tuple(found.values())
 
 
-def _targets(script: _Script) -> tuple[str, ...]:
+def _targets(launches: list[Launch]) -> tuple[str, ...]:
     """The programs that the launches start; none if one of them starts something else, or nobody knows what."""
-    targets = [launch.target for launch in script.launches]
+    targets = [launch.target for launch in launches]
     files = [target.text for target in targets if target is not None and target.text.endswith(".py")]
-    known = len(files) == len(targets) and not any(launch.tool for launch in script.launches)
+    known = len(files) == len(targets) and not any(launch.tool for launch in launches)
     return tuple(dict.fromkeys(files)) if known and not any(HOLE in file.rpartition("/")[2] for file in files) else ()
 
 
-def _overrides(script: _Script) -> tuple[tuple[Override, ...], ...]:
+def _overrides(launches: list[Launch], script: _Script) -> tuple[tuple[Override, ...], ...]:
     """What each launch says to a config that its program composes (Hydra): `key=value`, `+key=value`, `~key`."""
     found: list[tuple[Override, ...]] = []
-    for launch in script.launches[:_MAX_COMPOSED]:
+    for launch in launches[:_MAX_COMPOSED]:
         words: list[tuple[int, Override]] = []
         for argument in launch.arguments:
             text, place = argument.value, argument.place

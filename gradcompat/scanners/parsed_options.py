@@ -36,7 +36,8 @@ _BASE = "transformers.TrainingArguments"
 def parsed_uses(contexts: Sequence[Context]) -> Iterator[CodeUse]:
     """The options and keys of configs that the launches and programs among these files give to parsers of dataclasses.
 
-    A config of TRL's beside which there is neither launch nor program may be of one of its commands, conditionally.
+    A config of TRL's beside which there is neither launch nor program may be of one of its commands, conditionally, and
+    a command that a README shows is run if somebody follows it.
     """
     configs = [one for one in contexts if one.keys]
     for launch in contexts:
@@ -44,10 +45,12 @@ def parsed_uses(contexts: Sequence[Context]) -> Iterator[CodeUse]:
             parser = _parser(command, contexts)
             if parser is None or options is None:
                 continue
-            yield from _uses([one for one in options if one.name != _CONFIG or not parser.reads_config], parser)
+            shown = launch.documented
+            own = [one for one in options if one.name != _CONFIG or not parser.reads_config]
+            yield from _uses(own, parser, conditional=shown)
             named = _named_config(options, parser)
             config = None if named is None else _only(named, configs)
-            yield from () if config is None else _uses(config.keys, parser)
+            yield from () if config is None else _uses(config.keys, parser, conditional=shown)
     for program in contexts:
         for parser in program.parsers:
             yield from _uses(parser.keys, parser)

@@ -1,7 +1,8 @@
-"""Training runs in a pasted text: the script, the config or the command between the fences of an issue."""
+"""Training runs in the code blocks of a text: what somebody has pasted into an issue, the commands of a README."""
 
 from __future__ import annotations
 
+import contextlib
 import re
 from typing import Any
 
@@ -11,6 +12,7 @@ from gradcompat.formats.fenced_blocks import JSON, PYTHON, SHELL, YAML, FencedBl
 from gradcompat.lazy_dataclasses import fields, replace
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting
+from gradcompat.scanners import launch_script
 from gradcompat.scanners.any_config import scan
 
 # The file that a block of a language would be; scanners choose by its name.
@@ -30,12 +32,29 @@ def contexts(document: Document) -> list[Context]:
     return [context for block in fenced_blocks(document.text) if (context := _scanned(document, block)) is not None]
 
 
+def launches(document: Document) -> list[Context]:
+    """Each launch in the shell commands of a text that documents a project, by itself."""
+    found: list[Context] = []
+    for block in fenced_blocks(document.text):
+        if block.language in (*SHELL, ""):
+            with contextlib.suppress(SourceError):
+                for context in launch_script.scan_each(_shell(block)):
+                    line = min((one.location.line for one in context.settings if one.location.line), default=block.line)
+                    placed: Context = _placed(context, _SHELL, document.path)
+                    found.append(replace(placed, source=f"{document.path} (line {line})", documented=True))
+    return found
+
+
+def _shell(block: FencedBlock) -> Document:
+    """A block as a script whose lines have their numbers in the text."""
+    return Document(_SHELL, "\n" * (block.line - 1) + _PROMPT.sub("  ", block.text))
+
+
 def _scanned(document: Document, block: FencedBlock) -> Context | None:
     above = "\n" * (block.line - 1)  # so that lines keep their numbers
     for name in _NAMES.get(block.language, ()):
-        text = _PROMPT.sub("  ", block.text) if name == _SHELL else block.text
         try:
-            context = scan(Document(name, above + text))
+            context = scan(_shell(block) if name == _SHELL else Document(name, above + block.text))
         except SourceError:
             continue
         if context.settings:

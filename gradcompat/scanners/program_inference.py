@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from gradcompat.model.environment import Setting
 from gradcompat.scanners.code_findings import Findings
 from gradcompat.scanners.code_walk import Step
@@ -13,6 +15,8 @@ HOOKS = frozenset(
         *("prepare_model_for_kbit_training", "prepare_model_for_int8_training"),
     }
 )
+_HOOK = "enable_input_require_grads"
+_CHECKPOINTING = frozenset({"gradient_checkpointing", "use_gradient_checkpointing", "activation_checkpointing"})
 # The methods of trainers that train.
 _STARTS = frozenset({"train", "fit"})
 _LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed"})
@@ -20,9 +24,11 @@ _LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed"})
 
 def conclude(found: Findings, end: Step) -> None:
     """Add what follows from the whole."""
+    _hooked(found, end)
     _driven(found, end)
     _ordered(found, end)
     _absent(found, end)
+    _loss(found)
     if found.own_model and found.buffers:
         # Whichever module of the model has it, from_pretrained builds that as well.
         found.symbols.setdefault("transformers.PreTrainedModel.register_buffer", found.buffers[0])
@@ -48,13 +54,72 @@ def _driven(found: Findings, end: Step) -> None:
             _framework(found, first)
 
 
+def _loss(found: Findings) -> None:
+    """A loss of one's own: how labels weigh in it is not known, nor what a model of one's own takes."""
+    if not found.own_losses:
+        return
+    first = found.own_losses[0][0]
+    found.settings.append(Setting(key="data.unequal_labels", value=None, location=first))
+    said = {leaves_out for _, leaves_out in found.own_losses}
+    if None not in said:
+        theirs = bool(found.models) and not found.own_module  # whose forward may take other arguments
+        known = len(said) == 1 and (theirs or True not in said)
+        value = said.pop() if known else None
+        found.settings.append(Setting(key="training.custom_compute_loss", value=value, location=first))
+
+
 def _framework(found: Findings, name: str) -> None:
     found.settings.append(Setting(key="training.framework", value=name, location=found.drivers[name]))
 
 
 def order(found: Findings, end: Step) -> None:
     """What follows from one module of several."""
+    _hooked(found, end)
     _ordered(found, end)
+
+
+def _hooked(found: Findings, end: Step) -> None:
+    """Where the hook on the embeddings stands behind the question for checkpointing, it is there when it counts."""
+    if not found.hooks:
+        return
+    asked = _behind_checkpointing(end.node) if any(step.branch for step in found.hooks) else set()
+    for step in found.hooks:
+        branch = step.branch and step.node not in asked
+        found.state(step._replace(branch=branch), "training.enable_input_require_grads", True)
+
+
+def _behind_checkpointing(tree: ast.AST) -> set[ast.AST]:
+    """The calls of the hook that are made whenever checkpointing is asked for, if the model has the method."""
+    found: set[ast.AST] = set()
+    waiting: list[tuple[ast.AST, bool]] = [(tree, False)]
+    for node, inside in waiting:
+        match node:
+            case ast.If(test=test, body=body, orelse=otherwise):
+                now = inside if _asks_for_method(test) else _asks_for_checkpointing(test)
+                waiting += [(one, now) for one in body]
+                waiting += [(one, False) for one in otherwise]
+            case ast.Call(func=ast.Attribute(attr=name)) if inside and name == _HOOK:
+                found.add(node)
+            case ast.Expr() | ast.With() | ast.Module():
+                waiting += [(child, inside) for child in ast.iter_child_nodes(node)]
+            case _:
+                waiting += [(child, False) for child in ast.iter_child_nodes(node)]
+    return found
+
+
+def _asks_for_checkpointing(test: ast.expr) -> bool:
+    """`training_args.gradient_checkpointing`, alone."""
+    return (isinstance(test, ast.Attribute) and test.attr in _CHECKPOINTING) or (
+        isinstance(test, ast.Name) and test.id in _CHECKPOINTING
+    )
+
+
+def _asks_for_method(test: ast.expr) -> bool:
+    """`hasattr(model, "enable_input_require_grads")`."""
+    match test:
+        case ast.Call(func=ast.Name(id="hasattr"), args=[_, ast.Constant(value=name)]):
+            return bool(name == _HOOK)
+    return False
 
 
 def _ordered(found: Findings, end: Step) -> None:

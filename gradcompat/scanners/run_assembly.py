@@ -352,7 +352,9 @@ def _joined(members: list[Context]) -> Context:
             # DeepSpeed's `auto` takes what the trainer says.
             if setting.value is None and not member.run and setting.key in stated:
                 continue
-            settings.append(setting)
+            # That a run is the one which a README shows is presumed, and so is what it alone brings.
+            shown = first.documented and (member is first or not member.run) and setting.value is not None
+            settings.append(replace(setting, presumed=True) if shown else setting)
     return replace(
         first,
         source=" + ".join(member.source for member in members),

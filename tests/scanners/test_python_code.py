@@ -163,6 +163,21 @@ ORDER = "training.checkpointing_before_peft"
         ("", "", {HOOK: False}),
         ("", "model.enable_input_require_grads()", {HOOK: True}),
         ("if hasattr(model, 'enable_input_require_grads'): pass", "", {}),
+        ("", "if training_args.gradient_checkpointing:\n    model.enable_input_require_grads()", {HOOK: True}),
+        ("", "if args.bits == 4:\n    model.enable_input_require_grads()", {HOOK: None}),
+        ("", "if args.gradient_checkpointing:\n    pass\nelse:\n    model.enable_input_require_grads()", {HOOK: None}),
+        (
+            "",
+            "if args.gradient_checkpointing:\n    if args.lora:\n        model.enable_input_require_grads()",
+            {HOOK: None},
+        ),
+        (
+            "",
+            "if args.gradient_checkpointing:\n"
+            "    if hasattr(model, 'enable_input_require_grads'):\n        model.enable_input_require_grads()\n"
+            "    else:\n        hook()",
+            {HOOK: True},
+        ),
         ("from .models import change", "", {}),
         ("model.project_in = lambda x: x.requires_grad_(True)", "", {}),
         ("from somewhere import change", "change(model)", {}),
@@ -177,6 +192,52 @@ ORDER = "training.checkpointing_before_peft"
 def test_absence_and_order(before: str, after: str, expected: dict[str, bool | None]) -> None:
     found = {key: value for _, key, value in facts(WRAPPED.format(before=before, after=after)) if key in (HOOK, ORDER)}
     assert found == expected
+
+
+def test_what_the_arguments_of_the_trainer_say_is_not_said_twice() -> None:
+    """LLaVA's training program hands them on so; the value stands on the command line."""
+    prepare = "from peft import prepare_model_for_kbit_training as prepare\n"
+    key = "training.gradient_checkpointing"
+    passed = prepare + "prepare(model, use_gradient_checkpointing={})"
+    assert key not in {name for _, name, _ in facts(passed.format("training_args.gradient_checkpointing"))}
+    assert (2, key, None) in facts(passed.format("config.gradient_checkpointing"))
+    assert (2, key, None) in facts(passed.format("training_args.bf16"))
+    made = "from transformers import TrainingArguments\nTrainingArguments(gradient_checkpointing={})"
+    assert (2, key, None) in facts(made.format("training_args.gradient_checkpointing"))
+
+
+OWN = """\
+from transformers import AutoModelForCausalLM, Trainer
+{before}
+class Own(Trainer):
+    def __init__(self, **kw):
+        super().__init__(**kw)
+        {init}
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        {body}
+model = AutoModelForCausalLM.from_pretrained("gpt2")
+Own(model=model).train()
+"""
+WRAPPER = "import torch\nclass Mine(torch.nn.Module):\n    pass"
+
+
+@pytest.mark.parametrize(
+    ("before", "init", "body", "expected"),
+    [
+        ("", "pass", "return model(**inputs).loss", True),
+        ("", "pass", "return super().compute_loss(model, inputs)", "its own"),
+        ("", "pass", "return model(**inputs, num_items_in_batch=num_items_in_batch).loss", False),
+        ("", "pass", "return model(**inputs).loss / self.args.gradient_accumulation_steps", False),
+        ("", "self.model_accepts_loss_kwargs = False", "return model(**inputs).loss", False),
+        (WRAPPER, "pass", "return model(**inputs).loss", None),
+    ],
+)
+def test_a_loss_of_the_projects_own(before: str, init: str, body: str, expected: bool | str | None) -> None:
+    found = {key: value for _, key, value in facts(OWN.format(before=before, init=init, body=body))}
+    own = {key: found[key] for key in ("training.custom_compute_loss", "data.unequal_labels") if key in found}
+    assert own == (
+        {} if expected == "its own" else {"training.custom_compute_loss": expected, "data.unequal_labels": None}
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,57 @@
+"""Whether micro-batches differ in the number of labels that count, by what is trained.
+
+Where a sample has one label (a class, a preference, a reward), micro-batches of one size have equally many, and their
+mean is that of the large batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gradcompat.lazy_dataclasses import replace
+from gradcompat.model.environment import Setting
+
+LABELS_KEY = "data.unequal_labels"
+# Not ORPO and CPO, which add the mean over the tokens of the chosen answer.
+_ONE_A_SAMPLE = frozenset({"dpo", "kto", "bco", "ppo", "rloo", "grpo", "reward", "rm", "online_dpo", "xpo", "nash_md"})
+_ONE_LABEL = (
+    *("ForSequenceClassification", "ForImageClassification", "ForVideoClassification", "ForAudioClassification"),
+    *("ForMultipleChoice", "ForQuestionAnswering", "ForNextSentencePrediction", "ForXVector"),
+)
+_LOADING = "transformers.AutoModelFor"
+
+
+def equal_labels(settings: Iterable[Setting]) -> Setting | None:
+    """That micro-batches have equally many labels, as a presumption; None where nothing says so, or a file does.
+
+    Args:
+        settings: everything that is stated of the run.
+    """
+    stated = tuple(settings)
+    if any(setting.key == LABELS_KEY for setting in stated):
+        return None
+    for key, is_one in (("training.method", _by_method), ("model.architecture", _by_class)):
+        said = [setting for setting in stated if setting.key == key]
+        if said and all(is_one(setting.value) for setting in said):
+            return _presumed(said[0])
+    # A loss that weighs something against a reference is one of preferences, where nothing says of which kind.
+    weighed = [setting for setting in stated if setting.key == "training.beta"]
+    if weighed and all(setting.key != "training.method" for setting in stated):
+        return _presumed(weighed[0])
+    loaded = [setting for setting in stated if setting.key == "code.symbols"]
+    values = [setting.value for setting in loaded if isinstance(setting.value, tuple)]
+    heads = {name for names in values for name in names if name.startswith(_LOADING) and name.count(".") == 1}
+    return _presumed(loaded[0]) if heads and all(name.endswith(_ONE_LABEL) for name in heads) else None
+
+
+def _by_method(value: object) -> bool:
+    return value in _ONE_A_SAMPLE
+
+
+def _by_class(value: object) -> bool:
+    names = value if isinstance(value, tuple) else (value,)
+    return bool(names) and all(isinstance(name, str) and name.endswith(_ONE_LABEL) for name in names)
+
+
+def _presumed(because: Setting) -> Setting:
+    return replace(because, key=LABELS_KEY, value=False, spelling=None, presumed=True)
