@@ -31,7 +31,7 @@ KEYS: dict[str, Key] = {
     "training.framework": Key(
         "str",
         "what drives the loop: transformers.Trainer, trl, lightning, accelerate, torchtune, mmengine, megatron, verl, "
-        "keras, torch",
+        "sentence-transformers, keras, torch",
     ),
     "training.gradient_accumulation_steps": Key("int", "micro-batches in one optimizer step"),
     "training.per_device_train_batch_size": Key("int", "samples in one micro-batch on one device"),
@@ -47,6 +47,7 @@ KEYS: dict[str, Key] = {
     "training.resume_from_checkpoint": Key("bool", "the run goes on from a checkpoint"),
     "training.logging_nan_inf_filter": Key("bool", "losses that are NaN or infinite are left out of the log"),
     "training.seed": Key("int", "seed of the run"),
+    "training.batch_idx": Key("bool", "Lightning's training_step takes the number of its batch"),
     "training.manual_optimization": Key("bool", "Lightning's automatic optimization is off"),
     "training.use_liger_kernel": Key("bool", "Liger kernels replace parts of the model"),
     "training.torch_compile": Key("bool", "the model goes through torch.compile"),

@@ -15,6 +15,7 @@ from gradcompat.truth import Truth
 from gradcompat.versions import VersionSet, locate
 
 _TRAINER, _TRL, _LIGHTNING = "transformers.Trainer", "trl", "lightning"
+_SENTENCES = "sentence-transformers"  # its arguments derive from those of transformers, and set none of these
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +36,7 @@ class LeftOut:
 
     key: str
     value: SettingValue
-    frameworks: tuple[str, ...] = (_TRAINER, _TRL)
+    frameworks: tuple[str, ...] = (_TRAINER, _TRL, _SENTENCES)
     package: str = "transformers"
     versions: str = ">=4.29.0,<=5.23.0"
     read: str = "4.29.0, 4.46.0, 4.53.0, 4.54.0, 4.57.6, 5.0.0, 5.23.0"
@@ -55,7 +56,7 @@ _ZERO_3 = (("deepspeed.zero_stage", 3),)  # TRL turns reentrant checkpointing on
 
 LEFT_OUT = (
     LeftOut(key="training.gradient_accumulation_steps", value=1),
-    LeftOut(key="training.gradient_checkpointing", value=False, frameworks=(_TRAINER,)),
+    LeftOut(key="training.gradient_checkpointing", value=False, frameworks=(_TRAINER, _SENTENCES)),
     LeftOut(
         key="training.gradient_checkpointing",
         value=False,
@@ -75,7 +76,7 @@ LEFT_OUT = (
     LeftOut(
         key="training.use_reentrant",
         value=True,
-        frameworks=(_TRAINER,),
+        frameworks=(_TRAINER, _SENTENCES),
         versions=">=4.11.3,<5.0.0",
         read=_REENTRANT_READ,
         beside=_CHECKPOINTED,
@@ -140,7 +141,7 @@ LEFT_OUT = (
         versions=">=5.0.0rc2,<=5.23.0",
         read="4.57.6, 5.0.0rc1, 5.0.0rc2, 5.0.0, 5.23.0, each of which loaded a checkpoint",
     ),
-    LeftOut(key="precision.mode", value="no", frameworks=(_TRAINER,)),
+    LeftOut(key="precision.mode", value="no", frameworks=(_TRAINER, _SENTENCES)),
     LeftOut(
         key="precision.mode",
         value="bf16",

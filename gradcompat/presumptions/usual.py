@@ -314,6 +314,7 @@ USUAL: dict[str, Usual] = {
         values=((True, 0.5), (False, 0.5)),
         condition="enable_input_require_grads is {}",
         feature="enable_input_require_grads",
+        features={"false": "checkpointing without enable_input_require_grads"},
         reason="libraries differ",
     ),
     "training.frozen_embeddings": Usual(
@@ -359,6 +360,14 @@ USUAL: dict[str, Usual] = {
     ),
     "training.logging_nan_inf_filter": Usual(
         values=((True, 1.0),), taking="the log filters NaN", feature="logging_nan_inf_filter off", reason="the default"
+    ),
+    "training.batch_idx": Usual(
+        values=((True, 1.0),),
+        taking="training_step takes batch_idx",
+        feature="a training_step without batch_idx",
+        condition="training_step takes no batch_idx",
+        question="Does training_step take batch_idx?",
+        reason="most take both arguments that the documentation shows, and code that was read shows it",
     ),
     "training.manual_optimization": Usual(
         values=((False, 1.0),),

@@ -85,6 +85,30 @@ RECIPES = (
         needs=("torch", "transformers", "accelerate", "datasets", "trl"),
     ),
     Recipe(
+        name="embedding_accumulation",
+        module="embedding_accumulation",
+        summary="One step of sentence-transformers' trainer over one large batch against the same in micro-batches.",
+        parameters={"plant": (False, True)},
+        expectations=(
+            Expectation("loss_ratio", 0.98, 1.02, "the logged loss is {} times that of the large batch"),
+            Expectation("update_ratio", 0.98, 1.02, "the gradients are {} times those of the large batch"),
+            Expectation("update_cosine", 0.999, 1.001, "the direction of the gradients agrees to {}"),
+        ),
+        controls=(
+            Expectation("control_update_norm", 1e-6, INFINITE, "the large batch moves the weights by {}"),
+            Expectation("control_loss_ratio", 0.999, 1.001, "the large batch repeated gives {} times its loss"),
+            Expectation("control_update_ratio", 0.999, 1.001, "the large batch repeated gives {} times its gradients"),
+        ),
+        variants=({},),
+        signs={
+            "loss_ratio": ("l", "the logged loss alone is wrong"),
+            "update_ratio": ("g", "the gradients alone are wrong"),
+            "update_cosine": ("g", "the gradients alone are wrong"),
+        },
+        devices=("cpu",),
+        needs=("torch", "transformers", "accelerate", "datasets", "sentence_transformers"),
+    ),
+    Recipe(
         name="embedding_losses",
         module="embedding_losses",
         summary="Value and gradients of losses of sentence-transformers against their definition.",

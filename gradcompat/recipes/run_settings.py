@@ -304,7 +304,11 @@ def _lightning(parameters: _Parameters) -> Settings:
         case "validation":
             settings |= {"training.gradient_accumulation_steps": 2, "training.validation_inside_epoch": True}
         case "batch_index":
-            settings |= {"training.gradient_accumulation_steps": 2, "training.validation_inside_epoch": False}
+            settings |= {
+                "training.gradient_accumulation_steps": 2,
+                "training.validation_inside_epoch": False,
+                "training.batch_idx": False,
+            }
         case "fsdp_weights":
             settings |= {"distributed.strategy": "fsdp", "precision.mode": "bf16"}
         case "worker_seeds":
@@ -809,6 +813,10 @@ _RUNS: Mapping[str, Callable[[_Parameters], Settings]] = {
         "training.framework": "trl",
         "training.method": "gkd",
         "training.beta": float(str(parameters["beta"])),
+    },
+    "embedding_accumulation": lambda _: {
+        "training.framework": "sentence-transformers",
+        "training.gradient_accumulation_steps": 4,
     },
     "embedding_losses": lambda parameters: {"code.symbols": (_EMBEDDING_LOSSES[str(parameters["loss"])],)},
     "rotary_precision": lambda parameters: {

@@ -14,6 +14,7 @@ from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners import training_arguments
 from gradcompat.scanners.configs import Config, key_places, read_config, run_of, settings_of, values_of
 from gradcompat.scanners.key_mapping import Feed, Feeds
+from gradcompat.scanners.tool_defaults import left_to_tool
 from gradcompat.scanners.training_arguments import ATTENTION, FSDP_CONFIG, OPTIMIZER
 
 _LIGER = Feed("training.use_liger_kernel", {"true": True}, only=True)
@@ -118,6 +119,7 @@ def scan(document: Document) -> Context:
         # Whatever else it says: this loop is transformers' own, in a class derived from it.
         place = Location(path=document.path)
         settings.append(Setting(key="training.framework", value="transformers.Trainer", location=place))
+    settings += left_to_tool("axolotl", settings)
     return replace(run_of(config, "axolotl", settings, skipped), uses=tuple(_keys(config)))
 
 

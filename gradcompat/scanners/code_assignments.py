@@ -118,7 +118,7 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
     if len(node.bases) == 1 and any(_is_lightning_module(name) for name in bases):
         _lightning_module(found, step, node)
     if any(_TRAINER.fullmatch(name) for name in bases):
-        _own_loss(found, node, of_trl=any(name.startswith("trl.") for name in bases))
+        _own_loss(found, node)
     if any(name in ("torch.nn.Module", "torch.nn.modules.module.Module") for name in bases):
         found.own_module = True
     if any(_MODEL.fullmatch(name) for name in bases):
@@ -133,12 +133,13 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
                 _forward(found, step, method, refusing=refusing)
 
 
-def _own_loss(found: Findings, trainer: ast.ClassDef, *, of_trl: bool) -> None:
+def _own_loss(found: Findings, trainer: ast.ClassDef) -> None:
     """A `compute_loss` that does not ask the Trainer's, and whether it leaves out what the Trainer counts on."""
     methods = [one for one in trainer.body if isinstance(one, ast.FunctionDef) and one.name == "compute_loss"]
     if len(methods) != 1:
         return
     used: set[str] = set()
+    labels = False  # without them nobody counts, and releases from 4.53.0 on divide
     for statement in methods[0].body:
         for inner in ast.walk(statement):
             match inner:
@@ -146,9 +147,12 @@ def _own_loss(found: Findings, trainer: ast.ClassDef, *, of_trl: bool) -> None:
                     return
                 case ast.Name(name) | ast.Attribute(attr=name):
                     used.add(name)
+                case ast.Constant("labels"):
+                    labels = True
     said = any(isinstance(one, ast.Attribute) and one.attr == "model_accepts_loss_kwargs" for one in ast.walk(trainer))
     counts = said or not used.isdisjoint({"num_items_in_batch", "gradient_accumulation_steps", "kwargs"})
-    found.own_losses.append((found.place(methods[0]), None if of_trl else not counts))
+    known = counts or labels or "loss" in used
+    found.own_losses.append((found.place(methods[0]), not counts if known else None))
 
 
 def _refuses_count(statement: ast.stmt) -> bool:
@@ -185,6 +189,13 @@ def _is_lightning_module(name: str) -> bool:
     return name.partition(".")[0] in _LIGHTNING and name.endswith(".LightningModule")
 
 
+def _takes_number(arguments: ast.arguments) -> bool:
+    """Does Lightning give the number of the batch to a step? By its name, as the second of two, or as one of many."""
+    positional = [*arguments.posonlyargs, *arguments.args]
+    named = any(one.arg == "batch_idx" for one in positional)
+    return named or len(positional) > len(("self", "batch")) or arguments.vararg is not None
+
+
 def _lightning_module(found: Findings, step: Step, node: ast.ClassDef) -> None:
     """A module whose step only gives back the loss is not optimised by hand, which takes calls in the step itself."""
     found.drivers.setdefault("lightning", found.place(node))
@@ -194,6 +205,8 @@ def _lightning_module(found: Findings, step: Step, node: ast.ClassDef) -> None:
         for statement in node.body
         if isinstance(statement, ast.FunctionDef) and statement.name == "training_step"
     ]
+    if len(steps) == 1 and not steps[0].decorator_list:
+        found.state(step, "training.batch_idx", _takes_number(steps[0].args), at=steps[0])
     returned = any(isinstance(inner, ast.Return) and inner.value for step in steps for inner in ast.walk(step))
     if returned and not mentioned & _BY_HAND:
         found.state(step, "training.manual_optimization", False, at=steps[0])

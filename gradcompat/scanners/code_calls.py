@@ -34,6 +34,7 @@ class Known:
 
 _TRANSFORMERS = frozenset({"transformers", "trl", "optimum", "unsloth", "adapters", "setfit", "sentence_transformers"})
 _TRL = frozenset({"trl", "unsloth"})
+_SENTENCES = frozenset({"sentence_transformers"})
 _PEFT = frozenset({"peft"})
 _LIGHTNING = frozenset({"lightning", "pytorch_lightning", "lightning_fabric"})
 _ACCELERATE = frozenset({"accelerate"})
@@ -84,6 +85,8 @@ _ADAPTERS = {
     "C3AConfig": "c3a",
     "TrainableTokensConfig": "trainable_tokens",
 }
+# What the trainers of sentence-transformers train.
+_EMBEDDING = ("SentenceTransformer", "CrossEncoder", "SparseEncoder")
 TARGETS = Feed("peft.all_linear", {"[]": False}, given=True)  # a pattern is read as the word is
 _ADAPTER: Feeds = {
     "target_modules": TARGETS,
@@ -145,6 +148,14 @@ KNOWN: dict[str, tuple[Known, ...]] = {
         ),
     ),
     "Seq2SeqTrainer": (Known(_TRANSFORMERS, _TRAINER, framework="transformers.Trainer", trains=True),),
+    **{
+        f"{name}TrainingArguments": (Known(_SENTENCES, _ARGUMENTS, framework="sentence-transformers"),)
+        for name in _EMBEDDING
+    },
+    **{
+        f"{name}Trainer": (Known(_SENTENCES, _TRAINER, framework="sentence-transformers", trains=True),)
+        for name in _EMBEDDING
+    },
     **{
         f"{name}Trainer": (
             Known(

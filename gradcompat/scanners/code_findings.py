@@ -58,7 +58,7 @@ class Findings:
         own_model: a class of the project derives from a model of transformers.
         own_module: a class of the project derives from torch's modules alone.
         own_losses: each `compute_loss` that a Trainer of the project has instead of the one that it inherits, and
-            whether that leaves out the count of the labels; None if nobody asks for it there.
+            whether that leaves out the count of the labels; None where it is not seen to have any.
         buffers: where buffers are registered that no checkpoint holds.
         parts: what was found in the modules of the project that it imports.
     """

@@ -16,6 +16,7 @@ from gradcompat.scanners import axolotl, lightning_cli, llamafactory, ms_swift, 
 from gradcompat.scanners.key_mapping import Feed, Feeds, fed
 from gradcompat.scanners.launchers import Argument, Launch, is_lightning
 from gradcompat.scanners.model_names import architecture_setting
+from gradcompat.scanners.tool_defaults import left_to_tool
 from gradcompat.scanners.training_arguments import expanded, settled
 
 _ACCUMULATION = Feed("training.gradient_accumulation_steps")
@@ -118,6 +119,7 @@ FEEDS: Feeds = {
 # How many machines there are, by the launcher that is asked for processes on each.
 _MACHINES = {"torchrun": "nnodes", "deepspeed": "num_nodes", "colossalai": "num_nodes"}
 _METHODS = {"pt": "pretrain"}
+_CONFIGS = (".yaml", ".yml", ".json")
 _FILES = (".json", ".yaml", ".yml", ".toml", ".py")
 _AROUND = ("vision_tower", "mm_", "vision_model", "audio_tower")
 _LONGEST = 1000
@@ -161,6 +163,8 @@ def settings_of(launch: Launch, places: Places) -> tuple[list[Setting], list[Ski
             architecture = architecture_setting(setting.value, setting.location)
             if architecture is not None:
                 settings.insert(settings.index(setting) + 1, architecture)
+    if not any(word.text.lower().endswith(_CONFIGS) for word in launch.files):  # which has them itself
+        settings += left_to_tool("llamafactory" if feeds is llamafactory.FEEDS else launch.tool or "", settings)
     return settings, skipped
 
 

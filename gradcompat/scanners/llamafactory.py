@@ -12,6 +12,7 @@ from gradcompat.model.context import Context
 from gradcompat.scanners import training_arguments
 from gradcompat.scanners.configs import Config, key_places, read_config, run_of, settings_of
 from gradcompat.scanners.key_mapping import Feed, Feeds
+from gradcompat.scanners.tool_defaults import left_to_tool
 
 FEEDS: Feeds = {
     **training_arguments.FEEDS,
@@ -107,11 +108,11 @@ def scan(document: Document) -> Context:
     settings, skipped = settings_of(config, FEEDS)
     if top.get("freeze_extra_modules") is not None:
         settings = [setting for setting in settings if setting.key != "training.frozen_embeddings"]
-    if not _MEGATRON.isdisjoint(top):
+    if not _MEGATRON.isdisjoint(top):  # which has arguments of its own
         settings = [setting for setting in settings if setting.key != "training.framework"]
-    context = run_of(config, "llamafactory", settings, skipped)
-    # Megatron has arguments of its own.
-    return context if not _MEGATRON.isdisjoint(top) else replace(context, uses=tuple(_arguments(config)))
+        return run_of(config, "llamafactory", settings, skipped)
+    context = run_of(config, "llamafactory", [*settings, *left_to_tool("llamafactory", settings)], skipped)
+    return replace(context, uses=tuple(_arguments(config)))
 
 
 def _arguments(config: Config) -> Iterator[CodeUse]:

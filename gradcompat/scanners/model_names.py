@@ -166,6 +166,7 @@ _FAMILIES = (
     ("M2M100ForConditionalGeneration", r"m2m100_(?:418m|1\.2b)|nllb-200-(?:distilled-)?(?:600m|1\.3b|3\.3b)"),
     ("MarianMTModel", r"opus-mt-[a-z]{2,3}-[a-z]{2,3}"),
     # Encoders.
+    ("ViTForImageClassification", r"vit-(?:base|large|huge)-patch(?:14|16|32)-(?:224|384)(?:-in21k)?"),
     (
         "BertForMaskedLM",
         r"bert-(?:base|large)-(?:un)?cased(?:-whole-word-masking)?|bert-base-(?:multilingual-(?:un)?cased|chinese)",
@@ -175,6 +176,7 @@ _FAMILIES = (
     ("XLMRobertaForMaskedLM", r"xlm-roberta-(?:base|large)"),
     ("AlbertForMaskedLM", r"albert-(?:base|large|xlarge|xxlarge)-v[12]"),
     ("ModernBertForMaskedLM", r"modernbert-(?:base|large)"),
+    ("DebertaV2ForMaskedLM", r"m?deberta-v3-(?:xsmall|small|base|large)|deberta-v2-xx?large"),
 )
 
 # The small random models of test suites have the class for a name: `tiny-random-LlamaForCausalLM`.
@@ -196,7 +198,7 @@ _FOLDERS = frozenset(
 
 _LONGEST_PATH = 1000
 # Heads that a program puts on a model that is published with another.
-_HEADS = frozenset({"SequenceClassification", "TokenClassification", "QuestionAnswering"})
+_HEADS = frozenset({"SequenceClassification", "TokenClassification", "QuestionAnswering", "MultipleChoice"})
 # What trainers and the hub's cache put below the folder that has the name.
 _PART_OF_MODEL = re.compile(
     r"(?:checkpoint|global_step|step|epoch)[-_]?\d+|snapshots|[0-9a-f]{40}|main|final|latest|last|best|hf|original",
@@ -288,7 +290,8 @@ def _headed(classes: tuple[str, ...], task: str) -> tuple[str, ...] | None:
     """The classes with the head for a task: LlamaForSequenceClassification; none that is known without any."""
     if task and task not in _HEADS:
         return classes
-    bodies = [name.removesuffix("ForCausalLM") for name in classes if name.endswith("ForCausalLM")]
+    ends = ("ForCausalLM", "ForMaskedLM")
+    bodies = [name.removesuffix(end) for name in classes for end in ends if name.endswith(end)]
     return tuple(f"{body}For{task}" for body in bodies) if task and bodies else None
 
 

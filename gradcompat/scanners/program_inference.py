@@ -44,11 +44,11 @@ def _driven(found: Findings, end: Step) -> None:
         found.trains = found.trains or "lightning" not in found.drivers
         if "lightning" not in found.drivers:
             found.drivers.setdefault("torch", found.place(end.node))
-    for names in (("lightning",), ("trl", "transformers.Trainer")):
+    for names in (("lightning",), ("sentence-transformers",), ("trl", "transformers.Trainer")):
         first = next((name for name in names if name in found.drivers), None)
         if first is not None:
             _framework(found, first)
-    if found.drivers.keys().isdisjoint({"lightning", "trl", "transformers.Trainer"}):
+    if found.drivers.keys().isdisjoint({"lightning", "sentence-transformers", "trl", "transformers.Trainer"}):
         first = next((name for name in ("accelerate", "torch") if name in found.drivers), None)
         if first is not None:
             _framework(found, first)
@@ -61,11 +61,9 @@ def _loss(found: Findings) -> None:
     first = found.own_losses[0][0]
     found.settings.append(Setting(key="data.unequal_labels", value=None, location=first))
     said = {leaves_out for _, leaves_out in found.own_losses}
-    if None not in said:
-        theirs = bool(found.models) and not found.own_module  # whose forward may take other arguments
-        known = len(said) == 1 and (theirs or True not in said)
-        value = said.pop() if known else None
-        found.settings.append(Setting(key="training.custom_compute_loss", value=value, location=first))
+    theirs = bool(found.models) and not found.own_module  # whose forward may take other arguments
+    value = said.pop() if len(said) == 1 and (theirs or True not in said) else None
+    found.settings.append(Setting(key="training.custom_compute_loss", value=value, location=first))
 
 
 def _framework(found: Findings, name: str) -> None:

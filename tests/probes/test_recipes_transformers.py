@@ -133,6 +133,8 @@ CASES: tuple[tuple[str, Mapping[str, ParameterValue], Mapping[str, str]], ...] =
     ("sample_ends", {"kind": "text", "plant": True}, NOWHERE),
     ("gkd_divergence", {"beta": 0.1}, {"trl": "<0.16.0"}),
     ("gkd_divergence", {"beta": 0.1, "plant": True}, {"trl": ">=0.16.0"}),
+    ("embedding_accumulation", {}, {"transformers": ">=4.46.0,<4.53.0"}),
+    ("embedding_accumulation", {"plant": True}, EVERYWHERE),
     ("rotary_precision", {"model": "llama"}, {"transformers": ">=4.38.0,<4.38.2"}),
     ("rotary_precision", {"model": "llama", "plant": True}, EVERYWHERE),
     ("padding_in_bf16", {"model": "llama"}, NOWHERE),

@@ -15,7 +15,7 @@ from gradcompat.model.environment import Location, Skipped
 from gradcompat.scanners import axolotl, llamafactory, ms_swift, trainer_state, training_args, trl
 from gradcompat.scanners.configs import read_config
 from tests.examples import examples
-from tests.scanners.scanned import lines
+from tests.scanners.scanned import lines, written
 
 SCANNERS = (axolotl, llamafactory, ms_swift, trainer_state, training_args, trl)
 
@@ -160,7 +160,7 @@ def test_whatever_stands_there_is_a_context_or_refused(values: dict[str, object]
                 context = scanner.scan(Document("c", text))
             except SourceError:
                 continue
-            for setting in context.settings:
+            for setting in written(context):
                 assert setting.location.path == "c"
                 if isinstance(setting.value, str):
                     setting.value.encode()

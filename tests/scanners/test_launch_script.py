@@ -13,7 +13,7 @@ from gradcompat.model.environment import Location, Setting, SettingValue, Skippe
 from gradcompat.scanners import any_config
 from gradcompat.scanners.launch_script import scan
 from tests.examples import examples, length
-from tests.scanners.scanned import fixture, lines
+from tests.scanners.scanned import fixture, lines, written
 
 GA = "training.gradient_accumulation_steps"
 PROCESSES = "distributed.processes"
@@ -28,7 +28,7 @@ def places(text: str) -> list[tuple[str, SettingValue | None, str, str | None]]:
     """Each setting with its value, its line and column, and its spelling."""
     return [
         (one.key, one.value, f"{one.location.line}:{one.location.column}", one.spelling)
-        for one in scanned(text).settings
+        for one in written(scanned(text))
     ]
 
 
@@ -89,9 +89,9 @@ def test_the_places_are_those_of_the_values(name: str) -> None:
         location = setting.location
         assert location.line is not None
         assert location.column is not None
-        written = text[location.line - 1][location.column - 1 :]
+        place = text[location.line - 1][location.column - 1 :]
         if isinstance(setting.value, (int, str)) and not isinstance(setting.value, bool) and setting.spelling:
-            assert written.lstrip('"').startswith(str(setting.value)), setting
+            assert place.lstrip('"').startswith(str(setting.value)), setting
 
 
 def test_the_folder_scan_takes_it() -> None:

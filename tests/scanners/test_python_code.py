@@ -86,6 +86,7 @@ def test_lightning() -> None:
         (6, 1, "training.framework", "lightning", None),
         (9, 22, "model.architecture", ("LlavaForConditionalGeneration",), None),
         (9, 81, "model.name", "somebody/model", None),
+        (11, 5, "training.batch_idx", True, None),
         (11, 5, "training.manual_optimization", False, None),
         (15, 16, "optimizer.name", "adafactor", None),
         (15, 16, "optimizer.library", "transformers", None),
@@ -206,6 +207,34 @@ def test_what_the_arguments_of_the_trainer_say_is_not_said_twice() -> None:
     assert (2, key, None) in facts(made.format("training_args.gradient_checkpointing"))
 
 
+@pytest.mark.parametrize(
+    ("arguments", "takes"),
+    [
+        ("self, batch, batch_idx", True),
+        ("self, batch, number", True),
+        ("self, *args", True),
+        ("self, batch_idx", True),
+        ("self, batch", False),
+        ("self, batch, *, batch_idx=0", False),
+        ("self, batch, **kwargs", False),
+    ],
+)
+def test_whether_lightning_gives_a_step_the_number_of_its_batch(arguments: str, takes: bool) -> None:
+    """As `is_param_in_hook_signature(…, "batch_idx", min_args=2)` of 1.7.0 to 2.0.9 decides."""
+    code = f"import lightning as L\nclass M(L.LightningModule):\n    def training_step({arguments}):\n        return 1"
+    assert (3, "training.batch_idx", takes) in facts(code)
+
+
+def test_a_trainer_of_sentence_transformers_is_a_run_of_its_own() -> None:
+    context = of_text(
+        "from sentence_transformers import SentenceTransformerTrainer as T, SentenceTransformerTrainingArguments as A\n"
+        "T(model, A('out', gradient_accumulation_steps=4)).train()"
+    )
+    stated = {one.key: one.value for one in context.settings if one.key != "code.symbols"}
+    assert context.run
+    assert stated == {"training.framework": "sentence-transformers", "training.gradient_accumulation_steps": 4}
+
+
 OWN = """\
 from transformers import AutoModelForCausalLM, Trainer
 {before}
@@ -230,6 +259,8 @@ WRAPPER = "import torch\nclass Mine(torch.nn.Module):\n    pass"
         ("", "pass", "return model(**inputs).loss / self.args.gradient_accumulation_steps", False),
         ("", "self.model_accepts_loss_kwargs = False", "return model(**inputs).loss", False),
         (WRAPPER, "pass", "return model(**inputs).loss", None),
+        ("", "pass", "return weigh(model(**inputs).logits, inputs['labels'])", True),
+        ("", "pass", "return contrast(model(**inputs['left']), model(**inputs['right']))", None),
     ],
 )
 def test_a_loss_of_the_projects_own(before: str, init: str, body: str, expected: bool | str | None) -> None:

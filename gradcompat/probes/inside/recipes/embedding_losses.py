@@ -4,10 +4,7 @@ The definition is computed from the embeddings or scores of the same model. The 
 gets right: a batch that is one mini-batch, lists of one length, the loss without the divergence.
 """
 
-import os
-import tempfile
-
-from .. import toy_tokenizer
+from .. import sentence_encoders, toy_tokenizer
 from ..comparing import cosine, flat, norm_ratio, ratio
 from ..skipping import Skip
 
@@ -22,30 +19,6 @@ def measure(parameters, device, seed):
         "adaptive_layer": _adaptive_layer,
     }
     return found[parameters.get("loss", "mega_batch")](device, seed, parameters.get("plant", False))
-
-
-def _encoder(seed, device):
-    """A tiny encoder without dropout, which a loss may switch on by itself."""
-    import torch
-    from sentence_transformers import SentenceTransformer, models
-    from transformers import BertConfig, BertModel
-
-    torch.manual_seed(seed)
-    folder = tempfile.mkdtemp(dir=".")
-    config = BertConfig(
-        vocab_size=toy_tokenizer.SIZE,
-        max_position_embeddings=64,
-        hidden_size=16,
-        intermediate_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        hidden_dropout_prob=0.0,
-        attention_probs_dropout_prob=0.0,
-    )
-    BertModel(config).save_pretrained(folder)
-    toy_tokenizer.tokenizer("<pad>").save_pretrained(folder)
-    transformer = models.Transformer(os.path.abspath(folder), max_seq_length=32)
-    return SentenceTransformer(modules=[transformer, models.Pooling(16)], device=device)
 
 
 def _features(seed, column, rows, device):
@@ -99,7 +72,7 @@ def _compared(model, found, expected, control, control_expected):
 def _mega_batch(device, seed, plant):
     """The loss in mini-batches against the same loss without them."""
     kind = _class("MegaBatchMarginLoss")
-    model = _encoder(seed, device)
+    model = sentence_encoders.encoder(seed, device)
 
     def loss(rows, **given):
         made = kind(model, **given)
@@ -128,7 +101,7 @@ def _adaptive_layer(device, seed, plant):
     import torch
 
     kind, inner = _class("AdaptiveLayerLoss"), _class("MultipleNegativesRankingLoss")
-    model = _encoder(seed, device)
+    model = sentence_encoders.encoder(seed, device)
 
     def last_layer(temperature):
         made = kind(model, inner(model), n_layers_per_step=-1, kl_div_weight=1000.0, kl_temperature=temperature)
