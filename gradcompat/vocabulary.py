@@ -47,6 +47,7 @@ KEYS: dict[str, Key] = {
     "training.resume_from_checkpoint": Key("bool", "the run goes on from a checkpoint"),
     "training.logging_nan_inf_filter": Key("bool", "losses that are NaN or infinite are left out of the log"),
     "training.seed": Key("int", "seed of the run"),
+    "training.use_liger_loss": Key("bool", "TRL's trainers before 0.25 compute their loss with Liger"),
     "training.batch_idx": Key("bool", "Lightning's training_step takes the number of its batch"),
     "training.manual_optimization": Key("bool", "Lightning's automatic optimization is off"),
     "training.use_liger_kernel": Key("bool", "Liger kernels replace parts of the model"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from packaging.version import Version
@@ -64,6 +65,7 @@ def breaks_of(environment: Environment, uses: Sequence[CodeUse], names: Names) -
         pairs[issue.id] = pair
     if not uses:
         return EnvironmentBreaks(tuple(issues), pairs)
+    uses = _of_code_at_hand(environment, uses)
     versions = released_versions(environment, names)
     imports: dict[str, Sequence[CodeUse]] = {}
     for pair, leading, one in _broken_imports(versions, uses):
@@ -114,6 +116,18 @@ def _broken_code(
             yield from broken
             if broken:
                 break  # the issue speaks of every release; the matcher finds the other entries
+
+
+def _of_code_at_hand(environment: Environment, uses: Sequence[CodeUse]) -> Sequence[CodeUse]:
+    """The uses without those of a package that the environment takes from a repository: it imports another state."""
+    elsewhere = {package.name for package in environment.packages if package.source == "git"}
+    if not elsewhere:
+        return uses
+    return [
+        use
+        for use in uses
+        if not any(part.lower().replace("_", "-") in elsewhere for part in PurePosixPath(use.location.path).parts[:-1])
+    ]
 
 
 def _is_released(package: Package) -> bool:

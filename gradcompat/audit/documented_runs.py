@@ -55,9 +55,10 @@ def documented_runs(files: Sequence[tuple[Path, str]], root: Root, contexts: Seq
 
 
 def _starts(context: Context, sources: set[PurePosixPath]) -> bool:
-    """Is the program of a launch there; of a tool, a config that it is given?"""
-    wanted = context.targets or context.refers_to
-    return any(_ends(source, PurePosixPath(one)) for one in wanted for source in sources)
+    """Is the program of a launch there; of a tool, a config that it is given? A path that fits several names none."""
+    here = PurePosixPath(context.source).parent
+    wanted = [PurePosixPath(one) for one in context.targets or context.refers_to]
+    return any(here / one in sources or sum(_ends(source, one) for source in sources) == 1 for one in wanted)
 
 
 def _ends(source: PurePosixPath, wanted: PurePosixPath) -> bool:

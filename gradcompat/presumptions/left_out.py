@@ -111,6 +111,7 @@ LEFT_OUT = (
     LeftOut(key="training.label_smoothing_factor", value=0.0),
     LeftOut(key="training.torch_compile", value=False),
     LeftOut(key="training.use_liger_kernel", value=False),
+    LeftOut(key="training.use_liger_loss", value=False),
     LeftOut(key="training.neftune_noise_alpha", value=0),
     LeftOut(key="training.resume_from_checkpoint", value=False),
     LeftOut(key="training.dataloader_num_workers", value=0),

@@ -383,6 +383,15 @@ USUAL: dict[str, Usual] = {
         question="Do you use Liger kernels?",
         reason=_NOT_NAMED,
     ),
+    "training.use_liger_loss": Usual(
+        engine="liger",
+        values=((False, 1.0),),
+        taking="TRL does not compute its loss with Liger",
+        feature="use_liger_loss",
+        condition="use_liger_loss is {}",
+        question="Do you use Liger's loss (use_liger_loss)?",
+        reason=_OFF,
+    ),
     "training.torch_compile": Usual(
         values=((False, 1.0),), taking="the model is not compiled", feature="torch.compile", reason=_OFF
     ),

@@ -164,7 +164,7 @@ FEEDS: Feeds = {
     "streaming": Feed("data.streaming"),
     "shuffle_dataset": Feed("data.shuffle"),
     "router_aux_loss_coef": Feed("model.output_router_logits", {"0": False, "0.0": False}, only=True),
-    "use_liger_loss": Feed("training.use_liger_kernel"),
+    "use_liger_loss": Feed("training.use_liger_loss"),
     "model_init_kwargs.attn_implementation": ATTENTION,
     "model_init_kwargs.torch_dtype": DTYPE,
     "model_init_kwargs.dtype": DTYPE,

@@ -79,6 +79,20 @@ def test_a_command_whose_program_is_not_there_is_no_run(project: Path) -> None:
     assert [Path(one.source).name for one in runs(project)] == ["finetune.py"]
 
 
+def test_a_command_whose_program_is_one_of_several_is_no_run(project: Path) -> None:
+    for name in ("first", "second"):
+        (project / name).mkdir()
+        (project / name / "train.py").write_text(TRAIN)
+    (project / "train.py").unlink()
+    assert [Path(one.source).name for one in runs(project)] == ["train.py", "train.py"]
+    (project / "first" / "README.md").write_text(README)  # beside one of them it is clear
+    assert sorted(Path(one.source.split(" + ")[0]).name for one in runs(project)) == [
+        "README.md (line 7)",
+        "README.md (line 9)",
+        "train.py",
+    ]
+
+
 def test_an_option_that_a_release_lacks_breaks_who_follows_the_readme(project: Path) -> None:
     (project / "requirements.txt").write_text("transformers==5.3.0\n")
     (project / "README.md").write_text("```\npython train.py --evaluation_strategy no\n```\n")

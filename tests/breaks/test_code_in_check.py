@@ -160,6 +160,17 @@ def test_what_stands_behind_a_condition_could_apply(tmp_path: Path) -> None:
     assert found.finding.location.line == 5
 
 
+def test_code_of_a_package_that_is_installed_from_its_repository(tmp_path: Path) -> None:
+    """What is imported is the state of that commit, and not the folder at hand: OLMo pins an old one of its own."""
+    (tmp_path / "own_models").mkdir()
+    (tmp_path / "own_models" / "model.py").write_text("from trainlib import Cache\n")
+    code = f"from own_models.model import Cache\n{MAIN}"
+    (found,) = breaks_in(checked(tmp_path, "trainlib==3.0", code))
+    assert found.finding.status == "affected"
+    pinned = "trainlib==3.0\nown-models @ git+https://git.example/own@abc"
+    assert breaks_in(checked(tmp_path, pinned, code)) == []
+
+
 def test_a_name_that_another_program_of_the_project_puts_there(tmp_path: Path) -> None:
     (tmp_path / "patches.py").write_text(
         f"import torch\nimport trainlib\ntrainlib.Cache = torch.nn.Linear(1, 1)\n{MAIN}"

@@ -11,6 +11,7 @@ from gradcompat.formats.document import read_document
 from gradcompat.model.environment import SettingValue
 from gradcompat.scanners import axolotl, llamafactory, ms_swift, trainer_state, training_args, trl
 from gradcompat.scanners.any_config import scan
+from tests.scanners.scanned import written
 
 Line = tuple[int | None, str, SettingValue | None]
 
@@ -190,7 +191,7 @@ def test_every_config_says_what_was_read_with_eyes(corpus: Path, kind: str) -> N
     for path in sorted((corpus / f"config-{kind}").iterdir()):
         context = scan(read_document(path, path.name))
         assert (context.kind, context.run, context.skipped) == (kind, True, ())
-        found[path.name] = [(one.location.line, one.key, one.value) for one in context.settings]
+        found[path.name] = [(one.location.line, one.key, one.value) for one in written(context)]
         files = [name for name in context.refers_to if not name.endswith("/config.json")]
         assert files == ([REFERENCES[path.name]] if path.name in REFERENCES else [])
     start = AXOLOTL if kind == "axolotl" else FACTORY
