@@ -15,12 +15,29 @@ from gradcompat.model.environment import Environment, Setting
 from gradcompat.versions import VersionSet, any_of
 
 MODEL_KEY = "model.architecture"
+METHOD_KEY = "training.method"
+LOSS_KEY = "model.uses_num_items_in_batch"
+# Methods whose trainers compute a loss of their own: how the model would divide its loss is no fact of such a run.
+OWN_LOSS = frozenset(
+    {
+        *("dpo", "kto", "bco", "cpo", "orpo", "grpo", "rloo", "ppo", "reward", "rm", "prm", "gkd"),
+        *("online_dpo", "xpo", "nash_md"),
+    }
+)
 
 
 def with_class_facts(environment: Environment, known: Callable[[str], Sequence[ClassFact]]) -> Environment:
     """The environment with the facts of the classes that its run names; those that all of the classes agree on."""
     facts = _agreed([known(name) for name in classes_of(environment.settings)])
+    if has_own_loss(environment.settings):
+        facts = tuple(fact for fact in facts if fact.key != LOSS_KEY)
     return environment if facts == environment.class_facts else replace(environment, class_facts=facts)
+
+
+def has_own_loss(settings: Iterable[Setting]) -> bool:
+    """Is every method that is stated one whose trainer computes the loss itself?"""
+    methods = [setting.value for setting in settings if setting.key == METHOD_KEY]
+    return bool(methods) and OWN_LOSS.issuperset(methods)
 
 
 def classes_of(settings: Iterable[Setting]) -> tuple[str, ...]:

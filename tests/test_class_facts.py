@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+import gradcompat
 from gradcompat.audit.environment_findings import match_runs
 from gradcompat.audit.options import AuditOptions
 from gradcompat.class_facts import with_class_facts
@@ -84,6 +86,39 @@ def test_what_is_stated_counts_more_than_the_class() -> None:
     unread = environment(package("transformers", "4.49.0"), settings={CLASS: ("LlamaForCausalLM",)})
     unread = replace(unread, settings=(*unread.settings, Setting(key=USES, value=None, location=HERE)))
     assert status(unread) == "conditional"
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [("sft", "affected"), ("dpo", "conditional"), ("grpo", "conditional"), (None, "conditional")],
+)
+def test_a_trainer_with_a_loss_of_its_own_does_not_ask_how_the_model_divides_its(
+    method: str | None, expected: str
+) -> None:
+    """DPO of TRL 0.15.2 is right with transformers 4.48.0, where a Llama is not, and wrong with 4.47.1, where it is."""
+    named = {CLASS: ("LlavaForConditionalGeneration",)}
+    found = environment(package("transformers", "4.49.0"), settings={**named, "training.method": method or "dpo"})
+    if method is None:  # two runs of one program, of which one takes the model's
+        other = Setting(key="training.method", value="sft", location=HERE)
+        found = replace(found, settings=(*found.settings, other))
+        expected = "affected"
+    assert status(found) == expected
+
+
+@pytest.mark.parametrize(
+    ("version", "told"), [("4.46.3", ["GC-0020"]), ("4.47.1", ["GC-0020"]), ("4.48.0", []), ("4.49.0", [])]
+)
+def test_dpo_is_told_where_its_steps_were_measured_too_long(tmp_path: Path, version: str, told: list[str]) -> None:
+    (tmp_path / "requirements.txt").write_text(f"transformers=={version}\ntrl==0.15.2\n")
+    settings: dict[str, SettingValue] = {
+        "training.framework": "trl",
+        "training.method": "dpo",
+        "training.gradient_accumulation_steps": 4,
+        CLASS: ("LlamaForCausalLM",),
+    }
+    report = gradcompat.check(tmp_path / "requirements.txt", settings=settings)
+    errors = [one.finding for one in report.findings if one.finding.issue.level == "error"]
+    assert [one.issue.id for one in errors if one.status == "affected"] == told
 
 
 def test_a_class_that_cannot_be_read_decides_nothing() -> None:

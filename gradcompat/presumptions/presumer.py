@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 
+from gradcompat.class_facts import LOSS_KEY, METHOD_KEY, has_own_loss
 from gradcompat.comparison import named, satisfies
 from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.messages import entry_text, joined, value_text, versions_text
@@ -100,6 +101,8 @@ class Presumer:
         key = fact_of(term)
         if stated := self._settings.get(key):
             return _of_stated(term, key, stated)
+        if key == LOSS_KEY and has_own_loss(self._settings.get(METHOD_KEY, ())):
+            return Presumed(certainty=Certainty.PRESUMED_NO, feature="the model's own loss")
         asked = key in USUAL and any(
             setting.value is not None for setting in self._settings.get(USUAL[key].asks or "", ())
         )
