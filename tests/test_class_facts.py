@@ -92,12 +92,10 @@ def test_what_is_stated_counts_more_than_the_class() -> None:
     ("method", "expected"),
     [("sft", "affected"), ("dpo", "conditional"), ("grpo", "conditional"), (None, "conditional")],
 )
-def test_a_trainer_with_a_loss_of_its_own_does_not_ask_how_the_model_divides_its(
-    method: str | None, expected: str
-) -> None:
+def test_a_loss_of_ones_own_does_not_ask_how_the_model_divides_its(method: str | None, expected: str) -> None:
     """DPO of TRL 0.15.2 is right with transformers 4.48.0, where a Llama is not, and wrong with 4.47.1, where it is."""
-    named = {CLASS: ("LlavaForConditionalGeneration",)}
-    found = environment(package("transformers", "4.49.0"), settings={**named, "training.method": method or "dpo"})
+    stated: dict[str, SettingValue] = {CLASS: ("LlavaForConditionalGeneration",), "training.method": method or "dpo"}
+    found = environment(package("transformers", "4.49.0"), settings=stated)
     if method is None:  # two runs of one program, of which one takes the model's
         other = Setting(key="training.method", value="sft", location=HERE)
         found = replace(found, settings=(*found.settings, other))

@@ -23,7 +23,7 @@ BASIS = {
     "release-notes": "stated in release notes",
     "reported": "reported, not checked by us",
 }
-_DIFFERING = frozenset({"at", "probe", "fix"})  # in another environment
+_DIFFERING = frozenset({"probe", "fix"})  # in another environment
 _LABEL = 9
 _MOST = 2  # places of one finding that are shown
 _FEW = 3  # training runs that are named
@@ -45,7 +45,7 @@ class AffectedBlock:
 
 
 def affected_block(
-    advised: ReportedFinding, columns: int, *, whole: bool = False, told_in: str | None = None
+    advised: ReportedFinding, columns: int, *, whole: bool = False, told: ReportedFinding | None = None
 ) -> AffectedBlock:
     """What is wrong, where, why, what to change and how to convince oneself.
 
@@ -53,17 +53,31 @@ def affected_block(
         advised: an affected finding.
         columns: of the terminal.
         whole: cut nothing, whatever it takes.
-        told_in: the environment in which the same defect was told before: then only the place and the change are.
+        told: the same defect in another environment that stands above: then only what differs is told.
     """
     issue = advised.finding.issue
     silent = ", silent" if issue.silent else ""
-    text = issue.summary if told_in is None else f"as in {told_in}"
+    text = issue.summary if told is None else _again(advised, told)
     head = wrapped(text, columns, f"{issue.level} {issue.id}{silent}: ", "  ").split("\n")
-    told = [(label, text) for label, text in _fields(advised) if told_in is None or label in _DIFFERING]
-    fields = [("head", head), *((label, _line(label, text, columns).split("\n")) for label, text in told)]
+    above = [] if told is None else [field for field in _fields(told) if field[0] != "probe"]
+    differing = [
+        (label, text)
+        for label, text in _fields(advised)
+        if told is None or (label in _DIFFERING and (label, text) not in above)
+    ]
+    fields = [("head", head), *((label, _line(label, text, columns).split("\n")) for label, text in differing)]
     shown = fields if whole else _fitted(fields, columns)
     lines = [line for _, some in shown for line in some]
     return AffectedBlock(text="".join(f"{line}\n" for line in lines), cut=shown != fields)
+
+
+def _again(advised: ReportedFinding, told: ReportedFinding) -> str:
+    """Where the same defect was told, and where it is in this environment."""
+    above = places_of(told.finding)
+    places = [place for place in places_of(advised.finding) if place not in above]
+    more = f" and {len(places) - _MOST} more" if len(places) > _MOST else ""
+    at = f"; at {'; '.join(places[:_MOST])}{more}" if places else ""
+    return f"as in {told.finding.source}{at}"
 
 
 def _fields(advised: ReportedFinding) -> list[tuple[str, str]]:

@@ -32,7 +32,7 @@ def render(report: Report, out: TextIO) -> None:
     quiet = [audit for audit in report.audits if several and _nothing_to_say(audit, listing=listing)]
     told = set(map(id, quiet))
     cut = False
-    first: dict[str, str] = {}  # the environment in which a defect is told in full
+    first: dict[str, ReportedFinding] = {}  # where a defect is told in full
     told |= _alike(report, columns, out)
     for audit in report.audits:
         if id(audit) not in told:
@@ -118,12 +118,12 @@ def _nothing_to_say(audit: Audit, *, listing: bool) -> bool:
     return audit.kind is not None and not sure and not shown and not audit.replaced
 
 
-def _affected(audit: Audit, columns: int, first: dict[str, str], *, whole: bool) -> list[AffectedBlock]:
+def _affected(audit: Audit, columns: int, first: dict[str, ReportedFinding], *, whole: bool) -> list[AffectedBlock]:
     blocks = []
     for advised in parts_of(audit.findings).affected:
-        source = first.setdefault(advised.finding.issue.id, audit.source)
-        told_in = None if whole or source == audit.source else source
-        blocks.append(affected_block(advised, columns, whole=whole, told_in=told_in))
+        above = first.setdefault(advised.finding.issue.id, advised)
+        told = None if whole or above.finding.source == advised.finding.source else above
+        blocks.append(affected_block(advised, columns, whole=whole, told=told))
     return blocks
 
 
