@@ -288,11 +288,12 @@ def constraints_of_code(environment: Environment, uses: Sequence[CodeUse], names
 def _constraints_of_imports(versions: Mapping[str, Sequence[Version]], uses: Sequence[CodeUse]) -> Iterator[Issue]:
     """Where what the code imports fails, over all releases of the listed packages."""
     from gradcompat.breaks.code_imports import imports_of, pairs_of_code
-    from gradcompat.breaks.module_needs import providers_of
+    from gradcompat.breaks.module_needs import leading_to, providers_of
 
     only = {name: some[0] for name, some in versions.items() if len(some) == 1}
     providers = {consumer: sorted(only.keys() & providers_of(consumer)) for consumer in only}
-    imports = imports_of(uses, only) if any(providers.values()) else {}
+    followed = leading_to([consumer for consumer, some in providers.items() if some], only)
+    imports = imports_of(uses, {name: only[name] for name in followed})
     for consumer in imports:
         yield from map(pair_issue, pairs_of_code(consumer, providers[consumer], imports[consumer]))
 

@@ -14,7 +14,7 @@ from gradcompat.breaks.module_needs import ModuleNeeds, Symbol, leading_to, modu
 from gradcompat.breaks.pairs import Break, Need, Pair
 from gradcompat.breaks.release_ranges import ranges_of
 from gradcompat.model.code_use import CodeUse
-from gradcompat.releases.answers import Need as NeedOfRelease
+from gradcompat.releases.answers import SpreadNeed
 from gradcompat.releases.table import ReleaseTable, package_of, table_of
 
 Imports = Mapping[Symbol, CodeUse]
@@ -52,9 +52,9 @@ def _leading_on(package: str, imports: Imports, version: Version) -> Iterator[tu
     table = table_of(package)
     if table is None:
         return
-    for (symbol,), needs in table.needs_in_turn(version, ((symbol,) for symbol in imports)):
-        for need in needs:
-            yield (need.module, need.name), imports[symbol]
+    for (symbol,), needed in table.symbols_in_turn(version, ((symbol,) for symbol in imports)):
+        for need in needed:
+            yield need, imports[symbol]
 
 
 def may_miss(versions: Mapping[str, Version]) -> list[tuple[str, str]]:
@@ -88,8 +88,8 @@ def really_missing(
         waiting = set()
         for package, some in fresh.items():
             table = table_of(package)
-            taken = () if table is None else table.needs_of(versions[package], some)
-            found_here = {(need.module, need.name) for need in taken}
+            taken = () if table is None else table.symbols_in_turn(versions[package], (tuple(some),))
+            found_here = {symbol for _, symbols in taken for symbol in symbols}
             needs.setdefault(package, set()).update(found_here)
             waiting |= found_here
     return [
@@ -119,29 +119,27 @@ def pairs_of_code(consumer: str, providers: Iterable[str], imports: Iterable[Sym
     known = [(name, needs) for name in providers if (needs := module_needs(consumer, name)) is not None]
     if table is None or not known:
         return
-    imported = tuple(imports)
-    # Followed once in each release, and held against every provider.
-    needed = [table.needs_of(version, imported) for version in table.versions]
+    needed = table.needs_by_release(tuple(imports), {symbol for _, needs in known for symbol in needs.symbols})
     for provider, needs in known:
-        breaks = tuple(_breaks(table, needs, needed))
+        breaks = tuple(_breaks(table, needs, [need for need in needed if (need.module, need.name) in needs.symbols]))
         if breaks:
             yield Pair(consumer=consumer, provider=provider, oldest=needs.providers[0], breaks=breaks, by_code=True)
 
 
-def _breaks(table: ReleaseTable, needs: ModuleNeeds, needed: Sequence[Iterable[NeedOfRelease]]) -> Iterator[Break]:
+def _breaks(table: ReleaseTable, needs: ModuleNeeds, needed: Sequence[SpreadNeed]) -> Iterator[Break]:
     groups: dict[tuple[int, tuple[Symbol, ...]], list[int]] = {}
-    places: dict[Symbol, tuple[str, int]] = {}
-    for number, some in enumerate(needed):
+    for number in range(len(table.versions)):
+        missing = tuple(dict.fromkeys((need.module, need.name) for need in needed if need.releases >> number & 1))
         bits = 0
-        missing: dict[Symbol, None] = {}
-        for need in some:
-            symbol = (need.module, need.name)
-            if symbol in needs.symbols:
-                bits |= needs.symbols[symbol].lacking
-                missing[symbol] = None
-                places[symbol] = (need.file, need.line)
+        for symbol in missing:
+            bits |= needs.symbols[symbol].lacking
         if bits:
-            groups.setdefault((bits, tuple(missing)), []).append(number)
+            groups.setdefault((bits, missing), []).append(number)
+    # As the newest release says it; of several modules there the last one.
+    places = {
+        (need.module, need.name): (need.file, need.line)
+        for need in sorted(needed, key=lambda need: need.releases.bit_length())
+    }
     written = list(map(str, table.versions))
     for (bits, symbols), numbers in groups.items():
         yield Break(

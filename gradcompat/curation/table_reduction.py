@@ -1,4 +1,4 @@
-"""What a table can do without: edges that execute nothing more, and what no public module of a package leads to.
+"""What a table can do without: names of edges, and what no public module of a package leads to.
 
 It is taken out of a finished table, so that one is reduced the same whether it was read at once or extended.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from gradcompat.releases.imported import UNSAID
 from gradcompat.releases.runs import Value
 from gradcompat.releases.table import BINARY, EXISTS, INNER, LAZY, OLD_PATHS, OPEN, PACKAGE, target_of
 
@@ -20,6 +21,7 @@ Symbol = tuple[str, str]
 # Packages that are internal for the most part, and larger than all that anybody imports from: modules with a `_` in
 # front, and those below these.
 _INTERNAL: Mapping[str, tuple[str, ...]] = {
+    "jax": (),
     "torch": (),
     "vllm": tuple(
         f"vllm.{name}"
@@ -46,7 +48,8 @@ _CONSTRUCTORS = frozenset({"__init__", "__new__", "__call__", "__post_init__"})
 def reduce_lines(package: str, lines: Lines) -> None:
     """Take out what no answer needs.
 
-    * An import of a name that its module binds at once executes that module, and nothing more: the name goes.
+    * An import within the package is written as the modules that it executes, and one of another package as a whole
+      without its line.
     * Methods stay with the classes that a package's ``__init__`` leads to, and with what those inherit from; of others
       only the constructor stays, and of large packages that export what is public not even that.
     * Of a package that is mostly internal, those modules keep what public ones lead to. Their other names are unknown.
@@ -55,33 +58,73 @@ def reduce_lines(package: str, lines: Lines) -> None:
         package: its normalised name.
         lines: of its table; changed in place.
     """
-    _without_plain_edges(lines)
+    _with_modules_as_edges(lines)
     internal = _INTERNAL.get(package)
     if internal is not None:
         _without_internal_names(lines, internal)
     _without_inner_methods(lines, constructors=package not in _EXPORTING)
 
 
-def _without_plain_edges(lines: Lines) -> None:
+def _with_modules_as_edges(lines: Lines) -> None:
+    """Write each import within the package as those of the modules that it executes.
+
+    What a lazy name executes is looked up here, once, and not whenever an import is followed. A module above one that
+    is imported is executed anyway.
+    """
     names = lines["names"]
-    for line in lines["needs"].values():
-        for key in [key for key, spans in line.items() if not key.endswith(":") and any(not v for _, _, v in spans)]:
+    for importing, line in lines["needs"].items():
+        executed: dict[str, Spans] = {}
+        for key in [key for key, spans in line.items() if any(not value for _, _, value in spans)]:
             module, _, name = key.partition(":")
-            bound = [
-                (start, end)
-                for start, end, value in names.get(module, {}).get(name, ())
-                if not (isinstance(value, str) and (value.startswith(LAZY) or target_of(value, name) == (module, name)))
+            spans = line.pop(key)
+            if rest := [span for span in spans if span[2]]:
+                line[key] = rest
+            for start, end in ((start, end) for start, end, value in spans if not value):
+                for one, low, high in _executed(names, module, name, start, end):
+                    if not f"{importing}.".startswith(f"{one}."):
+                        executed.setdefault(one, []).append((low, high, 0))
+        for key, spans in line.items():
+            # A package that is there has its module at the top, and nobody asks where it is imported.
+            if key.endswith(":") and "." not in key:
+                line[key] = _united((start, end, UNSAID) for start, end, _ in spans)
+        united = {one: _united(spans) for one, spans in executed.items()}
+        for one, spans in united.items():
+            below = [
+                (low, high) for other, some in united.items() if other.startswith(f"{one}.") for low, high, _ in some
             ]
-            kept: Spans = []
-            plain: Spans = []
-            for start, end, value in line.pop(key):
-                inside = [] if value else list(_common(start, end, bound))
-                plain += [(low, high, 0) for low, high in inside]
-                kept += [(low, high, value) for low, high in _rest(start, end, inside)]
-            if kept:
-                line[key] = kept
-            if plain:
-                line[f"{module}:"] = _united([*line.get(f"{module}:", ()), *plain])
+            if any(list(_rest(low, high, list(_common(low, high, below)))) for low, high, _ in spans):
+                line[f"{one}:"] = _united([*line.get(f"{one}:", ()), *spans])
+
+
+def _executed(
+    names: Mapping[str, Mapping[str, Spans]], module: str, name: str, start: int, end: int
+) -> Iterator[tuple[str, int, int]]:
+    """The modules that an import executes in some releases, without those above them, and in which of these."""
+    seen: set[tuple[str, str, int, int]] = set()
+    waiting = [(module, name, start, end)]
+    while waiting:
+        one = waiting.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        module, name, start, end = one
+        yield module, start, end
+        if name in ("", "*"):
+            continue
+        bound: list[tuple[int, int]] = []
+        for low, high, value in names.get(module, {}).get(name, ()):
+            behind = target_of(value, name) if isinstance(value, str) else None
+            inner, outer = max(start, low), min(end, high)
+            # A name that a module imports from itself is its submodule.
+            if inner >= outer or behind == (module, name):
+                continue
+            bound.append((inner, outer))
+            if behind is not None and str(value).startswith(LAZY):
+                waiting.append((*behind, inner, outer))
+        submodule = f"{module}.{name}"
+        existing = [(low, high) for low, high, _ in names.get(submodule, {}).get(EXISTS, ())]
+        for low, high in _rest(start, end, sorted(bound)):
+            waiting += [(submodule, "", inner, outer) for inner, outer in _common(low, high, existing)]
 
 
 def library_modules(package: str, tops: Iterable[str]) -> set[str]:

@@ -42,12 +42,31 @@ class Need:
         module: what is imported, or imported from.
         name: what is imported from it; None for the module alone.
         file: the module that says so, as the wheel names it.
-        line: in that file.
+        line: in that file; 0 for a whole package, of which no line is kept.
     """
 
     top: str
     module: str
     name: str | None
+    file: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadNeed:
+    """Something of another package without which a module cannot be imported in some releases.
+
+    Attributes:
+        module: what is imported, or imported from.
+        name: what is imported from it; None for the module alone.
+        releases: a bit for each, the oldest lowest.
+        file: the module that says so in the newest of them, as the wheel names it.
+        line: in that file; 0 for a whole package, of which no line is kept.
+    """
+
+    module: str
+    name: str | None
+    releases: int
     file: str
     line: int
 

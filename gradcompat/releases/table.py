@@ -7,17 +7,18 @@ loaded before it is asked for, and of a table only the blocks that hold the answ
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 
 from packaging.version import Version
 
 from gradcompat.names import normalise
-from gradcompat.releases.answers import ModelKeys, Need, Presence, Signature, Stretch
-from gradcompat.releases.lines import Line, unpacked
+from gradcompat.releases.answers import ModelKeys, Need, Presence, Signature, SpreadNeed, Stretch
+from gradcompat.releases.imported import ImportGroup, import_groups, span, symbol_of
+from gradcompat.releases.lines import Line, runs_in, unpacked
 from gradcompat.releases.models import ModelFacts, parsed
-from gradcompat.releases.runs import Growing, Value, stretches, value_at, values_of
+from gradcompat.releases.runs import Growing, Run, Value, stretches, value_at, values_of
 from gradcompat.releases.signatures import model_keys, signature
 from gradcompat.releases.table_file import TableFile
 
@@ -62,7 +63,8 @@ class ReleaseTable:
         self._built = frozenset(header["built"])
         self._skipped = frozenset(header["skipped"])
         self._numbers = {version: number for number, version in enumerate(self.versions)}
-        self._lines: dict[tuple[str, str], Line | None] = {}
+        self._known: dict[tuple[str, str, str], Sequence[Run]] = {}
+        self._imported_by: dict[str, tuple[ImportGroup, ...]] = {}
         self._signatures: dict[tuple[Version, str, Beside | None], Signature | None] = {}
 
     def presence(self, version: Version, module: str, name: str | None = None) -> Presence:
@@ -78,26 +80,25 @@ class ReleaseTable:
         number = self._numbers.get(version)
         if number is None or module.partition(".")[0] not in self.imports:
             return Presence.UNKNOWN
-        line = self._line("names", module)
-        exists = _at(line, EXISTS, number)
+        exists = self._value("names", module, EXISTS, number)
         if exists is None:
             return Presence.UNKNOWN if self._old_paths(module, number) == SERVED else self._missing(number, module)
         if exists == RAISES:
             return Presence.ABSENT
-        if name is None or _at(line, name, number) is not None:
+        if name is None or self._value("names", module, name, number) is not None:
             return Presence.PRESENT
         inner = f"{module}.{name}"
-        if name in ALWAYS or _at(self._line("names", inner), EXISTS, number) is not None:
+        if name in ALWAYS or self._exists(inner, number):
             return Presence.PRESENT
         stood_in_for = name.endswith(_SUCCEEDED) and self._old_paths(module, number) is not None
-        if stood_in_for or _at(line, OPEN, number) is not None:
+        if stood_in_for or self._value("names", module, OPEN, number) is not None:
             return Presence.UNKNOWN
         return self._missing(number, inner)
 
     def why_open(self, version: Version, module: str) -> str | None:
         """Why a module may have names that its source does not show; None where it cannot."""
         number = self._numbers.get(version)
-        found = None if number is None else _at(self._line("names", module), OPEN, number)
+        found = None if number is None else self._value("names", module, OPEN, number)
         return None if found is None else str(found)
 
     def history(self, module: str, name: str | None = None) -> tuple[Stretch, ...]:
@@ -110,7 +111,7 @@ class ReleaseTable:
     def names(self, version: Version, module: str) -> frozenset[str]:
         """The names that a module certainly has, without its submodules."""
         number = self._numbers.get(version)
-        line = self._line("names", module) or {}
+        line = self._line("names", module)
         if number is None:
             return frozenset()
         return frozenset(key for key, runs in line.items() if key not in _MARKS and value_at(runs, number) is not None)
@@ -121,7 +122,9 @@ class ReleaseTable:
         if number is None:
             return ()
         found = (
-            module for module, line in self._file.lines("names") if _at(unpacked(line), EXISTS, number) is not None
+            module
+            for module, line in self._file.lines("names")
+            if value_at(unpacked(line).get(EXISTS, ()), number) is not None
         )
         return tuple(sorted(found))
 
@@ -133,7 +136,7 @@ class ReleaseTable:
         """
         number = self._numbers.get(version)
         for _ in range(_MOST_STEPS if number is not None else 0):
-            found = _at(self._line("names", module), name, number or 0)
+            found = self._value("names", module, name, number or 0)
             target = target_of(found, name) if isinstance(found, str) else None
             if target is None or target == (module, name):
                 if found is None and self._exists(f"{module}.{name}", number or 0):
@@ -159,39 +162,64 @@ class ReleaseTable:
 
     def needs_of(self, version: Version, imports: Iterable[Import]) -> tuple[Need, ...]:
         """What of other packages has to be there for several imports, as :meth:`needs` for each."""
-        return tuple(need for _, needs in self.needs_in_turn(version, (tuple(imports),)) for need in needs)
+        number = self._numbers.get(version)
+        found = () if number is None else self._needs_in(1 << number, imports)
+        return tuple(
+            Need(need.module.partition(".")[0], need.module, need.name, need.file, need.line) for need in found
+        )
 
-    def needs_in_turn(
+    def symbols_in_turn(
         self, version: Version, groups: Iterable[tuple[Import, ...]]
-    ) -> Iterator[tuple[tuple[Import, ...], tuple[Need, ...]]]:
-        """What imports need that are executed one after another.
+    ) -> Iterator[tuple[tuple[Import, ...], tuple[Import, ...]]]:
+        """What imports need of other packages that are executed one after another, without where it says so.
 
         Args:
             version: of the package.
             groups: of imports that are executed together.
 
         Yields:
-            Each group with the needs of the modules that no group before it has executed, each module once.
+            Each group with the needs of the modules that no group before it has executed.
         """
         number = self._numbers.get(version)
         if number is None:
             return
-        executed: set[str] = set()
-        asked: set[Import] = set()
+        executed: dict[str, int] = {}
+        asked: dict[Import, int] = {}
         for imports in groups:
             before = frozenset(executed)
-            self._execute(number, imports, executed, asked)
-            yield imports, tuple(self._needs_of_modules(number, executed - before))
+            self._execute(1 << number, imports, executed, asked)
+            needed = (
+                symbol_of(key)
+                for module in sorted(executed.keys() - before)
+                for group in self._imported(module)
+                if group.needing >> number & 1
+                for key in group.keys
+            )
+            yield imports, tuple(dict.fromkeys(needed))
 
-    def _needs_of_modules(self, number: int, modules: Iterable[str]) -> Iterator[Need]:
-        for one in sorted(modules):
-            line = self._line("needs", one) or {}
-            file = str(_at(self._line("names", one), EXISTS, number) or "")
-            for key, runs in line.items():
-                where = value_at(runs, number)
-                if isinstance(where, int) and where:
-                    target, _, wanted = key.partition(":")
-                    yield Need(target.partition(".")[0], target, wanted or None, file_of(one, file), where)
+    def needs_by_release(self, imports: Iterable[Import], among: Container[Import]) -> tuple[SpreadNeed, ...]:
+        """Which of some names of other packages have to be there for some imports, in all releases at once.
+
+        Returns:
+            In the order in which :meth:`needs_of` has them in each release.
+        """
+        return tuple(self._needs_in(span(0, len(self.versions)), imports, among))
+
+    def _needs_in(
+        self, bits: int, imports: Iterable[Import], among: Container[Import] | None = None
+    ) -> Iterator[SpreadNeed]:
+        executed: dict[str, int] = {}
+        self._execute(bits, imports, executed, {})
+        for module in sorted(executed):
+            for group in self._imported(module):
+                here = group.needing & executed[module]
+                symbols = [symbol_of(key) for key in group.keys] if here else []
+                wanted = symbols if among is None else [symbol for symbol in symbols if symbol in among]
+                if wanted:
+                    newest = here.bit_length() - 1
+                    file = file_of(module, str(self._value("names", module, EXISTS, newest) or ""))
+                    line = max(int(value_at(group.runs, newest) or 0), 0)
+                    yield from (SpreadNeed(*symbol, here, file, line) for symbol in wanted)
 
     def direct_needs(self) -> dict[tuple[str, str | None], frozenset[int]]:
         """What any module imports of other packages, and the numbers of the releases. Loads every block of needs."""
@@ -203,14 +231,6 @@ class ReleaseTable:
                 if numbers:
                     found.setdefault((module, name or None), set()).update(numbers)
         return {symbol: frozenset(numbers) for symbol, numbers in found.items()}
-
-    def executed(self, version: Version, module: str, name: str | None = None) -> frozenset[str]:
-        """The modules of this package that an import certainly executes."""
-        number = self._numbers.get(version)
-        seen: set[str] = set()
-        if number is not None:
-            self._execute(number, ((module, name),), seen, set())
-        return frozenset(seen)
 
     def signature(self, version: Version, qualified_name: str, beside: Beside | None = None) -> Signature | None:
         """How a function, a method or a constructor is called.
@@ -267,8 +287,7 @@ class ReleaseTable:
 
     def model_history(self, name: str) -> tuple[tuple[Stretch, ModelFacts], ...]:
         """The same for each stretch of releases in which it is the same, from low to high."""
-        lines = (self._line("models", top) for top in self.imports)
-        runs = next((line[name] for line in lines if line is not None and name in line), [])
+        runs = next(filter(None, (self._runs("models", top, name) for top in self.imports)), ())
         return tuple(
             (self._stretch(start, end), parsed(str(text))) for start, end, text in stretches(runs, len(self.versions))
         )
@@ -276,12 +295,12 @@ class ReleaseTable:
     def fact(self, version: Version, section: str, module: str, key: str) -> Value | None:
         """One value of the table as it is stored."""
         number = self._numbers.get(version)
-        return None if number is None else _at(self._line(section, module), key, number)
+        return None if number is None else self._value(section, module, key, number)
 
     def facts(self, version: Version, section: str, module: str) -> Mapping[str, Value]:
         """What a section stores of a module."""
         number = self._numbers.get(version)
-        line = self._line(section, module) or {}
+        line = self._line(section, module)
         if number is None:
             return {}
         return {key: value for key, runs in line.items() if (value := value_at(runs, number)) is not None}
@@ -300,43 +319,64 @@ class ReleaseTable:
                 if old is not None and new is not None and old != new:
                     yield module, key, old, new
 
-    def _execute(self, number: int, imports: Iterable[Import], seen: set[str], asked: set[Import]) -> None:
-        """Add the modules that imports execute to those seen, and every import on the way to those asked about."""
-        waiting = list(imports)
+    def _execute(self, bits: int, imports: Iterable[Import], seen: dict[str, int], asked: dict[Import, int]) -> None:
+        """Follow imports in some releases, a bit for each.
+
+        Args:
+            bits: the releases.
+            imports: that are executed in all of them.
+            seen: the modules that are executed, and in which releases; extended.
+            asked: every import on the way; extended.
+        """
+        waiting = [(target, wanted, bits) for target, wanted in imports]
         while waiting:
-            target, wanted = waiting.pop()
-            if (target, wanted) in asked or target.partition(".")[0] not in self.imports:
+            target, wanted, here = waiting.pop()
+            known = asked.get((target, wanted), 0)
+            here &= ~known
+            if not here or target.partition(".")[0] not in self.imports:
                 continue
-            asked.add((target, wanted))
-            if target not in seen:
-                needs = self._line("needs", target) or {}
-                needed = [(key, found) for key, runs in needs.items() if (found := value_at(runs, number)) is not None]
-                # What imports something is there.
-                if not needed and not self._exists(target, number):
-                    continue
-                seen.add(target)
+            asked[target, wanted] = known | here
+            fresh = here & ~seen.get(target, 0)
+            if fresh:
+                seen[target] = seen.get(target, 0) | fresh
                 if "." in target:
-                    waiting.append((target.rpartition(".")[0], None))
-                for key, where in needed:
-                    if where == 0:
-                        edge, _, imported = key.partition(":")
-                        waiting.append((edge, imported or None))
-            if wanted is None or wanted == "*":
-                continue
-            bound = _at(self._line("names", target), wanted, number)
-            behind = target_of(bound, wanted) if isinstance(bound, str) else None
+                    waiting.append((target.rpartition(".")[0], None, fresh))
+                waiting += [
+                    (edge, name, group.executing & fresh)
+                    for group in self._imported(target)
+                    if group.executing & fresh
+                    for edge, name in map(symbol_of, group.keys)
+                ]
+            if wanted is not None and wanted != "*":
+                waiting += self._behind(target, wanted, here)
+
+    def _behind(self, module: str, name: str, bits: int) -> Iterator[tuple[str, str | None, int]]:
+        """What else asking a module for a name imports: a submodule, or what is behind a lazy name."""
+        left = bits
+        for start, end, bound in stretches(self._runs("names", module, name), len(self.versions)):
+            here = bits & span(start, end)
+            behind = target_of(bound, name) if here and isinstance(bound, str) else None
             # A name that a module imports from itself is its submodule.
-            if bound is None or behind == (target, wanted):
-                waiting.append((f"{target}.{wanted}", None))
-            elif isinstance(bound, str) and bound.startswith(LAZY) and behind is not None:
-                waiting.append((behind[0], behind[1] or None))
+            if behind != (module, name):
+                left &= ~here
+                if behind is not None and isinstance(bound, str) and bound.startswith(LAZY):
+                    yield behind[0], behind[1] or None, here
+        if left:
+            yield f"{module}.{name}", None, left
+
+    def _imported(self, module: str) -> tuple[ImportGroup, ...]:
+        """What a module imports."""
+        if module not in self._imported_by:
+            content = self._file.line("needs", module)
+            self._imported_by[module] = () if content is None else tuple(import_groups(content, len(self.versions)))
+        return self._imported_by[module]
 
     def _exists(self, module: str, number: int) -> bool:
-        return _at(self._line("names", module), EXISTS, number) is not None
+        return self._value("names", module, EXISTS, number) is not None
 
     def _old_paths(self, module: str, number: int) -> Value | None:
         """How a release keeps paths alive that no file has; None if it does not."""
-        return _at(self._line("names", module.partition(".")[0]), OLD_PATHS, number)
+        return self._value("names", module.partition(".")[0], OLD_PATHS, number)
 
     def _missing(self, number: int, module: str) -> Presence:
         """Of a module without line: certainly absent, or not seen?"""
@@ -346,17 +386,24 @@ class ReleaseTable:
         # What is below a module that is not Python is not seen.
         for length in range(1, len(parts)):
             above = ".".join(parts[:length])
-            line = self._line("names", above)
-            if _at(line, EXISTS, number) is not None and _at(line, OPEN, number) == COMPILED:
+            if self._exists(above, number) and self._value("names", above, OPEN, number) == COMPILED:
                 return Presence.UNKNOWN
         return Presence.ABSENT
 
-    def _line(self, section: str, module: str) -> Line | None:
-        key = (section, module)
-        if key not in self._lines:
-            found = self._file.line(section, module)
-            self._lines[key] = None if found is None else unpacked(found)
-        return self._lines[key]
+    def _value(self, section: str, module: str, key: str, number: int) -> Value | None:
+        return value_at(self._runs(section, module, key), number)
+
+    def _runs(self, section: str, module: str, key: str) -> Sequence[Run]:
+        """The runs of one key; none where a section does not have it."""
+        place = (section, module, key)
+        if place not in self._known:
+            self._known[place] = runs_in(self._file.text(section, module), key) or ()
+        return self._known[place]
+
+    def _line(self, section: str, module: str) -> Line:
+        """Everything that a section says of a module."""
+        found = self._file.line(section, module)
+        return {} if found is None else unpacked(found)
 
     def _stretches(self, numbers: list[int]) -> tuple[Stretch, ...]:
         growing = Growing()
@@ -451,12 +498,6 @@ def _index() -> Mapping[str, list[str]]:
 @lru_cache(maxsize=1)
 def _tops() -> Mapping[str, str]:
     return {top: package for package, tops in _index().items() for top in tops}
-
-
-def _at(line: Line | None, key: str, number: int) -> Value | None:
-    if line is None or key not in line:
-        return None
-    return value_at(line[key], number)
 
 
 def target_of(value: str, name: str) -> tuple[str, str] | None:

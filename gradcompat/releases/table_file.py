@@ -1,29 +1,35 @@
 """The file of a package's table: one line of JSON, then blocks that are compressed each on its own.
 
-A table has sections, and a section has a line for each module, those near the top of the package first. A question
-about one module decompresses one block and decodes one line of it.
+A table has sections, and a section says something of each module. What an import executes and needs is asked of many
+modules at once, and stands by itself; the other sections stand beside one another, a line a module, as the names of a
+module come again in what is said of its functions and classes. Modules near the top of the package are first. A
+question about one module decompresses one block and decodes a part of one line of it.
 """
 
 from __future__ import annotations
 
-import bz2
 import json
 import lzma
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from gradcompat.errors import KnowledgeError
 
 # Raised with every change of what stands in a line.
-FORMAT = 2
-# The text of a block, before it is compressed: larger ones are smaller on disk, and slower to ask about one module.
-# Most questions are about modules near the top of a package.
-_BLOCK, _DEEP_BLOCK = 512 * 1024, 2 * 2**20
-_DEEP = 3  # dots
-# Asked of code that imports what may not go together.
-_SELDOM = frozenset({"needs"})
+FORMAT = 3
+# Sections whose lines stand beside one another.
+_BESIDE: Mapping[str, tuple[str, ...]] = {"modules": ("names", "signatures", "classes", "models"), "needs": ("needs",)}
+_PLACES = {section: (kind, column) for kind, some in _BESIDE.items() for column, section in enumerate(some)}
+# The text of a block before it is compressed: larger ones are smaller on disk, and slower to ask about one module. Most
+# questions are about modules near the top of a package, and what imports need is asked of all of them.
+_BLOCK, _DEEP_BLOCK, _NEEDS_BLOCK = 2**16, 2**20, 2**22
+_DEEP = 2  # dots
+# Packages below the top that nearly everybody imports from.
+_ASKED = frozenset({"transformers.data", "transformers.models.auto", "transformers.utils", "trl.trainer"})
+# Texts have no alignment (``pb``).
+_FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "pb": 0}]
 
 
 class TableFile:
@@ -46,13 +52,13 @@ class TableFile:
             raise KnowledgeError(f"cannot be read: {error.strerror}", path=str(path)) from None
         try:
             self.header: Mapping[str, Any] = json.loads(first)
-            self._sections: Mapping[str, list[tuple[str, int, int]]] = self.header["sections"]
+            self._blocks: Mapping[str, list[tuple[str, int, int]]] = self.header["blocks"]
             if self.header["format"] != FORMAT:
                 raise KnowledgeError("is a table of another format", path=str(path), hint=_AGAIN)
         except (ValueError, KeyError, TypeError):
             raise KnowledgeError("is no table of releases", path=str(path), hint=_AGAIN) from None
         self._start = len(first)
-        self._blocks: dict[tuple[str, int], bytes] = {}
+        self._opened: dict[tuple[str, int], dict[str, str]] = {}
 
     def line(self, section: str, module: str) -> Any:
         """What a section says of a module; None for nothing.
@@ -60,44 +66,51 @@ class TableFile:
         Raises:
             KnowledgeError: if the file is broken.
         """
-        blocks = self._sections.get(section, [])
+        text = self.text(section, module)
+        return json.loads(text) if text else None
+
+    def text(self, section: str, module: str) -> str:
+        """The same as the file has it; empty for nothing.
+
+        Raises:
+            KnowledgeError: if the file is broken.
+        """
+        kind, column = _PLACES[section]
+        blocks = self._blocks[kind]
         number = bisect_right(blocks, place_of(module), key=lambda block: place_of(block[0])) - 1
-        if number < 0:
-            return None
-        text = self._block(section, number)
-        start = text.find(f"\n{module}\t".encode())
-        if start < 0:
-            return None
-        start += len(module.encode()) + 2
-        return json.loads(text[start : text.index(b"\n", start)])
+        line = None if number < 0 else self._block(kind, number).get(module)
+        return "" if line is None else line.split("\t")[column]
 
     def modules(self, section: str) -> Iterator[str]:
         """The modules of a section."""
-        for number in range(len(self._sections.get(section, []))):
-            for line in self._block(section, number).decode().split("\n"):
-                if line:
-                    yield line.partition("\t")[0]
+        for module, _ in self._texts(section):
+            yield module
 
     def lines(self, section: str) -> Iterator[tuple[str, Any]]:
         """Every module of a section with what is said of it."""
-        for number in range(len(self._sections.get(section, []))):
-            for line in self._block(section, number).decode().split("\n"):
-                if line:
-                    module, _, content = line.partition("\t")
-                    yield module, json.loads(content)
+        for module, text in self._texts(section):
+            yield module, json.loads(text)
 
-    def _block(self, section: str, number: int) -> bytes:
-        """The lines of a block, with a line break on both sides of each."""
-        found = self._blocks.get((section, number))
+    def _texts(self, section: str) -> Iterator[tuple[str, str]]:
+        kind, column = _PLACES[section]
+        for number in range(len(self._blocks[kind])):
+            for module, line in self._block(kind, number).items():
+                if text := line.split("\t")[column]:
+                    yield module, text
+
+    def _block(self, kind: str, number: int) -> dict[str, str]:
+        """The lines of a block by their modules."""
+        found = self._opened.get((kind, number))
         if found is None:
-            _, offset, length = self._sections[section][number]
+            _, offset, length = self._blocks[kind][number]
             try:
                 with open(self._path, "rb") as file:
                     file.seek(self._start + offset)
-                    found = _unpacked(file.read(length))
+                    text = lzma.decompress(file.read(length), lzma.FORMAT_XZ).decode()
+                found = dict(line.split("\t", 1) for line in text.split("\n") if line)
             except (OSError, lzma.LZMAError, EOFError, ValueError):
                 raise KnowledgeError("is damaged", path=str(self._path), hint=_AGAIN) from None
-            self._blocks[section, number] = found
+            self._opened[kind, number] = found
         return found
 
 
@@ -110,43 +123,36 @@ def encoded(header: Mapping[str, object], sections: Mapping[str, Mapping[str, ob
     """
     content = bytearray()
     index: dict[str, list[tuple[str, int, int]]] = {}
-    for section, by_module in sections.items():
-        index[section] = []
-        for first, text in _blocks(by_module):
-            packed = _packed(text, quick=section not in _SELDOM)
-            index[section].append((first, len(content), len(packed)))
+    for kind, beside in _BESIDE.items():
+        index[kind] = []
+        for first, text in _blocks([sections.get(section, {}) for section in beside]):
+            packed = lzma.compress(text, lzma.FORMAT_XZ, lzma.CHECK_CRC32, filters=_FILTERS)
+            index[kind].append((first, len(content), len(packed)))
             content += packed
-    head = json.dumps({"format": FORMAT, **header, "sections": index}, separators=(",", ":"))
+    head = json.dumps({"format": FORMAT, **header, "blocks": index}, separators=(",", ":"))
     return head.encode() + b"\n" + content
 
 
-def _blocks(by_module: Mapping[str, object]) -> Iterator[tuple[str, bytes]]:
-    first, text = "", bytearray(b"\n")
-    for module in sorted(by_module, key=place_of):
-        line = f"{module}\t{json.dumps(by_module[module], separators=(',', ':'))}\n".encode()
-        if len(text) > 1 and len(text) + len(line) > (_DEEP_BLOCK if place_of(first)[0] else _BLOCK):
+def _blocks(beside: Sequence[Mapping[str, object]]) -> Iterator[tuple[str, bytes]]:
+    """The texts of some sections beside one another, with the module that each begins with."""
+    first, text = "", bytearray()
+    for module in sorted({module for by_module in beside for module in by_module}, key=place_of):
+        said = [json.dumps(one[module], separators=(",", ":")) if module in one else "" for one in beside]
+        line = "\t".join([module, *said]).encode() + b"\n"
+        most = _NEEDS_BLOCK if len(beside) == 1 else _DEEP_BLOCK if place_of(first)[0] else _BLOCK
+        if text and len(text) + len(line) > most:
             yield first, bytes(text)
-            text = bytearray(b"\n")
-        first = first if len(text) > 1 else module
+            text = bytearray()
+        first = first if text else module
         text += line
-    if len(text) > 1:
+    if text:
         yield first, bytes(text)
 
 
-def _packed(text: bytes, *, quick: bool) -> bytes:
-    """A block by the shorter of two codecs, or by the quicker one; lists of names are shorter by bzip2."""
-    found = lzma.compress(text, lzma.FORMAT_XZ, lzma.CHECK_CRC32, preset=9 | lzma.PRESET_EXTREME)
-    other = found if quick else bz2.compress(text)
-    return other if len(other) < len(found) else found
-
-
-def _unpacked(packed: bytes) -> bytes:
-    return bz2.decompress(packed) if packed.startswith(b"BZh") else lzma.decompress(packed, lzma.FORMAT_XZ)
-
-
 def place_of(module: str) -> tuple[bool, str]:
-    """What modules are sorted by."""
-    return module.count(".") >= _DEEP, module
+    """What modules are sorted by: whether they are deep in the package, and their names."""
+    near = module.count(".") < _DEEP or not _ASKED.isdisjoint((module, module.rpartition(".")[0]))
+    return not near, module
 
 
 _AGAIN = "`gradcompat knowledge read PACKAGE` writes it again"

@@ -17,7 +17,6 @@ from gradcompat.model.environment import Location
 from gradcompat.model.issue import VersionRemedy
 from gradcompat.model.report import Report, ReportedFinding
 from gradcompat.releases import table as tables
-from gradcompat.releases.answers import Need
 from tests.releases.packages import table
 
 ID = "import:client:server:code"
@@ -182,14 +181,19 @@ def test_only_packages_that_lead_to_what_misses_something_are_followed(packages:
     assert module_needs.leading_to(packages, {"client", "outer", "server", "unread"}) == leading
 
 
-def test_what_several_imports_execute_is_followed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[str] = []
+def test_of_several_imports_the_first_that_executes_a_module_leads_to_its_needs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[object] = []
+    client = tables.table_of("client")
+    assert client is not None
+    symbols_in_turn = client.symbols_in_turn
 
-    def counted(*fields: Any) -> Need:
-        made.append(fields[1])
-        return Need(*fields)
+    def counted(*given: Any) -> Any:
+        asked.append(given[0])
+        return symbols_in_turn(*given)
 
-    monkeypatch.setattr(tables, "Need", counted)
+    monkeypatch.setattr(client, "symbols_in_turn", counted)
     modules = ("client.trainer", "client.tuners.lora", "client.trainer")
     uses = [
         CodeUse(kind="import", module=module, name=name, location=Location(path="train.py", line=line))
@@ -200,20 +204,21 @@ def test_what_several_imports_execute_is_followed_once(monkeypatch: pytest.Monke
         ("server", "Cache"): 1,
         ("server.store", "Store"): 2,
     }
-    assert made == ["server", "server.store"]
+    assert asked == [Version("1.0")]
 
 
-def test_the_imports_are_followed_once_in_each_release_for_all_providers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_imports_are_followed_once_for_all_releases_and_providers(monkeypatch: pytest.MonkeyPatch) -> None:
     client = tables.table_of("client")
     assert client is not None
-    asked: list[str] = []
-    needs_of = client.needs_of
+    asked: list[object] = []
+    needs_by_release = client.needs_by_release
 
-    def counted(version: Version, imports: Any) -> Any:
-        asked.append(str(version))
-        return needs_of(version, imports)
+    def counted(*given: Any) -> Any:
+        asked.append(given[0])
+        return needs_by_release(*given)
 
-    monkeypatch.setattr(client, "needs_of", counted)
+    monkeypatch.setattr(client, "needs_by_release", counted)
     pairs_found = list(code_imports.pairs_of_code("client", ("server", "server"), [("client.trainer", None)]))
     assert [pair.provider for pair in pairs_found] == ["server", "server"]
-    assert asked == ["1.0", "1.1"]
+    assert [[str(one.consumers) for one in pair.breaks] for pair in pairs_found] == [["==1.0"], ["==1.0"]]
+    assert asked == [(("client.trainer", None),)]

@@ -7,7 +7,7 @@ of both. Its own rules say which sets work; nothing of gradcompat is asked for t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from unittest.mock import patch
@@ -27,7 +27,7 @@ from gradcompat.model.code_use import CodeUse
 from gradcompat.model.environment import Environment, Location, Package
 from gradcompat.model.plan import Plan
 from gradcompat.releases import table as tables
-from gradcompat.releases.answers import Need, Presence
+from gradcompat.releases.answers import Need, Presence, SpreadNeed
 from gradcompat.releases.table import Import
 from tests.building import NAMES
 from tests.planner import toy
@@ -99,11 +99,19 @@ class WorldTable:
         needed = {*release.top, *(release.sub if f"{self.package}.{SUB}" in wanted else ())}
         return tuple(Need(other, other, name, f"{self.package}/__init__.py", 1) for other, name in sorted(needed))
 
-    def needs_in_turn(
+    def symbols_in_turn(
         self, version: Version, groups: Iterable[tuple[Import, ...]]
-    ) -> Iterator[tuple[tuple[Import, ...], tuple[Need, ...]]]:
+    ) -> Iterator[tuple[tuple[Import, ...], tuple[Import, ...]]]:
         for imports in groups:
-            yield imports, self.needs_of(version, imports)
+            yield imports, tuple((need.module, need.name) for need in self.needs_of(version, imports))
+
+    def needs_by_release(self, imports: Iterable[Import], among: Container[Import]) -> tuple[SpreadNeed, ...]:
+        spread: dict[Need, int] = {}
+        for number, version in enumerate(self.versions):
+            for need in self.needs_of(version, imports):
+                if (need.module, need.name) in among:
+                    spread[need] = spread.get(need, 0) | 1 << number
+        return tuple(SpreadNeed(need.module, need.name, bits, need.file, need.line) for need, bits in spread.items())
 
     def direct_needs(self) -> dict[tuple[str, str | None], frozenset[int]]:
         found: dict[tuple[str, str | None], set[int]] = {}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from packaging.version import Version
 
-from gradcompat.releases.answers import Need
+from gradcompat.releases.answers import Need, SpreadNeed
 from tests.releases.packages import Sources, table
 
 V1 = Version("1.0")
@@ -59,12 +59,14 @@ def test_needs_are_followed_through_the_modules_of_the_package(tmp_path: Path) -
     }
     one = table(tmp_path, {"1.0": sources})
     assert one.needs(V1, "one") == (
-        Need("numpy", "numpy", None, "one/sub/__init__.py", 1),
+        Need("numpy", "numpy", None, "one/sub/__init__.py", 0),
         Need("torch", "torch", "x", "one/sub/b.py", 2),
     )
     assert {need.top for need in one.needs(V1, "one.other")} == {"numpy", "torch", "jax"}
     assert {need.top for need in one.needs(V1, "one", "other")} == {"numpy", "torch", "jax"}
-    assert one.needs(V1, "one.missing") == ()
+    # What is above a module is executed before that is looked for.
+    assert one.needs(V1, "one.missing") == one.needs(V1, "one")
+    assert one.needs(V1, "two") == ()
     assert one.needs(Version("3"), "one") == ()
 
 
@@ -76,13 +78,30 @@ def test_of_imports_in_turn_each_tells_what_no_earlier_one_has_executed(tmp_path
         "one/c.py": "import one.b\nimport tqdm\n",
     }
     groups = ((("one.a", None),), (("one.b", None),), (("one.c", None), ("one.a", None)))
-    found = table(tmp_path, {"1.0": sources}).needs_in_turn(V1, groups)
-    assert [(imports, [need.module for need in needs]) for imports, needs in found] == [
+    found = table(tmp_path, {"1.0": sources}).symbols_in_turn(V1, groups)
+    assert [(imports, [module for module, _ in symbols]) for imports, symbols in found] == [
         (groups[0], ["numpy", "torch", "jax"]),
         (groups[1], []),
         (groups[2], ["tqdm"]),
     ]
-    assert list(table(tmp_path, {"1.0": sources}).needs_in_turn(Version("3"), groups)) == []
+    assert list(table(tmp_path, {"1.0": sources}).symbols_in_turn(Version("3"), groups)) == []
+
+
+def test_all_releases_at_once_need_what_each_of_them_does(tmp_path: Path) -> None:
+    first = {"one/__init__.py": "from .a import x\n", "one/a.py": "\nfrom torch import x\nimport numpy\n"}
+    lazily = {"one/__init__.py": STRUCTURE, "one/lazily.py": "", "one/trainer.py": "from torch import x\n"}
+    sources = {"1.0": first, "1.1": {**first, "one/b.py": "from torch import y\n"}, "2.0": lazily}
+    one = table(tmp_path, sources)
+    imports = (("one.b", None), ("one", "Trainer"))
+    found = one.needs_by_release(imports, {("torch", "x"), ("torch", "y")})
+    assert found == (
+        SpreadNeed("torch", "x", 0b011, "one/a.py", 2),
+        SpreadNeed("torch", "y", 0b010, "one/b.py", 1),
+        SpreadNeed("torch", "x", 0b100, "one/trainer.py", 1),
+    )
+    for number, version in enumerate(one.versions):
+        alone = {(need.module, need.name) for need in one.needs_of(version, imports)} - {("numpy", None)}
+        assert alone == {(need.module, need.name) for need in found if need.releases >> number & 1}
 
 
 def test_a_lazy_name_executes_the_module_behind_it(tmp_path: Path) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from packaging.version import Version
 
-from gradcompat.curation.table_reduction import Lines, library_modules, reduce_lines
+from gradcompat.curation.table_reduction import Lines, Spans, library_modules, reduce_lines
 from gradcompat.releases.answers import Presence
+from gradcompat.releases.imported import UNSAID
 from tests.releases.packages import table
 
 ONE = Version("1.0")
@@ -42,14 +43,40 @@ def _lines() -> Lines:
     }
 
 
-def test_an_import_of_what_a_module_binds_is_one_of_the_module() -> None:
+def test_an_import_is_one_of_the_modules_that_it_executes() -> None:
     lines = _lines()
     reduce_lines("torch", lines)
     assert lines["needs"]["torch.optim"] == {
         "torch._tensor:": [(0, 1, 0)],
-        "torch:later": [(0, 1, 0)],
+        "torch._lazy:": [(0, 1, 0)],
         "numpy:ndarray": [(0, 1, 7)],
     }
+
+
+def test_what_an_import_executes_differs_from_release_to_release() -> None:
+    lines = _lines()
+    names: dict[str, dict[str, Spans]] = {
+        module: {".": [(0, 3, 1)]} for module in ("torch", "torch.a", "torch.a.b", "torch.a.c", "torch.user")
+    }
+    names["torch.a"]["b"] = [(0, 1, 1), (1, 2, "~torch.a.c x")]  # bound, then lazy, then a submodule
+    lines["names"].update(names)
+    lines["needs"].clear()
+    lines["needs"]["torch.user"] = {
+        "torch.a:b": [(0, 3, 0)],
+        "torch.user.part:": [(0, 3, 0)],
+        "torch.user:part": [(0, 3, 0)],
+        "numpy:": [(0, 1, 7), (1, 3, 9)],
+    }
+    reduce_lines("torch", lines)
+    assert lines["needs"]["torch.user"] == {
+        "torch.a:": [(0, 3, 0)],
+        "torch.a.b:": [(2, 3, 0)],
+        "torch.a.c:": [(1, 2, 0)],
+        "torch.user.part:": [(0, 3, 0)],
+        "numpy:": [(0, 3, UNSAID)],
+    }
+    reduce_lines("torch", lines)
+    assert lines["needs"]["torch.user"]["torch.a.c:"] == [(1, 2, 0)]
 
 
 def test_an_internal_module_keeps_what_a_public_one_leads_to() -> None:
