@@ -316,8 +316,10 @@ class _Reader:
                 ):
                     self._note("names made at import time")
                 case ast.Subscript(
-                    value=ast.Attribute(value=ast.Name(id="sys"), attr="modules"), slice=ast.Name(), ctx=ast.Store()
-                ) if not self._structure.replaces:
+                    value=ast.Attribute(value=ast.Name(id="sys" | "_sys"), attr="modules"),
+                    slice=ast.Name() | ast.Constant() as key,
+                    ctx=ast.Store(),
+                ) if not self._structure.replaces and (isinstance(key, ast.Name) or key.value == self._name):
                     self._note("a module that replaces itself")
 
     def _bind(self, target: ast.expr, typing: bool) -> None:
@@ -349,7 +351,7 @@ class _Reader:
         if _is_main(test):
             return
         self._block(node.body, guarded=True, typing=typing)
-        self._block(node.orelse, guarded=True, typing=typing)
+        self._block(node.orelse, guarded=guarded or not _is_nightly(test), typing=typing)
 
     def _try(self, node: ast.Try, *, guarded: bool, typing: bool) -> None:
         held = any(_catches(handler) for handler in node.handlers)
@@ -416,6 +418,16 @@ def _is_typing(test: ast.expr) -> bool:
         case ast.BoolOp(op=ast.Or(), values=values):
             # transformers: `TYPE_CHECKING or slow_imports`, where the second is an option of developers
             return any(map(_is_typing, values))
+    return False
+
+
+def _is_nightly(test: ast.expr) -> bool:
+    """Does a question ask for a nightly build, as torchtune's ``is_nightly and …``? A release is none."""
+    match test:
+        case ast.Name(id="nightly" | "is_nightly"):
+            return True
+        case ast.BoolOp(op=ast.And(), values=values):
+            return any(map(_is_nightly, values))
     return False
 
 

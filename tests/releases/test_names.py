@@ -230,3 +230,18 @@ def test_sources_that_models_are_made_of_are_no_place_to_import_from(tmp_path: P
     found = table(tmp_path, {"1.0": sources})
     assert found.origin(V1, "one", "A") == ("one.models.a.modeling_a", "A")
     assert found.origin(V1, "one", "B") == ("one.models.b.modular_b", "B")
+
+
+@pytest.mark.parametrize(
+    ("statement", "presence"),
+    [
+        ("sys.modules['one.old'] = new", UNKNOWN),
+        ("_sys.modules['one.old'] = new", UNKNOWN),
+        ("sys.modules[__name__] = new", UNKNOWN),
+        ("sys.modules['one.other'] = new", ABSENT),
+    ],
+)
+def test_a_module_that_another_one_takes_the_place_of(tmp_path: Path, statement: str, presence: Presence) -> None:
+    old = f"import sys\nimport sys as _sys\nimport math as new\n{statement}\n"
+    one = table(tmp_path, {"1.0": {"one/__init__.py": "", "one/old.py": old}})
+    assert one.presence(V1, "one.old", "pi") is presence

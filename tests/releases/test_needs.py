@@ -40,6 +40,8 @@ def needed(folder: Path, sources: Sources, module: str = "one", name: str | None
         ("if __name__ == '__main__':\n    import torch", set()),
         ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import torch\nelse:\n    import a", {("a", None)}),
         ("with suppress(ImportError):\n    import torch", set()),
+        ("if is_nightly and later:\n    import torch\nelse:\n    import a", {("a", None)}),
+        ("if is_nightly or later:\n    import torch\nelse:\n    import a", set()),
         ("def f():\n    import torch", set()),
         ("class C:\n    import torch", {("torch", None)}),
         ("for x in y:\n    import torch", set()),
