@@ -317,6 +317,14 @@ class _Release:
                 ):
                     yield other
 
+    def _parts_of(self, module: str) -> Iterator[str]:
+        """The modules directly below one, by their last names."""
+        start = f"{module}."
+        for number in range(bisect_left(self._sorted, start), len(self._sorted)):
+            if not self._sorted[number].startswith(start):
+                break
+            yield self._sorted[number].removeprefix(start).partition(".")[0]
+
     def _stars_of(self, module: str) -> tuple[dict[str, Origin], str | None]:
         """The names that ``from module import *`` brings to a module, and why it may bring others."""
         if module in self._stars:
@@ -336,7 +344,11 @@ class _Release:
             else:
                 inner, unknown = self._stars_of(star)
                 reason = reason or unknown or target.open
-                bound = target.lazy if target.only_lazy else {*target.own, *target.origins, *inner, *target.lazy}
+                # A submodule that something has imported by then is a name like any other.
+                parts = self._parts_of(star)
+                bound = (
+                    target.lazy if target.only_lazy else {*target.own, *target.origins, *inner, *target.lazy, *parts}
+                )
                 offered = sorted(name for name in bound if not name.startswith("_"))
             names |= {name: Origin(star, name) for name in offered}
         self._under_way.discard(module)

@@ -245,3 +245,20 @@ def test_a_module_that_another_one_takes_the_place_of(tmp_path: Path, statement:
     old = f"import sys\nimport sys as _sys\nimport math as new\n{statement}\n"
     one = table(tmp_path, {"1.0": {"one/__init__.py": "", "one/old.py": old}})
     assert one.presence(V1, "one.old", "pi") is presence
+
+
+def test_everything_of_a_package_brings_its_modules_too(tmp_path: Path) -> None:
+    sources = {
+        "one/__init__.py": "import one.utils.deep\nfrom .utils import *\n",
+        "one/utils/__init__.py": "x = 1\n",
+        "one/utils/deep.py": "",
+        "one/utils/_hidden.py": "",
+        "one/listed/__init__.py": "__all__ = ['x']\nx = 1\n",
+        "one/listed/part.py": "",
+        "one/user.py": "from .listed import *\n",
+    }
+    one = table(tmp_path, {"1.0": sources})
+    assert one.presence(V1, "one", "deep") is PRESENT
+    assert one.origin(V1, "one", "deep") == ("one.utils.deep", "")
+    assert one.presence(V1, "one", "_hidden") is ABSENT
+    assert one.presence(V1, "one.user", "part") is ABSENT
