@@ -29,6 +29,7 @@ class Definition:
         facts: of a class.
         signatures: its own, or those of the methods, by qualified name.
         exported: ``define_import_structure`` takes it.
+        registered: a decorator registers it, and may add it to ``__all__``, as timm's does.
         imports: what the body of a class imports: how many dots, the module, the name, and the line in the definition.
         models: what the class says of a loss.
     """
@@ -37,6 +38,7 @@ class Definition:
     facts: ClassFacts | None
     signatures: Mapping[str, tuple[str, ...]]
     exported: bool
+    registered: bool
     imports: tuple[tuple[int, str, str | None, int], ...]
     models: Mapping[str, str]
 
@@ -104,7 +106,9 @@ def _read_in_pieces(source: bytes, name: str, package: bool, cache: DefinitionCa
 def definition(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> Definition:
     """What a class or a function says."""
     if not isinstance(node, ast.ClassDef):
-        return Definition(node.name, None, {node.name: signature(node)}, _is_exported(node), (), {})
+        return Definition(
+            node.name, None, {node.name: signature(node)}, _is_exported(node), _is_registered(node), (), {}
+        )
     facts, methods = class_facts(node)
     imports: list[tuple[int, str, str | None, int]] = []
     for inner in node.body:
@@ -114,7 +118,8 @@ def definition(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> D
             case ast.ImportFrom(module=module, names=names, level=level):
                 imports += [(level, module or "", alias.name, inner.lineno) for alias in names]
     signatures = {f"{node.name}.{method}": found for method, found in methods.items()}
-    return Definition(node.name, facts, signatures, _is_exported(node), tuple(imports), model_facts(node))
+    exported, registered = _is_exported(node), _is_registered(node)
+    return Definition(node.name, facts, signatures, exported, registered, tuple(imports), model_facts(node))
 
 
 class _Reader:
@@ -129,6 +134,7 @@ class _Reader:
         self._stars: list[str] = []
         self._listed: list[str] | None = None
         self._unlisted = False
+        self._registered: set[str] = set()
         self._open: str | None = None
         self._structure = Structure()
         self._exported: set[str] = set()
@@ -161,6 +167,8 @@ class _Reader:
             self._models[found.name] = found.models
         if found.exported:
             self._exported.add(found.name)
+        if found.registered:
+            self._registered.add(found.name)
         for level, module, name, line in found.imports:
             self._imports.append(Import(self._resolved(level, module), name, line + before, guarded))
 
@@ -175,7 +183,7 @@ class _Reader:
     def facts(self) -> ModuleFacts:
         """What was gathered."""
         lazy = {name: self._absolute(target) for name, target in self._structure.names.items()}
-        listed = None if self._listed is None or self._unlisted else tuple(sorted(set(self._listed)))
+        listed = None if self._listed is None or self._unlisted else tuple(sorted({*self._listed, *self._registered}))
         return ModuleFacts(
             package=self._package,
             own=frozenset(self._own),
@@ -250,6 +258,11 @@ class _Reader:
                 self._bind(target, False)
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id="__all__")), args=[value])):
                 self._list(value)
+            case ast.Expr(value=ast.Call(args=[ast.Name(id="__name__"), ast.Dict(keys=keys)])):
+                # timm: `register_model_deprecations(__name__, {"old": "new"})` gives the module these names.
+                given = {key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
+                self._own |= given
+                self._registered |= given
             case ast.Delete():
                 if any(isinstance(target, ast.Name) for target in node.targets):
                     self._forget(node.targets)
@@ -447,6 +460,10 @@ def _catches(handler: ast.ExceptHandler) -> bool:
 
 # What a failed import never is. Any other name may be an alias of ImportError.
 _NO_IMPORT_FAILURE = {"AttributeError", "KeyError", "ValueError", "TypeError", "NameError", "IndexError"}
+
+
+def _is_registered(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
+    return any("register" in ast.unparse(decorator) for decorator in node.decorator_list)
 
 
 def _is_exported(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:

@@ -12,7 +12,7 @@ from packaging.version import Version
 from gradcompat.curation.module_store import FileKey
 
 # Raised with every change of what is read of a module: a table of another reader is read again before it is extended.
-READER = 6
+READER = 7
 # What this reader and those after it have read is still true, though later ones have read more.
 OLDEST_READER = 1
 # Raised with every change of the rows.

@@ -262,3 +262,17 @@ def test_everything_of_a_package_brings_its_modules_too(tmp_path: Path) -> None:
     assert one.origin(V1, "one", "deep") == ("one.utils.deep", "")
     assert one.presence(V1, "one", "_hidden") is ABSENT
     assert one.presence(V1, "one.user", "part") is ABSENT
+
+
+def test_what_registers_functions_may_list_them(tmp_path: Path) -> None:
+    net = (
+        "from ._registry import register_model, register_model_deprecations\n__all__ = ['Net']\n"
+        "class Net: ...\n\n@register_model\ndef net_small(): ...\n\ndef helper(): ...\n\n"
+        "register_model_deprecations(__name__, {'old_net': 'net_small'})\n"
+    )
+    one = table(
+        tmp_path, {"1.0": {"one/__init__.py": "from .net import *\n", "one/net.py": net, "one/_registry.py": ""}}
+    )
+    assert all(one.presence(V1, "one", name) is PRESENT for name in ("Net", "net_small", "old_net"))
+    assert one.presence(V1, "one.net", "old_net") is PRESENT
+    assert one.presence(V1, "one", "helper") is ABSENT
