@@ -185,7 +185,11 @@ def test_a_folder_of_requirements_lists_what_the_project_above_it_needs(
     assert [one.finding.status for one in report.findings] == ["affected", "dormant", "affected"]
     text = rendered(report, "text")
     assert text.count("because   ") == 1
-    assert "error GC-0007, silent: as in pyproject.toml\n  at        docker/Dockerfile:2 transformers 4.46.1\n" in text
+    again = "error GC-0007, silent: as in pyproject.toml; at docker/Dockerfile:2 transformers 4.46.1\n"
+    assert f"{again}  fix       upgrade transformers 4.46.1 to 4.48.0\n\n" in text
+    Path("docker/Dockerfile").write_text("FROM python:3.11\nRUN pip install transformers==4.46.0\n")
+    text = rendered(gradcompat.check(".", only=["GC-0007"]), "text")
+    assert "as in pyproject.toml; at docker/Dockerfile:2 transformers 4.46.0\n\n" in text  # with the same change
 
 
 def test_names_that_one_release_lacks_are_told_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
