@@ -25,7 +25,7 @@ VISION = (
     "model.uses_num_items_in_batch=true",
     "distributed.strategy=ddp",
 )
-PREFERENCES = ("training.gradient_accumulation_steps=4", "training.method=dpo")
+PREFERENCES = ("training.framework=trl", "training.gradient_accumulation_steps=4", "training.method=dpo")
 
 
 @pytest.mark.e2e  # checks and plans every lockfile of the corpus
