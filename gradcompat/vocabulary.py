@@ -62,7 +62,7 @@ KEYS: dict[str, Key] = {
     "training.mask_truncated_completions": Key("bool", "completions that were cut off do not count in GRPO's loss"),
     "training.assistant_only_loss": Key("bool", "only what the assistant says in a conversation counts in the loss"),
     "training.custom_compute_loss": Key(
-        "bool", "a Trainer's compute_loss is overridden and leaves num_items_in_batch out"
+        "bool", "a Trainer's compute_loss is overridden, takes num_items_in_batch and leaves it out"
     ),
     "training.temperature": Key("float", "temperature that GRPO and its likes sample completions at"),
     "training.use_vllm": Key("bool", "vLLM samples the completions of GRPO and its likes"),

@@ -18,6 +18,8 @@ _HEAD = re.compile(r"For[A-Z]|LMHead")
 # What from_pretrained makes: a class of transformers that a class of the project derives from.
 _MODEL = re.compile(r"transformers\.(?:\w+\.)*\w*(?:Model|For[A-Z]\w+)")
 # A base class whose loss a subclass may replace.
+# A compute_loss that the Trainer cannot tell how many labels count: since 4.46 most releases stop there.
+_REFUSES_COUNT = "transformers.Trainer.compute_loss.without_num_items_in_batch"
 _TRAINER = re.compile(r"(?:transformers|trl)\.(?:\w+\.)*\w*Trainer")
 _TF32 = "torch.backends.cuda.matmul.allow_tf32"
 # Of a step that optimises by hand one of these is part.
@@ -138,6 +140,9 @@ def _own_loss(found: Findings, trainer: ast.ClassDef) -> None:
     methods = [one for one in trainer.body if isinstance(one, ast.FunctionDef) and one.name == "compute_loss"]
     if len(methods) != 1:
         return
+    refuses = not _takes_count(methods[0].args)
+    if refuses:
+        found.symbol(_REFUSES_COUNT, methods[0])
     used: set[str] = set()
     labels = False  # without them nobody counts, and releases from 4.53.0 on divide
     for statement in methods[0].body:
@@ -150,9 +155,15 @@ def _own_loss(found: Findings, trainer: ast.ClassDef) -> None:
                 case ast.Constant("labels"):
                     labels = True
     said = any(isinstance(one, ast.Attribute) and one.attr == "model_accepts_loss_kwargs" for one in ast.walk(trainer))
-    counts = said or not used.isdisjoint({"num_items_in_batch", "gradient_accumulation_steps", "kwargs"})
+    counts = refuses or said or not used.isdisjoint({"num_items_in_batch", "gradient_accumulation_steps", "kwargs"})
     known = counts or labels or "loss" in used
     found.own_losses.append((found.place(methods[0]), not counts if known else None))
+
+
+def _takes_count(arguments: ast.arguments) -> bool:
+    """Can a method be given `num_items_in_batch` by its name?"""
+    named = (*arguments.args, *arguments.kwonlyargs)
+    return arguments.kwarg is not None or any(one.arg == "num_items_in_batch" for one in named)
 
 
 def _refuses_count(statement: ast.stmt) -> bool:

@@ -75,6 +75,7 @@ _OWN = (
     *("zero_optimization", "train_micro_batch_size_per_gpu", "zero_allow_untested_optimizer"),
     *("zero_force_ds_cpu_optimizer", "wall_clock_breakdown", "steps_per_print", "seq_parallel_communication_data_type"),
 )
+_OFFLOADING = ("zero_optimization.offload_optimizer", "zero_optimization.cpu_offload")
 _NEOX = frozenset(
     {
         *("pipe_parallel_size", "model_parallel_size", "pos_emb", "checkpoint_activations", "gpt_j_residual"),
@@ -122,7 +123,7 @@ def scan(document: Document) -> Context:
     return Context(
         source=document.path,
         kind="deepspeed",
-        settings=_corrected(settings),
+        settings=(*_corrected(settings), *_not_offloaded(config)),
         run=False,
         skipped=(*notes, *skipped),
     )
@@ -165,6 +166,17 @@ def _quoted(entry: Entry) -> Entry:
 
 def _blank(match: re.Match[str]) -> str:
     return match[0] if match[0].startswith('"') else re.sub(r"[^\n]", " ", match[0])
+
+
+def _not_offloaded(config: Config) -> tuple[Setting, ...]:
+    """A file that asks for a stage and not for offloading keeps the optimizer where it is.
+
+    The engine, transformers and accelerate put no offloading into a file that has none; they only fill in ``auto``.
+    """
+    stage = next((entry for entry in config.entries if entry.name == "zero_optimization.stage"), None)
+    if stage is None or any(entry.name.startswith(_OFFLOADING) for entry in config.entries):
+        return ()
+    return (Setting(key="deepspeed.offload_optimizer", value="none", location=stage.location),)
 
 
 def _corrected(settings: list[Setting]) -> tuple[Setting, ...]:

@@ -19,6 +19,8 @@ _HOOK = "enable_input_require_grads"
 _CHECKPOINTING = frozenset({"gradient_checkpointing", "use_gradient_checkpointing", "activation_checkpointing"})
 # The methods of trainers that train.
 _STARTS = frozenset({"train", "fit"})
+_LOADER = "torch.utils.data.DataLoader"
+_BEFORE_WORKERS = 5  # dataset, batch_size, shuffle, sampler and batch_sampler come before num_workers
 _LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed"})
 
 
@@ -29,6 +31,8 @@ def conclude(found: Findings, end: Step) -> None:
     _ordered(found, end)
     _absent(found, end)
     _loss(found)
+    _streamed(found)
+    _loaded(found)
     if found.own_model and found.buffers:
         # Whichever module of the model has it, from_pretrained builds that as well.
         found.symbols.setdefault("transformers.PreTrainedModel.register_buffer", found.buffers[0])
@@ -64,6 +68,49 @@ def _loss(found: Findings) -> None:
     theirs = bool(found.models) and not found.own_module  # whose forward may take other arguments
     value = said.pop() if len(said) == 1 and (theirs or True not in said) else None
     found.settings.append(Setting(key="training.custom_compute_loss", value=value, location=first))
+
+
+def _streamed(found: Findings) -> None:
+    """A stream comes in its own order where the program, all of which was read, shuffles nothing.
+
+    Trainers and data loaders shuffle no stream themselves.
+    """
+    made = found.symbols.get("datasets.IterableDataset.from_generator")
+    if made is not None:
+        found.settings.append(Setting(key="data.streaming", value=True, location=made))
+    streams = [one.location for one in found.settings if one.key == "data.streaming" and one.value is True]
+    names = found.names
+    if not streams or found.parts or names.relative or names.stars or names.rewritten or found.dynamic:
+        return
+    if not any("shuffle" in name for name in found.mentioned):
+        found.settings.append(Setting(key="data.shuffle", value=False, location=streams[0]))
+
+
+def _loaded(found: Findings) -> None:
+    """The worker processes of the data loaders in a loop of the program's own, if all loaders agree on several or none.
+
+    Loaders of training and of validation are not told apart.
+    """
+    driven = {one.value for one in found.settings if one.key == "training.framework"}
+    if not driven or not driven <= {"torch", "accelerate"}:
+        return
+    calls = [call.node for call in found.called if call.names == (_LOADER,)]
+    given = [_workers(call) for call in calls]
+    counts = [count for count in given if count is not None]
+    if counts and len(counts) == len(given) and (min(counts) > 1 or max(counts) == 0):
+        location = found.place(calls[counts.index(min(counts))])
+        found.settings.append(Setting(key="training.dataloader_num_workers", value=min(counts), location=location))
+
+
+def _workers(call: ast.Call) -> int | None:
+    """The workers of one loader, none where it says nothing; None if what it says is computed."""
+    if len(call.args) > _BEFORE_WORKERS or any(one.arg is None for one in call.keywords):
+        return None
+    for one in call.keywords:
+        if one.arg == "num_workers":
+            value = one.value.value if isinstance(one.value, ast.Constant) else None
+            return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return 0
 
 
 def _framework(found: Findings, name: str) -> None:

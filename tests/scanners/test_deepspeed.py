@@ -138,3 +138,19 @@ def test_what_is_no_config_is_refused(path: str, text: str, message: str | None)
     with pytest.raises(Malformed) as caught:
         deepspeed.scan(Document(path, text))
     assert message is None or str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("zero", "offload"),
+    [
+        ('{"stage": 2, "overlap_comm": true}', "none"),
+        ('{"stage": 2, "offload_optimizer": {"pin_memory": true}}', "none"),
+        ('{"stage": 2, "offload_optimizer": {"device": "cpu"}}', "cpu"),
+        ('{"stage": 2, "offload_optimizer": {"device": "auto"}}', None),
+        ('{"stage": 2, "cpu_offload": true}', "cpu"),
+        ('{"overlap_comm": true}', "absent"),
+    ],
+)
+def test_a_stage_without_offloading_keeps_the_optimizer(zero: str, offload: str | None) -> None:
+    settings = scan_text(f'{{"train_micro_batch_size_per_gpu": 4, "zero_optimization": {zero}}}')
+    assert settings.get("deepspeed.offload_optimizer", "absent") == offload

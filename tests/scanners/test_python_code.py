@@ -272,6 +272,75 @@ def test_a_loss_of_the_projects_own(before: str, init: str, body: str, expected:
 
 
 @pytest.mark.parametrize(
+    ("signature", "refuses"),
+    [
+        ("self, model, inputs, return_outputs=False", True),
+        ("self, model, inputs, return_outputs=False, num_items_in_batch=None", False),
+        ("self, model, inputs, return_outputs=False, *, num_items_in_batch", False),
+        ("self, model, inputs, return_outputs=False, **kwargs", False),
+        ("self, *given", True),
+    ],
+)
+@pytest.mark.parametrize("body", ["return model(**inputs).loss", "return super().compute_loss(model, inputs)"])
+def test_a_loss_that_the_trainer_cannot_tell_its_count(signature: str, refuses: bool, body: str) -> None:
+    text = (
+        "from transformers import AutoModelForCausalLM, Trainer\n"
+        "class Own(Trainer):\n"
+        f"    def compute_loss({signature}):\n        {body}\n"
+        "model = AutoModelForCausalLM.from_pretrained('gpt2')\n"
+        "Own(model=model).train()\n"
+    )
+    found = {key: value for _, key, value in facts(text)}
+    assert ("transformers.Trainer.compute_loss.without_num_items_in_batch" in symbols(text)) is refuses
+    if refuses and "super" not in body:
+        assert found["training.custom_compute_loss"] is False  # it stops, and trains nothing wrongly
+
+
+LOOP = """\
+from datasets import IterableDataset, load_dataset
+from torch.utils.data import DataLoader
+{body}
+for batch in loader:
+    model(**batch).loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "streaming", "shuffle"),
+    [
+        ("ds = load_dataset('c4', streaming=True).map(f)", True, False),
+        ("ds = load_dataset('c4', streaming=True).map(f).shuffle(seed=1)", True, None),
+        ("ds = load_dataset('c4', streaming=True)\nds = shuffled(ds)\nother.shuffle_all()", True, None),
+        ("from .data import *\nds = load_dataset('c4', streaming=True)", True, None),
+        ("ds = IterableDataset.from_generator(lines).map(f)", True, False),
+        ("ds = load_dataset('c4').map(f)", None, None),
+    ],
+)
+def test_a_stream_that_nothing_shuffles(body: str, streaming: bool | None, shuffle: bool | None) -> None:
+    found = {key: value for _, key, value in facts(LOOP.format(body=body))}
+    assert (found.get("data.streaming"), found.get("data.shuffle")) == (streaming, shuffle)
+
+
+@pytest.mark.parametrize(
+    ("body", "workers"),
+    [
+        ("loader = DataLoader(ds, batch_size=8)", 0),
+        ("loader = DataLoader(ds, batch_size=8, num_workers=4)", 4),
+        ("loader, val = DataLoader(ds, num_workers=8), DataLoader(held, num_workers=2)", 2),
+        ("loader, val = DataLoader(ds, num_workers=8), DataLoader(held)", None),
+        ("loader = DataLoader(ds, num_workers=args.workers)", None),
+        ("loader = DataLoader(ds, **options)", None),
+        ("loader = DataLoader(ds, 8, True, None, None, 4)", None),
+        ("from transformers import Trainer\nTrainer(model).train()\nval = DataLoader(held, num_workers=4)", None),
+    ],
+)
+def test_workers_of_the_data_loaders(body: str, workers: int | None) -> None:
+    found = {key: value for _, key, value in facts(LOOP.format(body=body))}
+    assert found.get("training.dataloader_num_workers") == workers
+
+
+@pytest.mark.parametrize(
     ("code", "value"),
     [
         ("A(seed=7)", 7),
