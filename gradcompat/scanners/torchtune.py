@@ -49,6 +49,9 @@ FEEDS: Feeds = {
     "loss._component_": Feed(
         "training.method",
         {
+            # Cross entropy is what its recipes for finetuning, for QAT and, beside another loss, for distillation have.
+            "torchtune.modules.loss.cewithchunkedoutputloss": "sft",
+            "torch.nn.crossentropyloss": "sft",
             "torchtune.rlhf.loss.dpoloss": "dpo",
             "torchtune.modules.loss.dpoloss": "dpo",
             "torchtune.rlhf.loss.rsoloss": "dpo",

@@ -49,6 +49,21 @@ def test_what_is_trained_of_the_model(component: str, method: str) -> None:
     assert settings == ({} if method == "absent" else {"peft.method": method})
 
 
+@pytest.mark.parametrize(
+    ("loss", "method"),
+    [
+        ("torchtune.modules.loss.CEWithChunkedOutputLoss", "sft"),
+        ("torch.nn.CrossEntropyLoss", "sft"),
+        ("torchtune.rlhf.loss.DPOLoss", "dpo"),
+        ("torchtune.rlhf.loss.PPOLoss", "ppo"),
+        ("mine.Loss", None),
+    ],
+)
+def test_how_it_trains_by_its_loss(loss: str, method: str | None) -> None:
+    text = f"model: {{_component_: torchtune.models.llama3.llama3_8b}}\nloss: {{_component_: {loss}}}\n"
+    assert stated(torchtune.scan(Document("a.yaml", text))).get("training.method") == method
+
+
 @pytest.mark.parametrize("text", ["epochs: 1", "model: {_component_: mine.model}", "model: [1]", "- 1", ""])
 def test_what_is_no_recipe_is_refused(text: str) -> None:
     with pytest.raises(Malformed):
