@@ -28,6 +28,7 @@ _SHOWN = 3
 _ALIKE = 0.85  # of names of which one is the other one misspelled
 _LEFT_OUT = " A parser of dataclasses refuses such an option; TRL's commands may leave it out without a word."
 _PASSED_OVER = " axolotl passes over a key that it does not know, without a word."
+_NOWHERE = "no release has it beside the other packages as they are"
 _BELOW = ".*"
 _CONFIGS = (".yaml", ".yml", ".json")
 
@@ -318,9 +319,18 @@ def _options(name: str, table: ReleaseTable, version: Version, beside: Beside) -
 
 def _missing(use: CodeUse, table: ReleaseTable, beside: Beside) -> VersionSet:
     """The releases in which the use fails; what the oldest that was read does not have yet, no older one has."""
-    absent = [is_missing(use, table, version, beside) for version in table.versions]
+    absent = [
+        is_missing(use, table, version, beside) or _lacks_callable(use, table, version) for version in table.versions
+    ]
     missing = ranges_of(list(map(str, table.versions)), absent.__getitem__)
     return missing | VersionSet.parse(f"<{table.versions[0]}") if absent[0] else missing
+
+
+def _lacks_callable(use: CodeUse, table: ReleaseTable, version: Version) -> bool:
+    """Is what a keyword is given to not there itself? SFTConfig came with TRL 0.9."""
+    if use.kind != "keyword" or use.name is None or "." in use.name:
+        return False
+    return table.presence(version, use.module, use.name) is Presence.ABSENT
 
 
 def _plain(identifier: str, use: CodeUse, package: str, missing: VersionSet) -> Issue:
@@ -349,7 +359,7 @@ def _issue(identifier: str, use: CodeUse, package: str, table: ReleaseTable, ver
     meant = None if words else _meant(use, table, version, beside)
     if meant is not None:
         words, renamed = (f"did you mean `{meant}`?",), (meant, version)
-    history = joined(words, "and") if words else "no release has it"
+    history = joined(words, "and") if words else _NOWHERE if use.kind == "keyword" else "no release has it"
     without = _without_field(use, table) if use.kind == "key" else missing
     remedies: list[Remedy] = list(_remedies(package, without, version))
     if renamed is not None and renamed[0]:

@@ -65,3 +65,12 @@ def test_a_key_of_a_llamafactory_config_that_the_release_does_not_take(
     assert [(one.issue.id, one.status) for one in breaks] == [(prefix + name, "affected") for name in found]
     assert all(one.because[0].sentence.startswith("the config gives") for one in breaks)
     assert all(one.location is not None and one.location.line == 6 for one in breaks)
+
+
+def test_a_keyword_that_another_package_took_away_leads_to_no_release_without_the_class(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("torch==2.13.0\ntransformers==5.23.0\ntrl==0.29.0\n")
+    (tmp_path / "train.py").write_text(IMPORTS + "SFTConfig(output_dir='o', logging_dir='logs', max_length=8)\n")
+    report = gradcompat.check(tmp_path)
+    (issue,) = (one.finding.issue for one in report.findings if one.finding.issue.id == "code:trl:SFTConfig:logging_dir")
+    assert issue.summary.endswith("no release has it beside the other packages as they are")
+    assert [remedy.kind for remedy in issue.remedies] == ["code"]
