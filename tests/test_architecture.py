@@ -40,7 +40,7 @@ LAYERS = (
     ),
     ("matcher",),
     ("presumptions",),
-    ("term_keys",),
+    ("term_keys", "defaults"),
     (
         "messages",
         "forks",
@@ -48,7 +48,6 @@ LAYERS = (
         "formats",
         "vocabulary",
         "recipes",
-        "defaults",
         "class_facts",
         "comparison",
         "package_facts",

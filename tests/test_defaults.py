@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from packaging.version import Version
 
 from gradcompat.audit.environment_findings import match_runs
 from gradcompat.audit.options import AuditOptions
@@ -14,6 +15,7 @@ from gradcompat.defaults import DEFAULTS, Default, defaults_of
 from gradcompat.knowledge.load import load
 from gradcompat.model.context import Context, Unset
 from gradcompat.model.environment import Environment, Location, Package, Setting, SettingValue
+from gradcompat.releases.argument_defaults import Stated
 from gradcompat.scanners.key_mapping import convert
 from gradcompat.versions import VersionSet
 from gradcompat.vocabulary import KEYS
@@ -115,15 +117,38 @@ def test_a_call_of_something_else_has_none() -> None:
 @pytest.mark.parametrize("default", DEFAULTS, ids=lambda default: f"{default.of[0]}:{default.key}")
 def test_each_default_is_of_the_vocabulary(default: Default) -> None:
     assert default.key in KEYS
-    assert convert(default.key, default.value) == default.value
     for key, value in default.beside.items():
         assert convert(key, value) == value
     assert default.phrases
-    assert default.reference.startswith("https://")
-    versions = VersionSet.parse(default.versions)
-    assert versions.bounded
-    # Both ends were looked at.
-    assert all(str(bound) in default.read for bound in versions.bounds)
+    if isinstance(default.default, Stated):
+        assert convert(default.key, default.default.value) == default.default.value
+        assert default.default.reference.startswith("https://")
+        versions = VersionSet.parse(default.default.versions)
+        assert versions.bounded
+        # Both ends were looked at.
+        assert all(str(bound) in default.default.read for bound in versions.bounds)
+    else:
+        values = {value for _, value in default.default.history(Version("5.23.0")) if value is not None}
+        assert len(values) == 1
+        assert {convert(default.key, value) for value in values} == values
+
+
+@pytest.mark.parametrize(
+    ("default", "installed", "expected"),
+    [
+        ("distributed.sync_each_batch", ("accelerate", "0.27.2"), None),  # which has no such argument
+        ("distributed.sync_each_batch", ("accelerate", "0.28.0"), False),
+        ("peft.trainable_tokens", ("peft", "0.14.0"), None),
+        ("peft.trainable_tokens", ("peft", "0.15.0"), False),
+        ("peft.layers_to_transform", ("peft", "0.8.0"), False),
+        ("optimizer.weight_decay", ("transformers", "5.23.0"), 0.0),
+    ],
+)
+def test_the_tables_say_which_release_has_it(default: str, installed: tuple[str, str], expected: object) -> None:
+    (one, *_) = (one for one in DEFAULTS if one.key == default)
+    here = environment(package(*installed))
+    asked = replace(context(), unset=(Unset(of=one.of[0], key=default, location=HERE),))
+    assert {key: value for key, (value, _) in values(here, asked).items()}.get(default) == expected
 
 
 PROGRAM = """\

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import get_args
 
 from gradcompat.config.project_file import OWN
 from gradcompat.dependency_formats import FORMATS, Group
 from gradcompat.messages import value_text
+from gradcompat.model.environment import SettingValue
 from gradcompat.presumptions.engines import ENGINES
 from gradcompat.presumptions.left_out import LEFT_OUT, LeftOut
 from gradcompat.presumptions.serving import SERVERS, TRAINING_COMPANIONS, TRAINING_LIBRARIES
 from gradcompat.presumptions.usual import USUAL
+from gradcompat.releases.argument_defaults import Argument, Stated
+from gradcompat.releases.table import table_of
 from gradcompat.renderers.registry import RENDERERS
 from gradcompat.scanners.registry import SCANNERS
 
@@ -83,13 +88,35 @@ def presumptions() -> str:
 
 def left_out() -> str:
     """The rows of docs/presumptions.md about what a run leaves out."""
-    lines = ["| Setting | Default | Trainer | Releases | Read in |", "|---|---|---|---|---|"]
-    lines += [
-        f"| `{one.key}` | `{value_text(one.value)}` | {', '.join(f'`{name}`' for name in one.frameworks)} "
-        f"| {_releases(one)} | {one.read} |"
-        for one in LEFT_OUT
-    ]
+    lines = ["| Setting | Default | Trainer | Where | Read in |", "|---|---|---|---|---|"]
+    for one in LEFT_OUT:
+        trainers = ", ".join(f"`{name}`" for name in one.frameworks)
+        lines += [
+            f"| `{one.key}` | `{value_text(value)}` | {trainers} | {', '.join([releases, *_beside(one)])} | {read} |"
+            for value, releases, read in _defaults(one.default)
+        ]
     return "".join(f"{line}\n" for line in lines)
+
+
+def _defaults(default: Argument | Stated) -> Iterator[tuple[SettingValue, str, str]]:
+    """Each value, the releases that have it, and where that was read."""
+    if isinstance(default, Stated):
+        yield default.value, f"{default.package} `{default.versions}`", default.read
+        return
+    inherited = None if default.inherits is None else table_of(default.inherits)
+    history = default.history(None if inherited is None else inherited.versions[-1])
+    for value, group in groupby(history, key=itemgetter(1)):
+        first, *_, last = [version for version, _ in group] * 2
+        if value is not None:
+            read = f"the releases: `{default.callables[0]}({default.name})`"
+            yield value, f"{default.package} {first} to {last}", read
+
+
+def _beside(default: LeftOut) -> list[str]:
+    """What a default takes beside its package."""
+    parts = [f"without {name} `{versions}`" for name, versions in filter(None, [default.unless])]
+    parts += [f"with `{key}={value_text(value)}`" for key, value in default.beside]
+    return parts + [f"not with `{key}={value_text(value)}`" for key, value in default.against]
 
 
 def serving() -> str:
@@ -102,15 +129,6 @@ def serving() -> str:
     ):
         lines.append(f"| {label} | {', '.join(f'`{name}`' for name in sorted(names))} |")
     return "".join(f"{line}\n" for line in lines)
-
-
-def _releases(default: LeftOut) -> str:
-    """The releases with a default, and what it takes for it."""
-    parts = [f"{default.package} `{default.versions}`"]
-    parts += [f"without {name} `{versions}`" for name, versions in filter(None, [default.unless])]
-    parts += [f"with `{key}={value_text(value)}`" for key, value in default.beside]
-    parts += [f"not with `{key}={value_text(value)}`" for key, value in default.against]
-    return ", ".join(parts)
 
 
 # Path → a pattern for the places in it, and what stands there, in their order.

@@ -6,16 +6,19 @@ they are presumed: something that was not read may still set them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.environment import Environment, Location, Setting, SettingValue
 from gradcompat.presumptions.engines import FRAMEWORK_KEY
+from gradcompat.releases.argument_defaults import Argument, Stated, agreed
 from gradcompat.truth import Truth
 from gradcompat.versions import VersionSet, locate
 
 _TRAINER, _TRL, _LIGHTNING = "transformers.Trainer", "trl", "lightning"
 _SENTENCES = "sentence-transformers"  # its arguments derive from those of transformers, and set none of these
+_OF_TRAINER = (_TRAINER, _TRL, _SENTENCES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,136 +27,211 @@ class LeftOut:
 
     Attributes:
         key: the setting.
-        value: what it is where a run leaves it out.
+        default: what it is where a run leaves it out: that of an argument, out of the tables, or a stated one.
         frameworks: values of ``training.framework`` of which this is true.
-        package: whose version decides.
-        versions: the releases that have it.
-        read: the releases in whose code it was read; the first and the last of a change are among them.
         beside: settings that have to be stated with these values; otherwise it has no meaning.
         against: settings that turn it round where they are stated with these values.
         unless: a package and the versions of it that turn it round.
     """
 
     key: str
-    value: SettingValue
-    frameworks: tuple[str, ...] = (_TRAINER, _TRL, _SENTENCES)
-    package: str = "transformers"
-    versions: str = ">=4.29.0,<=5.23.0"
-    read: str = "4.29.0, 4.46.0, 4.53.0, 4.54.0, 4.57.6, 5.0.0, 5.23.0"
+    default: Argument | Stated
+    frameworks: tuple[str, ...] = _OF_TRAINER
     beside: tuple[tuple[str, SettingValue], ...] = ()
     against: tuple[tuple[str, SettingValue], ...] = ()
     unless: tuple[str, str] | None = None
 
+    def of(self, environment: Environment) -> tuple[SettingValue, str] | None:
+        """The value and the versions that it is of; None where it is not sure for all that are installed."""
+        named = _named(environment, self.default.package)
+        inherited = self.default.inherits if isinstance(self.default, Argument) else None
+        inherits = () if inherited is None else _named(environment, inherited)
+        beside = [window for version in inherits if (window := locate(version)) is not None]
+        value = agreed(self.default, [locate(version) for version in named], beside)
+        return None if value is None else (value, " and ".join(named))
 
-_TRL_READ = "0.12.0, 0.16.0, 0.18.0, 0.19.0, 0.20.0, 0.21.0, 0.22.0, 0.23.0, 0.24.0, 0.29.0, 1.0.0, 1.16.0"
+
+def _argument(
+    name: str, *, means: Mapping[str, SettingValue] | None = None, absent: SettingValue | None = None
+) -> Argument:
+    """One of transformers' TrainingArguments, which TRL and sentence-transformers inherit as it is."""
+    return Argument(
+        package="transformers",
+        callables=("transformers.TrainingArguments",),
+        name=name,
+        means=means or {},
+        absent=absent,
+    )
+
+
+def _of_trl(
+    name: str, *, means: Mapping[str, SettingValue] | None = None, absent: SettingValue | None = None
+) -> Argument:
+    """One that TRL's configs have a default of their own for."""
+    return Argument(
+        package="trl",
+        callables=tuple(f"trl.{kind}Config" for kind in ("SFT", "DPO", "KTO", "GRPO")),
+        name=name,
+        means=means or {},
+        absent=absent,
+        inherits="transformers",
+    )
+
+
 # Before 4.38.0 torch's own default counts, which torch 1.11.0 to 2.15.0 have as transformers has it then.
 _REENTRANT_READ = (
     "4.11.3, 4.22.2, 4.31.0, 4.34.1, 4.35.2, 4.36.2, 4.37.2, 4.38.0, 4.40.0, 4.46.0, 4.49.0, 4.52.0, 4.57.6, "
     "5.0.0rc3, 5.0.0, 5.23.0"
 )
+_TRANSFORMERS = "https://github.com/huggingface/transformers/blob/v5.0.0/src/transformers"
+_REENTRANT = Stated(
+    value=True,
+    package="transformers",
+    versions=">=4.11.3,<5.0.0",
+    read=_REENTRANT_READ,
+    reference="https://github.com/huggingface/transformers/blob/v4.49.0/src/transformers/modeling_utils.py",
+)
 _CHECKPOINTED = (("training.gradient_checkpointing", True),)
 _ZERO_3 = (("deepspeed.zero_stage", 3),)  # TRL turns reentrant checkpointing on beside PEFT
+_NOT_GIVEN = {"None": False}  # behind which nothing is turned on
 
 LEFT_OUT = (
-    LeftOut(key="training.gradient_accumulation_steps", value=1),
-    LeftOut(key="training.gradient_checkpointing", value=False, frameworks=(_TRAINER, _SENTENCES)),
     LeftOut(
-        key="training.gradient_checkpointing",
-        value=False,
+        key="training.gradient_accumulation_steps",
+        default=_argument("gradient_accumulation_steps"),
+        frameworks=(_TRAINER, _SENTENCES),
+    ),
+    LeftOut(
+        key="training.gradient_accumulation_steps",
+        default=_of_trl("gradient_accumulation_steps"),  # 8 for GRPO of 0.14.0
         frameworks=(_TRL,),
-        package="trl",
-        versions=">=0.12.0,<0.22.0",
-        read=_TRL_READ,
     ),
     LeftOut(
         key="training.gradient_checkpointing",
-        value=True,
+        default=_argument("gradient_checkpointing", means=_NOT_GIVEN),
+        frameworks=(_TRAINER, _SENTENCES),
+    ),
+    LeftOut(
+        key="training.gradient_checkpointing",
+        default=_of_trl("gradient_checkpointing", means=_NOT_GIVEN),
         frameworks=(_TRL,),
-        package="trl",
-        versions=">=0.22.0,<=1.16.0",
-        read=_TRL_READ,
     ),
     LeftOut(
         key="training.use_reentrant",
-        value=True,
+        default=_REENTRANT,
         frameworks=(_TRAINER, _SENTENCES),
-        versions=">=4.11.3,<5.0.0",
-        read=_REENTRANT_READ,
         beside=_CHECKPOINTED,
     ),
     LeftOut(
         key="training.use_reentrant",
-        value=True,
+        default=_REENTRANT,
         frameworks=(_TRL,),
-        versions=">=4.11.3,<5.0.0",
-        read=_REENTRANT_READ,
         beside=_CHECKPOINTED,
         unless=("trl", ">=0.27.0"),
     ),
     LeftOut(
         key="training.use_reentrant",
-        value=False,
-        versions=">=5.0.0,<=5.23.0",
-        read=_REENTRANT_READ,
+        default=Stated(
+            value=False,
+            package="transformers",
+            versions=">=5.0.0,<=5.23.0",
+            read=_REENTRANT_READ,
+            reference=f"{_TRANSFORMERS}/modeling_utils.py",
+        ),
         beside=_CHECKPOINTED,
         against=_ZERO_3,
     ),
     LeftOut(
         key="training.use_reentrant",
-        value=False,
+        default=Stated(
+            value=False,
+            package="trl",
+            versions=">=0.27.0,<=1.16.0",
+            read="0.12.0, 0.16.0, 0.20.0, 0.22.0, 0.26.0, 0.27.0, 0.28.0, 0.29.0, 1.0.0, 1.16.0",
+            reference="https://github.com/huggingface/trl/blob/v1.0.0/trl/trainer/sft_trainer.py",
+        ),
         frameworks=(_TRL,),
-        package="trl",
-        versions=">=0.27.0,<=1.16.0",
-        read="0.12.0, 0.16.0, 0.20.0, 0.22.0, 0.26.0, 0.27.0, 0.28.0, 0.29.0, 1.0.0, 1.16.0",
         beside=_CHECKPOINTED,
         against=_ZERO_3,
     ),
-    LeftOut(key="training.label_smoothing_factor", value=0.0),
-    LeftOut(key="training.torch_compile", value=False),
-    LeftOut(key="training.use_liger_kernel", value=False),
-    LeftOut(key="training.use_liger_loss", value=False),
-    LeftOut(key="training.neftune_noise_alpha", value=0),
-    LeftOut(key="training.resume_from_checkpoint", value=False),
-    LeftOut(key="training.dataloader_num_workers", value=0),
-    LeftOut(key="training.max_grad_norm", value=1.0),
+    LeftOut(key="training.label_smoothing_factor", default=_argument("label_smoothing_factor")),
+    LeftOut(key="training.torch_compile", default=_argument("torch_compile")),
+    LeftOut(key="training.use_liger_kernel", default=_argument("use_liger_kernel", absent=False)),
+    LeftOut(
+        key="training.use_liger_loss",
+        default=_argument("use_liger_loss", absent=False),
+        frameworks=(_TRAINER, _SENTENCES),
+    ),
+    LeftOut(
+        key="training.use_liger_loss",
+        default=_of_trl("use_liger_loss", means=_NOT_GIVEN, absent=False),
+        frameworks=(_TRL,),
+    ),
+    LeftOut(key="training.neftune_noise_alpha", default=_argument("neftune_noise_alpha", means={"None": 0}, absent=0)),
+    LeftOut(key="training.resume_from_checkpoint", default=_argument("resume_from_checkpoint", means=_NOT_GIVEN)),
+    LeftOut(key="training.dataloader_num_workers", default=_argument("dataloader_num_workers")),
+    LeftOut(key="training.max_grad_norm", default=_argument("max_grad_norm")),
     *(
         LeftOut(
             key="training.max_grad_norm",
-            value=0.0,
+            default=Argument(
+                package=package,
+                callables=(f"{package.replace('-', '_')}.Trainer",),
+                name="gradient_clip_val",
+                means={"None": 0.0},
+            ),
             frameworks=(_LIGHTNING,),
-            package=package,
-            versions=">=1.5.0,<=2.6.6",
-            read="1.5.0, 1.6.5, 1.7.0, 1.9.5, 2.0.0, 2.0.9, 2.1.0, 2.3.3, 2.4.0, 2.5.3, 2.5.4, 2.6.0, 2.6.1, 2.6.6",
         )
         for package in ("lightning", "pytorch-lightning")
     ),
-    LeftOut(key="training.logging_nan_inf_filter", value=True),
-    LeftOut(key="training.average_tokens_across_devices", value=False, frameworks=(_TRAINER,), versions="<4.54.0"),
+    LeftOut(key="training.logging_nan_inf_filter", default=_argument("logging_nan_inf_filter")),
     LeftOut(
         key="training.average_tokens_across_devices",
-        value=True,
+        default=_argument("average_tokens_across_devices", absent=False),
         frameworks=(_TRAINER,),
-        versions=">=4.54.0,<=5.23.0",
     ),
     LeftOut(
         key="model.torch_dtype",
-        value="auto",
+        default=Stated(
+            value="auto",
+            package="transformers",
+            versions=">=5.0.0rc2,<=5.23.0",
+            read="4.57.6, 5.0.0rc1, 5.0.0rc2, 5.0.0, 5.23.0, each of which loaded a checkpoint",
+            reference=f"{_TRANSFORMERS}/modeling_utils.py",
+        ),
         frameworks=(_TRAINER, _TRL, _LIGHTNING, "accelerate", "torch"),
-        versions=">=5.0.0rc2,<=5.23.0",
-        read="4.57.6, 5.0.0rc1, 5.0.0rc2, 5.0.0, 5.23.0, each of which loaded a checkpoint",
     ),
-    LeftOut(key="precision.mode", value="no", frameworks=(_TRAINER, _SENTENCES)),
     LeftOut(
         key="precision.mode",
-        value="bf16",
-        frameworks=(_TRL,),
-        package="trl",
-        versions=">=0.19.0,<=1.16.0",
-        read=_TRL_READ,
+        default=_argument("bf16", means={"False": "no"}),  # as that of fp16
+        frameworks=(_TRAINER, _SENTENCES),
     ),
-    LeftOut(key="optimizer.name", value="adamw_torch", versions=">=4.46.0,<4.54.0"),
-    LeftOut(key="optimizer.library", value="torch", versions=">=4.46.0,<=5.23.0"),
-    LeftOut(key="optimizer.weight_decay", value=0.0),
+    LeftOut(
+        key="precision.mode",
+        default=_of_trl("bf16", means={"False": "no", "None": "bf16"}),  # None is on unless fp16 is
+        frameworks=(_TRL,),
+    ),
+    LeftOut(
+        key="optimizer.name",
+        default=Stated(
+            value="adamw_torch",
+            package="transformers",
+            versions=">=4.46.0,<4.54.0",
+            read="4.29.0, 4.46.0, 4.53.0, 4.54.0, 4.57.6, 5.0.0, 5.23.0",
+            reference=f"{_TRANSFORMERS}/training_args.py",
+        ),
+    ),
+    LeftOut(
+        key="optimizer.library",
+        default=Stated(
+            value="torch",
+            package="transformers",
+            versions=">=4.46.0,<=5.23.0",
+            read="4.29.0, 4.46.0, 4.53.0, 4.54.0, 4.57.6, 5.0.0, 5.23.0",
+            reference=f"{_TRANSFORMERS}/training_args.py",
+        ),
+    ),
+    LeftOut(key="optimizer.weight_decay", default=_argument("weight_decay")),
 )
 
 
@@ -167,27 +245,26 @@ def left_out(environment: Environment) -> tuple[Setting, ...]:
     """
     stated = {(setting.key, setting.value) for setting in environment.settings if not setting.presumed}
     keys = {setting.key for setting in environment.settings}
-    having: dict[str, list[LeftOut]] = {}
     frameworks = _frameworks(environment)
+    having: dict[str, list[LeftOut]] = {}
     for default in LEFT_OUT:
         if (
             default.key not in keys
+            and not frameworks.isdisjoint(default.frameworks)
             and stated.issuperset(default.beside)
             and stated.isdisjoint(default.against)
             and (default.unless is None or not _installed(environment, *default.unless))
-            and _installed(environment, default.package, default.versions)
         ):
             having.setdefault(default.key, []).append(default)
     found: list[Setting] = []
-    for key, candidates in having.items():
-        defaults = [default for default in candidates if not frameworks.isdisjoint(default.frameworks)]
-        covered = {framework for default in defaults for framework in default.frameworks}
-        if not defaults or len({default.value for default in defaults}) > 1 or not frameworks <= covered:
+    for key, defaults in having.items():
+        known = [(default, of) for default in defaults if (of := default.of(environment)) is not None]
+        covered = {framework for default, _ in known for framework in default.frameworks}
+        if not known or len({value for _, (value, _) in known}) > 1 or not frameworks <= covered:
             continue
-        default = defaults[0]
-        versions = _installed(environment, default.package, default.versions)
-        place = Location(path=f"default of {default.package} {versions}".rstrip())
-        found.append(Setting(key=key, value=default.value, location=place, presumed=True))
+        default, (value, versions) = known[0]
+        place = Location(path=f"default of {default.default.package} {versions}")
+        found.append(Setting(key=key, value=value, location=place, presumed=True))
     return tuple(found)
 
 
@@ -197,15 +274,18 @@ def _frameworks(environment: Environment) -> set[SettingValue | None]:
     return {setting.value for setting in named if not setting.presumed} or {setting.value for setting in named}
 
 
-def _installed(environment: Environment, name: str, versions: str) -> str | None:
-    """The versions of a package, if all of them are in a range."""
-    entries = [package for package in environment.packages if package.name == name]
+def _named(environment: Environment, name: str) -> tuple[str, ...]:
+    """The versions of a package: those that are installed, or else the newest that may be."""
+    entries = (package for package in environment.packages if package.name == name)
+    named = (version for entry in entries for version in (entry.version, *entry.releases[-1:]) if version is not None)
+    return tuple(dict.fromkeys(named))
+
+
+def _installed(environment: Environment, name: str, versions: str) -> bool:
+    """Whether all versions of a package are in a range."""
     having = _versions(versions)
-    named = [version for entry in entries for version in (entry.version, *entry.releases[-1:]) if version is not None]
-    windows = [locate(version) for version in named]
-    if not windows or not all(window is not None and having.truth(window) is Truth.YES for window in windows):
-        return None
-    return " and ".join(dict.fromkeys(named))
+    windows = [locate(version) for version in _named(environment, name)]
+    return bool(windows) and all(window is not None and having.truth(window) is Truth.YES for window in windows)
 
 
 @lru_cache

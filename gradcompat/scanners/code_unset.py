@@ -66,7 +66,7 @@ def _left_out(calls: list[Called], found: Findings, default: Default) -> bool:
         # Of others it may not be known whose they are.
         trains = [call.node for call in found.called if call.names[0].endswith(".train")]
         return not any(call.args or call.keywords for call in trains)
-    if default.package == "peft" and any(_other_adapter(name) for call in found.called for name in call.names):
+    if default.default.package == "peft" and any(_other_adapter(name) for call in found.called for name in call.names):
         return False
     return all(len(call.names) == 1 and _written_out(call.node) for call in calls)
 

@@ -125,7 +125,16 @@ WITH_TRL_1 = run_of(("transformers", "4.57.6"), ("trl", "1.0.0"), gradient_check
         (run_of(("transformers", "4.49.0")), "training.gradient_accumulation_steps", 1),
         (run_of(("trl", "0.21.0"), framework="trl"), "training.gradient_checkpointing", False),
         (run_of(("trl", "0.22.0"), framework="trl"), "training.gradient_checkpointing", True),
-        (run_of(("trl", "0.18.0"), framework="trl"), "precision.mode", None),
+        (run_of(("trl", "0.13.0"), framework="trl"), "training.gradient_accumulation_steps", 1),
+        (run_of(("trl", "0.14.0"), framework="trl"), "training.gradient_accumulation_steps", None),  # GRPO has 8
+        (run_of(("trl", "0.18.0"), framework="trl"), "precision.mode", "no"),
+        (run_of(("trl", "0.16.1"), framework="trl"), "training.use_liger_loss", False),
+        (run_of(("trl", "0.26.0"), ("transformers", "4.57.6"), framework="trl"), "training.use_liger_loss", False),
+        (run_of(("transformers", "4.40.0")), "training.use_liger_kernel", False),  # which it does not have
+        (run_of(("transformers", "5.23.0")), "training.gradient_checkpointing", False),  # None, and it turns nothing on
+        (run_of(("transformers", "4.54.0.dev0")), "training.average_tokens_across_devices", None),
+        (run_of(("transformers", "4.53.0.dev0")), "training.average_tokens_across_devices", False),
+        (run_of(("lightning", "2.1.0"), framework="lightning"), "training.max_grad_norm", 0.0),
         (run_of(("trl", "0.19.0"), framework="trl"), "precision.mode", "bf16"),
         (run_of(("transformers", "99.0")), "training.torch_compile", None),  # nobody has read it
         (run_of(("transformers", "4.49.0"), framework="lightning"), "training.torch_compile", None),

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import pytest
+from packaging.version import Version
 
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.load import load
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.messages import value_text
 from gradcompat.model.issue import VirtualTerm
 from gradcompat.presumptions.engines import ENGINES
-from gradcompat.presumptions.left_out import LEFT_OUT
+from gradcompat.presumptions.left_out import LEFT_OUT, LeftOut
 from gradcompat.presumptions.usual import USUAL
+from gradcompat.releases.argument_defaults import Argument, Stated
 from gradcompat.term_keys import SYMBOLS_KEY, key_of
 from gradcompat.vocabulary import KEYS, VIRTUAL_PACKAGES, parse_value
+
+NEWEST = Version("5.23.0")  # of transformers
+TRL = "trl"
+WITH_CONFIGS = Version("0.9.2")
+TRL_CONFIGS = tuple(f"trl.{kind}Config" for kind in ("SFT", "DPO", "KTO", "GRPO", "RLOO", "CPO", "ORPO", "BCO"))
 
 
 def asked_by_records() -> set[str]:
@@ -47,10 +55,31 @@ def test_a_row(key: str) -> None:
         assert usual.condition, "what is open is said as a person would"
 
 
-@pytest.mark.parametrize("default", LEFT_OUT, ids=lambda one: f"{one.key} {one.value} {one.versions}")
-def test_a_default(default: object) -> None:
-    assert default in LEFT_OUT
-    one = next(one for one in LEFT_OUT if one is default)
+@pytest.mark.parametrize("one", LEFT_OUT, ids=lambda one: f"{one.key} {one.default.package} {one.frameworks[0]}")
+def test_a_default(one: LeftOut) -> None:
     assert one.key in KEYS
-    assert one.read
-    assert parse_value(one.key, value_text(one.value)) == one.value
+    if isinstance(one.default, Stated):
+        assert one.default.read
+        values = {one.default.value}
+    else:
+        values = {value for _, value in one.default.history(NEWEST) if value is not None}
+    assert values
+    assert {parse_value(one.key, value_text(value)) for value in values} == values
+
+
+@pytest.mark.parametrize("one", [one for one in LEFT_OUT if TRL in one.frameworks], ids=lambda one: one.key)
+def test_what_is_presumed_of_trl_is_what_its_configs_have(one: LeftOut) -> None:
+    """In each release that has configs of its own; it is presumed by the release of transformers beside it."""
+    if isinstance(one.default, Stated) or one.default.package == "trl":
+        return
+    own = replace(one.default, package="trl", callables=TRL_CONFIGS, inherits="transformers")
+    theirs = dict(one.default.history())[NEWEST]
+    assert {value for version, value in own.history(NEWEST) if version >= WITH_CONFIGS} == {theirs}
+
+
+def test_half_precision_of_both_kinds_is_off_alike() -> None:
+    histories = [
+        list(Argument(package="transformers", callables=("transformers.TrainingArguments",), name=name).history())
+        for name in ("fp16", "bf16")
+    ]
+    assert histories[0] == histories[1]
