@@ -216,8 +216,8 @@ LEFT_OUT = (
         default=Stated(
             value="adamw_torch",
             package="transformers",
-            versions=">=4.46.0,<4.54.0",
-            read="4.29.0, 4.46.0, 4.53.0, 4.54.0, 4.57.6, 5.0.0, 5.23.0",
+            versions=">=4.32.0,<4.54.0",
+            read="4.31.0, 4.32.0, 4.46.0, 4.53.0, 4.54.0, 4.57.6, 5.0.0, 5.23.0",
             reference=f"{_TRANSFORMERS}/training_args.py",
         ),
     ),
@@ -226,8 +226,8 @@ LEFT_OUT = (
         default=Stated(
             value="torch",
             package="transformers",
-            versions=">=4.46.0,<=5.23.0",
-            read="4.29.0, 4.46.0, 4.53.0, 4.54.0, 4.57.6, 5.0.0, 5.23.0",
+            versions=">=4.32.0,<=5.23.0",
+            read="4.31.0, 4.32.0, 4.46.0, 4.53.0, 4.54.0, 4.57.6, 5.0.0, 5.23.0",
             reference=f"{_TRANSFORMERS}/training_args.py",
         ),
     ),

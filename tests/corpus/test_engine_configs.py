@@ -41,6 +41,7 @@ DEEPSPEED: dict[str, list[Line]] = {
     "OpenGVLab__InternVL__2410d1db__internvl_chat__zero_stage3_config_100b.json": [
         (2, "distributed.strategy", "deepspeed"),
         (3, "deepspeed.zero_stage", 3),
+        (3, "deepspeed.offload_optimizer", "none"),
         (4, "deepspeed.overlap_comm", True),
         (5, "deepspeed.contiguous_gradients", True),
         (15, "precision.mode", None),
@@ -74,6 +75,7 @@ DEEPSPEED: dict[str, list[Line]] = {
     "axolotl-ai-cloud__axolotl__067b021c__deepspeed_configs__zero1_torch_compile.json": [
         (2, "distributed.strategy", "deepspeed"),
         (3, "deepspeed.zero_stage", 1),
+        (3, "deepspeed.offload_optimizer", "none"),
         (4, "deepspeed.overlap_comm", True),
         (7, "precision.mode", None),
         *left_to_the_trainer(25, 22, 23),
@@ -92,6 +94,7 @@ DEEPSPEED: dict[str, list[Line]] = {
         (4, "deepspeed.gradient_clipping", 1.0),
         (5, "distributed.strategy", "deepspeed"),
         (6, "deepspeed.zero_stage", 0),
+        (6, "deepspeed.offload_optimizer", "none"),
         (9, "precision.mode", "bf16"),
     ],
     f"{FACTORY}deepspeed__ds_z2_autotp_config.json": [
@@ -99,6 +102,7 @@ DEEPSPEED: dict[str, list[Line]] = {
         (9, "precision.mode", None),
         (19, "distributed.strategy", "deepspeed"),
         (20, "deepspeed.zero_stage", 2),
+        (20, "deepspeed.offload_optimizer", "none"),
         (23, "deepspeed.overlap_comm", False),
         (26, "deepspeed.contiguous_gradients", True),
     ],
@@ -107,6 +111,7 @@ DEEPSPEED: dict[str, list[Line]] = {
         (8, "precision.mode", None),
         (18, "distributed.strategy", "deepspeed"),
         (19, "deepspeed.zero_stage", 3),
+        (19, "deepspeed.offload_optimizer", "none"),
         (20, "deepspeed.overlap_comm", False),
         (21, "deepspeed.contiguous_gradients", True),
     ],
@@ -115,6 +120,7 @@ DEEPSPEED: dict[str, list[Line]] = {
         (3, "precision.mode", "bf16"),
         (5, "distributed.strategy", "deepspeed"),
         (6, "deepspeed.zero_stage", 3),
+        (6, "deepspeed.offload_optimizer", "none"),
         (8, "training.gradient_accumulation_steps", 1),
         (10, "training.per_device_train_batch_size", None),
     ],
