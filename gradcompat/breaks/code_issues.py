@@ -360,7 +360,7 @@ def _issue(identifier: str, use: CodeUse, package: str, table: ReleaseTable, ver
     if meant is not None:
         words, renamed = (f"did you mean `{meant}`?",), (meant, version)
     history = joined(words, "and") if words else _NOWHERE if use.kind == "keyword" else "no release has it"
-    without = _without_field(use, table) if use.kind == "key" else missing
+    without = missing if use.kind == "option" else _not_surely_there(use, table, beside)
     remedies: list[Remedy] = list(_remedies(package, without, version))
     if renamed is not None and renamed[0]:
         remedies.insert(0, CodeRemedy(text=f"write `{renamed[0]}` instead of `{use.keyword}`"))
@@ -411,10 +411,16 @@ def _history(
         yield f"new in {behind[0]}"
 
 
-def _without_field(use: CodeUse, table: ReleaseTable) -> VersionSet:
-    """All releases but those in which a key is certainly a field: what only a validator reads may be refused."""
-    known = [_model_keys(use, table, version) for version in table.versions]
-    having = [keys is not None and use.keyword in keys.fields for keys in known]
+def _not_surely_there(use: CodeUse, table: ReleaseTable, beside: Beside) -> VersionSet:
+    """All releases but those of which it is certain: no change leads to one that nobody knows to have it.
+
+    A key has to be a field: what only a validator reads may be refused.
+    """
+    if use.kind == "key":
+        known = [_model_keys(use, table, version) for version in table.versions]
+        having = [keys is not None and use.keyword in keys.fields for keys in known]
+    else:
+        having = [is_there(use, table, version, beside) for version in table.versions]
     return ~ranges_of(list(map(str, table.versions)), having.__getitem__)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from packaging.version import Version
 
 import gradcompat
 from gradcompat.model.issue import VersionRemedy
@@ -76,3 +77,17 @@ def test_a_keyword_that_another_package_took_away_leads_to_no_release_without_th
     (issue,) = (one.finding.issue for one in report.findings if one.finding.issue.id == told)
     assert issue.summary.endswith("no release has it beside the other packages as they are")
     assert not any(isinstance(remedy, VersionRemedy) and remedy.kind == "downgrade" for remedy in issue.remedies)
+
+
+def test_no_fix_leads_to_a_release_that_may_have_the_name(tmp_path: Path) -> None:
+    """transformers serves old paths of modules by a finder since 5.21.0: which ones, its source does not show."""
+    (tmp_path / "requirements.txt").write_text("torch==2.13.0\ntransformers==5.5.4\n")
+    (tmp_path / "train.py").write_text(
+        "import transformers\nfrom transformers.deepspeed import is_deepspeed_zero3_enabled\n"
+        "transformers.Trainer(model=is_deepspeed_zero3_enabled()).train()\n"
+    )
+    (broken,) = (one for one in gradcompat.check(tmp_path).findings if one.finding.issue.id.startswith("code:"))
+    remedies = [one for one in broken.finding.issue.remedies if isinstance(one, VersionRemedy)]
+    assert [one.kind for one in remedies] == ["downgrade"]
+    assert Version("4.45.2") in remedies[0].versions
+    assert Version("5.21.0") not in remedies[0].versions
