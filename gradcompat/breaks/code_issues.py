@@ -360,14 +360,15 @@ def _issue(identifier: str, use: CodeUse, package: str, table: ReleaseTable, ver
     if meant is not None:
         words, renamed = (f"did you mean `{meant}`?",), (meant, version)
     history = joined(words, "and") if words else _NOWHERE if use.kind == "keyword" else "no release has it"
-    without = missing if use.kind == "option" else _not_surely_there(use, table, beside)
+    without = missing if use.kind == "option" else missing | _not_surely_there(use, table, beside)
     remedies: list[Remedy] = list(_remedies(package, without, version))
     if renamed is not None and renamed[0]:
         remedies.insert(0, CodeRemedy(text=f"write `{renamed[0]}` instead of `{use.keyword}`"))
     else:
         remedies.append(CodeRemedy(text=f"do without {named(use)}"))
     return replace(
-        _plain(identifier, use, package, missing),
+        # A change of the version has to lead to where it is certain.
+        _plain(identifier, use, package, missing if use.kind == "key" else without),
         summary=f"{_failure(use, package, version)}: {history}",
         remedies=tuple(remedies),
     )
@@ -412,16 +413,16 @@ def _history(
 
 
 def _not_surely_there(use: CodeUse, table: ReleaseTable, beside: Beside) -> VersionSet:
-    """All releases but those of which it is certain: no change leads to one that nobody knows to have it.
+    """The releases of which it is not certain: no change leads to one that nobody knows to have it.
 
-    A key has to be a field: what only a validator reads may be refused.
+    A key has to be a field, in a release that was read: what only a validator reads may be refused.
     """
     if use.kind == "key":
         known = [_model_keys(use, table, version) for version in table.versions]
         having = [keys is not None and use.keyword in keys.fields for keys in known]
-    else:
-        having = [is_there(use, table, version, beside) for version in table.versions]
-    return ~ranges_of(list(map(str, table.versions)), having.__getitem__)
+        return ~ranges_of(list(map(str, table.versions)), having.__getitem__)
+    lacking = [not is_there(use, table, version, beside) for version in table.versions]
+    return ranges_of(list(map(str, table.versions)), lacking.__getitem__)
 
 
 def _remedies(package: str, missing: VersionSet, version: Version) -> Iterator[VersionRemedy]:
