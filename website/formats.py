@@ -80,6 +80,8 @@ def presumptions() -> str:
             for engine, more in usual.named.items()
         )
         needed = "" if usual.engine is None else f"only where {ENGINES[usual.engine].feature} is named"
+        if usual.without is not None:
+            needed += f", else `{value_text(usual.without)}`"
         shown = "; ".join(filter(None, (values, brought, needed)))
         held = usual.taking.replace("{}", "…") or ("a question" if len(usual.values) > 1 or usual.named else "nothing")
         lines.append(f"| `{key}` | {shown} | {held} | {usual.reason} |")

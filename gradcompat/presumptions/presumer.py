@@ -235,7 +235,7 @@ def _of_usual(term: Term, types: tuple[type, ...], engines: frozenset[str], *, a
     condition = _condition(usual, key, wanted)
     if usual is None or values is None:
         return Presumed(certainty=Certainty.OPEN, condition=condition)
-    if usual.engine is not None and usual.engine not in engines:
+    if not values and usual.engine is not None and usual.engine not in engines:
         return Presumed(certainty=Certainty.PRESUMED_NO, feature=usual.feature or ENGINES[usual.engine].feature)
     certainty, likelihood = _share(values, term)
     if usual.mostly and not asked and likelihood > _HALF:

@@ -22,7 +22,8 @@ class Usual:
         values: the usual values, each with its rough share of runs, which orders findings and decides nothing.
         engine: what has to be named for the fact to have any meaning: an entry of
             :data:`~gradcompat.presumptions.engines.ENGINES`. A term about it is
-            presumed not to hold where the engine is not named.
+            presumed not to hold where the engine is not named, unless `without` says otherwise.
+        without: what holds of a run where that engine is not named.
         named: further values, by the engine that brings them if it is named.
         taking: the presumption as a clause, behind "taking it that"; ``{}`` stands for the usual values.
         feature: what is not used where a term is presumed not to hold, behind "unless you use".
@@ -39,6 +40,7 @@ class Usual:
 
     values: Values = ()
     engine: str | None = None
+    without: SettingValue | None = None
     named: Mapping[str, Values] = field(default_factory=dict)
     taking: str = ""
     feature: str = ""
@@ -618,9 +620,12 @@ USUAL: dict[str, Usual] = {
     ),
     "quantization.method": Usual(
         engine="quantisation",
+        without="none",
         values=(("none", 0.5), ("bitsandbytes", 0.5)),
+        taking="weights are not quantised",
         feature="quantised weights",
         condition="weights are quantised with {}",
+        conditions={"none": "weights are not quantised"},
         reason="a method that is not installed is not used",
     ),
     "quantization.bits": Usual(
@@ -756,5 +761,5 @@ def usual_values(key: str, named: frozenset[str]) -> Values | None:
     if usual is None:
         return None
     if usual.engine is not None and usual.engine not in named:
-        return ()
+        return () if usual.without is None else ((usual.without, 1.0),)
     return (*usual.values, *(value for engine in sorted(named) for value in usual.named.get(engine, ())))

@@ -73,6 +73,16 @@ def test_an_engine_that_is_not_named_is_dormant_and_one_that_is_named_is_open() 
     assert presumed(stated, stage, engines=frozenset({"deepspeed"})).status == "conditional"
 
 
+def test_weights_are_not_quantised_where_nothing_that_quantises_is_named() -> None:
+    plain, quantised = equals("quantization.method", "none"), equals("quantization.method", "bitsandbytes")
+    stated = environment(package("torch", "2.5.1"))
+    told = presumed(stated, plain)
+    assert (told.status, [one.sentence for one in told.assumed]) == ("affected", ["weights are not quantised"])
+    assert presumed(stated, quantised).dormant == ("quantised weights",)
+    for term in (plain, quantised):
+        assert presumed(stated, term, engines=frozenset({"quantisation"})).status == "conditional"
+
+
 def test_what_is_set_and_not_literal_is_not_presumed() -> None:
     unread = Setting(key="training.torch_compile", value=None, location=Location(path="train.py", line=3))
     stated = environment(package("torch", "2.5.1"))
