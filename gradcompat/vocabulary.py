@@ -81,6 +81,7 @@ KEYS: dict[str, Key] = {
     "model.uses_num_items_in_batch": Key("bool", "forward divides the loss by the num_items_in_batch it is given"),
     "model.forward_takes_kwargs": Key("bool", "forward has **kwargs, and the class no accepts_loss_kwargs = False"),
     "model.tied_embeddings": Key("bool", "input and output embeddings are one tensor"),
+    "model.tied_in_text_config": Key("bool", "config.json ties the embeddings in text_config alone, not at its top"),
     "model.vocab_size": Key("int", "tokens of the vocabulary; a model that knows nothing has ln of it as its loss"),
     "model.returns_loss": Key("bool", "forward computes the loss and returns it beside other outputs"),
     "model.cross_attention_mask": Key("bool", "batches bring the mask of a vision model's cross-attention"),

@@ -537,6 +537,12 @@ USUAL: dict[str, Usual] = {
         feature="tied embeddings",
         reason="models differ",
     ),
+    "model.tied_in_text_config": Usual(
+        values=((True, 0.2), (False, 0.8)),
+        condition="config.json says tie_word_embeddings in its text_config alone",
+        feature="tied embeddings",
+        reason="releases of transformers write it differently",
+    ),
     "model.output_router_logits": Usual(
         values=((False, 1.0),),
         taking="the model adds no router loss",

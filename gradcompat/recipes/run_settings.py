@@ -764,7 +764,7 @@ _RUNS: Mapping[str, Callable[[_Parameters], Settings]] = {
     },
     "older_ties": lambda parameters: {
         "model.architecture": (_OLDER_TIES[str(parameters["model"])],),
-        "model.tied_embeddings": True,
+        "model.tied_in_text_config": True,
         "code.symbols": (f"transformers.{_OLDER_TIES[str(parameters['model'])]}.from_pretrained",),
     },
     "checkpointing_cache": lambda parameters: {

@@ -35,6 +35,10 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
     if name in ("use_cache", "output_router_logits"):
         if isinstance(target.value, ast.Attribute) and target.value.attr == "config":
             found.truth(step, f"model.{name}", literal, value, spelling)
+    elif name == "accepts_loss_kwargs":
+        # Of a model; it takes **kwargs as well where it says that it does.
+        if literal is False:
+            found.state(step, "model.forward_takes_kwargs", False, at=value)
     elif name == "automatic_optimization":
         turned = not literal if isinstance(literal, bool) else UNKNOWN
         found.truth(step, "training.manual_optimization", turned, value)

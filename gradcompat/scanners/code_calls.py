@@ -39,6 +39,11 @@ _PEFT = frozenset({"peft"})
 _LIGHTNING = frozenset({"lightning", "pytorch_lightning", "lightning_fabric"})
 _ACCELERATE = frozenset({"accelerate"})
 _TORCH = frozenset({"torch"})
+_ENGINE_OF_NVIDIA = frozenset({"transformer_engine"})
+STATEFUL_LOADERS = (
+    "torchdata.stateful_dataloader.StatefulDataLoader",
+    "torchdata.stateful_dataloader.stateful_dataloader.StatefulDataLoader",
+)
 
 _ARGUMENTS: Feeds = {
     **training_arguments.FEEDS,
@@ -305,6 +310,18 @@ KNOWN: dict[str, tuple[Known, ...]] = {
             {"use_reentrant": Feed("training.use_reentrant")},
             states={"training.gradient_checkpointing": True},
         ),
+        Known(_ENGINE_OF_NVIDIA, states={"training.gradient_checkpointing": True}),
+    ),
+    "fp8_autocast": (Known(_ENGINE_OF_NVIDIA, positional=("enabled",), states={"precision.mode": "fp8"}),),
+    "parallel_cross_entropy": (
+        Known(
+            _ENGINE_OF_NVIDIA,
+            {"reduce_loss": Feed("training.loss_reduction", {"true": "mean", "false": "none"}, only=True)},
+            ("_input", "target", "label_smoothing", "reduce_loss"),
+        ),
+    ),
+    "StatefulDataLoader": (
+        Known(frozenset({"torchdata"}), {"shuffle": Feed("data.shuffle")}, ("dataset", "batch_size", "shuffle")),
     ),
     "clip_grad_norm_": (Known(_TORCH, _CLIPPING, ("parameters", "max_norm")),),
     "set_float32_matmul_precision": (
@@ -359,9 +376,20 @@ KNOWN_OF_TYPE: dict[str, Known] = {
     "load_state": Known(frozenset(), states={"training.resume_from_checkpoint": True}),
 }
 
-# Functions whose default has changed, and the argument that decides instead of it. A call that gives the argument does
-# not use the function by its bare name, but as ``torch.load.weights_only``.
-DECIDING = {"torch.load": "weights_only"}
+# Functions and classes of which a defect hangs on an argument that is given or not. A call that gives it does not use
+# the function by its bare name, but as ``torch.load.weights_only``; of several the first that is given counts.
+_CHOOSING = ("generator", "sampler", "batch_sampler", "shuffle")
+DECIDING = {
+    "torch.load": ("weights_only",),
+    **dict.fromkeys(STATEFUL_LOADERS, _CHOOSING),
+    **dict.fromkeys(
+        (
+            "transformer_engine.pytorch.parallel_cross_entropy",
+            "transformer_engine.pytorch.cross_entropy.parallel_cross_entropy",
+        ),
+        ("reduce_loss",),
+    ),
+}
 # What a model takes with a batch.
 BATCH = {"cross_attention_mask": "model.cross_attention_mask"}
 # Processors that make it.

@@ -275,10 +275,13 @@ def _decides(found: Findings, step: Step, call: ast.Call) -> None:
     for name in found.names.resolve(called, step.scope):
         if name not in DECIDING:
             continue
-        given, unread = arguments(call, found.names, step.scope)
-        if any(argument.name == DECIDING[name] for argument in given):
+        one = known(name)
+        given, unread = arguments(call, found.names, step.scope, () if one is None else one.positional)
+        passed = {argument.name for argument in given}
+        deciding = next((argument for argument in DECIDING[name] if argument in passed), None)
+        if deciding is not None:
             found.decided.add(called)
-            found.symbol(f"{name}.{DECIDING[name]}", call)
+            found.symbol(f"{name}.{deciding}", call)
         elif unread:
             # It may be among the options that are put together elsewhere.
             found.decided.add(called)
@@ -339,12 +342,13 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     of_device = name.endswith((".cuda.amp.autocast", ".cpu.amp.autocast"))
     arguments = found.arguments(step, call, ("enabled", "dtype") if of_device else one.positional)
     given = {argument.name: argument.value for argument in arguments}
-    if last == "autocast":
-        if given.get("enabled", True) is False:
-            return
-        if "dtype" not in given or given.get("enabled", True) is UNKNOWN:
-            step = step._replace(branch=True)
-            found.state(step, "precision.mode", None)
+    if last in ("autocast", "fp8_autocast") and given.get("enabled", True) is False:
+        return
+    if last == "fp8_autocast":
+        step = step._replace(branch=step.branch or given.get("enabled", True) is UNKNOWN)
+    elif last == "autocast" and ("dtype" not in given or given.get("enabled", True) is UNKNOWN):
+        step = step._replace(branch=True)
+        found.state(step, "precision.mode", None)
     if given.get("gradient_clip_algorithm", "norm") != "norm":
         arguments = [argument for argument in arguments if argument.name != "gradient_clip_val"]
     found.feed(step, one, arguments, name)
@@ -362,6 +366,9 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
             if argument.name == "model" and isinstance(argument.value, str):
                 named(found, step, argument, None)  # TRL's trainers load it themselves
     _refer(found, arguments)
+    if one.trains and "compute_loss_func" in given:
+        # How it weighs labels is its own matter; the model's loss is not used.
+        found.state(step, "model.uses_num_items_in_batch", None)
     if last == "get_peft_model":
         found.wrapping.append(step)
     elif last.startswith("prepare_model_for_"):

@@ -5,18 +5,23 @@ from __future__ import annotations
 from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
-from gradcompat.scanners.configs import read_config
+from gradcompat.model.environment import Setting
+from gradcompat.scanners.configs import Config, read_config
 from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.scanners.nested import stated
 
 _DTYPE = Feed("model.torch_dtype")
+
+_TIED = "tie_word_embeddings"
+_TIED_BELOW = f"text_config.{_TIED}"
 
 FEEDS: Feeds = {
     "architectures": Feed("model.architecture"),
     "model_type": Feed("model.family"),
     "torch_dtype": _DTYPE,
     "dtype": _DTYPE,
-    "tie_word_embeddings": Feed("model.tied_embeddings"),
+    _TIED: Feed("model.tied_embeddings"),
+    _TIED_BELOW: (),
     "use_cache": Feed("model.use_cache"),
     "vocab_size": Feed("model.vocab_size"),
     "output_router_logits": Feed("model.output_router_logits"),
@@ -43,4 +48,15 @@ def scan(document: Document) -> Context:
     if not is_json or not isinstance(top.get("model_type"), str) or all(key not in top for key in _BESIDE):
         raise Unrecognised("is not the config.json of a model", path=document.path)
     settings, skipped = stated(config, FEEDS)
+    settings += _tied_below(config)
     return Context(source=document.path, kind="hf-model", settings=tuple(settings), run=False, skipped=tuple(skipped))
+
+
+def _tied_below(config: Config) -> list[Setting]:
+    """Whether the embeddings are tied in the configuration of the language model and not at the top."""
+    said = {entry.name: entry for entry in config.entries if entry.name in (_TIED, _TIED_BELOW)}
+    if not said:
+        return []
+    below = config.value(_TIED_BELOW) is True and config.value(_TIED) is not True
+    decides = said.get(_TIED_BELOW) or said[_TIED]
+    return [Setting(key="model.tied_in_text_config", value=below, location=decides.location)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from gradcompat.model.environment import Setting
+from gradcompat.scanners.code_calls import STATEFUL_LOADERS
 from gradcompat.scanners.code_findings import Findings
 from gradcompat.scanners.code_walk import Step
 
@@ -19,7 +20,7 @@ _HOOK = "enable_input_require_grads"
 _CHECKPOINTING = frozenset({"gradient_checkpointing", "use_gradient_checkpointing", "activation_checkpointing"})
 # The methods of trainers that train.
 _STARTS = frozenset({"train", "fit"})
-_LOADER = "torch.utils.data.DataLoader"
+_LOADERS = frozenset({"torch.utils.data.DataLoader", *STATEFUL_LOADERS})
 _BEFORE_WORKERS = 5  # dataset, batch_size, shuffle, sampler and batch_sampler come before num_workers
 _LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed"})
 
@@ -94,7 +95,7 @@ def _loaded(found: Findings) -> None:
     driven = {one.value for one in found.settings if one.key == "training.framework"}
     if not driven or not driven <= {"torch", "accelerate"}:
         return
-    calls = [call.node for call in found.called if call.names == (_LOADER,)]
+    calls = [call.node for call in found.called if _LOADERS.issuperset(call.names)]
     given = [_workers(call) for call in calls]
     counts = [count for count in given if count is not None]
     if counts and len(counts) == len(given) and (min(counts) > 1 or max(counts) == 0):

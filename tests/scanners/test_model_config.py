@@ -22,7 +22,25 @@ def test_a_config() -> None:
         (11, "model.tied_embeddings", False),
         (12, "model.torch_dtype", "float16"),
         (13, "model.use_cache", False),
+        (11, "model.tied_in_text_config", False),
     ]
+
+
+@pytest.mark.parametrize(
+    ("top", "below", "expected"),
+    [
+        ("", '"tie_word_embeddings": true', True),
+        ('"tie_word_embeddings": false, ', '"tie_word_embeddings": true', True),
+        ('"tie_word_embeddings": true, ', '"tie_word_embeddings": true', False),
+        ('"tie_word_embeddings": true, ', "", False),
+        ("", '"tie_word_embeddings": false', False),
+        ("", "", None),
+    ],
+)
+def test_where_embeddings_are_tied(top: str, below: str, expected: bool | None) -> None:
+    text = f'{{"model_type": "qwen2_5_vl", {top}"text_config": {{{below}}}}}'
+    found = stated(model_config.scan(Document("config.json", text)))
+    assert found.get("model.tied_in_text_config") is expected
 
 
 def test_other_quantisations() -> None:

@@ -19,6 +19,9 @@ from gradcompat.vocabulary import KEYS
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "scanners" / "python"
 VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 
+_CROSS_ENTROPY = "transformer_engine.pytorch.parallel_cross_entropy"
+_STATEFUL = "torchdata.stateful_dataloader.StatefulDataLoader"
+
 Row = tuple[int | None, int | None, str, SettingValue | None, str | None]
 Fact = tuple[int | None, str, SettingValue | None]
 
@@ -331,6 +334,7 @@ def test_a_stream_that_nothing_shuffles(body: str, streaming: bool | None, shuff
         ("loader, val = DataLoader(ds, num_workers=8), DataLoader(held)", None),
         ("loader = DataLoader(ds, num_workers=args.workers)", None),
         ("loader = DataLoader(ds, **options)", None),
+        ("import torchdata.stateful_dataloader as s\nloader = s.StatefulDataLoader(ds, num_workers=2)", 2),
         ("loader = DataLoader(ds, 8, True, None, None, 4)", None),
         ("from transformers import Trainer\nTrainer(model).train()\nval = DataLoader(held, num_workers=4)", None),
     ],
@@ -486,6 +490,16 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
             "    accepts_loss_kwargs = False\n    def forward(self, x, **kwargs):\n        return f(x, **kwargs)",
             [("model.forward_takes_kwargs", False)],
         ),
+        ("model.accepts_loss_kwargs = False", [("model.forward_takes_kwargs", False)]),
+        ("if loss:\n    model.accepts_loss_kwargs = False", [("model.forward_takes_kwargs", None)]),
+        ("model.accepts_loss_kwargs = True", []),
+        (
+            "from transformers import Trainer\nTrainer(model, compute_loss_func=mine)",
+            [("model.uses_num_items_in_batch", None), ("training.framework", "transformers.Trainer")],
+        ),
+        ("import transformer_engine.pytorch as te\nte.fp8_autocast()", [("precision.mode", "fp8")]),
+        ("import transformer_engine.pytorch as te\nte.fp8_autocast(enabled=fp8)", [("precision.mode", None)]),
+        ("import transformer_engine.pytorch as te\nte.fp8_autocast(False)", []),
         (
             "from transformers import AutoModelForSequenceClassification as M\nM.from_pretrained('Qwen/Qwen2-7B')",
             [("model.name", "Qwen/Qwen2-7B"), ("model.architecture", ("Qwen2ForSequenceClassification",))],
@@ -614,10 +628,17 @@ def test_modules_of_the_project_leave_the_symbols_open() -> None:
         ("torch.load(x, weights_only=w), torch.load(y)", {"torch.load", "torch.load.weights_only"}, False),
         ("partial(torch.load, weights_only=True)", {"functools.partial", "torch.load.weights_only"}, False),
         ("torch.load(x, **options())", {"options"}, True),
+        ("te.parallel_cross_entropy(x, y)", {_CROSS_ENTROPY}, False),
+        ("te.parallel_cross_entropy(x, y, 0.0, True)", {f"{_CROSS_ENTROPY}.reduce_loss"}, False),
+        ("data.StatefulDataLoader(x, 4, True)", {f"{_STATEFUL}.shuffle"}, False),
+        ("data.StatefulDataLoader(x, shuffle=True, generator=g)", {f"{_STATEFUL}.generator"}, False),
     ],
 )
 def test_the_argument_that_is_given_decides(call: str, used: set[str], open_: bool) -> None:
-    text = f"import torch\nfrom functools import partial\n{call}\n"
+    text = (
+        "import torch, transformer_engine.pytorch as te, torchdata.stateful_dataloader as data\n"
+        f"from functools import partial\n{call}\n"
+    )
     values = [one.value for one in of_text(text).settings if one.key == "code.symbols"]
     assert set(symbols(text)) == used
     assert (None in values) is open_
