@@ -133,6 +133,7 @@ KEYS: dict[str, Key] = {
     "data.streaming": Key("bool", "an iterable dataset is read"),
     "data.stream_filter": Key("bool", "a streamed dataset goes through filter"),
     "data.partial_last_step": Key("bool", "the last optimizer step of an epoch has fewer micro-batches"),
+    "data.seedable_sampler": Key("bool", "accelerate draws the order of an epoch from its seed: use_seedable_sampler"),
     "data.shuffle": Key("bool", "the data are shuffled"),
     "data.unequal_labels": Key("bool", "micro-batches differ in the number of labels that count"),
     "data.pad_is_eos": Key("bool", "the padding token is the end-of-sequence token"),

@@ -715,6 +715,13 @@ USUAL: dict[str, Usual] = {
     "data.shuffle": Usual(
         values=((True, 1.0),), taking="the data are shuffled", feature="data in their order", reason="the default"
     ),
+    "data.seedable_sampler": Usual(
+        values=((False, 1.0),),
+        taking="accelerate puts no seedable sampler in",
+        condition="accelerate puts its seedable sampler in",
+        feature="the seedable sampler of accelerate",
+        reason="off in the Accelerator of 0.26.0, 1.0.1, 1.7.0 and 1.15.0",
+    ),
     "data.unequal_labels": Usual(
         values=((True, 1.0),),
         taking="micro-batches differ in the number of labels that count",

@@ -518,6 +518,7 @@ def _prepared_loader(parameters: _Parameters) -> Settings:
             "distributed.processes": 1,
             "training.resume_from_checkpoint": True,
             "training.num_train_epochs": 2,
+            "data.seedable_sampler": True,
             "code.symbols": ("accelerate.skip_first_batches",),
         }
     return {"training.framework": "accelerate", "distributed.processes": 2, "training.resume_from_checkpoint": False}

@@ -320,6 +320,7 @@ KNOWN: dict[str, tuple[Known, ...]] = {
             ("_input", "target", "label_smoothing", "reduce_loss"),
         ),
     ),
+    "DataLoaderConfiguration": (Known(_ACCELERATE, {"use_seedable_sampler": Feed("data.seedable_sampler")}),),
     "StatefulDataLoader": (
         Known(frozenset({"torchdata"}), {"shuffle": Feed("data.shuffle")}, ("dataset", "batch_size", "shuffle")),
     ),

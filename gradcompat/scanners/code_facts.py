@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 
 from gradcompat.defaults import TRAIN
 from gradcompat.formats.document import Document
@@ -369,6 +370,9 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     if one.trains and "compute_loss_func" in given:
         # How it weighs labels is its own matter; the model's loss is not used.
         found.state(step, "model.uses_num_items_in_batch", None)
+    for argument in arguments:
+        if argument.name == "modules_to_save":
+            found.state(step, "peft.overlapping_modules", _overlap(argument.value), at=argument.node)
     if last == "get_peft_model":
         found.wrapping.append(step)
     elif last.startswith("prepare_model_for_"):
@@ -379,6 +383,21 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         for keyword in call.keywords:
             if keyword.arg is not None:
                 found.symbol(f"{name}.{keyword.arg}", keyword.value)
+
+
+def _overlap(modules: object) -> bool | None:
+    """Is the name of one module part of another's? PEFT adds heads to those of classifiers, whatever the task is."""
+    if modules is None:
+        return False
+    if not isinstance(modules, (list, tuple)) or not all(isinstance(name, str) for name in modules):
+        return None
+    if _contained(modules):
+        return True
+    return None if _contained((*modules, "classifier", "score")) else False
+
+
+def _contained(names: Iterable[str]) -> bool:
+    return any(one != other and one in other for one, other in product(names, repeat=2))
 
 
 def _method(found: Findings, step: Step, call: ast.Call, called: ast.Attribute) -> None:

@@ -69,6 +69,7 @@ def test_trainer_with_an_adapter() -> None:
         (20, 13, "training.checkpointing_before_peft", False, None),
         (20, 35, "peft.method", "lora", None),
         (20, 67, "peft.modules_to_save", True, None),
+        (20, 67, "peft.overlapping_modules", False, None),
         (21, 17, "training.framework", "transformers.Trainer", None),
         (24, 37, "training.per_device_train_batch_size", 1, "per_device_train_batch_size={}"),
         (25, 32, "training.gradient_checkpointing", True, "gradient_checkpointing={}"),
@@ -490,6 +491,10 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
             "    accepts_loss_kwargs = False\n    def forward(self, x, **kwargs):\n        return f(x, **kwargs)",
             [("model.forward_takes_kwargs", False)],
         ),
+        (
+            "from accelerate.utils import DataLoaderConfiguration as C\nC(use_seedable_sampler=True)",
+            [("data.seedable_sampler", True)],
+        ),
         ("model.accepts_loss_kwargs = False", [("model.forward_takes_kwargs", False)]),
         ("if loss:\n    model.accepts_loss_kwargs = False", [("model.forward_takes_kwargs", None)]),
         ("model.accepts_loss_kwargs = True", []),
@@ -508,6 +513,23 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
 )
 def test_settings(code: str, expected: list[tuple[str, SettingValue | None]]) -> None:
     assert [(key, value) for _, key, value in facts(f"import torch\n{code}\n")] == expected
+
+
+@pytest.mark.parametrize(
+    ("modules", "overlapping"),
+    [
+        ("['head', 'head2']", True),
+        ("['lm_head', 'embed_tokens']", False),
+        ("['score_aux']", None),  # PEFT adds `score` for classifiers
+        ("None", False),
+        ("names", None),
+    ],
+)
+def test_names_of_which_one_is_part_of_another(modules: str, overlapping: bool | None) -> None:
+    found = {
+        key: value for _, key, value in facts(f"from peft import LoraConfig\nLoraConfig(modules_to_save={modules})\n")
+    }
+    assert found["peft.overlapping_modules"] is overlapping
 
 
 def test_options_that_are_put_together_elsewhere() -> None:
