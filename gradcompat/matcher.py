@@ -552,11 +552,9 @@ def _by_class(
 def _by_build(
     combination: Combination, others: list[_Verdict], chosen: tuple[Package, ...], view: _View
 ) -> list[_Verdict]:
-    """The verdicts, where what torch is built for decides about CUDA: a lockfile may hold several builds.
-
-    What the environment states counts more than a label, but a build that runs no CUDA uses no GPU of the machine.
-    """
-    if not any(verdict.key in _OF_CUDA for verdict in others):
+    """The verdicts, where what torch is built for decides about CUDA: a lockfile may hold several builds."""
+    named = [verdict.key for verdict in others if verdict.key in _OF_CUDA]
+    if not any(key not in view.environment.virtual for key in named):
         return others
     torches = [entry for entry in chosen if entry.name in TORCH]
     builds = {build_of(entry) for entry in torches}
@@ -564,10 +562,9 @@ def _by_build(
     if build is None:
         return others
     terms = [term for term in combination.terms if not isinstance(term, (PackageTerm, PackageAbsentTerm))]
-    stated = view.environment.virtual.keys() - (set() if build.device == "cuda" else {"__cuda_arch"})
     return [
         _of_build(term, build, torches[0]) or verdict
-        if isinstance(term, VirtualTerm) and term.name in _OF_CUDA and term.name not in stated
+        if isinstance(term, VirtualTerm) and term.name in _OF_CUDA and term.name not in view.environment.virtual
         else verdict
         for term, verdict in zip(terms, others, strict=True)
     ]

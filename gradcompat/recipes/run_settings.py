@@ -384,11 +384,12 @@ def _dataset_streams(parameters: _Parameters) -> Settings:
 
 def _stateful_loader(parameters: _Parameters) -> Settings:
     end = parameters["what"] == "end"
+    loader = "torchdata.stateful_dataloader.StatefulDataLoader"
     return {
         "training.dataloader_num_workers": 0,
         "data.shuffle": True,
         **({"training.resume_from_checkpoint": True} if end else {}),
-        "code.symbols": ("torchdata.stateful_dataloader.StatefulDataLoader",),
+        "code.symbols": (loader, f"{loader}.shuffle"),
     }
 
 
@@ -765,6 +766,7 @@ _RUNS: Mapping[str, Callable[[_Parameters], Settings]] = {
     },
     "older_ties": lambda parameters: {
         "model.architecture": (_OLDER_TIES[str(parameters["model"])],),
+        "model.tied_embeddings": True,
         "model.tied_in_text_config": True,
         "code.symbols": (f"transformers.{_OLDER_TIES[str(parameters['model'])]}.from_pretrained",),
     },
