@@ -1,0 +1,71 @@
+"""Records tried on small ordinary projects: ``projects/GC-0004.yaml`` has one that has the defect, and one for each
+condition that it lacks.
+
+A project is the files that somebody with the problem would have, and what a check of the folder has to say::
+
+    - when: TRL's SFTTrainer trains LLaVA with eight micro-batches a step
+      told: affected
+      files: &sft
+        requirements.txt: |
+          transformers==4.49.0
+          trl==0.15.2
+        train.py: |
+          ...
+    - when: one micro-batch a step
+      told: not_affected
+      files:
+        <<: *sft
+        train.py: |
+          ...
+
+``told`` is ``affected``, ``conditional`` (a question) or ``not_affected``, which a dormant finding is, too: it is
+for those who use something else. Unlike a record's ``examples``, which are facts, a project has to be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import gradcompat
+from gradcompat.knowledge.load import load
+
+# Thousands of checks, in all: with the tests that go over everything that ships.
+pytestmark = pytest.mark.e2e
+
+FOLDER = Path(__file__).parent.parent / "projects"
+FILES = sorted(FOLDER.glob("*.yaml"))
+STATUSES = ("affected", "conditional", "not_affected")
+
+
+def projects() -> Iterator[Any]:
+    for path in FILES:
+        for project in yaml.safe_load(path.read_text("utf-8")):
+            yield pytest.param(path.stem, project, id=f"{path.stem}: {project['when']}")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_record_is_tried_where_the_defect_is_and_where_it_is_not(path: Path) -> None:
+    issue = load().get(path.stem)
+    assert issue is not None
+    told = {project["told"] for project in yaml.safe_load(path.read_text("utf-8"))}
+    assert told <= set(STATUSES)
+    assert told & {"affected", "conditional"}
+    assert "not_affected" in told
+
+
+@pytest.mark.parametrize(("record", "project"), list(projects()))
+def test_a_project_is_told_what_it_has(tmp_path: Path, record: str, project: dict[str, Any]) -> None:
+    assert project.keys() == {"when", "told", "files"}
+    for name, text in project["files"].items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    report = gradcompat.check(tmp_path, only=[record])
+    found = {reported.finding.status for reported in report.findings}
+    said = next((status for status in STATUSES if status in found), "not_affected")
+    assert said == project["told"]
