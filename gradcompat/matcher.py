@@ -740,8 +740,13 @@ def _symbols(term: Term, symbols: tuple[str, ...], view: _View) -> _Verdict:
     stated = view.stated(SYMBOLS_KEY)
     for setting in stated:
         if setting.value is not None and named(symbols, setting.value):
-            shown = tuple(name for name in _texts(setting.value) if any(matches(name, pattern) for pattern in symbols))
-            return _Verdict(Certainty.YES, f"the code uses {joined(shown, 'and')}", SYMBOLS_KEY, setting.location)
+            used = [
+                (name, setting.place(index))
+                for index, name in enumerate(_texts(setting.value))
+                if any(matches(name, pattern) for pattern in symbols)
+            ]
+            shown = joined(tuple(name for name, _ in used), "and")
+            return _Verdict(Certainty.YES, f"the code uses {shown}", SYMBOLS_KEY, used[0][1])
     if not stated or any(setting.value is None for setting in stated):
         return _Verdict(Certainty.OPEN, condition(term), SYMBOLS_KEY)
     return _Verdict(Certainty.NO, "the code does not use it", SYMBOLS_KEY, stated[0].location)

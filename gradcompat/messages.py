@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 ONLY_RANGE = "only a range is given, no version"  # behind a package whose newest release is judged
 NO_RUN = "read, and no training run"  # behind a config, script or program
+NO_ENVIRONMENT = (
+    "trains, and no folder at or above its own lists packages"  # behind a run of a repository of many projects
+)
 LONE_CONFIG = "taken for the training run: nothing else here says what trains"
 BEST_EFFORT = "a best effort"  # begins the note behind a file that text alone cannot tell everything of
 NO_PACKAGES = "read, and lists no packages"  # behind a file of a folder that others of it make up for

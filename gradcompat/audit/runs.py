@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from gradcompat.audit.documented_runs import documented_runs, is_documentation
@@ -14,7 +14,7 @@ from gradcompat.errors import NotFound, SourceError, Unrecognised
 from gradcompat.formats import project_walk
 from gradcompat.formats.document import Document
 from gradcompat.lazy_dataclasses import dataclass, field, replace
-from gradcompat.messages import LONE_CONFIG, NO_RUN
+from gradcompat.messages import LONE_CONFIG, NO_ENVIRONMENT, NO_RUN
 from gradcompat.model.code_use import CodeUse, left_out
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Skipped
@@ -91,9 +91,10 @@ class Contexts:
     def of(self, environments: Sequence[str]) -> list[tuple[Context, ...]]:
         """The runs of each environment, in their order.
 
-        A config that was found belongs to the environments of the nearest folder at or above its own, or to all where
-        no folder above has any; so that in a repository of many projects each keeps its own. An environment that is a
-        program has its own run alone. A named one belongs to all environments.
+        A config that was found belongs to the environments of the nearest folder at or above its own, so that in a
+        repository of many projects each keeps its own. Where no folder above has any, it belongs to those of folders
+        without code of their own. An environment that is a program has its own run alone. A named one belongs to all
+        environments.
         """
         owned = self._owned(environments)
         self.composing.left = COMPOSED_FILES
@@ -118,7 +119,10 @@ class Contexts:
         return [used[_identity(owned[environment])] for environment in environments]
 
     def unused(self, environments: Sequence[str]) -> list[Skipped]:
-        """The files that were found and are part of no run of any environment."""
+        """The files that were found and are part of no run of any environment.
+
+        One that trains, and of which no environment is known, is a gap.
+        """
         owned = _distinct(self._owned(environments).values())
         budget = Budget(COMPOSED_FILES)
         left: set[str] = set()
@@ -128,10 +132,16 @@ class Contexts:
             left |= unused
             used |= {context.source for context in contexts} - unused
         unnamed = left - used
+        lone = {context.source for context in self.found} - left - used if owned else frozenset()
         return [
-            Skipped(what=context.source, reason=NO_RUN, gap=False, location=Location(path=context.source))
+            Skipped(
+                what=context.source,
+                reason=NO_RUN if context.source in unnamed else NO_ENVIRONMENT,
+                gap=context.run and context.source in lone,
+                location=Location(path=context.source),
+            )
             for context in self.found
-            if context.source in unnamed
+            if context.source in unnamed or (context.run and context.source in lone)
         ]
 
     def _owned(self, environments: Sequence[str]) -> dict[str, tuple[Context, ...]]:
@@ -163,16 +173,40 @@ class Contexts:
         owned: dict[PurePosixPath, list[Context]] = {
             PurePosixPath(environment).parent: [] for environment in environments
         }
+        elsewhere: list[Context] = []
         for context in self.found:
             if context.source in isolated:
                 continue
             nearest = next((parent for parent in PurePosixPath(context.source).parents if parent in owned), None)
-            for contexts in owned.values() if nearest is None else (owned[nearest],):
-                contexts.append(context)
+            (elsewhere if nearest is None else owned[nearest]).append(context)
+        folders = self._of_elsewhere(elsewhere, {folder: tuple(contexts) for folder, contexts in owned.items()})
+        for context in elsewhere:
+            for folder in folders[context.source]:
+                owned[folder].append(context)
         for folder in sorted(owned, key=lambda one: len(one.parts)):
             if not owned[folder] and folder.name.lower() in _OF_PROJECT_ABOVE:
                 owned[folder] = next((owned[parent] for parent in folder.parents if owned.get(parent)), [])
         return {folder: tuple(contexts) for folder, contexts in owned.items()}
+
+    def _of_elsewhere(
+        self, elsewhere: Sequence[Context], owned: Mapping[PurePosixPath, tuple[Context, ...]]
+    ) -> dict[str, tuple[PurePosixPath, ...]]:
+        """The folders of the environments for what was found below none of them.
+
+        A script belongs where what it starts does. The rest belongs to the only one, or to those beside the code that
+        have none of their own, such as `requirements/`: what one with code of its own lists is for that.
+        """
+        if len(owned) == 1 or not elsewhere:
+            return dict.fromkeys((context.source for context in elsewhere), tuple(owned))
+        bare = tuple(folder for folder, contexts in owned.items() if not any(map(_is_code, contexts)))
+        home = {context.source: folder for folder, contexts in owned.items() for context in contexts}
+        parts = reached(self.found, [context.source for context in elsewhere])
+        found: dict[str, tuple[PurePosixPath, ...]] = {}
+        for context in elsewhere:
+            named = (home[part.source] for part in parts[context.source] if part.source in home)
+            beside = (folder for folder in bare if _project_of(folder) in PurePosixPath(context.source).parents)
+            found[context.source] = tuple(dict.fromkeys(named)) or tuple(beside)
+        return found
 
     def _shared(self) -> list[Context]:
         """The runs of what was named."""
@@ -182,6 +216,16 @@ class Contexts:
         if self.named:
             return join((*self.together, *self.named), together=True, budget=self.composing)
         return join_all(self.together, budget=self.composing)
+
+
+def _project_of(folder: PurePosixPath) -> PurePosixPath:
+    """The folder of the project that a folder with nothing but requirements belongs to."""
+    above = folder.parent
+    return _project_of(above) if above.name.lower() in _OF_PROJECT_ABOVE else above
+
+
+def _is_code(context: Context) -> bool:
+    return context.run or context.kind in PROGRAMS
 
 
 def _kind_of(environment: str) -> str | None:

@@ -93,6 +93,7 @@ class Setting:
         presumed: it holds unless something says otherwise, and ``location`` is from where that is taken. It is no fact:
             any other setting of the key takes its place.
         spelling: the line with ``{}`` in the place of the value, to show a change: ``gradient_accumulation_steps: {}``.
+        places: where each of several values stands, in their order; empty if all stand at ``location``.
     """
 
     key: str
@@ -100,6 +101,11 @@ class Setting:
     location: Location
     spelling: str | None = None
     presumed: bool = False
+    places: tuple[Location, ...] = ()
+
+    def place(self, index: int) -> Location:
+        """Where one of several values stands."""
+        return self.places[index] if self.places else self.location
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,10 +38,14 @@ def equal_labels(settings: Iterable[Setting]) -> Setting | None:
     weighed = [setting for setting in stated if setting.key == "training.beta"]
     if weighed and all(setting.key != "training.method" for setting in stated):
         return _presumed(weighed[0])
-    loaded = [setting for setting in stated if setting.key == "code.symbols"]
-    values = [setting.value for setting in loaded if isinstance(setting.value, tuple)]
-    heads = {name for names in values for name in names if name.startswith(_LOADING) and name.count(".") == 1}
-    return _presumed(loaded[0]) if heads and all(name.endswith(_ONE_LABEL) for name in heads) else None
+    heads = [
+        (name, replace(setting, location=setting.place(index)))
+        for setting in stated
+        if setting.key == "code.symbols" and isinstance(setting.value, tuple)
+        for index, name in enumerate(setting.value)
+        if isinstance(name, str) and name.startswith(_LOADING) and name.count(".") == 1
+    ]
+    return _presumed(heads[0][1]) if heads and all(name.endswith(_ONE_LABEL) for name, _ in heads) else None
 
 
 def _by_method(value: object) -> bool:
@@ -54,4 +58,4 @@ def _by_class(value: object) -> bool:
 
 
 def _presumed(because: Setting) -> Setting:
-    return replace(because, key=LABELS_KEY, value=False, spelling=None, presumed=True)
+    return replace(because, key=LABELS_KEY, value=False, spelling=None, presumed=True, places=())

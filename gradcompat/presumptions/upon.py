@@ -13,6 +13,7 @@ from gradcompat.presumptions.serving import SERVING, serves
 
 _NO_TRAINER = "none"
 _TRL = "trl"
+_ACCELERATE = "accelerate"
 # Packages of which any part drives training.
 _TRAINERS = frozenset({"trl", "lightning", "pytorch_lightning", "torchtune", "sentence_transformers"})
 
@@ -46,9 +47,11 @@ def presumed_upon(
         from gradcompat.presumptions.left_out import left_out  # a lockfile alone needs no table of defaults
 
         settings = tuple(setting for setting in settings if not _of_absent_driver(setting, engines))
-        if uses and FRAMEWORK_KEY not in {setting.key for setting in settings} and not any(map(_names_trainer, uses)):
-            place = Location(path=environment.source)  # a loop of the project's own takes what this config says
-            settings = (*settings, Setting(key=FRAMEWORK_KEY, value=_NO_TRAINER, location=place, presumed=True))
+        if uses and FRAMEWORK_KEY not in {setting.key for setting in settings}:
+            loop = _own_loop(uses)
+            if loop is not None:
+                place = Location(path=environment.source)  # a loop of the project's own takes what this config says
+                settings = (*settings, Setting(key=FRAMEWORK_KEY, value=loop, location=place, presumed=True))
         settings = (*settings, *left_out(replace(environment, settings=settings)))
         equal = equal_labels(environment.settings)
         settings = settings if equal is None else (*settings, equal)
@@ -59,8 +62,10 @@ def presumed_upon(
         if uses is not None or serving:
             place = Location(path=environment.source)
             # Which of the trainers drives it, if the code names one, is seen in a run alone.
-            value = None if any(map(_names_trainer, uses or ())) else _NO_TRAINER
-            settings = (*settings, Setting(key=FRAMEWORK_KEY, value=value, location=place, presumed=True))
+            settings = (
+                *settings,
+                Setting(key=FRAMEWORK_KEY, value=_own_loop(uses or ()), location=place, presumed=True),
+            )
     return replace(environment, settings=settings, engines=engines)
 
 
@@ -69,11 +74,22 @@ def _of_absent_driver(setting: Setting, engines: frozenset[str]) -> bool:
     return setting.presumed and setting.key == FRAMEWORK_KEY and setting.value == _TRL and _TRL not in engines
 
 
+def _own_loop(uses: Sequence[CodeUse]) -> str | None:
+    """What drives training in a project whose code names no trainer: nothing, or loops of its own with accelerate."""
+    if any(map(_names_trainer, uses)):
+        return None
+    return (
+        _ACCELERATE
+        if any(use.root == _ACCELERATE and "Accelerator" in (use.name or "") for use in uses)
+        else _NO_TRAINER
+    )
+
+
 def _names_trainer(use: CodeUse) -> bool:
-    """Does the code use what drives training? Much of accelerate and transformers only loads models."""
+    """Does the code use what drives training? Much of transformers only loads models, and all of accelerate may."""
     name = use.name or ""
-    if use.root == "accelerate":
-        return not name or "Accelerator" in name
+    if use.root == _ACCELERATE:
+        return not name
     if use.root == "transformers":
         # A loop of one's own may take helpers from `trainer_pt_utils` and `trainer_utils`.
         return (

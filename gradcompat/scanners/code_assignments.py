@@ -128,7 +128,7 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
     if any(name in ("torch.nn.Module", "torch.nn.modules.module.Module") for name in bases):
         found.own_module = True
     if any(_MODEL.fullmatch(name) for name in bases):
-        found.own_model = True
+        found.own_models.append(node.name)
         for method in node.body:
             if isinstance(method, ast.FunctionDef) and method.name == "_init_weights":
                 found.symbol("transformers.PreTrainedModel._init_weights", method)

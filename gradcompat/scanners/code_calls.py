@@ -391,6 +391,9 @@ DECIDING = {
         ("reduce_loss",),
     ),
 }
+# Methods, whatever they are called on, of which a defect hangs on a switch that is left off: turned on, the call uses
+# ``load_adapter.is_trainable`` instead.
+SWITCHED_METHODS = {"load_adapter": "is_trainable"}
 # What a model takes with a batch.
 BATCH = {"cross_attention_mask": "model.cross_attention_mask"}
 # Processors that make it.

@@ -34,6 +34,7 @@ from gradcompat.scanners.code_calls import (
     KNOWN_OF_TYPE,
     OPTIMIZER_ARGUMENTS,
     PROCESSORS,
+    SWITCHED_METHODS,
     known,
 )
 from gradcompat.scanners.code_findings import Called, Findings
@@ -91,7 +92,7 @@ _TELLING = (ast.Call, ast.Assign, ast.For, ast.FunctionDef, ast.AsyncFunctionDef
 
 def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) -> tuple[Findings, Step]:
     """What stands in a tree, and the tree as a whole."""
-    found = Findings(names, place, document)
+    found = Findings(names, place, document, statements=tree.body)
     steps = list(walk(tree, names))
     _options(found, steps)
     end = _end_of_training(steps, names)
@@ -100,10 +101,11 @@ def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) 
         if isinstance(node, (ast.Attribute, ast.Name)) and not isinstance(node.ctx, ast.Del):
             _used(found, step, node)
         elif isinstance(node, ast.Call):
-            _bare_method(found, step, node)
             _decides(found, step, node)
+            _switches(found, step, node)
+            _bare_method(found, step, node)
             if non_persistent(found, step, node):
-                found.buffers.append(place(node))
+                found.buffers.append((node, place(node)))
         if not isinstance(node, _TELLING):
             continue
         if end is not None and end.function in (step.function, names.module) and _after(node, end.node):
@@ -241,7 +243,7 @@ def _used(found: Findings, step: Step, node: ast.Attribute | ast.Name) -> None:
     elif isinstance(node.ctx, ast.Store):
         return
     for name in found.names.resolve(node, step.scope):
-        if node in found.decided and name in DECIDING:
+        if node in found.decided and (name in DECIDING or name.rpartition(".")[2] in SWITCHED_METHODS):
             continue
         if "." in name.strip("."):
             parts = name.split(".")
@@ -257,6 +259,8 @@ def _used(found: Findings, step: Step, node: ast.Attribute | ast.Name) -> None:
 def _bare_method(found: Findings, step: Step, call: ast.Call) -> None:
     """``model.register_buffer(…)``, whatever the model is; ``getattr(torch.nn, "RReLU")``."""
     match call.func:
+        case ast.Attribute(attr=method) if call.func in found.decided:
+            pass
         case ast.Attribute(attr=method) if method not in _COMMON and not found.names.resolve(call.func, step.scope):
             found.symbol(method, call.func)
         case ast.Name(id=name) if found.names.resolve(call.func, step.scope) == (name,):
@@ -287,6 +291,22 @@ def _decides(found: Findings, step: Step, call: ast.Call) -> None:
             # It may be among the options that are put together elsewhere.
             found.decided.add(called)
             found.settings.append(Setting(key="code.symbols", value=None, location=found.place(call)))
+
+
+def _switches(found: Findings, step: Step, call: ast.Call) -> None:
+    """``model.load_adapter(path, is_trainable=True)``: what a switch makes of a method, which may be computed."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in SWITCHED_METHODS:
+        return
+    switch = SWITCHED_METHODS[call.func.attr]
+    given, unread = arguments(call, found.names, step.scope)
+    values = [argument.value for argument in given if argument.name == switch]
+    if values == [True]:
+        found.symbol(f"{call.func.attr}.{switch}", call)
+    elif unread or any(not isinstance(value, bool) for value in values):
+        found.settings.append(Setting(key="code.symbols", value=None, location=found.place(call)))
+    else:
+        return
+    found.decided.add(call.func)
 
 
 # Calls

@@ -55,11 +55,12 @@ class Findings:
         decided: functions in calls that give the argument which counts instead of the default.
         parsed: what is given to parsers of dataclasses besides the command line.
         dynamic: the first import by a name that is computed.
-        own_model: a class of the project derives from a model of transformers.
+        own_models: the classes of the project that derive from a model of transformers.
         own_module: a class of the project derives from torch's modules alone.
         own_losses: each `compute_loss` that a Trainer of the project has instead of the one that it inherits, and
             whether that leaves out the count of the labels; None where it is not seen to have any.
-        buffers: where buffers are registered that no checkpoint holds.
+        buffers: the calls that register buffers which no checkpoint holds, and where they stand.
+        statements: what stands at the top of the program.
         parts: what was found in the modules of the project that it imports.
     """
 
@@ -90,10 +91,11 @@ class Findings:
     lookups: list[ConfigLookup] = field(default_factory=list)
     decided: set[ast.AST] = field(default_factory=set)
     dynamic: Location | None = None
-    own_model: bool = False
+    own_models: list[str] = field(default_factory=list)
     own_module: bool = False
     own_losses: list[tuple[Location, bool | None]] = field(default_factory=list)
-    buffers: list[Location] = field(default_factory=list)
+    buffers: list[tuple[ast.Call, Location]] = field(default_factory=list)
+    statements: list[ast.stmt] = field(default_factory=list)
     parts: list[Findings] = field(default_factory=list)
 
     def add(self, part: Findings) -> None:
@@ -114,7 +116,7 @@ class Findings:
         self.trainer = self.trainer or part.trainer
         self.mentioned |= part.mentioned
         self.dynamic = self.dynamic or part.dynamic
-        self.own_model = self.own_model or part.own_model
+        self.own_models += part.own_models
         self.own_module = self.own_module or part.own_module
         self.own_losses += part.own_losses
         self.buffers += part.buffers

@@ -8,6 +8,7 @@ from gradcompat.model.environment import Setting
 from gradcompat.scanners.code_calls import STATEFUL_LOADERS
 from gradcompat.scanners.code_findings import Findings
 from gradcompat.scanners.code_walk import Step
+from gradcompat.scanners.model_buffers import buffer_of_model
 
 # What puts the hook on the embeddings, under whichever name; their mention alone makes the absence doubtful.
 HOOKS = frozenset(
@@ -34,9 +35,9 @@ def conclude(found: Findings, end: Step) -> None:
     _loss(found)
     _streamed(found)
     _loaded(found)
-    if found.own_model and found.buffers:
-        # Whichever module of the model has it, from_pretrained builds that as well.
-        found.symbols.setdefault("transformers.PreTrainedModel.register_buffer", found.buffers[0])
+    buffer = buffer_of_model(found)
+    if buffer is not None:
+        found.symbols.setdefault("transformers.PreTrainedModel.register_buffer", buffer)
 
 
 def _driven(found: Findings, end: Step) -> None:

@@ -117,8 +117,9 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
         raise Malformed("nested too deeply", path=document.path) from None
     settings = [setting for found in (facts, *facts.parts) for setting in _once(found)]
     if facts.symbols:
+        used, places = zip(*sorted(facts.symbols.items(), key=lambda pair: pair[0]), strict=True)
         first = next(iter(facts.symbols.values()))
-        settings.append(Setting(key="code.symbols", value=tuple(sorted(facts.symbols)), location=first))
+        settings.append(Setting(key="code.symbols", value=used, location=first, places=places))
     taken = UsesOfAll()
     if not is_test:
         runs = kind == "notebook" or _does_something(tree)

@@ -255,3 +255,27 @@ def test_a_program_that_is_an_environment_has_its_own_run_alone(
         "train.ipynb": ("train.ipynb",),
         "start.ipynb": ("train.ipynb", "train.py"),
     }
+
+
+def test_code_is_not_held_against_what_another_project_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program belongs to what is listed above it, or beside it without code; a script to what it starts."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in {
+        "text/requirements.txt": "transformers==4.46.0\n",
+        "text/train.py": RUN,
+        "text/evaluation/requirements.txt": "transformers==4.46.1\n",
+        "vision/requirements/requirements-cuda.txt": "transformers==4.46.2\n",
+        "vision/fit.py": RUN.replace("t5-small", "t5-base"),
+        "speech/fit.py": RUN.replace("t5-small", "t5-large"),
+        "scripts/text.sh": "python ../text/train.py --fp16\n",
+    }.items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(text)
+    report = gradcompat.check(".")
+    assert {audit.source: audit.contexts for audit in report.audits if audit.kind is not None} == {
+        "text/requirements.txt": ("scripts/text.sh + text/train.py",),
+        "text/evaluation/requirements.txt": (),
+        "vision/requirements/requirements-cuda.txt": ("vision/fit.py",),
+    }
+    assert ("fit.py", "trains, and no folder at or above its own lists packages", True) in notes(report)
+    assert report.exit_status == 1

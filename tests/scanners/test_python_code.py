@@ -406,7 +406,8 @@ def test_what_is_set_later_than_training_is_no_part_of_it() -> None:
         ),
         (
             "from torch import nn\nfrom transformers import PreTrainedModel\nclass Rope(nn.Module):\n"
-            "    def __init__(self):\n        self.register_buffer('f', t, False)\nclass M(PreTrainedModel):\n    pass",
+            "    def __init__(self):\n        self.register_buffer('f', t, False)\nROPES = {'rope': Rope}\n"
+            "class M(PreTrainedModel):\n    def __init__(self, config):\n        self.rope = ROPES[config.rope]()",
             "transformers.PreTrainedModel.register_buffer",
         ),
         (
@@ -705,6 +706,35 @@ def test_a_buffer_that_comes_back(base: str, arguments: str) -> None:
         f"class M({base}):\n    def __init__(self):\n        self.register_buffer({arguments})\n"
     )
     assert "transformers.PreTrainedModel.register_buffer" not in symbols(text)
+
+
+def test_a_buffer_of_a_loss_is_not_one_of_the_model() -> None:
+    text = (
+        "from torch import nn\nfrom transformers import PreTrainedModel\nclass Loss(nn.Module):\n"
+        "    def __init__(self):\n        self.register_buffer('f', t, persistent=False)\n"
+        "class M(PreTrainedModel):\n    def __init__(self, config):\n        self.head = nn.Linear(1, 1)\n"
+    )
+    assert "transformers.PreTrainedModel.register_buffer" not in symbols(text)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "used"),
+    [
+        ("", "load_adapter"),
+        (", is_trainable=False", "load_adapter"),
+        (", is_trainable=True", "load_adapter.is_trainable"),
+    ],
+)
+def test_an_adapter_that_is_loaded_to_be_trained(arguments: str, used: str) -> None:
+    text = f"import peft\nself.model.load_adapter(path{arguments})\n"
+    assert [name for name in symbols(text) if "load_adapter" in name] == [used]
+
+
+def test_each_symbol_has_its_own_place() -> None:
+    found = of_text("import torch\nx = torch.load(path)\ny = torch.compile(x)\n")
+    (used,) = (one for one in found.settings if one.key == "code.symbols")
+    assert used.value == ("torch.compile", "torch.load")
+    assert [place.line for place in used.places] == [3, 2]
 
 
 def test_activation_checkpointing_is_the_new_name_of_gradient_checkpointing() -> None:
