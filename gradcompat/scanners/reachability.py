@@ -93,11 +93,20 @@ class _Walk:
         for binding in module.names.module.names.get(first, ()):
             if isinstance(binding, _DEFINITIONS):
                 self.visit(module.file, module.names, [binding])
-            elif isinstance(binding, Imported):
+            elif isinstance(binding, Imported) and self._behind(binding.name, module.file) <= 1:
                 self._reach(f"{binding.name}{dot}{behind}", module.file)
         if first not in module.names.module.names:
             for star, _ in module.names.stars:
-                self._reach(_joined(star, rest), module.file)
+                if not self._behind(star, module.file):
+                    self._reach(_joined(star, rest), module.file)
+
+    def _behind(self, name: str, importer: str) -> int:
+        """How many parts of a name are no modules of the project.
+
+        A module that is not there leads into the package above it, and from there to itself, by ever longer names.
+        """
+        found = self.project.find(name, importer)
+        return 0 if found is None or not found[1] else 1 + found[1].count(".")
 
 
 def _mentioned(statement: ast.stmt, names: Names) -> Mentioned:

@@ -15,7 +15,7 @@ from gradcompat.root import root_of_folder
 from gradcompat.scanners import launch_script, trl
 from gradcompat.scanners.code_names import Names
 from gradcompat.scanners.code_syntax import parse
-from gradcompat.scanners.local_modules import Links, follow, project_of
+from gradcompat.scanners.local_modules import Links, Project, follow, project_of
 from gradcompat.scanners.python_code import scan
 from gradcompat.scanners.run_assembly import join
 
@@ -203,6 +203,22 @@ def test_a_name_is_looked_for_once_in_modules_that_take_everything_of_one_anothe
     )
     assert "accelerate.Accelerator.backward" in symbols(context)[0]
     assert len(found) < 500
+
+
+def test_modules_that_are_not_there_lead_to_no_longer_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkout may lack a folder: `pkg.tasks` then leads to pkg, and from there to `pkg.tasks.tasks`, and so on."""
+    found: set[str] = set()
+
+    def find(project: Project, name: str, importer: str) -> tuple[str, str] | None:
+        found.add(name)
+        return original(project, name, importer)
+
+    original = Project.find
+    monkeypatch.setattr(Project, "find", find)
+    stars = "".join(f"from pkg.{name} import *\nfrom pkg.{name} import {name}\n" for name in ("tasks", "models"))
+    program = "from pkg import Runner\nfrom accelerate import Accelerator\nRunner(Accelerator()).fit()\n"
+    scanned(tmp_path, {"pkg/__init__.py": f"{stars}class Runner(tasks.Base):\n    pass\n", "train.py": program})
+    assert max(name.count(".") for name in found) <= 5
 
 
 def test_tests_are_no_runs(tmp_path: Path) -> None:
