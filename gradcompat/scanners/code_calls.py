@@ -110,6 +110,7 @@ LOADING: Feeds = {
     "use_flash_attention_2": Feed("model.attn_implementation", {"true": "flash_attention_2"}, only=True),
     "use_cache": Feed("model.use_cache"),
     "output_router_logits": Feed("model.output_router_logits"),
+    "router_aux_loss_coef": training_arguments.ROUTER_COEFFICIENT,
     "max_seq_length": Feed("data.sequence_length"),
 }
 _CHECKPOINTING_KWARGS = {"gradient_checkpointing_kwargs.use_reentrant": Feed("training.use_reentrant")}
@@ -300,6 +301,16 @@ KNOWN: dict[str, tuple[Known, ...]] = {
     "FullyShardedDataParallel": (Known(_TORCH, _SHARDED, states={"distributed.strategy": "fsdp", "fsdp.version": 1}),),
     "fully_shard": (Known(_TORCH, states={"distributed.strategy": "fsdp", "fsdp.version": 2}),),
     "initialize": (Known(frozenset({"deepspeed"}), _ENGINE, states={"distributed.strategy": "deepspeed"}),),
+    "PipelineModule": (
+        Known(
+            frozenset({"deepspeed"}),
+            {
+                "num_stages": Feed("deepspeed.pipeline_stages"),
+                "topology": Feed("deepspeed.pipeline_stages", {"none": None}, only=True),
+            },
+            ("layers", "num_stages", "topology"),
+        ),
+    ),
     "init_process_group": (Known(_TORCH | {"deepspeed"}, {"backend": Feed("distributed.backend")}, ("backend",)),),
     "manual_seed": (Known(_TORCH, {"seed": Feed("training.seed")}, ("seed",)),),
     "set_seed": (Known(_TRANSFORMERS | _ACCELERATE, {"seed": Feed("training.seed")}, ("seed",)),),

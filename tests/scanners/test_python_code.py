@@ -477,6 +477,10 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
             [("distributed.strategy", "deepspeed"), ("deepspeed.zero_stage", 3)],
         ),
         (
+            "from deepspeed.pipe import PipelineModule\nPipelineModule(layers=layers, num_stages=2)",
+            [("deepspeed.pipeline_stages", 2)],
+        ),
+        (
             "from transformers import PreTrainedModel\nclass MyForCausalLM(PreTrainedModel):\n"
             "    def forward(self, x, **kwargs):\n        return x",
             [("model.forward_takes_kwargs", True), ("model.uses_num_items_in_batch", False)],
