@@ -386,6 +386,8 @@ KNOWN_OF_TYPE: dict[str, Known] = {
     ),
     "clip_grad_norm_": Known(frozenset(), _CLIPPING, ("parameters", "max_norm")),
     "load_state": Known(frozenset(), states={"training.resume_from_checkpoint": True}),
+    "load_state_dict": Known(frozenset(), states={"training.resume_from_checkpoint": True}),
+    "filter": Known(frozenset(), states={"data.stream_filter": True}),
 }
 
 # Functions and classes of which a defect hangs on an argument that is given or not. A call that gives it does not use
@@ -427,6 +429,9 @@ _NAMES = {
 }
 _WIDTH = re.compile(r"(?P<paged>Paged)?(?P<name>[A-Za-z]+?)(?P<bits>8|32)bit")
 
+# Those of bitsandbytes whose `optim_bits` is an argument, 32 unless it is given.
+_WIDE = frozenset({"Adagrad", "Adam", "AdamW", "AdEMAMix", "LAMB", "LARS", "Lion", "RMSprop", "SGD"})
+
 OPTIMIZER_ARGUMENTS = Known(frozenset(), _WEIGHTED)
 
 
@@ -455,6 +460,8 @@ def optimizer(name: str, bits: object = None) -> tuple[str, str] | None:
         if width is not None:
             paged = "paged_" if width["paged"] else ""
             return f"{paged}{width['name'].lower()}_{width['bits']}bit", library
+        if library == "bitsandbytes" and short.removeprefix("Paged") in _WIDE and bits is None:
+            bits = 32
         if library == "bitsandbytes" and bits in (8, 32):
             paged = "paged_" if short.startswith("Paged") else ""
             return f"{paged}{short.removeprefix('Paged').lower()}_{bits}bit", library

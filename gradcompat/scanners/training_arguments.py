@@ -171,6 +171,9 @@ FEEDS: Feeds = {
     "model_init_kwargs.torch_dtype": DTYPE,
     "model_init_kwargs.dtype": DTYPE,
     "model_init_kwargs.use_cache": Feed("model.use_cache"),
+    "model_init_kwargs.output_router_logits": Feed("model.output_router_logits"),
+    "model_init_kwargs.router_aux_loss_coef": ROUTER_COEFFICIENT,
+    "save_only_model": Feed("training.save_only_model"),
 }
 
 # Arguments that only TRL's configurations have: with one of them the trainer is TRL's.
