@@ -273,7 +273,7 @@ def left_out(environment: Environment) -> tuple[Setting, ...]:
     """
     stated = {(setting.key, setting.value) for setting in environment.settings if not setting.presumed}
     keys = {setting.key for setting in environment.settings}
-    known = {key for key, value in stated if value is not None}
+    valued = {key for key, value in stated if value is not None}
     frameworks = _frameworks(environment)
     having: dict[str, list[LeftOut]] = {}
     for default in LEFT_OUT:
@@ -281,7 +281,7 @@ def left_out(environment: Environment) -> tuple[Setting, ...]:
             default.key not in keys
             and not frameworks.isdisjoint(default.frameworks)
             and stated.issuperset(default.beside)
-            and known.issuperset(default.among)
+            and valued.issuperset(default.among)
             and stated.isdisjoint(default.against)
             and (default.unless is None or not _installed(environment, *default.unless))
         ):

@@ -190,9 +190,7 @@ class Presumer:
         stated = self._settings.get(SYMBOLS_KEY, ())
         unread = all(setting.presumed for setting in stated)  # no code was read as that of a run
         # What code that trains nothing takes from packages, and not what it calls on their objects.
-        taken = [
-            name for setting in stated if setting.presumed for name in setting.value or () if isinstance(name, str)
-        ]
+        taken = [name for setting in stated if isinstance(setting.value, tuple) for name in setting.value]
         shown = _symbol(symbols)
         if stated and unread and not any(matches(name, _owner(symbol)) for symbol in symbols for name in taken):
             return Presumed(certainty=Certainty.PRESUMED_NO, feature=shown)

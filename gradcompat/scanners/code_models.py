@@ -22,7 +22,7 @@ _CLASS = re.compile(
 )
 _LOADERS = frozenset({"FastLanguageModel", "FastModel", "FastVisionModel"})
 _QUANTISED = re.compile(
-    r"quant|[248]-?bits?\b|(?:int|fp|nf|w|bf?p?)[48]\b|w[48]a|awq|gptq|bnb|gguf|hqq|exl2|aqlm", re.IGNORECASE
+    r"quant|[248]-?bits?\b|(?:int|fp|nf|w)[48]\b|w[48]a|awq|gptq|bnb|gguf|hqq|exl2|aqlm", re.IGNORECASE
 )
 _LENGTH = "max_seq_length"  # only unsloth's loaders take it
 _FEEDS = {name: feed for name, feed in LOADING.items() if name != _LENGTH}

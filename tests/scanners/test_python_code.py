@@ -480,6 +480,10 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
             [("training.method", "dpo"), ("training.framework", "trl")],
         ),
         (
+            "import bitsandbytes as bnb\nbnb.optim.Lion(p)",
+            [("optimizer.name", "lion_32bit"), ("optimizer.library", "bitsandbytes")],
+        ),
+        (
             "import deepspeed\nc = {'zero_optimization': {'stage': 3}}\ndeepspeed.initialize(config=c)",
             [("distributed.strategy", "deepspeed"), ("deepspeed.zero_stage", 3)],
         ),
@@ -559,7 +563,7 @@ def test_a_collator(given: str, value: str | None) -> None:
         "from transformers import DataCollatorForSeq2Seq, Trainer\ndef join(rows):\n    return rows\n"
         f"Trainer(model, {given})\n"
     )
-    assert dict([(key, value) for _, key, value in facts(code)]).get("data.collator", "nothing") == value
+    assert {key: value for _, key, value in facts(code)}.get("data.collator", "nothing") == value
 
 
 def test_a_stream_that_goes_on_from_a_state() -> None:
