@@ -57,6 +57,7 @@ class Findings:
         dynamic: the first import by a name that is computed.
         own_model: a class of the project derives from a model of transformers.
         own_module: a class of the project derives from torch's modules alone.
+        optional_calls: those that are made where an option of the command line is given, which speaks for them.
         own_losses: each `compute_loss` that a Trainer of the project has instead of the one that it inherits, and
             whether that leaves out the count of the labels; None where it is not seen to have any.
         buffers: where buffers are registered that no checkpoint holds.
@@ -89,6 +90,7 @@ class Findings:
     parsed: list[ParsedInput] = field(default_factory=list)
     lookups: list[ConfigLookup] = field(default_factory=list)
     decided: set[ast.AST] = field(default_factory=set)
+    optional_calls: set[ast.AST] = field(default_factory=set)
     dynamic: Location | None = None
     own_model: bool = False
     own_module: bool = False
