@@ -467,6 +467,12 @@ USUAL: dict[str, Usual] = {
         question="Does vLLM run in a server of its own, or colocated with the training?",
         reason="the default was the server and is colocation",
     ),
+    "training.vllm_importance_sampling_correction": Usual(
+        values=((True, 1.0),),
+        taking="the loss is corrected for vLLM's log-probabilities",
+        feature="no correction for vLLM",
+        reason="the default",
+    ),
     "training.per_device_eval_batch_size": Usual(
         values=((8, 0.5), (1, 0.5)),
         condition="an evaluation has {} samples in a batch",

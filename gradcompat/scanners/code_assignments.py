@@ -35,8 +35,8 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
     if name in ("use_cache", "output_router_logits"):
         if isinstance(target.value, ast.Attribute) and target.value.attr == "config":
             found.truth(step, f"model.{name}", literal, value, spelling)
-    elif name == "accepts_loss_kwargs":
-        # Of a model; it takes **kwargs as well where it says that it does.
+    elif name in ("accepts_loss_kwargs", "model_accepts_loss_kwargs"):
+        # Of a model, or what the Trainer has asked it; it takes **kwargs as well where it says that it does.
         if literal is False:
             found.state(step, "model.forward_takes_kwargs", False, at=value)
     elif name == "automatic_optimization":
@@ -124,7 +124,7 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
     if len(node.bases) == 1 and any(_is_lightning_module(name) for name in bases):
         _lightning_module(found, step, node)
     if any(_TRAINER.fullmatch(name) for name in bases):
-        _own_loss(found, node)
+        _own_loss(found, step, node)
     if any(name in ("torch.nn.Module", "torch.nn.modules.module.Module") for name in bases):
         found.own_module = True
     if any(_MODEL.fullmatch(name) for name in bases):
@@ -139,7 +139,7 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
                 _forward(found, step, method, refusing=refusing)
 
 
-def _own_loss(found: Findings, trainer: ast.ClassDef) -> None:
+def _own_loss(found: Findings, step: Step, trainer: ast.ClassDef) -> None:
     """A `compute_loss` that does not ask the Trainer's, and whether it leaves out what the Trainer counts on."""
     methods = [one for one in trainer.body if isinstance(one, ast.FunctionDef) and one.name == "compute_loss"]
     if len(methods) != 1:
@@ -162,6 +162,19 @@ def _own_loss(found: Findings, trainer: ast.ClassDef) -> None:
     counts = refuses or said or not used.isdisjoint({"num_items_in_batch", "gradient_accumulation_steps", "kwargs"})
     known = counts or labels or "loss" in used
     found.own_losses.append((found.place(methods[0]), not counts if known else None))
+    if any(_divides(inner, "num_items_in_batch") for inner in ast.walk(methods[0])):
+        found.state(step, "model.uses_num_items_in_batch", True, at=methods[0])
+    elif any(_divides(inner, "gradient_accumulation_steps") for inner in ast.walk(methods[0])):
+        # Neither the model divides here nor nobody.
+        found.state(step, "model.uses_num_items_in_batch", None, at=methods[0])
+
+
+def _divides(node: ast.AST, name: str) -> bool:
+    """``loss.sum() / num_items_in_batch``, ``loss /= self.args.gradient_accumulation_steps``."""
+    match node:
+        case ast.BinOp(op=ast.Div(), right=by) | ast.AugAssign(op=ast.Div(), value=by):
+            return any(name in (getattr(one, "id", None), getattr(one, "attr", None)) for one in ast.walk(by))
+    return False
 
 
 def _takes_count(arguments: ast.arguments) -> bool:

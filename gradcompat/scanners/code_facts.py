@@ -44,7 +44,7 @@ from gradcompat.scanners.code_names import UNKNOWN, Imported, Names, Scope
 from gradcompat.scanners.code_walk import Step, text, walk
 from gradcompat.scanners.config_lookups import is_config, loaded_file, lookup
 from gradcompat.scanners.dataclass_parsers import dataclass_parser, parsed_input
-from gradcompat.scanners.option_defaults import Option, fields, option_of
+from gradcompat.scanners.option_defaults import Option, fields, is_option, option_of
 from gradcompat.scanners.program_inference import HOOKS, conclude, order
 
 # Methods of Python's own types, which say nothing.
@@ -89,7 +89,7 @@ def read_statement(statement: ast.stmt, names: Names, place: Place, document: Do
 
 
 # What says something beside the names in it.
-_TELLING = (ast.Call, ast.Assign, ast.For, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Constant)
+_TELLING = (ast.Call, ast.Assign, ast.For, ast.If, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Constant)
 
 
 def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) -> tuple[Findings, Step]:
@@ -113,6 +113,8 @@ def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) 
         if end is not None and end.function in (step.function, names.module) and _after(node, end.node):
             continue
         match node:
+            case ast.If(test=test, body=body) if not step.branch:
+                _resumes(found, step, test, body)
             case ast.Call():
                 _call(found, step, node)
             case ast.Assign(targets=[ast.Attribute() as target], value=value):
@@ -447,6 +449,7 @@ def _method(found: Findings, step: Step, call: ast.Call, called: ast.Attribute) 
     if one is None and method in KNOWN_OF_TYPE:
         kinds = found.names.type_of(called.value, step.scope)
         one = KNOWN_OF_TYPE[method] if any(_does(kind, method) for kind in kinds) else None
+        one = None if call in found.optional_calls else one
     if one is not None:
         given_to = found.arguments(step, call, one.positional)
         if method == "train":
@@ -477,6 +480,24 @@ def _handed_on(argument: Argument, found: Findings) -> bool:
     """``resume_from_checkpoint=training_args.resume_from_checkpoint``: says what these arguments say by themselves."""
     given = argument.given
     return isinstance(given, ast.Attribute) and given.attr == argument.name and given.attr not in found.options
+
+
+def _resumes(found: Findings, step: Step, test: ast.expr, body: Sequence[ast.stmt]) -> None:
+    """``if args.resume_from_checkpoint: accelerator.load_state(…)``: the option says whether the run resumes."""
+    match test:
+        case ast.Compare(left=asked, ops=[ast.IsNot()], comparators=[ast.Constant(None)]):
+            pass
+        case _:
+            asked = test
+    if is_option(asked, found.names, step.scope) not in found.options:
+        return
+    for call in (inner for statement in body for inner in ast.walk(statement)):
+        match call:
+            case ast.Call(func=ast.Attribute(value=owner, attr="load_state")) if call not in found.optional_calls:
+                if any(_does(kind, "load_state") for kind in found.names.type_of(owner, step.scope)):
+                    given = Argument("resume_from_checkpoint", UNKNOWN, asked, None, asked)
+                    found.optional_calls.add(call)
+                    found.feed(step, KNOWN_OF_TYPE["train"], [given])
 
 
 def _does(kind: str, method: str) -> bool:

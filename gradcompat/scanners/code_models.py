@@ -19,6 +19,7 @@ _AUTO = re.compile(r"Auto(?:Peft)?Model(?:For(?P<task>\w+?))?(?:WithValueHead)?"
 _CLASS = re.compile(
     r"(?!Auto|DataCollator)[A-Z]\w*(?:LMHeadModel|For(?:CausalLM|ConditionalGeneration|QuestionAnswering|MaskedLM|PreTraining"
     r"|MultipleChoice|CTC|SpeechSeq2Seq|\w*Classification|\w*Segmentation|\w*Detection|MaskedImageModeling))"
+    r"|(?:Vision|Speech)?EncoderDecoderModel"
 )
 _LOADERS = frozenset({"FastLanguageModel", "FastModel", "FastVisionModel"})
 _QUANTISED = re.compile(

@@ -99,8 +99,14 @@ _TOOLS: dict[str, Feeds] = {
     "torchtune": {name: feed for name, feed in torchtune.FEEDS.items() if not name.endswith("_component_")},
     # ms-swift's Megatron: a trainer of its own, with few arguments in common with the other one.
     "megatron": {
-        name: ms_swift.FEEDS[name]
-        for name in ("model", "tuner_type", "train_type", "rlhf_type", "packing", "padding_free", "max_length", "seed")
+        **{
+            name: ms_swift.FEEDS[name]
+            for name in (
+                *("model", "tuner_type", "train_type", "rlhf_type", "packing", "padding_free", "max_length", "seed"),
+                *("bf16", "fp16"),
+            )
+        },
+        "torch_dtype": Feed("precision.mode", {"bfloat16": "bf16", "float16": "fp16", "float32": "no"}, only=True),
     },
 }
 # Trainers that derive from transformers', which uses DeepSpeed only if it is given a config.
@@ -223,8 +229,10 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
     elif launch.tool in ("ms-swift", "megatron") and launch.subcommand in ("sft", "pt"):
         task = next((argument.value for argument in launch.arguments if argument.name == "task_type"), "causal_lm")
         stated = {"training.method": launch.subcommand} if task == "causal_lm" else {}
-        if launch.tool == "ms-swift":
-            stated = {"training.framework": "transformers.Trainer", **stated}
+        driver = "megatron" if launch.tool == "megatron" else "transformers.Trainer"
+        stated = {"training.framework": driver, **stated}
+    elif launch.tool == "megatron":
+        stated = {"training.framework": "megatron"}
     elif launch.tool == "torchtune":
         stated = {"training.framework": "torchtune"}
     elif launch.tool == "xtuner":

@@ -76,6 +76,7 @@ _FAMILIES = (
     ("Phi3VForCausalLM", r"phi-3(?:\.5)?-vision(?:-128k)?"),
     ("Phi4MMForCausalLM", r"phi-4-multimodal"),
     ("FuyuForCausalLM", r"fuyu-8b"),
+    ("GitForCausalLM", r"git-(?:base|large)(?:-(?:coco|textcaps|vqav2|textvqa|vatex|msrvtt-qa|r(?:-coco)?))?"),
     (
         "WhisperForConditionalGeneration",
         r"whisper-(?:(?:tiny|base|small|medium)(?:\.en)?|large(?:-v[23](?:-turbo)?)?)"

@@ -158,6 +158,7 @@ FEEDS: Feeds = {
     "temperature": Feed("training.temperature"),
     "use_vllm": Feed("training.use_vllm"),
     "vllm_mode": Feed("training.vllm_mode"),
+    "vllm_importance_sampling_correction": Feed("training.vllm_importance_sampling_correction"),
     "mask_truncated_completions": Feed("training.mask_truncated_completions"),
     "assistant_only_loss": Feed("training.assistant_only_loss"),
     "max_length": Feed("data.sequence_length"),

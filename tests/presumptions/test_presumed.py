@@ -123,6 +123,15 @@ def driven(run: Environment, *frameworks: str) -> Environment:
     return replace(run, settings=(*stated, *presumed))
 
 
+def stating(run: Environment, key: str, value: str | int) -> Environment:
+    """The same, with another value or with one more."""
+    kept = tuple(setting for setting in run.settings if setting.key != key)
+    return replace(run, settings=(*kept, Setting(key=key, value=value, location=Location(path="train.py", line=1))))
+
+
+FORWARD = "model.forward_takes_kwargs"
+PARALLEL = stating(run_of(("transformers", "4.57.1")), "distributed.processes", 4)
+GRPO = stating(run_of(("trl", "0.24.0"), ("transformers", "4.57.1"), framework="trl"), "training.method", "grpo")
 CHECKPOINTED = run_of(("transformers", "4.57.6"), ("trl", "0.26.2"), gradient_checkpointing=True)
 WITH_TRL_1 = run_of(("transformers", "4.57.6"), ("trl", "1.0.0"), gradient_checkpointing=True)
 
@@ -146,6 +155,16 @@ WITH_TRL_1 = run_of(("transformers", "4.57.6"), ("trl", "1.0.0"), gradient_check
         (run_of(("transformers", "4.53.0.dev0")), "training.average_tokens_across_devices", False),
         (run_of(("lightning", "2.1.0"), framework="lightning"), "training.max_grad_norm", 0.0),
         (run_of(("trl", "0.19.0"), framework="trl"), "precision.mode", "bf16"),
+        (GRPO, "training.loss_type", "dapo"),
+        (GRPO, "training.temperature", 1.0),
+        (run_of(("trl", "0.24.0"), ("transformers", "4.57.1"), framework="trl"), "training.loss_type", None),
+        (run_of(("transformers", "4.57.1"), framework="torch"), "model.attn_implementation", "sdpa"),
+        (run_of(("transformers", "4.35.2")), "model.attn_implementation", None),
+        (run_of(("sentence-transformers", "5.7.0"), framework="sentence-transformers"), FORWARD, True),
+        (PARALLEL, "distributed.strategy", "ddp"),
+        (stating(PARALLEL, "distributed.processes", 1), "distributed.strategy", None),
+        (stating(PARALLEL, "training.framework", "lightning"), "distributed.strategy", None),
+        (stating(PARALLEL, "deepspeed.zero_stage", 2), "distributed.strategy", None),
         (run_of(("transformers", "99.0")), "training.torch_compile", None),  # nobody has read it
         (run_of(("transformers", "4.49.0"), framework="lightning"), "training.torch_compile", None),
         (run_of(("transformers", "4.49.0"), compiled=True), "training.torch_compile", None),

@@ -173,6 +173,14 @@ def test_a_config_that_the_script_writes() -> None:
             ],
         ),
         (
+            "megatron rlhf --rlhf_type dpo --torch_dtype bfloat16",
+            [
+                ("training.framework", "megatron", "1:1", None),
+                ("training.method", "dpo", "1:27", "--rlhf_type {}"),
+                ("precision.mode", "bf16", "1:45", None),
+            ],
+        ),
+        (
             "tune run --nproc_per_node 2 lora_finetune --config a.yaml gradient_accumulation_steps=8",
             [
                 (PROCESSES, 2, "1:27", "--nproc_per_node {}"),

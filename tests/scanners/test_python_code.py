@@ -283,6 +283,50 @@ def test_a_loss_of_the_projects_own(before: str, init: str, body: str, expected:
 
 
 @pytest.mark.parametrize(
+    ("body", "divides"),
+    [
+        ("return f(model(**inputs).logits).sum() / num_items_in_batch", [True]),
+        (
+            "loss = model(**inputs).loss\n        loss /= self.args.gradient_accumulation_steps\n        return loss",
+            [None],
+        ),
+        ("return model(**inputs, num_items_in_batch=num_items_in_batch).loss", []),
+        ("return super().compute_loss(model, inputs) / num_items_in_batch", []),
+    ],
+)
+def test_a_loss_of_the_projects_own_divides_in_the_place_of_the_model(body: str, divides: list[bool | None]) -> None:
+    found = facts(OWN.format(before="", init="pass", body=body))
+    assert [value for _, key, value in found if key == "model.uses_num_items_in_batch"] == divides
+
+
+RESUMING = """\
+import argparse
+from accelerate import Accelerator
+parser = argparse.ArgumentParser()
+parser.add_argument("--resume")
+args = parser.parse_args()
+accelerator = Accelerator()
+{line}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "by_option"),
+    [
+        ("if args.resume:\n    accelerator.load_state(find(args.resume))", True),
+        ("if args.resume is not None:\n    accelerator.load_state(args.resume)", True),
+        ("if found:\n    accelerator.load_state(args.resume)", False),
+        ("if args.resume:\n    other.load_state(args.resume)", None),
+    ],
+)
+def test_an_option_guards_what_resumes(line: str, by_option: bool | None) -> None:
+    context = of_text(RESUMING.format(line=line))
+    stated = [one.value for one in context.settings if one.key == "training.resume_from_checkpoint"]
+    assert stated == ([] if by_option is None else [None])
+    assert [one.flags for one in context.defaults] == ([("resume",)] if by_option else [])
+
+
+@pytest.mark.parametrize(
     ("signature", "refuses"),
     [
         ("self, model, inputs, return_outputs=False", True),
@@ -514,6 +558,11 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
         ("model.accepts_loss_kwargs = False", [("model.forward_takes_kwargs", False)]),
         ("if loss:\n    model.accepts_loss_kwargs = False", [("model.forward_takes_kwargs", None)]),
         ("model.accepts_loss_kwargs = True", []),
+        ("trainer.model_accepts_loss_kwargs = False", [("model.forward_takes_kwargs", False)]),
+        (
+            "from transformers import VisionEncoderDecoderModel as M\nM.from_pretrained('some/ocr')",
+            [("model.architecture", ("VisionEncoderDecoderModel",)), ("model.name", "some/ocr")],
+        ),
         (
             "from transformers import Trainer\nTrainer(model, compute_loss_func=mine)",
             [("model.uses_num_items_in_batch", None), ("training.framework", "transformers.Trainer")],
