@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from gradcompat.model.environment import Setting
 from gradcompat.scanners.code_calls import STATEFUL_LOADERS
@@ -18,6 +19,9 @@ HOOKS = frozenset(
 )
 _HOOK = "enable_input_require_grads"
 _CHECKPOINTING = frozenset({"gradient_checkpointing", "use_gradient_checkpointing", "activation_checkpointing"})
+_RECOMPUTES = re.compile(
+    r"checkpointing|recompute|remat|utils\.checkpoint|\bcheckpoint\(|checkpoint_wrapper|import checkpoint"
+)
 # The methods of trainers that train.
 _STARTS = frozenset({"train", "fit"})
 _LOADERS = frozenset({"torch.utils.data.DataLoader", *STATEFUL_LOADERS})
@@ -34,6 +38,7 @@ def conclude(found: Findings, end: Step) -> None:
     _loss(found)
     _streamed(found)
     _loaded(found)
+    _kept(found)
     if found.own_model and found.buffers:
         # Whichever module of the model has it, from_pretrained builds that as well.
         found.symbols.setdefault("transformers.PreTrainedModel.register_buffer", found.buffers[0])
@@ -104,6 +109,17 @@ def _loaded(found: Findings) -> None:
     if counts and len(counts) == len(given) and (min(counts) > 1 or max(counts) == 0):
         location = found.place(calls[counts.index(min(counts))])
         found.settings.append(Setting(key="training.dataloader_num_workers", value=min(counts), location=location))
+
+
+def _kept(found: Findings) -> None:
+    """A loop of the program's own recomputes no activations if no word of the program says so; a config still may."""
+    driver = next((one for one in found.settings if one.key == "training.framework"), None)
+    if driver is None or driver.value not in ("torch", "accelerate") or _RECOMPUTES.search(found.document.text):
+        return
+    if found.parts or found.names.relative or found.names.stars or found.dynamic:
+        return
+    where = driver.location
+    found.settings.append(Setting(key="training.gradient_checkpointing", value=False, location=where, presumed=True))
 
 
 def _workers(call: ast.Call) -> int | None:
