@@ -138,6 +138,7 @@ _SHARDED: Feeds = {
 }
 _STATES = {f"{word}_state_dict": f"{word.upper()}_STATE_DICT" for word in ("full", "sharded", "local")}
 _OFFLOAD = {"none": "none"}
+_SEVERAL = tuple(str(size) for size in range(2, 129))  # GPUs that share one thing
 _WEIGHTED: Feeds = {"weight_decay": Feed("optimizer.weight_decay"), "fused": Feed("optimizer.fused")}
 _CLIPPING: Feeds = {"max_norm": Feed("training.max_grad_norm")}
 
@@ -229,6 +230,15 @@ KNOWN: dict[str, tuple[Known, ...]] = {
                 "cpu": Feed("host.device", {"true": "cpu"}, only=True),
             },
             framework="accelerate",
+        ),
+    ),
+    "ParallelismConfig": (
+        Known(
+            _ACCELERATE,
+            {
+                "tp_size": Feed("distributed.strategy", dict.fromkeys(_SEVERAL, "tensor_parallel"), only=True),
+                "cp_size": Feed("distributed.strategy", dict.fromkeys(_SEVERAL, "context_parallel"), only=True),
+            },
         ),
     ),
     "GradientAccumulationPlugin": (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from gradcompat.model.environment import Setting
 from gradcompat.scanners.code_calls import STATEFUL_LOADERS
@@ -19,6 +20,9 @@ HOOKS = frozenset(
 )
 _HOOK = "enable_input_require_grads"
 _CHECKPOINTING = frozenset({"gradient_checkpointing", "use_gradient_checkpointing", "activation_checkpointing"})
+_RECOMPUTES = re.compile(
+    r"checkpointing|recompute|remat|utils\.checkpoint|\bcheckpoint\(|checkpoint_wrapper|import checkpoint"
+)
 # The methods of trainers that train.
 _STARTS = frozenset({"train", "fit"})
 _LOADERS = frozenset({"torch.utils.data.DataLoader", *STATEFUL_LOADERS})
@@ -35,6 +39,7 @@ def conclude(found: Findings, end: Step) -> None:
     _loss(found)
     _streamed(found)
     _loaded(found)
+    _kept(found)
     buffer = buffer_of_model(found)
     if buffer is not None:
         found.symbols.setdefault("transformers.PreTrainedModel.register_buffer", buffer)
@@ -105,6 +110,17 @@ def _loaded(found: Findings) -> None:
     if counts and len(counts) == len(given) and (min(counts) > 1 or max(counts) == 0):
         location = found.place(calls[counts.index(min(counts))])
         found.settings.append(Setting(key="training.dataloader_num_workers", value=min(counts), location=location))
+
+
+def _kept(found: Findings) -> None:
+    """A loop of the program's own recomputes no activations if no word of the program says so; a config still may."""
+    driver = next((one for one in found.settings if one.key == "training.framework"), None)
+    if driver is None or driver.value not in ("torch", "accelerate") or _RECOMPUTES.search(found.document.text):
+        return
+    if found.parts or found.names.relative or found.names.stars or found.dynamic:
+        return
+    where = driver.location
+    found.settings.append(Setting(key="training.gradient_checkpointing", value=False, location=where, presumed=True))
 
 
 def _workers(call: ast.Call) -> int | None:
