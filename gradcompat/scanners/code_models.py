@@ -21,14 +21,15 @@ _CLASS = re.compile(
     r"|MultipleChoice|CTC|SpeechSeq2Seq|\w*Classification|\w*Segmentation|\w*Detection|MaskedImageModeling))"
     r"|(?:Vision|Speech)?EncoderDecoderModel"
 )
+_HOMES = ("transformers.", "fla.models.")
 _LOADERS = frozenset({"FastLanguageModel", "FastModel", "FastVisionModel"})
 _LENGTH = "max_seq_length"  # only unsloth's loaders take it
 _FEEDS = {name: feed for name, feed in LOADING.items() if name != _LENGTH}
 
 
 def is_model(name: str) -> bool:
-    """Is that the full name of a class of transformers which is a model with its head?"""
-    return name.startswith("transformers.") and _CLASS.fullmatch(name.rpartition(".")[2]) is not None
+    """Is that the full name of a class which is a model with its head, of transformers or in its form?"""
+    return name.startswith(_HOMES) and _CLASS.fullmatch(name.rpartition(".")[2]) is not None
 
 
 def makes_model(name: str) -> bool:
