@@ -185,14 +185,18 @@ LEFT_OUT = (
     LeftOut(key="training.max_grad_norm", default=_argument("max_grad_norm")),
     *(
         LeftOut(
-            key="training.max_grad_norm",
+            key=key,
             default=Argument(
                 package=package,
                 callables=(f"{package.replace('-', '_')}.Trainer",),
-                name="gradient_clip_val",
-                means={"None": 0.0},
+                name=name,
+                means={"None": none},
             ),
             frameworks=(_LIGHTNING,),
+        )
+        for key, name, none in (
+            ("training.max_grad_norm", "gradient_clip_val", 0.0),
+            ("training.gradient_accumulation_steps", "accumulate_grad_batches", 1),
         )
         for package in ("lightning", "pytorch-lightning")
     ),
@@ -219,6 +223,17 @@ LEFT_OUT = (
             reference="https://github.com/huggingface/transformers/blob/v4.57.1/src/transformers/modeling_utils.py",
         ),
         frameworks=(*_OF_TRAINER, _LIGHTNING, "accelerate", "torch"),
+    ),
+    LeftOut(
+        key="model.use_cache",
+        default=Stated(
+            value=True,  # in the configurations of all language models but MPT
+            package="transformers",
+            versions=">=4.36.0,<=4.48.3",
+            read="4.36.2, 4.48.3",
+            reference="https://github.com/huggingface/transformers/blob/v4.36.0/src/transformers/models/llama/configuration_llama.py",
+        ),
+        frameworks=(_TRAINER, _LIGHTNING, "accelerate", "torch"),
     ),
     LeftOut(
         key="model.forward_takes_kwargs",
@@ -296,6 +311,24 @@ LEFT_OUT = (
             read="4.31.0, 4.32.0, 4.46.0, 4.53.0, 4.54.0, 4.57.6, 5.0.0, 5.23.0",
             reference=f"{_TRANSFORMERS}/training_args.py",
         ),
+    ),
+    *(
+        LeftOut(
+            key=key,
+            default=Stated(
+                value=value,
+                package="trl",
+                versions="<0.9.2",
+                read="0.7.11, 0.8.6, whose trainers take the arguments of transformers",
+                reference="https://github.com/huggingface/trl/blob/v0.8.6/trl/trainer/sft_trainer.py",
+            ),
+            frameworks=(_TRL,),
+        )
+        for key, value in (
+            ("training.gradient_accumulation_steps", 1),
+            ("training.gradient_checkpointing", False),
+            ("precision.mode", "no"),
+        )
     ),
     LeftOut(key="optimizer.weight_decay", default=_argument("weight_decay")),
 )

@@ -45,6 +45,10 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
     elif name == "allow_tf32":
         if found.names.resolve(target, step.scope) == (_TF32,):
             found.truth(step, "precision.tf32", literal, value, spelling)
+    elif name == "padding_side":
+        found.state(
+            step, "data.padding_side", literal if isinstance(literal, str) else None, at=value, spelling=spelling
+        )
     elif name in ("pad_token", "pad_token_id"):
         _pad_token(found, step, name, value, literal)
     elif name == "requires_grad":

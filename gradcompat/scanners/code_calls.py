@@ -50,7 +50,10 @@ _ARGUMENTS: Feeds = {
     **{f"deepspeed.{name}": feed for name, feed in deepspeed.FEEDS.items()},
 }
 # Of what Trainers take beside their arguments, mostly in old releases.
-_TRAINER = {name: _ARGUMENTS[name] for name in ("max_seq_length", "packing", "neftune_noise_alpha", "max_length")}
+_TRAINER = {
+    name: _ARGUMENTS[name]
+    for name in (*("max_seq_length", "packing", "neftune_noise_alpha", "max_length", "loss_type", "beta"),)
+}
 
 # TRL's trainers, whose names are those of their methods, and the method's word.
 _METHODS = {
@@ -395,8 +398,9 @@ KNOWN_OF_TYPE: dict[str, Known] = {
         ("model", "loaders", "val", "datamodule", "ckpt_path"),
     ),
     "clip_grad_norm_": Known(frozenset(), _CLIPPING, ("parameters", "max_norm")),
-    "load_state": Known(frozenset(), states={"training.resume_from_checkpoint": True}),
-    "load_state_dict": Known(frozenset(), states={"training.resume_from_checkpoint": True}),
+    **dict.fromkeys(
+        ("load_state", "load_state_dict"), Known(frozenset(), states={"training.resume_from_checkpoint": True})
+    ),
     "filter": Known(frozenset(), states={"data.stream_filter": True}),
 }
 
@@ -420,6 +424,7 @@ SWITCHED_METHODS = {"load_adapter": "is_trainable"}
 # What a model takes with a batch.
 BATCH = {"cross_attention_mask": "model.cross_attention_mask"}
 # Processors that make it.
+PADDING = Known(frozenset(), {"padding_side": Feed("data.padding_side")})
 PROCESSORS = frozenset({"transformers.MllamaProcessor", "transformers.AutoProcessor"})
 
 # Optimizers: what stands before the class, and the library.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 
 from gradcompat.defaults import TRAIN
@@ -33,6 +33,7 @@ from gradcompat.scanners.code_calls import (
     KNOWN_METHODS,
     KNOWN_OF_TYPE,
     OPTIMIZER_ARGUMENTS,
+    PADDING,
     PROCESSORS,
     STATEFUL_LOADERS,
     SWITCHED_METHODS,
@@ -348,8 +349,10 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     elif last in _PARSERS:
         _parsed_classes(found, step, call)
         found.parsers.append(dataclass_parser(call, step.scope, found.names))
-    elif last == "from_pretrained" and head in PROCESSORS:
-        found.state(step, "model.cross_attention_mask", True)
+    elif last == "from_pretrained" and (head in PROCESSORS or head.endswith(("Tokenizer", "TokenizerFast"))):
+        if head in PROCESSORS:
+            found.state(step, "model.cross_attention_mask", True)
+        found.feed(step, PADDING, found.arguments(step, call))
     elif name == "hydra.main":
         _composes(found, found.arguments(step, call, ("config_path", "config_name")))
     elif head.startswith("peft.Peft") and last == "from_pretrained" and head.rpartition(".")[2] != "PeftConfig":
@@ -383,6 +386,9 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
             found.lookups.append(ConfigLookup(path=path, tool=name))
     for key, stated in one.states.items():
         found.state(step, key, stated)
+    if name == "deepspeed.initialize":
+        for key, left in _left_to_engine(given):
+            found.state(step, key, left)
     if one.framework is not None:
         found.drivers.setdefault(one.framework, found.place(call))
     if one.trains:
@@ -425,6 +431,16 @@ def _collator(found: Findings, step: Step, given: ast.expr) -> None:
     found.state(step, "data.collator", text(given) if function or isinstance(given, ast.Lambda) else None, at=given)
 
 
+def _left_to_engine(given: Mapping[str, object]) -> Iterator[tuple[str, str | float]]:
+    """What a config of DeepSpeed in the program leaves out, where it asks for a stage."""
+    names = [name.partition(".")[2] for name in given]
+    if "zero_optimization.stage" in names:
+        if not any("offload" in name for name in names):
+            yield "deepspeed.offload_optimizer", "none"
+        if "gradient_clipping" not in names:
+            yield "deepspeed.gradient_clipping", 0.0
+
+
 def _overlap(modules: object) -> bool | None:
     """Is the name of one module part of another's? PEFT adds heads to those of classifiers, whatever the task is."""
     if modules is None:
@@ -449,7 +465,9 @@ def _method(found: Findings, step: Step, call: ast.Call, called: ast.Attribute) 
     if one is None and method in KNOWN_OF_TYPE:
         kinds = found.names.type_of(called.value, step.scope)
         one = KNOWN_OF_TYPE[method] if any(_does(kind, method) for kind in kinds) else None
-        one = None if call in found.optional_calls else one
+        of_optimizer = any(code_calls.optimizer(kind) is not None for kind in kinds)
+        optional = call in found.optional_calls or (method == "load_state_dict" and step.branch and of_optimizer)
+        one = None if optional else one
     if one is not None:
         given_to = found.arguments(step, call, one.positional)
         if method == "train":
@@ -493,8 +511,8 @@ def _resumes(found: Findings, step: Step, test: ast.expr, body: Sequence[ast.stm
         return
     for call in (inner for statement in body for inner in ast.walk(statement)):
         match call:
-            case ast.Call(func=ast.Attribute(value=owner, attr="load_state")) if call not in found.optional_calls:
-                if any(_does(kind, "load_state") for kind in found.names.type_of(owner, step.scope)):
+            case ast.Call(func=ast.Attribute(value=owner, attr="load_state" | "load_state_dict" as method)):
+                if any(_does(kind, method) for kind in found.names.type_of(owner, step.scope)):
                     given = Argument("resume_from_checkpoint", UNKNOWN, asked, None, asked)
                     found.optional_calls.add(call)
                     found.feed(step, KNOWN_OF_TYPE["train"], [given])
@@ -504,7 +522,7 @@ def _does(kind: str, method: str) -> bool:
     if method in ("clip_grad_norm_", "load_state"):
         return kind.startswith("accelerate.")
     if method == "load_state_dict":  # of a model it may be the weights that a run starts with
-        return kind in (*STATEFUL_LOADERS, _STREAM)
+        return kind in (*STATEFUL_LOADERS, _STREAM) or code_calls.optimizer(kind) is not None
     if method == "filter":
         return kind == _STREAM
     return _TRAINERS.fullmatch(kind) is not None

@@ -12,7 +12,7 @@ from gradcompat.formats.shell import HOLE
 from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.quotation import quoted
-from gradcompat.scanners import axolotl, lightning_cli, llamafactory, ms_swift, torchtune, training_arguments
+from gradcompat.scanners import axolotl, lightning_cli, llamafactory, ms_swift, torchtune, training_arguments, verl
 from gradcompat.scanners.key_mapping import Feed, Feeds, fed
 from gradcompat.scanners.launchers import Argument, Launch, is_lightning
 from gradcompat.scanners.model_names import architecture_setting
@@ -95,6 +95,7 @@ _TOOLS: dict[str, Feeds] = {
     "llamafactory": llamafactory.FEEDS,
     "ms-swift": ms_swift.FEEDS,
     "axolotl": axolotl.FEEDS,
+    "verl": verl.FEEDS,
     # An override of a component asks for a config of its own, which is not at hand.
     "torchtune": {name: feed for name, feed in torchtune.FEEDS.items() if not name.endswith("_component_")},
     # ms-swift's Megatron: a trainer of its own, with few arguments in common with the other one.
@@ -157,6 +158,10 @@ def settings_of(launch: Launch, places: Places) -> tuple[list[Setting], list[Ski
         named += _fed(feeds, argument, launch, places, skipped)
     if launch.launcher == "deepspeed":
         named += _of_deepspeed(launch, places)
+    if launch.tool == "verl" and launch.subcommand == verl.SFT:
+        processes = next((one.value for _, one in named if one.key == "distributed.processes"), None)
+        steps = verl.micro_batches(_values(launch), processes)
+        named.append(("", Setting(key=_ACCUMULATION.key, value=steps, location=places.location(launch.place))))
     settings = settled(named)
     if feeds is SCRIPTS and launch.tool == "":
         names = {argument.name for argument in launch.arguments}
@@ -170,7 +175,7 @@ def settings_of(launch: Launch, places: Places) -> tuple[list[Setting], list[Ski
             if architecture is not None:
                 settings.insert(settings.index(setting) + 1, architecture)
     if not any(word.text.lower().endswith(_CONFIGS) for word in launch.files):  # which has them itself
-        settings += left_to_tool("llamafactory" if feeds is llamafactory.FEEDS else launch.tool or "", settings)
+        settings += left_to_tool(_tool(launch, feeds), settings)
     return settings, skipped
 
 
@@ -221,6 +226,17 @@ def _feeds(launch: Launch) -> Feeds:
     return _TOOLS.get(launch.tool, SCRIPTS)
 
 
+def _tool(launch: Launch, feeds: Feeds) -> str:
+    """Whose defaults a launch has."""
+    if feeds is llamafactory.FEEDS:
+        return "llamafactory"
+    return f"verl {launch.subcommand}" if launch.tool == "verl" else launch.tool
+
+
+def _values(launch: Launch) -> dict[str, object]:
+    return {argument.name: argument.value for argument in launch.arguments}
+
+
 def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
     """What the name of the tool, and its word for what it does, say."""
     stated: dict[str, str] = {}
@@ -235,6 +251,8 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
         stated = {"training.framework": "megatron"}
     elif launch.tool == "torchtune":
         stated = {"training.framework": "torchtune"}
+    elif launch.tool == "verl":
+        stated = {"training.framework": "verl", "training.method": verl.method(launch.subcommand, _values(launch))}
     elif launch.tool == "xtuner":
         stated = {"training.framework": "mmengine"}
     elif is_lightning(launch):

@@ -43,6 +43,7 @@ _DEEPSPEED: Feeds = {
     "zero_optimization.cpu_offload": Feed("deepspeed.offload_optimizer", _ON_CPU, only=True),
     "zero_optimization.cpu_offload_param": Feed("deepspeed.offload_param", _ON_CPU, only=True),
     "zero_optimization.overlap_comm": Feed("deepspeed.overlap_comm"),
+    "zero_optimization.reduce_scatter": Feed("deepspeed.reduce_scatter"),
     "zero_optimization.contiguous_gradients": Feed("deepspeed.contiguous_gradients"),
     # `seq_parallel_communication_data_type` is about something else: the exchange of Ulysses' attention heads.
     "communication_data_type": Feed("deepspeed.communication_data_type"),
@@ -123,7 +124,12 @@ def scan(document: Document) -> Context:
     return Context(
         source=document.path,
         kind="deepspeed",
-        settings=(*_corrected(settings), *_not_offloaded(config), *_without_zero(config, document.path)),
+        settings=(
+            *_corrected(settings),
+            *_not_offloaded(config),
+            *_without_zero(config, document.path),
+            *_not_clipped(config),
+        ),
         run=False,
         skipped=(*notes, *skipped),
     )
@@ -184,6 +190,14 @@ def _without_zero(config: Config, path: str) -> tuple[Setting, ...]:
     if "zero_optimization" in config.top:
         return ()
     return (Setting(key="deepspeed.zero_stage", value=0, location=Location(path=path)),)
+
+
+def _not_clipped(config: Config) -> tuple[Setting, ...]:
+    """A file that asks for a stage and not for clipping clips nothing: trainers only fill in ``auto``."""
+    stage = next((entry for entry in config.entries if entry.name == "zero_optimization.stage"), None)
+    if stage is None or any(entry.name == "gradient_clipping" for entry in config.entries):
+        return ()
+    return (Setting(key="deepspeed.gradient_clipping", value=0.0, location=stage.location),)
 
 
 def _corrected(settings: list[Setting]) -> tuple[Setting, ...]:

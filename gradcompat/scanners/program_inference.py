@@ -27,7 +27,8 @@ _RECOMPUTES = re.compile(
 _STARTS = frozenset({"train", "fit"})
 _LOADERS = frozenset({"torch.utils.data.DataLoader", *STATEFUL_LOADERS})
 _BEFORE_WORKERS = 5  # dataset, batch_size, shuffle, sampler and batch_sampler come before num_workers
-_LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed"})
+_OF_OPTAX = frozenset({"apply_updates", "apply_gradients"})
+_LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed", "transformers"})
 
 
 def conclude(found: Findings, end: Step) -> None:
@@ -55,6 +56,8 @@ def _driven(found: Findings, end: Step) -> None:
         found.trains = found.trains or "lightning" not in found.drivers
         if "lightning" not in found.drivers:
             found.drivers.setdefault("torch", found.place(end.node))
+    if "optax" in found.imported and found.mentioned & _OF_OPTAX:
+        found.trains = True  # nothing of the vocabulary drives a loop of JAX
     for names in (("lightning",), ("sentence-transformers",), ("trl", "transformers.Trainer")):
         first = next((name for name in names if name in found.drivers), None)
         if first is not None:

@@ -50,6 +50,7 @@ def test_comments_and_trailing_commas_are_read_over_and_told() -> None:
         (10, "optimizer.library", "torch"),
         (10, "optimizer.weight_decay", 0.01),
         (11, "training.gradient_accumulation_steps", 10),
+        (4, "deepspeed.gradient_clipping", 0.0),
     ]
     reason = "DeepSpeed itself ignores it, transformers and accelerate reject such a file"
     assert context.skipped == (
@@ -112,6 +113,7 @@ def test_ways_of_former_versions() -> None:
         "distributed.strategy": "deepspeed",
         "deepspeed.zero_stage": 2,
         "deepspeed.offload_optimizer": "cpu",
+        "deepspeed.gradient_clipping": 0.0,
     }
 
 

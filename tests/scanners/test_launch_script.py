@@ -121,6 +121,7 @@ def test_a_config_that_the_script_writes() -> None:
         (4, "training.per_device_train_batch_size", None),
         (6, STRATEGY, "deepspeed"),
         (7, "deepspeed.zero_stage", 2),
+        (7, "deepspeed.gradient_clipping", 0.0),
         (8, "deepspeed.offload_optimizer", "cpu"),
         (13, PROCESSES, 4),
         (14, STRATEGY, "deepspeed"),
@@ -171,6 +172,20 @@ def test_a_config_that_the_script_writes() -> None:
                 ("model.name", "Qwen/Qwen2-7B", "1:57", "--model {}"),
                 ("model.architecture", ("Qwen2ForCausalLM",), "1:57", None),
             ],
+        ),
+        (
+            "torchrun --nproc_per_node=8 -m verl.trainer.fsdp_sft_trainer data.train_batch_size=128 model.path=x/y",
+            [
+                (GA, 4, "1:1", None),
+                (PROCESSES, 8, "1:27", "--nproc_per_node={}"),
+                ("training.framework", "verl", "1:32", None),
+                ("training.method", "sft", "1:32", None),
+                ("model.name", "x/y", "1:99", "model.path={}"),
+            ],
+        ),
+        (
+            "python -m verl.trainer.main_ppo algorithm.adv_estimator=grpo",
+            [("training.framework", "verl", "1:11", None), ("training.method", "grpo", "1:11", None)],
         ),
         (
             "megatron rlhf --rlhf_type dpo --torch_dtype bfloat16",

@@ -327,6 +327,18 @@ def test_an_option_guards_what_resumes(line: str, by_option: bool | None) -> Non
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "import optax\nupdates, state = tx.update(grads, state)\nparams = optax.apply_updates(params, updates)\n",
+        "import transformers\nloss.backward()\noptimizer.step()\n",
+    ],
+)
+def test_a_loop_trains_whichever_library_is_named(text: str) -> None:
+    assert of_text(text).run
+    assert not of_text(text.rpartition("\n")[0].rpartition("\n")[0] + "\n").run
+
+
+@pytest.mark.parametrize(
     ("signature", "refuses"),
     [
         ("self, model, inputs, return_outputs=False", True),
@@ -530,7 +542,49 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
         ),
         (
             "import deepspeed\nc = {'zero_optimization': {'stage': 3}}\ndeepspeed.initialize(config=c)",
-            [("distributed.strategy", "deepspeed"), ("deepspeed.zero_stage", 3)],
+            [
+                ("distributed.strategy", "deepspeed"),
+                ("deepspeed.zero_stage", 3),
+                ("deepspeed.offload_optimizer", "none"),
+                ("deepspeed.gradient_clipping", 0.0),
+            ],
+        ),
+        (
+            "import deepspeed\ndeepspeed.initialize(config={'zero_optimization': {'stage': 1, 'reduce_scatter': False, "
+            "'offload_optimizer': {'device': 'cpu'}}, 'gradient_clipping': 1.0})",
+            [
+                ("distributed.strategy", "deepspeed"),
+                ("deepspeed.zero_stage", 1),
+                ("deepspeed.reduce_scatter", False),
+                ("deepspeed.offload_optimizer", "cpu"),
+                ("deepspeed.gradient_clipping", 1.0),
+            ],
+        ),
+        (
+            "from transformers import AutoTokenizer\nt = AutoTokenizer.from_pretrained('gpt2', padding_side='left')",
+            [("data.padding_side", "left")],
+        ),
+        ("tokenizer.padding_side = 'right'", [("data.padding_side", "right")]),
+        (
+            "from trl import DPOTrainer\nDPOTrainer(model, beta=0.1, loss_type='ipo')",
+            [
+                ("training.method", "dpo"),
+                ("training.framework", "trl"),
+                ("training.beta", 0.1),
+                ("training.loss_type", "ipo"),
+            ],
+        ),
+        (
+            "o = torch.optim.SGD(ps)\no.load_state_dict(state)",
+            [("optimizer.name", "sgd"), ("optimizer.library", "torch"), ("training.resume_from_checkpoint", True)],
+        ),
+        (
+            "o = torch.optim.SGD(ps)\nif found:\n    o.load_state_dict(state)",
+            [("optimizer.name", "sgd"), ("optimizer.library", "torch")],
+        ),
+        (
+            "from fla.models import KDAForCausalLM\nKDAForCausalLM.from_pretrained('some/kda')",
+            [("model.architecture", ("KDAForCausalLM",)), ("model.name", "some/kda")],
         ),
         (
             "from deepspeed.pipe import PipelineModule\nPipelineModule(layers=layers, num_stages=2)",

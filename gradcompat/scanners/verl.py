@@ -1,0 +1,48 @@
+"""verl's trainers, which take overrides of a Hydra config on their command line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gradcompat.scanners.key_mapping import Feed, Feeds
+
+FEEDS: Feeds = {
+    "data.multiturn.enable": Feed("data.multi_turn"),
+    "data.micro_batch_size_per_gpu": Feed("training.per_device_train_batch_size"),
+    "data.max_length": Feed("data.sequence_length"),
+    "model.partial_pretrain": Feed("model.name"),
+    "model.path": Feed("model.name"),
+    "model.enable_gradient_checkpointing": Feed("training.gradient_checkpointing"),
+    "actor_rollout_ref.model.path": Feed("model.name"),
+    "actor_rollout_ref.model.enable_gradient_checkpointing": Feed("training.gradient_checkpointing"),
+    "trainer.total_epochs": Feed("training.num_train_epochs"),
+}
+
+SFT = "sft_trainer"
+# In config/sft_trainer.yaml of 0.5.0.
+_BATCH, _MICRO_BATCH = 256, 4
+
+
+def method(trainer: str, overrides: Mapping[str, object]) -> str:
+    """What a trainer, by the name of its module, does."""
+    if trainer == SFT:
+        return "sft"
+    return "grpo" if overrides.get("algorithm.adv_estimator") == "grpo" else "ppo"
+
+
+def micro_batches(overrides: Mapping[str, object], processes: object) -> int | None:
+    """How many micro-batches the SFT trainer puts into a step; None where that is not known.
+
+    Its batch is that of all processes, which share it out.
+    """
+    batch = _number(overrides.get("data.train_batch_size", _BATCH))
+    micro = _number(overrides.get("data.micro_batch_size_per_gpu", _MICRO_BATCH))
+    sharing = _number(overrides.get("ulysses_sequence_parallel_size", 1))
+    if batch is None or micro is None or sharing is None or not isinstance(processes, int) or processes < sharing:
+        return None
+    return max(1, -(-batch // (processes // sharing) // micro))
+
+
+def _number(value: object) -> int | None:
+    text = str(value)
+    return int(text) if text.isascii() and text.isdigit() and 0 < len(text) < 10 and int(text) else None
