@@ -56,7 +56,7 @@ class Observations:
         self._settled = time.time_ns() - _SETTLED
         self._installed = (_PACKAGE, _STANDARD, *(f"{one}{os.sep}" for one in sys.path if _is_site(one)))
         self._answers: dict[Asked, str] = {}
-        self._contents: dict[Asked, tuple[int, ...]] = {}  # with the times of the file, and its inode
+        self._contents: dict[Asked, os.stat_result | None] = {}
         self._complete = True
 
     def note(self, kind: str, path: object, answer: str) -> None:
@@ -71,7 +71,11 @@ class Observations:
         if named is None:
             self.spoil()
         elif "\0" not in named:
-            self._begin("names" if listed else "state" if named.startswith(self._installed) else "content", named)
+            kind = "names" if listed else "state" if named.startswith(self._installed) else "content"
+            status = _status(named)
+            before = self._contents.setdefault((kind, named), status)
+            if _times(before) != _times(status) and not named.startswith(_WITHOUT_TIMES):
+                self.spoil()
 
     def spoil(self) -> None:
         """Something was asked that nobody can ask again."""
@@ -79,30 +83,33 @@ class Observations:
 
     def answers(self) -> dict[Asked, str] | None:
         """All that was asked, and the code that asked it; None if it is not complete, or not settled."""
-        for path in (*sys.path, *_modules()):
-            if path and (not path.startswith(_STANDARD) or any(f"{os.sep}{site}" in path for site in _SITES)):
-                self._begin("state", path)
-        self._begin("state", os.__file__)  # stands for the standard library, which is replaced as a whole
-        if not self._complete or len(self._answers) + len(self._contents) > _MOST:
+        # The standard library is replaced as a whole; one of its files stands for it.
+        code = dict.fromkeys((os.__file__, *filter(_is_no_standard, (*sys.path, *_modules()))))
+        if not self._complete or len(self._answers) + len(self._contents) + len(code) > _MOST:
             return None
         size = 0
-        for (kind, path), times in self._contents.items():
+        for (kind, path), then in self._contents.items():
+            now = _status(path)
             if not path.startswith(_WITHOUT_TIMES):
-                if _times(path) != times or max(times[:2], default=0) > self._settled:
+                if _times(then) != _times(now) or not self._is_settled(now):
                     return None
-                size += times[-1] if kind == "content" and times else 0
+                size += now.st_size if now is not None and kind == "content" else 0
                 if size > _MOST_BYTES:
                     return None
             try:
-                self._answers[kind, path] = answer(kind, path)
+                self._answers[kind, path] = _state(now) if kind == "state" else answer(kind, path)
             except Unrepeatable:
                 return None
+        for path in code:
+            if ("state", path) not in self._answers:
+                now = _status(path)
+                if not self._is_settled(now):
+                    return None
+                self._answers["state", path] = _state(now)
         return self._answers
 
-    def _begin(self, kind: str, path: str) -> None:
-        times = _times(path)
-        if self._contents.setdefault((kind, path), times) != times and not path.startswith(_WITHOUT_TIMES):
-            self.spoil()
+    def _is_settled(self, status: os.stat_result | None) -> bool:
+        return status is None or max(status.st_mtime_ns, status.st_ctime_ns) <= self._settled
 
 
 def answer(kind: str, path: str) -> str:
@@ -114,8 +121,7 @@ def answer(kind: str, path: str) -> str:
     try:
         match kind:
             case "state":
-                status = _stat(path)
-                return f"{status.st_size} {status.st_mtime_ns} {status.st_ino}"
+                return _state(_status(path))
             case "stat":
                 return _described(_stat(path))
             case "lstat":
@@ -151,12 +157,22 @@ def _names(path: str) -> str:
     return digest(repr(found).encode("utf-8", "surrogatepass"))
 
 
-def _times(path: str) -> tuple[int, ...]:
+def _status(path: str) -> os.stat_result | None:
     try:
-        status = _stat(path)
+        return _stat(path)
     except OSError:
-        return ()
-    return status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_size
+        return None
+
+
+def _times(status: os.stat_result | None) -> tuple[int, ...] | None:
+    """What changes whenever the file does."""
+    if status is None:
+        return None
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
+
+
+def _state(status: os.stat_result | None) -> str:
+    return "" if status is None else f"{status.st_size} {status.st_mtime_ns} {status.st_ino}"
 
 
 def _named(path: object) -> str | None:
@@ -164,6 +180,10 @@ def _named(path: object) -> str | None:
     if path is None:
         return os.curdir
     return os.fsdecode(path) if isinstance(path, (str, bytes, os.PathLike)) else None
+
+
+def _is_no_standard(path: str) -> bool:
+    return bool(path) and (not path.startswith(_STANDARD) or any(f"{os.sep}{site}" in path for site in _SITES))
 
 
 def _is_site(folder: str) -> bool:
