@@ -161,8 +161,13 @@ def released_versions(environment: Environment, names: Names) -> dict[str, list[
 
 def _beside(versions: Mapping[str, Sequence[Version]]) -> Callable[[str], Version | None]:
     """The release of a package that is listed in one version."""
-    only = {name: some[0] for name, some in versions.items() if len(some) == 1}
-    return only.get
+    return _release_of(tuple(sorted((name, some[0]) for name, some in versions.items() if len(some) == 1)))
+
+
+# A table remembers signatures by this function: the same releases have to give the same one.
+@lru_cache(maxsize=64)
+def _release_of(only: tuple[tuple[str, Version], ...]) -> Callable[[str], Version | None]:
+    return dict(only).get
 
 
 @lru_cache(maxsize=256)
