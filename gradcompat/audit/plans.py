@@ -19,6 +19,7 @@ from gradcompat.dependency_formats import BY_KIND
 from gradcompat.errors import SourceError
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.lazy_dataclasses import dataclass, replace
+from gradcompat.matcher import packages_seen
 from gradcompat.model.assumption import Assumption
 from gradcompat.model.code_use import CodeUse
 from gradcompat.model.context import Context
@@ -31,7 +32,7 @@ from gradcompat.model.release import Catalogue
 from gradcompat.model.report import ReportedFinding
 from gradcompat.names import normalise
 from gradcompat.planner.host_target import target_of
-from gradcompat.planner.plan import plan
+from gradcompat.planner.plan import plan, single_move
 from gradcompat.planner.request import DEFAULT_STEPS, Request
 from gradcompat.regular_files import read_regular
 from gradcompat.sources.requires_dist import requires_dist
@@ -285,8 +286,63 @@ def plan_of(
     budget: Budget | None = None,
 ) -> Plan | None:
     """The plan of one environment within a budget of steps; None where nothing has to change."""
+    if not _has_to_change(found, options):
+        return None
     stated = with_facts(environment, options.settings, options.kept_at)
-    request = Request(
+    return plan(
+        stated,
+        _wanted(found, options),
+        (*base.in_force(), *_not_leading_into(environment, found, base)),
+        base.names,
+        catalogue,
+        _request(environment, stated, project, base, options, wishes),
+        runs=_runs(environment, found),
+        with_alternatives=alternatives,
+        budget=budget,
+    )
+
+
+def single_move_of(
+    environment: Environment,
+    found: Matched,
+    project: Project,
+    base: KnowledgeBase,
+    catalogue: Catalogue,
+    options: AuditOptions,
+    wishes: PlanOptions,
+    *,
+    budget: Budget | None = None,
+) -> Plan | None:
+    """The plan of one environment where it surely moves one package and nothing else; None where it may be another."""
+    wanted = [finding for finding in _wanted(found, options) if not finding.issue.informational]
+    shared = frozenset[str]().union(*(map(base.names.canonical, finding.packages) for finding in wanted))
+    for finding in wanted:
+        shared &= frozenset(map(base.names.canonical, finding.packages))
+    if not shared or any(package.source == "conda" for package in environment.packages):
+        return None
+    issues = (*base.in_force(), *_not_leading_into(environment, found, base, shared))
+    stated = with_facts(environment, options.settings, options.kept_at)
+    return single_move(
+        stated,
+        wanted,
+        _speaking_of(shared, issues),
+        base.names,
+        catalogue,
+        _request(environment, stated, project, base, options, wishes),
+        runs=_runs(environment, found),
+        budget=budget,
+    )
+
+
+def _request(
+    environment: Environment,
+    stated: Environment,
+    project: Project,
+    base: KnowledgeBase,
+    options: AuditOptions,
+    wishes: PlanOptions,
+) -> Request:
+    return Request(
         target=target_of(stated),
         level=options.fail_on or "note",
         conditional=options.strict,
@@ -296,28 +352,38 @@ def plan_of(
         yanked=base.yanked,
         known=requires_dist(environment) if environment.kind == "installed" else {},
     )
-    if not _has_to_change(found, options):
-        return None
-    # A plan may lead to packages that the environment does not have, so that every record counts.
-    runs = tuple(replace(run, packages=environment.packages) for run in found.runs.values())
-    return plan(
-        stated,
-        _wanted(found, options),
-        (*base.in_force(), *_not_leading_into(environment, found, base)),
-        base.names,
-        catalogue,
-        request,
-        runs=runs,
-        with_alternatives=alternatives,
-        budget=budget,
-    )
 
 
-def _not_leading_into(environment: Environment, found: Matched, base: KnowledgeBase) -> list[Issue]:
-    """The breaks between the packages that are listed: those that are there, and those that a change would make."""
+def _runs(environment: Environment, found: Matched) -> tuple[Environment, ...]:
+    """The training runs. A plan may lead to packages that the environment does not have, so that every record counts."""
+    return tuple(replace(run, packages=environment.packages) for run in found.runs.values())
+
+
+def _speaking_of(names: frozenset[str], issues: Sequence[Issue]) -> list[Issue]:
+    """The issues that speak of some packages, with those that stand for one of them, and the other way round."""
+    speaking = {issue.id for issue in issues if not names.isdisjoint(packages_seen(issue))}
+    general = {identifier for issue in issues if issue.id in speaking for identifier in issue.instead_of}
+    return [
+        issue
+        for issue in issues
+        if issue.id in speaking or issue.id in general or not speaking.isdisjoint(issue.instead_of)
+    ]
+
+
+def _not_leading_into(
+    environment: Environment, found: Matched, base: KnowledgeBase, among: frozenset[str] | None = None
+) -> list[Issue]:
+    """The breaks between the packages that are listed: those that are there, and those that a change would make.
+
+    Args:
+        environment: as it was read.
+        found: the runs and findings.
+        base: the records.
+        among: where only these (canonical) packages move; None where any may.
+    """
     here = {issue.id: issue for issue in found.issues if is_break(issue.id)}
     listed = frozenset(map(base.names.canonical, environment.packages))
-    ahead = (*constraints_of(listed), *constraints_of_code(found.environment, found.uses, base.names))
+    ahead = (*constraints_of(listed), *constraints_of_code(found.environment, found.uses, base.names, among))
     return [*here.values(), *(issue for issue in ahead if issue.id not in here)]
 
 

@@ -96,14 +96,108 @@ def plan(
         with_alternatives: look for other ways, too.
         budget: the steps that the plan may take. Where they do not suffice, it says what it does not know.
     """
+    findings = tuple(findings)
+    begun = _begun(environment, findings, issues, names, catalogue, request, runs, budget)
+    if isinstance(begun, Universe):
+        return _unplanned(begun, findings)
+    universe, draft = begun.universe, begun.draft
+    draft.most = _looked_at(universe, request.limit)
+    others: tuple[Alternative, ...] = ()
+    if draft.wanted and with_alternatives:
+        universe.cut_off = False
+        used = {cure for setting in draft.settings for cure in setting.cures}
+        used |= {cure for code in draft.code for cure in code.cures}
+        others = alternatives(
+            universe,
+            begun.judge,
+            draft.wanted,
+            draft.chosen,
+            Terms(excused=draft.excused | _left(draft), lenient=draft.lenient, limit=request.limit),
+            with_remedies=[issue for issue in draft.wanted if issue.id not in used],
+        )
+        draft.all_ways = not (universe.cut_off or universe.budget.spent)
+    return _finished(draft, begun.original, universe, begun.asked, others)
+
+
+def single_move(
+    environment: Environment,
+    findings: Iterable[Finding],
+    issues: Sequence[Issue],
+    names: Names,
+    catalogue: Catalogue,
+    request: Request,
+    *,
+    runs: Sequence[Environment] = (),
+    budget: Budget | None = None,
+) -> Plan | None:
+    """The same plan where it moves one package and nothing else, found with the issues that speak of it.
+
+    A plan that moves one package that comes from an index, and sees what that requires, costs less than all that move
+    more, and less or more than another such one by what issues about the packages say. So all issues would lead to it.
+
+    Args:
+        environment: without packages of conda.
+        findings: all of which are about some packages in common.
+        issues: those of :func:`plan` that speak of one of these, and those that stand for one of them or for which one
+            of them stands.
+        names: as for :func:`plan`, with all that follow.
+        catalogue: where releases and their requirements are looked up.
+        request: what counts, and what must not move.
+        runs: the environment with the settings of each training run.
+        budget: the steps that the plan may take.
+
+    Returns:
+        None where another plan may be cheaper.
+    """
+    begun = _begun(environment, tuple(findings), issues, names, catalogue, request, runs, budget)
+    if isinstance(begun, Universe):
+        return None
+    universe, draft = begun.universe, begun.draft
+    if draft.settings or draft.code or draft.lenient or not draft.proven or len(draft.chosen) != 1:
+        return None
+    if any(universe.rehomed(name) or universe.obscure(name, one) for name, one in draft.chosen.items()):
+        return None
+    made = _finished(draft, begun.original, universe, begun.asked, ())
+    return made if made.complete and made.verified.matched_again else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """What the search has come to.
+
+    Attributes:
+        universe: in which was searched.
+        original: the runs as they are.
+        asked: ids of issues that may have to go.
+        judge: with the runs as they are.
+        draft: what was found to do.
+    """
+
+    universe: Universe
+    original: Runs
+    asked: set[str]
+    judge: Judge
+    draft: _Draft
+
+
+def _begun(
+    environment: Environment,
+    findings: Sequence[Finding],
+    issues: Sequence[Issue],
+    names: Names,
+    catalogue: Catalogue,
+    request: Request,
+    runs: Sequence[Environment],
+    budget: Budget | None,
+) -> _Begun | Universe:
+    """Search; the universe alone where the budget does not suffice to match the environment."""
     issues = tuple(issue for issue in issues if issue.withdrawn is None)
     universe = Universe(environment, issues, names, catalogue, request, budget)
     original = tuple(runs) or (environment,)
-    findings = tuple(findings)
-    if not universe.budget.take(least_steps(original, universe)):
-        return _unplanned(universe, findings)
-    judge = Judge(universe, original)
     asked = {finding.issue.id for finding in findings if finding.status != "not_affected"}
+    if not universe.budget.take(least_steps(original, universe)):
+        return universe
+    judge = Judge(universe, original)
     bad = [issue for issue in judge.issues if request.counts(issue) and _is_there(issue, judge, {})]
     wanted = [issue for issue in bad if issue.id in asked]
     catalogue.expect(sorted({name for issue in wanted for name in _packages(issue, judge)}))
@@ -111,22 +205,7 @@ def plan(
     if wanted:
         _take_remedies(draft, draft.wanted, first_only=True)
         _search(draft, universe)
-    draft.most = _looked_at(universe, request.limit)
-    others: tuple[Alternative, ...] = ()
-    if wanted and with_alternatives:
-        universe.cut_off = False
-        used = {cure for setting in draft.settings for cure in setting.cures}
-        used |= {cure for code in draft.code for cure in code.cures}
-        others = alternatives(
-            universe,
-            judge,
-            wanted,
-            draft.chosen,
-            Terms(excused=draft.excused | _left(draft), lenient=draft.lenient, limit=request.limit),
-            with_remedies=[issue for issue in wanted if issue.id not in used],
-        )
-        draft.all_ways = not (universe.cut_off or universe.budget.spent)
-    return _finished(draft, original, universe, asked, others)
+    return _Begun(universe, original, asked, judge, draft)
 
 
 def _unplanned(universe: Universe, findings: Sequence[Finding]) -> Plan:
