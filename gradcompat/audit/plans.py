@@ -19,7 +19,6 @@ from gradcompat.dependency_formats import BY_KIND
 from gradcompat.errors import SourceError
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.lazy_dataclasses import dataclass, replace
-from gradcompat.matcher import packages_seen
 from gradcompat.model.assumption import Assumption
 from gradcompat.model.code_use import CodeUse
 from gradcompat.model.context import Context
@@ -32,10 +31,9 @@ from gradcompat.model.release import Catalogue
 from gradcompat.model.report import ReportedFinding
 from gradcompat.names import normalise
 from gradcompat.planner.host_target import target_of
-from gradcompat.planner.plan import plan, single_move
+from gradcompat.planner.plan import plan, shared_packages, single_move
 from gradcompat.planner.request import DEFAULT_STEPS, Request
 from gradcompat.regular_files import read_regular
-from gradcompat.sources.requires_dist import requires_dist
 
 _Change = TypeVar("_Change", Change, SettingChange, CodeChange)
 
@@ -314,21 +312,20 @@ def single_move_of(
     budget: Budget | None = None,
 ) -> Plan | None:
     """The plan of one environment where it surely moves one package and nothing else; None where it may be another."""
-    wanted = [finding for finding in _wanted(found, options) if not finding.issue.informational]
-    shared = frozenset[str]().union(*(map(base.names.canonical, finding.packages) for finding in wanted))
-    for finding in wanted:
-        shared &= frozenset(map(base.names.canonical, finding.packages))
-    if not shared or any(package.source == "conda" for package in environment.packages):
+    wanted = _wanted(found, options)
+    stated = with_facts(environment, options.settings, options.kept_at)
+    request = _request(environment, stated, project, base, options, wishes)
+    shared = shared_packages(wanted, base.names, request)
+    if not shared:
         return None
     issues = (*base.in_force(), *_not_leading_into(environment, found, base, shared))
-    stated = with_facts(environment, options.settings, options.kept_at)
     return single_move(
         stated,
         wanted,
-        _speaking_of(shared, issues),
+        issues,
         base.names,
         catalogue,
-        _request(environment, stated, project, base, options, wishes),
+        request,
         runs=_runs(environment, found),
         budget=budget,
     )
@@ -350,24 +347,19 @@ def _request(
         keep=wishes.keep,
         prereleases=wishes.prereleases,
         yanked=base.yanked,
-        known=requires_dist(environment) if environment.kind == "installed" else {},
+        known=_requires_dist(environment) if environment.kind == "installed" else {},
     )
 
 
+def _requires_dist(environment: Environment) -> dict[tuple[str, str], tuple[str, ...]]:
+    from gradcompat.sources.requires_dist import requires_dist  # loads email, which a lockfile needs not
+
+    return requires_dist(environment)
+
+
 def _runs(environment: Environment, found: Matched) -> tuple[Environment, ...]:
-    """The training runs. A plan may lead to packages that the environment does not have, so that every record counts."""
+    """The training runs, with all packages: a plan may add one that the environment does not have."""
     return tuple(replace(run, packages=environment.packages) for run in found.runs.values())
-
-
-def _speaking_of(names: frozenset[str], issues: Sequence[Issue]) -> list[Issue]:
-    """The issues that speak of some packages, with those that stand for one of them, and the other way round."""
-    speaking = {issue.id for issue in issues if not names.isdisjoint(packages_seen(issue))}
-    general = {identifier for issue in issues if issue.id in speaking for identifier in issue.instead_of}
-    return [
-        issue
-        for issue in issues
-        if issue.id in speaking or issue.id in general or not speaking.isdisjoint(issue.instead_of)
-    ]
 
 
 def _not_leading_into(

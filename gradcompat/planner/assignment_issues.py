@@ -110,6 +110,7 @@ class Judge:
         for entries in universe.entries.values():
             for entry in entries:
                 self._by_canonical.setdefault(universe.canonical(universe.name_of(entry)), []).append(entry)
+        self._now: dict[str, Verdict] = {}
         self._kinds: dict[tuple[str, Version], int] = {}
         self._kinds_of_candidates: dict[str, tuple[int, ...]] = {}
         self._numbers: dict[tuple[int, ...], int] = {}
@@ -133,16 +134,21 @@ class Judge:
     @cached_property
     def affected_now(self) -> tuple[Issue, ...]:
         """The issues that are there before anything moves."""
-        return tuple(
-            issue for issue in self.issues if not issue.informational and self.verdict(issue, {}).affected is not None
-        )
+        return tuple(issue for issue in self.issues if not issue.informational and self.now(issue).affected is not None)
 
     @cached_property
     def found_now(self) -> Found:
         """The issues that have to go before anything moves, in their order."""
         conditional, counts = self.universe.request.conditional, self.universe.request.counts
-        found = ((issue, self.verdict(issue, {}).packages(conditional)) for issue in self.issues if counts(issue))
+        found = ((issue, self.now(issue).packages(conditional)) for issue in self.issues if counts(issue))
         return tuple((issue, packages) for issue, packages in found if packages is not None)
+
+    def now(self, issue: Issue) -> Verdict:
+        """What the issue says before anything moves."""
+        found = self._now.get(issue.id)
+        if found is None:
+            found = self._now[issue.id] = self.verdict(issue, {})
+        return found
 
     def about(self, name: str) -> list[Issue]:
         """The issues that speak of a package of the index."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from gradcompat.budget import Budget
 from gradcompat.lazy_dataclasses import dataclass, replace
-from gradcompat.matcher import Names
+from gradcompat.matcher import Names, packages_seen
 from gradcompat.messages import counted
 from gradcompat.model.environment import Environment
 from gradcompat.model.finding import Finding
@@ -130,35 +130,48 @@ def single_move(
     runs: Sequence[Environment] = (),
     budget: Budget | None = None,
 ) -> Plan | None:
-    """The same plan where it moves one package and nothing else, found with the issues that speak of it.
+    """The plan of :func:`plan` where it surely moves one package and nothing else; None where it may be another.
 
-    A plan that moves one package that comes from an index, and sees what that requires, costs less than all that move
-    more, and less or more than another such one by what issues about the packages say. So all issues would lead to it.
-
-    Args:
-        environment: without packages of conda.
-        findings: all of which are about some packages in common.
-        issues: those of :func:`plan` that speak of one of these, and those that stand for one of them or for which one
-            of them stands.
-        names: as for :func:`plan`, with all that follow.
-        catalogue: where releases and their requirements are looked up.
-        request: what counts, and what must not move.
-        runs: the environment with the settings of each training run.
-        budget: the steps that the plan may take.
-
-    Returns:
-        None where another plan may be cheaper.
+    Only issues that speak of a package that all findings are about are looked at: no other one can tell such plans
+    apart, and what moves more packages costs more.
     """
-    begun = _begun(environment, tuple(findings), issues, names, catalogue, request, runs, budget)
+    findings = tuple(findings)
+    shared = shared_packages(findings, names, request)
+    if not shared or any(package.source == "conda" for package in environment.packages):
+        return None  # of conda's packages it counts whether any record speaks of them
+    about = _speaking_of(shared, issues)
+    begun = _begun(environment, findings, about, names, catalogue, request, runs, budget, alone=True)
     if isinstance(begun, Universe):
         return None
     universe, draft = begun.universe, begun.draft
-    if draft.settings or draft.code or draft.lenient or not draft.proven or len(draft.chosen) != 1:
+    if draft.settings or draft.code or not draft.proven or len(draft.chosen) != 1:
         return None
     if any(universe.rehomed(name) or universe.obscure(name, one) for name, one in draft.chosen.items()):
         return None
     made = _finished(draft, begun.original, universe, begun.asked, ())
     return made if made.complete and made.verified.matched_again else None
+
+
+def shared_packages(findings: Iterable[Finding], names: Names, request: Request) -> frozenset[str]:
+    """The (canonical) packages that all findings that have to go are about."""
+    statuses = ("affected", "conditional") if request.conditional else ("affected",)
+    concerned = [
+        frozenset(map(names.canonical, finding.packages))
+        for finding in findings
+        if finding.status in statuses and request.counts(finding.issue)
+    ]
+    return frozenset.intersection(*concerned) if concerned else frozenset()
+
+
+def _speaking_of(names: frozenset[str], issues: Sequence[Issue]) -> list[Issue]:
+    """The issues that speak of some packages, with those that stand for one of them, and the other way round."""
+    speaking = {issue.id for issue in issues if not names.isdisjoint(packages_seen(issue))}
+    general = {identifier for issue in issues if issue.id in speaking for identifier in issue.instead_of}
+    return [
+        issue
+        for issue in issues
+        if issue.id in speaking or issue.id in general or not speaking.isdisjoint(issue.instead_of)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +202,8 @@ def _begun(
     request: Request,
     runs: Sequence[Environment],
     budget: Budget | None,
+    *,
+    alone: bool = False,
 ) -> _Begun | Universe:
     """Search; the universe alone where the budget does not suffice to match the environment."""
     issues = tuple(issue for issue in issues if issue.withdrawn is None)
@@ -204,7 +219,10 @@ def _begun(
     draft = _Draft(judge, wanted, frozenset(issue.id for issue in bad) - asked, [], [], {})
     if wanted:
         _take_remedies(draft, draft.wanted, first_only=True)
-        _search(draft, universe)
+        if alone:
+            _search_alone(draft, universe)
+        else:
+            _search(draft, universe)
     return _Begun(universe, original, asked, judge, draft)
 
 
@@ -243,7 +261,7 @@ def _is_there(issue: Issue, judge: Judge, chosen: Mapping[str, Candidate]) -> bo
 
 
 def _packages(issue: Issue, judge: Judge) -> frozenset[str]:
-    return judge.verdict(issue, {}).packages(judge.universe.request.conditional) or frozenset()
+    return judge.now(issue).packages(judge.universe.request.conditional) or frozenset()
 
 
 def _left(draft: _Draft) -> frozenset[str]:
@@ -280,6 +298,13 @@ def _search(draft: _Draft, universe: Universe) -> None:
     still_left = [issue for issue in left if _is_there(issue, draft.judge, draft.chosen)]
     if any(issue.id not in {cure for code in draft.code for cure in code.cures} for issue in still_left):
         draft.core = _core(draft, universe, outcome, terms)
+
+
+def _search_alone(draft: _Draft, universe: Universe) -> None:
+    """Move one package for what is left, if that suffices."""
+    terms = Terms(excused=draft.excused, alone=True, limit=universe.request.limit)
+    outcome = Search(universe, draft.judge, terms).alone()
+    draft.chosen, draft.proven = outcome.chosen or {}, outcome.proven
 
 
 def _take_remedies(draft: _Draft, issues: Sequence[Issue], *, first_only: bool) -> None:
