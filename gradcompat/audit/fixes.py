@@ -53,12 +53,14 @@ def planned_advice(
         if not any(finding.issue.remedies for finding in left):
             continue
         asked = environment, matched, project, base, catalogue, level_options, wishes
-        # Most plans move one package, and one that does is found with fewer steps; the others need what is left.
+        # Most plans move one package, and one that does is found with fewer steps. The others get all that is left, for
+        # what looking in vain takes is no more than a third of it.
         share = Budget(max(budget.left, 0) // 3)
         plan = single_move_of(*asked, budget=share)
-        budget.take(share.used)
         if plan is None:
             plan = plan_of(*asked, alternatives=False, budget=budget)
+        else:
+            budget.take(share.used)
         if plan is not None:
             lines.update((_key(finding), advice) for finding in left if (advice := _advice(finding, plan)) is not None)
         if level_options.fail_on in ("note", None):
