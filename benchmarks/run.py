@@ -195,9 +195,8 @@ def forked_lockfiles(folder: Path, runs: int) -> dict[str, float]:
         lock.parent.mkdir(parents=True, exist_ok=True)
         forks(lock.parent, 50, more=forked, beside=others)
         check, parse = gradcompat("check", "--no-cache", str(lock)), [sys.executable, "-c", PARSE, str(lock)]
-        ratios |= report(
-            f"check of a uv.lock with {what} / parsing it alone", *alternate([check, parse], runs), "reach 4"
-        )
+        first, parsing = alternate([check, parse], runs)
+        ratios |= report(f"check of a uv.lock with {what} / parsing it alone", first, parsing, "reach 4")
     return ratios
 
 
