@@ -236,10 +236,10 @@ class VersionSet:
         if len(intervals) > _FEW:
             at = bisect_left(intervals, _upper_key((version, ABOVE)), key=_upper_of)
             intervals = intervals[at : at + 1]
-        below, above = (version, BELOW), (version, ABOVE)
-        for low, high in intervals:  # sorted, and asked more often than anything else
-            if high is None or above <= high:
-                return low is None or low <= below
+        # Sorted, and asked more often than anything else: comparing cuts would compare each version twice.
+        for low, high in intervals:
+            if high is None or version < high[0] or (high[1] == ABOVE and version == high[0]):
+                return low is None or low[0] < version or (low[1] == BELOW and version == low[0])
         return False
 
     def __bool__(self) -> bool:
