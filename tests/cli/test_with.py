@@ -69,7 +69,7 @@ def test_what_has_to_move_too_is_said(run: Run, pinned: Path) -> None:
     assert broken["advice"]["package"] == "peft"
 
 
-def test_the_nearest_change_leaves_the_version_that_was_asked_for(pinned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_nearest_change_leaves_the_version_asked_for(pinned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A plan does anyhow; a check of many runs has none."""
     monkeypatch.setattr(auditor, "PLAN_QUESTIONS", 0)
     report = gradcompat.check(pinned, versions={"transformers": "5.0.0"}, only=["GC-0098"])
