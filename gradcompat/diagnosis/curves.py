@@ -8,7 +8,8 @@ A log may hold several runs one after the other. Where the position falls back t
 starts; where it falls back less far, the run was resumed.
 
 Each detector takes single steps (``add``). It may also pass over a stretch of steps in which there is nothing that it
-looks for, and is then as if it had taken each of them; where there may be something it declines, and is given the steps.
+looks for, and is then as if it had taken each of them; where there may be something it declines (``pass_over`` returns
+False), and is given the steps.
 """
 
 from __future__ import annotations

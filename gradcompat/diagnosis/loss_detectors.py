@@ -302,7 +302,7 @@ class StuckLoss:
         losses = stretch.column("loss")
         of_epoch = self._of_epoch(stretch)
         # A row that one loss belongs to does not go on with the next if the two are far from each other.
-        far = 2.5 * self.SAME * max(max(losses), -min(losses))
+        far = 2.5 * self.SAME * max(map(abs, losses))
         start = next(_jumps(losses, range(1, len(losses)), far), None)
         end = next(_jumps(losses, range(len(losses) - 1, 0, -1), far), None)
         if of_epoch is None or start is None or end is None or may_be_near(losses, far, self.LEAST):

@@ -78,8 +78,8 @@ class Form:
             *places, first = self.step
             epochs, lengths, numbers = (groups[place] for place in places)
             if all(len(set(group)) == 1 for group in (epochs, lengths)):
-                before = (int(epochs[0]) - first) * int(lengths[0])
-                found["step"] = list(map(float, map(before.__add__, map(int, numbers))))
+                done = (int(epochs[0]) - first) * int(lengths[0])
+                found["step"] = list(map(float, map(done.__add__, map(int, numbers))))
                 return found
             before = {pair: (int(pair[0]) - first) * int(pair[1]) for pair in set(zip(epochs, lengths, strict=True))}
             found["step"] = [
@@ -157,12 +157,17 @@ def _parts(line: bytes, *, widen: bool) -> Iterator[_Part]:
             bars = (b" " * low + b"1%|", b"   123%|" + b" " * 150, b"  12%|" + b"\xe2\x96\x88" * 50)
             yield _Part(*match.span(), expression, bars)
         elif widen and _FRACTION.fullmatch(number):
-            signed = line[match.start() - 1 : match.start()] in b" :='\"" or match["sign"]
-            sign = b"-?" if signed else b""
-            samples = (b"1.2", b"123456789." + b"3" * 20, b"3.4e-05", b"4" * 9 + b"." + b"5" * 20 + b"e-67")
-            yield _Part(
-                *match.span(), sign + rb"\d{1,9}\.\d{1,20}(?:e-\d\d)?", (*samples, *((b"-1.5",) if signed else ()))
+            signed = match["sign"] or line[match.start() - 1 : match.start()] in (b" ", b":", b"=", b"'", b'"')
+            samples: tuple[bytes, ...] = (
+                b"1.2",
+                b"123456789." + b"3" * 20,
+                b"3.4e-05",
+                b"4" * 9 + b"." + b"5" * 20 + b"e-67",
             )
+            expression = rb"\d{1,9}\.\d{1,20}(?:e-\d\d)?"
+            if signed:
+                samples, expression = (*samples, b"-1.5"), b"-?" + expression
+            yield _Part(*match.span(), expression, samples)
         else:
             sign, short = match["sign"] or b"", re.sub(rb"\d+", b"1", number)
             if b"e" in number or b"E" in number:
@@ -197,8 +202,8 @@ def _form(line: bytes, parts: Sequence[_Part], places: Places) -> Form | None:
         return None
     step = None
     if places.step is not None:
-        epoch, length, place = (groups.index((one.start, one.stop)) for one in made)
-        step = epoch, length, place, places.step[3]
+        of_epoch, of_length, of_place = (groups.index((one.start, one.stop)) for one in made)
+        step = of_epoch, of_length, of_place, places.step[3]
     return Form(
         expression=re.compile(expression + rb"\n|(.+\n?|\n)"),
         names=tuple(names),

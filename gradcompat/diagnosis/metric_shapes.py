@@ -104,7 +104,7 @@ _EMPTY = Places((), {}, None, None)
 
 
 def learn(line: bytes) -> Places | None:
-    """Where lines that differ in digits from one have their values; None if they state none, or if it cannot be said."""
+    """Where lines that differ from it in digits have their values; None if they state none, or if it cannot be said."""
     learnt = _learn(line.translate(_ZEROS))
     return None if learnt is _EMPTY else learnt
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping
+from itertools import pairwise
 from operator import eq
 from statistics import median
 
@@ -207,7 +208,7 @@ class ConstantNorm:
         start, end = 1, len(norms) - 1
         if any(map(eq, norms, norms[1:])):
             changes = [index for index in range(1, len(norms)) if norms[index] != norms[index - 1]]
-            if not changes or any(behind - before > 2 for before, behind in zip(changes, changes[1:], strict=False)):
+            if not changes or any(behind - before > 2 for before, behind in pairwise(changes)):
                 return False
             start, end = changes[0], changes[-1]
         # Two that agree between others are no row, so only the first row and the last one matter.
