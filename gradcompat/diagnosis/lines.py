@@ -144,7 +144,8 @@ class Passage:
         before = b"".join(segment + b"\n" for _, segment in carried)
         self.start = len(before)
         data = block.data
-        self.text = before + (data.replace(b"\r", b"\n") if b"\r" in data else data)
+        self._bars = b"\r" in data
+        self.text = before + (data.replace(b"\r", b"\n") if self._bars else data)
         self._carried = carried
         self._data = data
         self._counted, self._line = 0, block.first
@@ -164,6 +165,8 @@ class Passage:
     def numbers(self, start: int, end: int) -> Callable[[int], int]:
         """What gives the line of the first, second, … segment, counted from 0, of those between two places."""
         first = self.number(start)
+        if not self._bars:
+            return first.__add__
         ends = self._data[start - self.start : end - self.start].translate(None, _NO_ENDS)
         return lambda index: first + ends.count(b"\n", 0, index)
 

@@ -32,7 +32,7 @@ _ENOUGH = 10_000  # places after which a symptom is not looked for any more
 _BESIDE = 2  # lines that a wrapped message may reach back or ahead
 MOST_ERRORS = 20
 _FORMS = 20  # lines of metrics whose form is looked at
-_PIECE = 1 << 16  # bytes that are read at once if most lines in them have one form
+_PIECE = 1 << 15  # bytes that are read at once if most lines in them have one form
 _SHARE = 4  # one line of so many must have it
 _MOST_MARKS = 1_000  # combinations of patterns that are kept
 

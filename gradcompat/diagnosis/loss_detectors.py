@@ -331,10 +331,8 @@ class StuckLoss:
         """Whether a stretch belongs to the current epoch; None if only a part of it does."""
         if not stretch.states("epoch"):
             return False
-        epochs = stretch.column("epoch")
-        low, high = min(epochs), max(epochs)
-        if not math.isfinite(high - low):
-            return None
+        # The steps of the stretch go on, or it would not be here.
+        low, high = stretch.value("epoch", 0), stretch.value("epoch", -1)
         return True if math.ceil(low - 1e-9) == math.ceil(high - 1e-9) == self._epoch else None
 
     def _add_to_row(self, step: Step, loss: float, before: float | None) -> None:

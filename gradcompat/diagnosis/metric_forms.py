@@ -29,6 +29,7 @@ _PART = re.compile(
     rb"(?P<bar>(?:^| ) *\d{1,3}%\|[ \x80-\xbf\xe2]{0,150}(?=\|))"
     rb"|(?<![\w.\x80-\xff])(?P<sign>(?<=[ :=\['\"(])-)?(?P<number>\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)(?!\.?\d)"
 )
+_EXPONENT = re.compile(rb"([\d.]+)(.*)")
 _FRACTION = re.compile(rb"\d+\.\d+(?:e-\d\d)?")
 _IN_NUMBERS, _IN_BARS = b"0123456789.eE+-", b" %|" + bytes(range(0x80, 0xC0)) + b"\xe2"
 _NO_ZERO_RATE = rb"(?!0\.00+\D)"  # what a bar of three digits prints for a small one
@@ -77,7 +78,7 @@ class Form:
         if self.step is not None:
             *places, first = self.step
             epochs, lengths, numbers = (groups[place] for place in places)
-            if all(len(set(group)) == 1 for group in (epochs, lengths)):
+            if epochs.count(epochs[0]) == lengths.count(lengths[0]) == len(numbers):
                 done = (int(epochs[0]) - first) * int(lengths[0])
                 found["step"] = list(map(float, map(done.__add__, map(int, numbers))))
                 return found
@@ -170,12 +171,10 @@ def _parts(line: bytes, *, widen: bool) -> Iterator[_Part]:
             yield _Part(*match.span(), expression, samples)
         else:
             sign, short = match["sign"] or b"", re.sub(rb"\d+", b"1", number)
-            if b"e" in number or b"E" in number:
-                expression = re.sub(rb"\d+", rb"\\d{1,2}", re.escape(number))
-                long = re.sub(rb"\d+", b"23", number)
-            else:
-                expression = re.sub(rb"\d+", rb"\\d{1,9}", re.escape(number))
-                long = re.sub(rb"\d+", b"234567891", number)
+            mantissa, exponent = _EXPONENT.fullmatch(number).groups()  # type: ignore[union-attr] # has matched already
+            expression = re.sub(rb"\d+", rb"\\d{1,9}", re.escape(mantissa))
+            expression += re.sub(rb"\d+", rb"\\d{1,2}", re.escape(exponent))
+            long = re.sub(rb"\d+", b"234567891", mantissa) + re.sub(rb"\d+", b"23", exponent)
             yield _Part(*match.span(), re.escape(sign) + expression, (sign + short, sign + long))
 
 
@@ -198,7 +197,7 @@ def _form(line: bytes, parts: Sequence[_Part], places: Places) -> Form | None:
             expression += part.expression
         end = part.end
     expression += _literal(line[end:])
-    if len(groups) < len(counted):
+    if not groups or len(groups) < len(counted):
         return None
     step = None
     if places.step is not None:
@@ -219,7 +218,8 @@ def _literal(text: bytes) -> bytes:
 
 
 def _probes(line: bytes, parts: Sequence[_Part]) -> Iterator[bytes]:
-    """The line with other numbers: all of them short, or long, or anything else; and one by one."""
+    """The line, and the line with other numbers: all of them short, or long, or anything else; and one by one."""
+    yield line
     most = max((len(part.samples) for part in parts), default=0)
     for sample in range(most):
         yield _filled(line, parts, [min(sample, len(part.samples) - 1) for part in parts])

@@ -217,8 +217,8 @@ class ConstantNorm:
         if end > start:
             self._row = 0
             self._steps += end - start - 1
-            for index in range(end, len(norms)):
-                self.add(stretch.step(index))
+        for index in range(max(end, start + 1), len(norms)):
+            self.add(stretch.step(index))
         return True
 
     def _keep(self, step: Step) -> None:

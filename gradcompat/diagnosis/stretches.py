@@ -36,7 +36,7 @@ class Stretch:
         self._constant = constant
         self._number = number
         self._floats: dict[str, list[float]] = {}
-        self._steps: list[Step] | None = None
+        self._steps: dict[int, Step] = {}
 
     def __len__(self) -> int:
         return self.length
@@ -61,14 +61,16 @@ class Stretch:
             return [self._constant[name]] * self.length
         written: Sequence[bytes | float] = self._written[name]
         if self.length > 1 and written[0] == written[1]:
-            # An epoch is the same for many steps.
+            # An epoch is the same for many steps, often for all of them.
+            if written.count(written[0]) == self.length:
+                return [float(written[0])] * self.length
             values = {text: float(text) for text in set(written)}
             return list(map(values.__getitem__, written))
         return list(map(float, written))
 
     def is_finite(self, name: str) -> bool:
-        """Are all values of a metric finite, and so is their sum?"""
-        return math.isfinite(sum(self.column(name)))
+        """Are all values of a metric finite? Those that are written in digits are, as they have few digits."""
+        return name in self._written or math.isfinite(self._constant[name])
 
     def has_zero(self, name: str) -> bool:
         """Is one of the values of a metric 0?"""
@@ -103,11 +105,12 @@ class Stretch:
         return previous is None or previous <= first
 
     def step(self, index: int) -> Step:
-        """One of the steps."""
-        if self._steps is not None:
-            return self._steps[index]
-        values = {name: self.value(name, index) for name in self._written}
-        return Step({**values, **self._constant}, self._number(index))
+        """One of the steps, which are counted from 0."""
+        found = self._steps.get(index)
+        if found is None:
+            values = {name: self.value(name, index) for name in self._written}
+            found = self._steps[index] = Step({**values, **self._constant}, self._number(index))
+        return found
 
     def values(self) -> list[tuple[dict[str, float], int]]:
         """What the line of each step states, and its number."""
@@ -120,9 +123,9 @@ class Stretch:
 
     def steps(self) -> list[Step]:
         """All of the steps, one by one."""
-        if self._steps is None:
-            self._steps = [Step(values, number) for values, number in self.values()]
-        return self._steps
+        if len(self._steps) < self.length:
+            self._steps = {index: Step(*stated) for index, stated in enumerate(self.values())}
+        return [self._steps[index] for index in range(self.length)]
 
 
 def may_be_near(values: Sequence[float], far: float, count: int) -> bool:
