@@ -389,7 +389,7 @@ def many_logs(folder: Path, megabytes: int = 200) -> None:
         print(
             f"diagnose of {written:.0f} MB: {written / processor:.0f} MB/s of processor time, "
             f"{written / wall:.0f} MB/s of wall time, peak {peak / 1024:.0f} MB: {training_logs.KINDS[kind][0]} "
-            "(reach 100 MB/s and 200 MB)",
+            f"(reach {training_logs.REACH.get(kind, 100)} MB/s and 200 MB)",
             flush=True,
         )
 
