@@ -227,7 +227,7 @@ def batches(keys: Sequence[FileKey]) -> Iterator[list[FileKey]]:
 
 
 def releases_to_read(name: str, catalogue: Catalogue, since: str) -> list[Release]:
-    """The final releases of a package from a day on.
+    """The final releases of a package from a day on, yanked ones too: who has pinned one has it.
 
     Raises:
         UsageError: if there is none.
@@ -237,7 +237,6 @@ def releases_to_read(name: str, catalogue: Catalogue, since: str) -> list[Releas
         release
         for release in catalogue.releases(name)
         if not release.version.is_prerelease
-        and not release.yanked
         and (release.uploaded is None or release.uploaded >= since)
     ]
     if not found:
