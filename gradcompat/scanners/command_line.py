@@ -102,6 +102,10 @@ _TOOLS: dict[str, Feeds] = {
         name: ms_swift.FEEDS[name]
         for name in ("model", "tuner_type", "train_type", "rlhf_type", "packing", "padding_free", "max_length", "seed")
     },
+    "verl": {
+        "data.multiturn.enable": Feed("data.multi_turn"),
+        "model.enable_gradient_checkpointing": _CHECKPOINTING,
+    },
 }
 # Trainers that derive from transformers', which uses DeepSpeed only if it is given a config.
 _TRANSFORMERS = frozenset({"llamafactory", "ms-swift", "axolotl", "trl"})
@@ -225,6 +229,10 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
         stated = {"training.method": launch.subcommand} if task == "causal_lm" else {}
         if launch.tool == "ms-swift":
             stated = {"training.framework": "transformers.Trainer", **stated}
+    elif launch.tool == "verl":
+        stated = {"training.framework": "verl"}
+        if "sft" in launch.subcommand:
+            stated["training.method"] = "sft"
     elif launch.tool == "torchtune":
         stated = {"training.framework": "torchtune"}
     elif launch.tool == "xtuner":

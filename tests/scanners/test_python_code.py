@@ -480,6 +480,14 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
             [("training.method", "dpo"), ("training.framework", "trl")],
         ),
         (
+            "from peft import LoraConfig\nnew = tok.convert_tokens_to_ids(words)\nLoraConfig(trainable_token_indices=new)",
+            [("peft.method", "lora"), ("peft.trainable_tokens", True)],
+        ),
+        (
+            "from accelerate.parallelism_config import ParallelismConfig\nParallelismConfig(tp_size=4, cp_size=1)",
+            [("distributed.strategy", "tensor_parallel")],
+        ),
+        (
             "import bitsandbytes as bnb\nbnb.optim.Lion(p)",
             [("optimizer.name", "lion_32bit"), ("optimizer.library", "bitsandbytes")],
         ),
