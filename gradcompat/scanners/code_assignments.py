@@ -133,10 +133,22 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
             if isinstance(method, ast.FunctionDef) and method.name == "_init_weights":
                 found.symbol("transformers.PreTrainedModel._init_weights", method)
     if any(name.startswith("transformers.") and name.endswith("PreTrainedModel") for name in bases):
-        refusing = any(_refuses_count(statement) for statement in node.body)
         for method in node.body:
-            if isinstance(method, ast.FunctionDef) and method.name == "forward" and _HEAD.search(node.name):
-                _forward(found, step, method, refusing=refusing)
+            if isinstance(method, ast.FunctionDef) and method.name == "forward":
+                headed = _HEAD.search(node.name) or any(one.arg == "labels" for one in method.args.args)
+                if headed:
+                    _forward(found, step, method, refusing=_refuses(node))
+
+
+def trained_module(found: Findings, step: Step, module: ast.ClassDef) -> None:
+    """A module of torch's that the program hands to a Trainer as its model."""
+    for method in module.body:
+        if isinstance(method, ast.FunctionDef) and method.name == "forward":
+            _forward(found, step, method, refusing=_refuses(module))
+
+
+def _refuses(model: ast.ClassDef) -> bool:
+    return any(_refuses_count(statement) for statement in model.body)
 
 
 def _own_loss(found: Findings, trainer: ast.ClassDef) -> None:

@@ -515,6 +515,11 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
             [("model.forward_takes_kwargs", False)],
         ),
         (
+            "from transformers import PreTrainedModel\nclass Tagger(PreTrainedModel):\n"
+            "    def forward(self, x, labels=None):\n        return x",
+            [("model.forward_takes_kwargs", False), ("model.uses_num_items_in_batch", False)],
+        ),
+        (
             "from accelerate.utils import DataLoaderConfiguration as C\nC(use_seedable_sampler=True)",
             [("data.seedable_sampler", True)],
         ),
