@@ -52,7 +52,7 @@ _ORDINARY_SYMBOLS = {
 
 # What nearly all code of these libraries uses.
 _NEARLY_ALWAYS = {
-    "transformers": ("transformers.AutoModel.from_pretrained", "models of transformers"),
+    "transformers": ("transformers.AutoModel", "models of transformers"),
     "diffusers": ("diffusers.DiffusionPipeline", "pipelines of diffusers"),
 }
 
