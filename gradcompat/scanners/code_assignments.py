@@ -130,7 +130,7 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
     if any(_MODEL.fullmatch(name) for name in bases):
         found.own_model = True
         for method in node.body:
-            if isinstance(method, ast.FunctionDef) and method.name == "_init_weights":
+            if isinstance(method, ast.FunctionDef) and method.name == "_init_weights" and _in_place(method):
                 found.symbol("transformers.PreTrainedModel._init_weights", method)
     if any(name.startswith("transformers.") and name.endswith("PreTrainedModel") for name in bases):
         for method in node.body:
@@ -149,6 +149,18 @@ def trained_module(found: Findings, step: Step, module: ast.ClassDef) -> None:
 
 def _refuses(model: ast.ClassDef) -> bool:
     return any(_refuses_count(statement) for statement in model.body)
+
+
+def _in_place(method: ast.FunctionDef) -> bool:
+    """Does it write into tensors itself, ``weight.data.normal_()``, and not through ``torch.nn.init``?"""
+    for inner in ast.walk(method):
+        match inner:
+            case ast.Attribute(attr="data"):
+                return True
+            case ast.Call(func=ast.Attribute(value=owner, attr=name)) if name.endswith("_"):
+                if text(owner).rpartition(".")[2] not in ("init", "initialization"):
+                    return True
+    return False
 
 
 def _own_loss(found: Findings, trainer: ast.ClassDef) -> None:

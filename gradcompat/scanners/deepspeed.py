@@ -75,7 +75,7 @@ _OWN = (
     *("zero_optimization", "train_micro_batch_size_per_gpu", "zero_allow_untested_optimizer"),
     *("zero_force_ds_cpu_optimizer", "wall_clock_breakdown", "steps_per_print", "seq_parallel_communication_data_type"),
 )
-# What `auto` leaves to the arguments of the Trainer, as a file does that says nothing. The engine does not know the word.
+# What `auto` leaves to the arguments of the Trainer, as a file does that says nothing; the engine has no such word.
 _OF_TRAINER = frozenset(
     {
         *("train_micro_batch_size_per_gpu", "gradient_accumulation_steps", "bf16.enabled", "fp16.enabled"),

@@ -543,6 +543,16 @@ def test_settings(code: str, expected: list[tuple[str, SettingValue | None]]) ->
     assert [(key, value) for _, key, value in facts(f"import torch\n{code}\n")] == expected
 
 
+def test_initialisers_of_torch_leave_loaded_tensors_alone() -> None:
+    code = (
+        "from torch import nn\nfrom transformers import PreTrainedModel\n"
+        "class M(PreTrainedModel):\n    def _init_weights(self, m):\n"
+    )
+    used = "transformers.PreTrainedModel._init_weights"
+    assert used not in symbols(f"{code}        nn.init.normal_(m.weight)\n")
+    assert used in symbols(f"{code}        nn.init.normal_(m.weight)\n        m.bias.zero_()\n")
+
+
 @pytest.mark.parametrize(
     ("given", "unquantised"),
     [
