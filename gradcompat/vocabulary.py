@@ -65,6 +65,7 @@ KEYS: dict[str, Key] = {
     "training.custom_compute_loss": Key(
         "bool", "a Trainer's compute_loss is overridden, takes num_items_in_batch and leaves it out"
     ),
+    "training.lmbda": Key("float", "share of GKD's batches whose answers the student writes itself"),
     "training.temperature": Key("float", "temperature that GRPO and its likes sample completions at"),
     "training.use_vllm": Key("bool", "vLLM samples the completions of GRPO and its likes"),
     "training.vllm_mode": Key("str", "where that vLLM runs: server, colocate"),

@@ -236,8 +236,7 @@ def releases_to_read(name: str, catalogue: Catalogue, since: str) -> list[Releas
     found = [
         release
         for release in catalogue.releases(name)
-        if not release.version.is_prerelease
-        and (release.uploaded is None or release.uploaded >= since)
+        if not release.version.is_prerelease and (release.uploaded is None or release.uploaded >= since)
     ]
     if not found:
         raise UsageError(f"{catalogue.described} has no release of `{name}` since {since}")

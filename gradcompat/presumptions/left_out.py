@@ -293,6 +293,18 @@ LEFT_OUT = (
         among=("deepspeed.zero_stage",),
     ),
     LeftOut(
+        key="data.multi_turn",
+        default=Stated(
+            value=False,
+            package="verl",
+            versions=">=0.4.0,<=0.6.1",
+            read="0.4.0, 0.5.0, 0.6.0, 0.6.1",
+            reference="https://github.com/volcengine/verl/blob/v0.5.0/verl/trainer/config/sft_trainer.yaml",
+        ),
+        frameworks=("verl",),
+        beside=(("training.method", "sft"),),
+    ),
+    LeftOut(
         key="optimizer.name",
         default=Stated(
             value="adamw_torch",

@@ -447,6 +447,12 @@ USUAL: dict[str, Usual] = {
         question="Does your Trainer's compute_loss leave num_items_in_batch out?",
         reason=_RARE,
     ),
+    "training.lmbda": Usual(
+        values=((0.5, 1.0),),
+        taking="the student writes half of GKD's answers itself",
+        feature="GKD without answers of the student",
+        reason="the default",
+    ),
     "training.temperature": Usual(
         values=((0.9, 0.5), (1.0, 0.5)),
         condition="completions are sampled at temperature {}",

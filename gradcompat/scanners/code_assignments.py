@@ -134,13 +134,37 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
     if any(_MODEL.fullmatch(name) for name in bases):
         found.own_models.append(node.name)
         for method in node.body:
-            if isinstance(method, ast.FunctionDef) and method.name == "_init_weights":
+            if isinstance(method, ast.FunctionDef) and method.name == "_init_weights" and _in_place(method):
                 found.symbol("transformers.PreTrainedModel._init_weights", method)
     if any(name.startswith("transformers.") and name.endswith("PreTrainedModel") for name in bases):
-        refusing = any(_refuses_count(statement) for statement in node.body)
         for method in node.body:
-            if isinstance(method, ast.FunctionDef) and method.name == "forward" and _HEAD.search(node.name):
-                _forward(found, step, method, refusing=refusing)
+            if isinstance(method, ast.FunctionDef) and method.name == "forward":
+                headed = _HEAD.search(node.name) or any(one.arg == "labels" for one in method.args.args)
+                if headed:
+                    _forward(found, step, method, refusing=_refuses(node))
+
+
+def trained_module(found: Findings, step: Step, module: ast.ClassDef) -> None:
+    """A module of torch's that the program hands to a Trainer as its model."""
+    for method in module.body:
+        if isinstance(method, ast.FunctionDef) and method.name == "forward":
+            _forward(found, step, method, refusing=_refuses(module))
+
+
+def _refuses(model: ast.ClassDef) -> bool:
+    return any(_refuses_count(statement) for statement in model.body)
+
+
+def _in_place(method: ast.FunctionDef) -> bool:
+    """Does it write into tensors itself, ``weight.data.normal_()``, and not through ``torch.nn.init``?"""
+    for inner in ast.walk(method):
+        match inner:
+            case ast.Attribute(attr="data"):
+                return True
+            case ast.Call(func=ast.Attribute(value=owner, attr=name)) if name.endswith("_"):
+                if text(owner).rpartition(".")[2] not in ("init", "initialization"):
+                    return True
+    return False
 
 
 def _own_loss(found: Findings, step: Step, trainer: ast.ClassDef) -> None:

@@ -26,6 +26,7 @@ from gradcompat.scanners.code_assignments import (
     frozen_in_loop,
     non_persistent,
     special_tokens,
+    trained_module,
 )
 from gradcompat.scanners.code_calls import (
     BATCH,
@@ -400,6 +401,8 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     for keyword in call.keywords if one.trains else ():
         if keyword.arg == "data_collator":
             _collator(found, step, keyword.value)
+    if one.trains and one.framework == "transformers.Trainer":
+        _own_module(found, step, call)
     if one.trains and "compute_loss_func" in given:
         # How it weighs labels is its own matter; the model's loss is not used.
         found.state(step, "model.uses_num_items_in_batch", None)
@@ -416,6 +419,19 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         for keyword in call.keywords:
             if keyword.arg is not None:
                 found.symbol(f"{name}.{keyword.arg}", keyword.value)
+
+
+def _own_module(found: Findings, step: Step, call: ast.Call) -> None:
+    """``Trainer(model=Tagger())``, where that is a class of the program that derives from torch's modules alone."""
+    given = next((word.value for word in call.keywords if word.arg == "model"), call.args[0] if call.args else None)
+    bound = found.names.bindings(given.id, step.scope) if isinstance(given, ast.Name) else None
+    made = bound[0][0] if bound and len(bound[0]) == 1 else given
+    defined = found.names.definition(made.func, step.scope) if isinstance(made, ast.Call) else None
+    if defined is None or not isinstance(defined[1], ast.ClassDef) or defined[0] is not found.names:
+        return
+    bases = [name for base in defined[1].bases for name in found.names.resolve(base, step.scope)]
+    if any(name in ("torch.nn.Module", "torch.nn.modules.module.Module") for name in bases):
+        trained_module(found, step, defined[1])
 
 
 def _collator(found: Findings, step: Step, given: ast.expr) -> None:

@@ -239,7 +239,7 @@ def _values(launch: Launch) -> dict[str, object]:
 
 def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
     """What the name of the tool, and its word for what it does, say."""
-    stated: dict[str, str] = {}
+    stated: dict[str, str | int] = {}
     if launch.tool == "trl":
         stated = {"training.framework": "trl", "training.method": launch.subcommand}
     elif launch.tool in ("ms-swift", "megatron") and launch.subcommand in ("sft", "pt"):
@@ -250,7 +250,7 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
     elif launch.tool == "megatron":
         stated = {"training.framework": "megatron"}
     elif launch.tool == "torchtune":
-        stated = {"training.framework": "torchtune"}
+        stated = {"training.framework": "torchtune", **_recipe("" if launch.target is None else launch.target.text)}
     elif launch.tool == "verl":
         stated = {"training.framework": "verl", "training.method": verl.method(launch.subcommand, _values(launch))}
     elif launch.tool == "xtuner":
@@ -259,9 +259,16 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
         stated = {"training.framework": "lightning"}
     place = launch.place if launch.target is None else launch.target.place(0)
     return [
-        ("", Setting(key=key, value=_METHODS.get(value, value), location=places.location(place)))
+        ("", Setting(key=key, value=_METHODS.get(str(value), value), location=places.location(place)))
         for key, value in stated.items()
     ]
+
+
+def _recipe(name: str) -> dict[str, str | int]:
+    """What the name of a torchtune recipe tells: ``lora_dpo_distributed``, ``full_finetune_single_device``."""
+    method = next((word for word in ("dpo", "ppo", "grpo") if word in name), "sft" if "finetune" in name else None)
+    told: dict[str, str | int] = {} if method is None else {"training.method": method}
+    return {**told, "distributed.processes": 1} if "single_device" in name else told
 
 
 def _last(arguments: Iterable[Argument], places: Places, skipped: list[Skipped]) -> list[Argument]:

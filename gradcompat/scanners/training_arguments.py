@@ -155,6 +155,7 @@ FEEDS: Feeds = {
     "loss_type": Feed("training.loss_type"),
     "dataloader_persistent_workers": Feed("training.persistent_workers"),
     "beta": Feed("training.beta"),
+    "lmbda": Feed("training.lmbda"),
     "temperature": Feed("training.temperature"),
     "use_vllm": Feed("training.use_vllm"),
     "vllm_mode": Feed("training.vllm_mode"),

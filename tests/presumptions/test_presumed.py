@@ -543,3 +543,31 @@ def test_a_config_of_a_loop_of_ones_own_is_none_of_the_trainer(
     )
     program = f"import torch\n{imported}\nprint(torch.load('x'))\n"
     assert statuses(tmp_path, "transformers==4.42.4\ntrl==0.9.6\n", program, "GC-0005") == expected
+
+
+def test_nearly_all_code_of_diffusers_takes_a_pipeline(tmp_path: Path) -> None:
+    listed = "diffusers==0.34.0\ntransformers==5.0.0\ntorch==2.9.1\n"
+    assert statuses(tmp_path, listed, "", "GC-0037") == ["affected"]
+    without = (
+        "import torch\nfrom diffusers import UNet2DModel\nnet = UNet2DModel()\n"
+        "optimizer = torch.optim.SGD(net.parameters())\n"
+        "for batch in loader:\n    net(batch).loss.backward()\n    optimizer.step()\n"
+    )
+    assert statuses(tmp_path, listed, without, "GC-0037") == []
+
+
+@pytest.mark.parametrize(
+    ("zero", "expected"),
+    [('"zero_optimization": {"stage": 0}, ', []), ('"fp16": {"enabled": true}, ', ["affected"]), ("", [])],
+)
+def test_a_loop_with_deepspeed_is_in_float32_unless_its_config_says_more(
+    tmp_path: Path, zero: str, expected: list[str]
+) -> None:
+    (tmp_path / "ds.json").write_text(f'{{{zero}"train_micro_batch_size_per_gpu": 1}}', "utf-8")
+    program = (
+        "import deepspeed\nimport torch\noptimizer = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+        "engine, *_ = deepspeed.initialize(model=net, optimizer=optimizer, config='ds.json')\n"
+        "for batch in loader:\n    engine.backward(engine(batch))\n    engine.step()\n"
+    )
+    found = statuses(tmp_path, "deepspeed==0.18.4\ntorch==2.9.1\n", program, "GC-0041")
+    assert [status for status in found if status != "dormant"] == expected

@@ -118,7 +118,6 @@ def test_launches_that_disagree_are_all_told_and_one_in_a_branch_says_nothing_su
 def test_a_config_that_the_script_writes() -> None:
     context = scan(fixture("launch/written.sh"))
     assert lines(context) == [
-        (4, "training.per_device_train_batch_size", None),
         (6, STRATEGY, "deepspeed"),
         (7, "deepspeed.zero_stage", 2),
         (7, "deepspeed.gradient_clipping", 0.0),
@@ -200,7 +199,17 @@ def test_a_config_that_the_script_writes() -> None:
             [
                 (PROCESSES, 2, "1:27", "--nproc_per_node {}"),
                 ("training.framework", "torchtune", "1:29", None),
+                ("training.method", "sft", "1:29", None),
                 (GA, 8, "1:87", "gradient_accumulation_steps={}"),
+            ],
+        ),
+        (
+            "torchrun --nproc_per_node 2 -m verl.trainer.fsdp_sft_trainer data.multiturn.enable=true",
+            [
+                (PROCESSES, 2, "1:27", "--nproc_per_node {}"),
+                ("training.framework", "verl", "1:32", None),
+                ("training.method", "sft", "1:32", None),
+                ("data.multi_turn", True, "1:84", "data.multiturn.enable={}"),
             ],
         ),
         ("axolotl train a.yml --gradient-accumulation-steps 4", [(GA, 4, "1:51", "--gradient-accumulation-steps {}")]),

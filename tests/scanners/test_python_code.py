@@ -537,6 +537,14 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
             [("training.method", "dpo"), ("training.framework", "trl")],
         ),
         (
+            "from peft import LoraConfig\nnew = tok.convert_tokens_to_ids(s)\nLoraConfig(trainable_token_indices=new)",
+            [("peft.method", "lora"), ("peft.trainable_tokens", True)],
+        ),
+        (
+            "from accelerate.parallelism_config import ParallelismConfig\nParallelismConfig(tp_size=4, cp_size=1)",
+            [("distributed.strategy", "tensor_parallel")],
+        ),
+        (
             "import bitsandbytes as bnb\nbnb.optim.Lion(p)",
             [("optimizer.name", "lion_32bit"), ("optimizer.library", "bitsandbytes")],
         ),
@@ -606,6 +614,11 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
             [("model.forward_takes_kwargs", False)],
         ),
         (
+            "from transformers import PreTrainedModel\nclass Tagger(PreTrainedModel):\n"
+            "    def forward(self, x, labels=None):\n        return x",
+            [("model.forward_takes_kwargs", False), ("model.uses_num_items_in_batch", False)],
+        ),
+        (
             "from accelerate.utils import DataLoaderConfiguration as C\nC(use_seedable_sampler=True)",
             [("data.seedable_sampler", True)],
         ),
@@ -632,6 +645,16 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
 )
 def test_settings(code: str, expected: list[tuple[str, SettingValue | None]]) -> None:
     assert [(key, value) for _, key, value in facts(f"import torch\n{code}\n")] == expected
+
+
+def test_initialisers_of_torch_leave_loaded_tensors_alone() -> None:
+    code = (
+        "from torch import nn\nfrom transformers import PreTrainedModel\n"
+        "class M(PreTrainedModel):\n    def _init_weights(self, m):\n"
+    )
+    used = "transformers.PreTrainedModel._init_weights"
+    assert used not in symbols(f"{code}        nn.init.normal_(m.weight)\n")
+    assert used in symbols(f"{code}        nn.init.normal_(m.weight)\n        m.bias.zero_()\n")
 
 
 @pytest.mark.parametrize(
