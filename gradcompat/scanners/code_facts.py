@@ -480,6 +480,8 @@ def _does(kind: str, method: str) -> bool:
 
 def _optimizer(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     if code_calls.optimizer(name) is None:
+        if name.startswith("pytorch_optimizer.") and name.rpartition(".")[2][:1].isupper():
+            found.feed(step, OPTIMIZER_ARGUMENTS, found.arguments(step, call))  # its names are those of torch's, too
         return
     arguments = found.arguments(step, call)
     bits = next((argument.value for argument in arguments if argument.name == "optim_bits"), None)

@@ -552,6 +552,10 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
             "from transformers import AutoTokenizer\nt = AutoTokenizer.from_pretrained('gpt2', padding_side='left')",
             [("data.padding_side", "left")],
         ),
+        (
+            "from pytorch_optimizer import SPAM\nSPAM(ps, lr=1e-3, weight_decay=0.01)",
+            [("optimizer.weight_decay", 0.01)],
+        ),
         ("tokenizer.padding_side = 'right'", [("data.padding_side", "right")]),
         (
             "from trl import DPOTrainer\nDPOTrainer(model, beta=0.1, loss_type='ipo')",
