@@ -47,8 +47,10 @@ from gradcompat.scanners.code_walk import Step, text, walk
 from gradcompat.scanners.config_lookups import is_config, loaded_file, lookup
 from gradcompat.scanners.dataclass_parsers import dataclass_parser, parsed_input
 from gradcompat.scanners.option_defaults import Option, fields, is_option, option_of
-from gradcompat.scanners.program_inference import HOOKS, conclude, order
+from gradcompat.scanners.program_inference import FIRST, HOOKS, conclude, order
 
+# Methods of a model that return the model itself.
+_MOVING = frozenset({"to", "cuda", "cpu", "half", "bfloat16", "float", "train", "eval"})
 # Methods of Python's own types, which say nothing.
 _COMMON = frozenset(name for kind in (str, bytes, list, dict, set, tuple, int) for name in dir(kind)) | {"parse_args"}
 _STREAM = "datasets.IterableDataset"
@@ -91,7 +93,17 @@ def read_statement(statement: ast.stmt, names: Names, place: Place, document: Do
 
 
 # What says something beside the names in it.
-_TELLING = (ast.Call, ast.Assign, ast.For, ast.If, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Constant)
+_TELLING = (
+    ast.Call,
+    ast.Assign,
+    ast.For,
+    ast.If,
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.Constant,
+    ast.Subscript,
+)
 
 
 def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) -> tuple[Findings, Step]:
@@ -121,16 +133,28 @@ def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) 
                 _call(found, step, node)
             case ast.Assign(targets=[ast.Attribute() as target], value=value):
                 assigned(found, step, target, value)
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=called)):
-                if any(makes_model(one) for one in names.resolve(called, step.scope)):
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value):
+                if any(makes_model(one) for one in names.resolve(_unmoved(value).func, step.scope)):
                     found.models.add(name)
             case ast.For():
                 frozen_in_loop(found, step, node)
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 defined(found, step, node)
-            case ast.Constant(value=str(words)) if words in HOOKS:
+            case ast.Constant(value=str(words)) if words in HOOKS or words == "loss":
                 found.mentioned.add(words)
+            case ast.Subscript(slice=ast.Constant(value=0)):
+                found.mentioned.add(FIRST)
     return found, steps[0]
+
+
+def _unmoved(call: ast.Call) -> ast.Call:
+    """``from_pretrained(…)`` of ``from_pretrained(…).to("cuda").train()``."""
+    while True:
+        match call.func:
+            case ast.Attribute(value=ast.Call() as inner, attr=method) if method in _MOVING:
+                call = inner
+            case _:
+                return call
 
 
 def _options(found: Findings, steps: Sequence[Step]) -> None:
@@ -246,6 +270,8 @@ def _after(node: ast.AST, end: ast.AST) -> bool:
 def _used(found: Findings, step: Step, node: ast.Attribute | ast.Name) -> None:
     if isinstance(node, ast.Attribute):
         found.mentioned.add(node.attr)
+        if ".loss." in text(node):  # of `outputs.loss.backward` only the whole is met
+            found.mentioned.add("loss")
     elif isinstance(node.ctx, ast.Store):
         return
     for name in found.names.resolve(node, step.scope):
@@ -546,6 +572,8 @@ def _does(kind: str, method: str) -> bool:
 
 def _optimizer(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     if code_calls.optimizer(name) is None:
+        if name.startswith("pytorch_optimizer.") and name.rpartition(".")[2][:1].isupper():
+            found.feed(step, OPTIMIZER_ARGUMENTS, found.arguments(step, call))  # its names are those of torch's, too
         return
     arguments = found.arguments(step, call)
     bits = next((argument.value for argument in arguments if argument.name == "optim_bits"), None)

@@ -18,6 +18,8 @@ HOOKS = frozenset(
         *("prepare_model_for_kbit_training", "prepare_model_for_int8_training"),
     }
 )
+# ``outputs[0]``, which is the loss of a model.
+FIRST = "[0]"
 _HOOK = "enable_input_require_grads"
 _CHECKPOINTING = frozenset({"gradient_checkpointing", "use_gradient_checkpointing", "activation_checkpointing"})
 _RECOMPUTES = re.compile(
@@ -38,6 +40,7 @@ def conclude(found: Findings, end: Step) -> None:
     _ordered(found, end)
     _absent(found, end)
     _loss(found)
+    _outside(found, end)
     _streamed(found)
     _loaded(found)
     _kept(found)
@@ -78,6 +81,18 @@ def _loss(found: Findings) -> None:
     theirs = bool(found.models) and not found.own_module  # whose forward may take other arguments
     value = said.pop() if len(said) == 1 and (theirs or True not in said) else None
     found.settings.append(Setting(key="training.custom_compute_loss", value=value, location=first))
+
+
+def _outside(found: Findings, end: Step) -> None:
+    """A loop of the program's own that never takes a loss out of what its model returns computes it from the logits."""
+    driven = {one.value for one in found.settings if one.key == "training.framework"}
+    names = found.names
+    if not driven or not driven <= {"torch", "accelerate"} or not found.models:
+        return
+    if found.parts or names.relative or names.stars or names.rewritten or found.dynamic or found.hidden:
+        return
+    if found.mentioned.isdisjoint({"loss", FIRST}):
+        found.state(end, "model.returns_loss", False)
 
 
 def _streamed(found: Findings) -> None:

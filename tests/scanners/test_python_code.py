@@ -299,6 +299,34 @@ def test_a_loss_of_the_projects_own_divides_in_the_place_of_the_model(body: str,
     assert [value for _, key, value in found if key == "model.uses_num_items_in_batch"] == divides
 
 
+OWN_LOOP = """\
+import torch
+from transformers import AutoModelForCausalLM
+model = AutoModelForCausalLM.from_pretrained("gpt2").to("cuda").train()
+optimizer = torch.optim.SGD(model.parameters())
+for batch in loader:
+    outputs = model(**batch)
+    loss = {loss}
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("loss", "stated"),
+    [
+        ("torch.nn.functional.cross_entropy(outputs.logits, batch['labels'])", [False]),
+        ("outputs.loss", []),
+        ("outputs.loss.mean()", []),
+        ("outputs['loss']", []),
+        ("outputs[0]", []),
+    ],
+)
+def test_a_loop_takes_its_loss_from_the_model_or_does_not(loss: str, stated: list[bool]) -> None:
+    found = facts(OWN_LOOP.format(loss=loss))
+    assert [value for _, key, value in found if key == "model.returns_loss"] == stated
+
+
 RESUMING = """\
 import argparse
 from accelerate import Accelerator
@@ -571,6 +599,10 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
         (
             "from transformers import AutoTokenizer\nt = AutoTokenizer.from_pretrained('gpt2', padding_side='left')",
             [("data.padding_side", "left")],
+        ),
+        (
+            "from pytorch_optimizer import SPAM\nSPAM(ps, lr=1e-3, weight_decay=0.01)",
+            [("optimizer.weight_decay", 0.01)],
         ),
         ("tokenizer.padding_side = 'right'", [("data.padding_side", "right")]),
         (
