@@ -59,7 +59,7 @@ LAYERS = (
     ("versions", "budget", "spoken_names", "atomic_file"),
     (
         *("truth", "errors", "names", "user_folders", "worker_process", "programs", "regular_files", "root", "guard"),
-        *("abandoned_files", "quotation", "gpu_names", "name_patterns", "_version", "__init__"),
+        *("abandoned_files", "quotation", "gpu_names", "name_patterns", "symptom_parts", "_version", "__init__"),
     ),
     ("redaction",),
     ("lazy_dataclasses", "lazy_patterns"),
