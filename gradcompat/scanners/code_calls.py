@@ -40,6 +40,8 @@ _LIGHTNING = frozenset({"lightning", "pytorch_lightning", "lightning_fabric"})
 _ACCELERATE = frozenset({"accelerate"})
 _TORCH = frozenset({"torch"})
 _ENGINE_OF_NVIDIA = frozenset({"transformer_engine"})
+_LIGER = frozenset({"liger_kernel"})
+_LIGER_LOSS = ("ce_weight", "ignore_index", "lse_square_scale", "label_smoothing", "reduction")
 STATEFUL_LOADERS = (
     "torchdata.stateful_dataloader.StatefulDataLoader",
     "torchdata.stateful_dataloader.stateful_dataloader.StatefulDataLoader",
@@ -320,6 +322,21 @@ KNOWN: dict[str, tuple[Known, ...]] = {
             ("_input", "target", "label_smoothing", "reduce_loss"),
         ),
     ),
+    **{
+        name: (Known(_LIGER, {"reduction": Feed("training.loss_reduction")}, positional),)
+        for name, positional in {
+            "LigerFusedLinearCrossEntropyLoss": _LIGER_LOSS,
+            "LigerCrossEntropyLoss": _LIGER_LOSS,
+            "LigerKLDIVLoss": (),
+            "liger_fused_linear_cross_entropy": (
+                *("input", "weight", "target", "bias"),
+                *("ce_weight", "ignore_index", "lse_square_scale", "label_smoothing", "reduction"),
+            ),
+            "liger_cross_entropy": (
+                *("input", "target", "weight", "size_average", "ignore_index", "reduce", "reduction"),
+            ),
+        }.items()
+    },
     "DataLoaderConfiguration": (Known(_ACCELERATE, {"use_seedable_sampler": Feed("data.seedable_sampler")}),),
     "StatefulDataLoader": (
         Known(frozenset({"torchdata"}), {"shuffle": Feed("data.shuffle")}, ("dataset", "batch_size", "shuffle")),

@@ -12,7 +12,7 @@ from gradcompat.formats.shell import HOLE
 from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.quotation import quoted
-from gradcompat.scanners import axolotl, lightning_cli, llamafactory, ms_swift, torchtune, training_arguments
+from gradcompat.scanners import axolotl, lightning_cli, llamafactory, ms_swift, torchtune, training_arguments, verl
 from gradcompat.scanners.key_mapping import Feed, Feeds, fed
 from gradcompat.scanners.launchers import Argument, Launch, is_lightning
 from gradcompat.scanners.model_names import architecture_setting
@@ -97,6 +97,7 @@ _TOOLS: dict[str, Feeds] = {
     "axolotl": axolotl.FEEDS,
     # An override of a component asks for a config of its own, which is not at hand.
     "torchtune": {name: feed for name, feed in torchtune.FEEDS.items() if not name.endswith("_component_")},
+    "verl": verl.FEEDS,
     # ms-swift's Megatron: a trainer of its own, with few arguments in common with the other one.
     "megatron": {
         name: ms_swift.FEEDS[name]
@@ -109,6 +110,7 @@ _TRANSFORMERS = frozenset({"llamafactory", "ms-swift", "axolotl", "trl"})
 # What is listed on the page of the vocabulary; the tools' own arguments stand there already.
 FEEDS: Feeds = {
     **SCRIPTS,
+    **{f"verl {name}": feed for name, feed in verl.FEEDS.items()},
     **{
         (name if launcher == "environment" else f"{_TITLES.get(launcher, f'{launcher} ')}--{name}"): feed
         for launcher, feeds in LAUNCHERS.items()
@@ -229,13 +231,24 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
         stated = {"training.framework": "torchtune"}
     elif launch.tool == "xtuner":
         stated = {"training.framework": "mmengine"}
+    elif launch.tool == "verl":
+        stated = {"training.framework": verl.FRAMEWORK}
+        if launch.subcommand != "main_ppo":
+            stated["training.method"] = "sft"
     elif is_lightning(launch):
         stated = {"training.framework": "lightning"}
     place = launch.place if launch.target is None else launch.target.place(0)
-    return [
+    found = [
         ("", Setting(key=key, value=_METHODS.get(value, value), location=places.location(place)))
         for key, value in stated.items()
     ]
+    if launch.tool == "verl" and not _composed(launch):  # no config of one's own
+        usual = verl.usual(launch.subcommand, frozenset(argument.name for argument in launch.arguments))
+        found += [
+            ("", Setting(key=key, value=value, location=places.location(place), presumed=True))
+            for key, value in usual.items()
+        ]
+    return found
 
 
 def _last(arguments: Iterable[Argument], places: Places, skipped: list[Skipped]) -> list[Argument]:
