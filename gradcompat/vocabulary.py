@@ -45,6 +45,7 @@ KEYS: dict[str, Key] = {
     "training.max_grad_norm": Key("float", "gradient clipping by global norm; 0 is off"),
     "training.num_train_epochs": Key("float", "passes over the data"),
     "training.resume_from_checkpoint": Key("bool", "the run goes on from a checkpoint"),
+    "training.save_only_model": Key("bool", "checkpoints hold the model, and neither the optimizer nor random states"),
     "training.logging_nan_inf_filter": Key("bool", "losses that are NaN or infinite are left out of the log"),
     "training.seed": Key("int", "seed of the run"),
     "training.use_liger_loss": Key("bool", "TRL's trainers before 0.25 compute their loss with Liger"),
@@ -137,6 +138,9 @@ KEYS: dict[str, Key] = {
     "data.shuffle": Key("bool", "the data are shuffled"),
     "data.unequal_labels": Key("bool", "micro-batches differ in the number of labels that count"),
     "data.pad_is_eos": Key("bool", "the padding token is the end-of-sequence token"),
+    "data.collator": Key(
+        "str", "class or function that makes batches for a trainer; own is that of the trainer itself"
+    ),
     "data.padding_side": Key("str", "where shorter samples of a batch are filled up: left or right"),
     "data.ends_with_eos": Key("bool", "samples end with the end-of-sequence token before a trainer sees them"),
     "data.sequence_length": Key("int", "tokens of a sequence"),

@@ -19,6 +19,7 @@ from gradcompat.versions import VersionSet, locate
 _TRAINER, _TRL, _LIGHTNING = "transformers.Trainer", "trl", "lightning"
 _SENTENCES = "sentence-transformers"  # its arguments derive from those of transformers, and set none of these
 _OF_TRAINER = (_TRAINER, _TRL, _SENTENCES)
+_OF_ENGINE = (*_OF_TRAINER, _LIGHTNING, "accelerate", "torch")  # DeepSpeed's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +31,7 @@ class LeftOut:
         default: what it is where a run leaves it out: that of an argument, out of the tables, or a stated one.
         frameworks: values of ``training.framework`` of which this is true.
         beside: settings that have to be stated with these values; otherwise it has no meaning.
+        among: settings that have to be stated with any values, since they show that the config was read.
         against: settings that turn it round where they are stated with these values.
         unless: a package and the versions of it that turn it round.
     """
@@ -38,6 +40,7 @@ class LeftOut:
     default: Argument | Stated
     frameworks: tuple[str, ...] = _OF_TRAINER
     beside: tuple[tuple[str, SettingValue], ...] = ()
+    among: tuple[str, ...] = ()
     against: tuple[tuple[str, SettingValue], ...] = ()
     unless: tuple[str, str] | None = None
 
@@ -212,6 +215,31 @@ LEFT_OUT = (
         frameworks=(_TRL,),
     ),
     LeftOut(
+        key="precision.mode",
+        default=Stated(
+            value="no",
+            package="deepspeed",
+            versions=">=0.12.6,<=0.19.5",
+            read="0.12.6, 0.14.4, 0.15.4, 0.16.5, 0.17.5, 0.17.6, 0.18.2, 0.18.5, 0.18.9, 0.19.0, 0.19.5",
+            reference="https://github.com/deepspeedai/DeepSpeed/blob/v0.18.5/deepspeed/runtime/precision_config.py",
+        ),
+        frameworks=("torch",),  # transformers and accelerate write theirs into the config
+        beside=(("distributed.strategy", "deepspeed"),),
+        among=("deepspeed.zero_stage",),
+    ),
+    LeftOut(
+        key="deepspeed.immediate_grad_update",
+        default=Stated(
+            value=False,
+            package="deepspeed",
+            versions=">=0.17.5,<=0.19.5",  # it was true in 0.16.5
+            read="0.15.4, 0.16.5, 0.17.5, 0.17.6, 0.18.2, 0.18.5, 0.18.9, 0.19.0, 0.19.5",
+            reference="https://github.com/deepspeedai/DeepSpeed/blob/v0.18.5/deepspeed/runtime/precision_config.py",
+        ),
+        frameworks=_OF_ENGINE,
+        among=("deepspeed.zero_stage",),
+    ),
+    LeftOut(
         key="optimizer.name",
         default=Stated(
             value="adamw_torch",
@@ -245,6 +273,7 @@ def left_out(environment: Environment) -> tuple[Setting, ...]:
     """
     stated = {(setting.key, setting.value) for setting in environment.settings if not setting.presumed}
     keys = {setting.key for setting in environment.settings}
+    valued = {key for key, value in stated if value is not None}
     frameworks = _frameworks(environment)
     having: dict[str, list[LeftOut]] = {}
     for default in LEFT_OUT:
@@ -252,6 +281,7 @@ def left_out(environment: Environment) -> tuple[Setting, ...]:
             default.key not in keys
             and not frameworks.isdisjoint(default.frameworks)
             and stated.issuperset(default.beside)
+            and valued.issuperset(default.among)
             and stated.isdisjoint(default.against)
             and (default.unless is None or not _installed(environment, *default.unless))
         ):

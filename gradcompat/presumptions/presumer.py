@@ -21,6 +21,7 @@ from gradcompat.model.issue import (
     Term,
     VirtualTerm,
 )
+from gradcompat.name_patterns import matches
 from gradcompat.presumptions.engines import ENGINES
 from gradcompat.presumptions.serving import SERVING
 from gradcompat.presumptions.usual import USUAL, Usual, Values, usual_values
@@ -186,12 +187,18 @@ class Presumer:
         return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"{term.name} is not installed")
 
     def _of_symbols(self, symbols: tuple[str, ...]) -> Presumed:
+        stated = self._settings.get(SYMBOLS_KEY, ())
+        unread = all(setting.presumed for setting in stated)  # no code was read as that of a run
+        # What code that trains nothing takes from packages, and not what it calls on their objects.
+        taken = [name for setting in stated if isinstance(setting.value, tuple) for name in setting.value]
+        shown = _symbol(symbols)
+        if stated and unread and not any(matches(name, _owner(symbol)) for symbol in symbols for name in taken):
+            return Presumed(certainty=Certainty.PRESUMED_NO, feature=shown)
         library = next((name for name in map(_whole_library, symbols) if name in self._packages), None)
-        if SYMBOLS_KEY not in self._settings and library is not None and SERVING not in self._engines:
+        if unread and library is not None and SERVING not in self._engines:
             return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"your code uses {library}, which is listed")
         ordinary = tuple(name for engine in self._engines for name in _ORDINARY_SYMBOLS.get(engine, ()))
-        shown = _symbol(symbols)
-        if SYMBOLS_KEY not in self._settings and ordinary and named(symbols, ordinary):
+        if unread and ordinary and named(symbols, ordinary):
             return Presumed(certainty=Certainty.OPEN, condition=f"your code uses {shown}", likelihood=0.5)
         return Presumed(certainty=Certainty.PRESUMED_NO, feature=shown)
 
@@ -326,6 +333,13 @@ def _models(classes: tuple[str, ...]) -> str:
 def _symbol(symbols: tuple[str, ...]) -> str:
     parts = [part for part in symbols[0].split(".") if part.strip("*")]
     return parts[-1].strip("*_") if parts else symbols[0]
+
+
+def _owner(symbol: str) -> str:
+    """The class of a method, ``*SentenceTransformer`` of ``*SentenceTransformer.fit``; the symbol itself of others."""
+    owner, dot, last = symbol.rpartition(".")
+    is_method = dot and last[:1].islower() and owner.rpartition(".")[2].lstrip("*")[:1].isupper()
+    return owner if is_method else symbol
 
 
 def _whole_library(symbol: str) -> str:

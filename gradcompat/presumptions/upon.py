@@ -10,6 +10,7 @@ from gradcompat.model.environment import Environment, Location, Setting
 from gradcompat.presumptions.engines import FRAMEWORK_KEY, named_engines
 from gradcompat.presumptions.label_counts import equal_labels
 from gradcompat.presumptions.serving import SERVING, serves
+from gradcompat.term_keys import SYMBOLS_KEY
 
 _NO_TRAINER = "none"
 _TRL = "trl"
@@ -61,6 +62,9 @@ def presumed_upon(
             engines |= {SERVING}
         if uses is not None or serving:
             place = Location(path=environment.source)
+            if uses is not None:
+                taken = tuple(dict.fromkeys(use.full_name for use in uses))
+                settings = (*settings, Setting(key=SYMBOLS_KEY, value=taken, location=place, presumed=True))
             # Which of the trainers drives it, if the code names one, is seen in a run alone.
             settings = (
                 *settings,

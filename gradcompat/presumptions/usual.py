@@ -360,6 +360,12 @@ USUAL: dict[str, Usual] = {
         condition="you resume from a checkpoint",
         reason="a run that resumes says so",
     ),
+    "training.save_only_model": Usual(
+        values=((False, 1.0),),
+        taking="checkpoints hold the optimizer as well",
+        feature="checkpoints of the model alone",
+        reason=_OFF,
+    ),
     "training.logging_nan_inf_filter": Usual(
         values=((True, 1.0),), taking="the log filters NaN", feature="logging_nan_inf_filter off", reason="the default"
     ),
@@ -737,6 +743,13 @@ USUAL: dict[str, Usual] = {
         feature="padding with the end-of-sequence token",
         question="Is the padding token the end-of-sequence token?",
         reason="tokenizers differ",
+    ),
+    "data.collator": Usual(
+        values=(("own", 1.0),),
+        taking="the trainer takes its own collator",
+        feature="that collator",
+        condition="batches are made by {}",
+        reason="a program that gives one names it",
     ),
     "data.padding_side": Usual(
         values=(("right", 0.7), ("left", 0.3)),

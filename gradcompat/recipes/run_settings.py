@@ -503,13 +503,14 @@ def _model_kernels(parameters: _Parameters) -> Settings:
 
 
 def _resume(_: _Parameters) -> Settings:
-    return {**_TRAINER, **_ONE_PROCESS, "training.resume_from_checkpoint": True, "training.num_train_epochs": 2}
+    resumed: Settings = {"training.resume_from_checkpoint": True, "training.save_only_model": False}
+    return {**_TRAINER, **_ONE_PROCESS, **resumed, "training.num_train_epochs": 2}
 
 
 def _loss_masking(parameters: _Parameters) -> Settings:
     if parameters["what"] != "end":
         raise Unmapped("no record is about what the recipe looks at")
-    return {"training.framework": "trl", "training.method": "sft", "data.pad_is_eos": True}
+    return {"training.framework": "trl", "training.method": "sft", "data.pad_is_eos": True, "data.collator": "own"}
 
 
 def _prepared_loader(parameters: _Parameters) -> Settings:

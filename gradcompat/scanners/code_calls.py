@@ -112,6 +112,7 @@ LOADING: Feeds = {
     "use_flash_attention_2": Feed("model.attn_implementation", {"true": "flash_attention_2"}, only=True),
     "use_cache": Feed("model.use_cache"),
     "output_router_logits": Feed("model.output_router_logits"),
+    "router_aux_loss_coef": training_arguments.ROUTER_COEFFICIENT,
     "max_seq_length": Feed("data.sequence_length"),
 }
 _CHECKPOINTING_KWARGS = {"gradient_checkpointing_kwargs.use_reentrant": Feed("training.use_reentrant")}
@@ -302,6 +303,16 @@ KNOWN: dict[str, tuple[Known, ...]] = {
     "FullyShardedDataParallel": (Known(_TORCH, _SHARDED, states={"distributed.strategy": "fsdp", "fsdp.version": 1}),),
     "fully_shard": (Known(_TORCH, states={"distributed.strategy": "fsdp", "fsdp.version": 2}),),
     "initialize": (Known(frozenset({"deepspeed"}), _ENGINE, states={"distributed.strategy": "deepspeed"}),),
+    "PipelineModule": (
+        Known(
+            frozenset({"deepspeed"}),
+            {
+                "num_stages": Feed("deepspeed.pipeline_stages"),
+                "topology": Feed("deepspeed.pipeline_stages", {"none": None}, only=True),
+            },
+            ("layers", "num_stages", "topology"),
+        ),
+    ),
     "init_process_group": (Known(_TORCH | {"deepspeed"}, {"backend": Feed("distributed.backend")}, ("backend",)),),
     "manual_seed": (Known(_TORCH, {"seed": Feed("training.seed")}, ("seed",)),),
     "set_seed": (Known(_TRANSFORMERS | _ACCELERATE, {"seed": Feed("training.seed")}, ("seed",)),),
@@ -392,6 +403,8 @@ KNOWN_OF_TYPE: dict[str, Known] = {
     ),
     "clip_grad_norm_": Known(frozenset(), _CLIPPING, ("parameters", "max_norm")),
     "load_state": Known(frozenset(), states={"training.resume_from_checkpoint": True}),
+    "load_state_dict": Known(frozenset(), states={"training.resume_from_checkpoint": True}),
+    "filter": Known(frozenset(), states={"data.stream_filter": True}),
 }
 
 # Functions and classes of which a defect hangs on an argument that is given or not. A call that gives it does not use
@@ -436,6 +449,9 @@ _NAMES = {
 }
 _WIDTH = re.compile(r"(?P<paged>Paged)?(?P<name>[A-Za-z]+?)(?P<bits>8|32)bit")
 
+# Those of bitsandbytes whose `optim_bits` is an argument, 32 unless it is given.
+_WIDE = frozenset({"Adagrad", "Adam", "AdamW", "AdEMAMix", "LAMB", "LARS", "Lion", "RMSprop", "SGD"})
+
 OPTIMIZER_ARGUMENTS = Known(frozenset(), _WEIGHTED)
 
 
@@ -464,6 +480,8 @@ def optimizer(name: str, bits: object = None) -> tuple[str, str] | None:
         if width is not None:
             paged = "paged_" if width["paged"] else ""
             return f"{paged}{width['name'].lower()}_{width['bits']}bit", library
+        if library == "bitsandbytes" and short.removeprefix("Paged") in _WIDE and bits is None:
+            bits = 32
         if library == "bitsandbytes" and bits in (8, 32):
             paged = "paged_" if short.startswith("Paged") else ""
             return f"{paged}{short.removeprefix('Paged').lower()}_{bits}bit", library

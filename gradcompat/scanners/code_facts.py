@@ -34,6 +34,7 @@ from gradcompat.scanners.code_calls import (
     KNOWN_OF_TYPE,
     OPTIMIZER_ARGUMENTS,
     PROCESSORS,
+    STATEFUL_LOADERS,
     SWITCHED_METHODS,
     known,
 )
@@ -48,6 +49,7 @@ from gradcompat.scanners.program_inference import HOOKS, conclude, order
 
 # Methods of Python's own types, which say nothing.
 _COMMON = frozenset(name for kind in (str, bytes, list, dict, set, tuple, int) for name in dir(kind)) | {"parse_args"}
+_STREAM = "datasets.IterableDataset"
 _TRAINERS = re.compile(r"(?:transformers|trl|lightning|pytorch_lightning)\.(?:\w+\.)*\w*Trainer")
 _CONFIGS = frozenset({"deepspeed", "hf_ds_config", "config", "config_params", "deepspeed_config"})
 _PARSERS = frozenset({"HfArgumentParser", "TrlParser"})
@@ -387,6 +389,9 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
             if argument.name == "model" and isinstance(argument.value, str):
                 named(found, step, argument, None)  # TRL's trainers load it themselves
     _refer(found, arguments)
+    for keyword in call.keywords if one.trains else ():
+        if keyword.arg == "data_collator":
+            _collator(found, step, keyword.value)
     if one.trains and "compute_loss_func" in given:
         # How it weighs labels is its own matter; the model's loss is not used.
         found.state(step, "model.uses_num_items_in_batch", None)
@@ -403,6 +408,19 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         for keyword in call.keywords:
             if keyword.arg is not None:
                 found.symbol(f"{name}.{keyword.arg}", keyword.value)
+
+
+def _collator(found: Findings, step: Step, given: ast.expr) -> None:
+    """What makes the batches: an object of a class, or a function of the program."""
+    if isinstance(given, ast.Constant) and given.value is None:
+        return
+    kinds = found.names.type_of(given, step.scope)
+    if len(kinds) == 1:
+        found.state(step, "data.collator", kinds[0].rpartition(".")[2], at=given)
+        return
+    defined = found.names.definition(given, step.scope)
+    function = defined is not None and isinstance(defined[1], ast.FunctionDef)
+    found.state(step, "data.collator", text(given) if function or isinstance(given, ast.Lambda) else None, at=given)
 
 
 def _overlap(modules: object) -> bool | None:
@@ -430,7 +448,10 @@ def _method(found: Findings, step: Step, call: ast.Call, called: ast.Attribute) 
         kinds = found.names.type_of(called.value, step.scope)
         one = KNOWN_OF_TYPE[method] if any(_does(kind, method) for kind in kinds) else None
     if one is not None:
-        found.feed(step, one, found.arguments(step, call, one.positional))
+        given_to = found.arguments(step, call, one.positional)
+        if method == "train":
+            given_to = [argument for argument in given_to if not _handed_on(argument, found)]
+        found.feed(step, one, given_to)
         for key, value in one.states.items():
             found.state(step, key, value)
     if method == "train":
@@ -452,9 +473,19 @@ def _method(found: Findings, step: Step, call: ast.Call, called: ast.Attribute) 
     found.mentioned.add(method)
 
 
+def _handed_on(argument: Argument, found: Findings) -> bool:
+    """``resume_from_checkpoint=training_args.resume_from_checkpoint``: says what these arguments say by themselves."""
+    given = argument.given
+    return isinstance(given, ast.Attribute) and given.attr == argument.name and given.attr not in found.options
+
+
 def _does(kind: str, method: str) -> bool:
     if method in ("clip_grad_norm_", "load_state"):
         return kind.startswith("accelerate.")
+    if method == "load_state_dict":  # of a model it may be the weights that a run starts with
+        return kind in (*STATEFUL_LOADERS, _STREAM)
+    if method == "filter":
+        return kind == _STREAM
     return _TRAINERS.fullmatch(kind) is not None
 
 

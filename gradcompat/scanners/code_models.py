@@ -21,6 +21,9 @@ _CLASS = re.compile(
     r"|MultipleChoice|CTC|SpeechSeq2Seq|\w*Classification|\w*Segmentation|\w*Detection|MaskedImageModeling))"
 )
 _LOADERS = frozenset({"FastLanguageModel", "FastModel", "FastVisionModel"})
+_QUANTISED = re.compile(
+    r"quant|[248]-?bits?\b|(?:int|fp|nf|w)[48]\b|w[48]a|awq|gptq|bnb|gguf|hqq|exl2|aqlm", re.IGNORECASE
+)
 _LENGTH = "max_seq_length"  # only unsloth's loaders take it
 _FEEDS = {name: feed for name, feed in LOADING.items() if name != _LENGTH}
 
@@ -55,9 +58,28 @@ def loaded(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     found.feed(step, Known(frozenset(), LOADING if owner in _LOADERS else _FEEDS), arguments)
     if is_model(head):
         found.state(step, "model.architecture", (owner,))
+    if last == "from_pretrained" and owner not in _LOADERS:
+        _unquantised(found, call, arguments)
     for argument in arguments:
         if last == "from_pretrained" and argument.name in ("pretrained_model_name_or_path", "model_name"):
             named(found, step, argument, auto["task"] or "" if auto else None, known=is_model(head))
+
+
+def _unquantised(found: Findings, call: ast.Call, arguments: list[Argument]) -> None:
+    """Weights that are loaded under a name of their own and as they are are presumably not quantised."""
+    given = {argument.name: argument.value for argument in arguments}
+    name = given.get("pretrained_model_name_or_path")
+    if (
+        isinstance(name, str)
+        and not _QUANTISED.search(name)
+        and given.keys().isdisjoint({"quantization_config", "load_in_4bit", "load_in_8bit"})
+        and all(word.arg is not None for word in call.keywords)
+    ):
+        place = found.place(call)
+        found.settings += [
+            Setting(key="quantization.method", value="none", location=place, presumed=True),
+            Setting(key="quantization.bits", value=16, location=place, presumed=True),
+        ]
 
 
 def named(found: Findings, step: Step, argument: Argument, task: str | None, *, known: bool = False) -> None:

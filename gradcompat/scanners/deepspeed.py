@@ -123,7 +123,7 @@ def scan(document: Document) -> Context:
     return Context(
         source=document.path,
         kind="deepspeed",
-        settings=(*_corrected(settings), *_not_offloaded(config)),
+        settings=(*_corrected(settings), *_not_offloaded(config), *_without_zero(config, document.path)),
         run=False,
         skipped=(*notes, *skipped),
     )
@@ -177,6 +177,13 @@ def _not_offloaded(config: Config) -> tuple[Setting, ...]:
     if stage is None or any(entry.name.startswith(_OFFLOADING) for entry in config.entries):
         return ()
     return (Setting(key="deepspeed.offload_optimizer", value="none", location=stage.location),)
+
+
+def _without_zero(config: Config, path: str) -> tuple[Setting, ...]:
+    """A file that does not speak of ZeRO is stage 0 for the engine; accelerate refuses it."""
+    if "zero_optimization" in config.top:
+        return ()
+    return (Setting(key="deepspeed.zero_stage", value=0, location=Location(path=path)),)
 
 
 def _corrected(settings: list[Setting]) -> tuple[Setting, ...]:

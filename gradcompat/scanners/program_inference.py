@@ -73,7 +73,8 @@ def _loss(found: Findings) -> None:
 
 
 def _streamed(found: Findings) -> None:
-    """A stream comes in its own order where the program, all of which was read, shuffles nothing.
+    """A stream comes in its own order where the program, all of which was read, shuffles nothing, and as a whole where
+    it filters nothing.
 
     Trainers and data loaders shuffle no stream themselves.
     """
@@ -86,6 +87,8 @@ def _streamed(found: Findings) -> None:
         return
     if not any("shuffle" in name for name in found.mentioned):
         found.settings.append(Setting(key="data.shuffle", value=False, location=streams[0]))
+    if "filter" not in found.mentioned:
+        found.settings.append(Setting(key="data.stream_filter", value=False, location=streams[0]))
 
 
 def _loaded(found: Findings) -> None:

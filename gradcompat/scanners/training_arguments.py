@@ -47,6 +47,8 @@ OPTIMIZER = (
 
 DTYPE = Feed("model.torch_dtype", {"auto": "auto"})
 ATTENTION = Feed("model.attn_implementation", {"fa2": "flash_attention_2", "flash_attn": "flash_attention_2"})
+# The router's loss counts nothing with this coefficient, whatever else says that it is computed.
+ROUTER_COEFFICIENT = Feed("model.output_router_logits", {"0": False, "0.0": False}, only=True)
 BITS_8 = (
     Feed("quantization.method", {"true": "bitsandbytes"}, only=True),
     Feed("quantization.bits", {"true": 8}, only=True),
@@ -163,12 +165,15 @@ FEEDS: Feeds = {
     "dataset_streaming": Feed("data.streaming"),
     "streaming": Feed("data.streaming"),
     "shuffle_dataset": Feed("data.shuffle"),
-    "router_aux_loss_coef": Feed("model.output_router_logits", {"0": False, "0.0": False}, only=True),
+    "router_aux_loss_coef": ROUTER_COEFFICIENT,
     "use_liger_loss": Feed("training.use_liger_loss"),
     "model_init_kwargs.attn_implementation": ATTENTION,
     "model_init_kwargs.torch_dtype": DTYPE,
     "model_init_kwargs.dtype": DTYPE,
     "model_init_kwargs.use_cache": Feed("model.use_cache"),
+    "model_init_kwargs.output_router_logits": Feed("model.output_router_logits"),
+    "model_init_kwargs.router_aux_loss_coef": ROUTER_COEFFICIENT,
+    "save_only_model": Feed("training.save_only_model"),
 }
 
 # Arguments that only TRL's configurations have: with one of them the trainer is TRL's.
@@ -228,6 +233,7 @@ _MEMBERS = {
     "rmsprop_32bit": "rmsprop_bnb_32bit",
 }
 _ON_IF_ANY = frozenset({"training.torch_compile", "training.gradient_checkpointing"})
+_OFF_IF_ANY = frozenset({"model.output_router_logits"})
 _SWITCHES = frozenset({"bf16", "fp16"})
 _DEEPEST = 4
 _LONGEST_JSON = 100_000
@@ -260,9 +266,12 @@ def settled(named: Iterable[tuple[str, Setting]]) -> list[Setting]:
 
     Returns:
         Each setting once. What two switches say is joined: neither `bf16` nor `fp16` is full precision, and one of
-        them that is false says nothing by itself; what either of two arguments turns on is on.
+        them that is false says nothing by itself; what either of two arguments turns on is on, and a loss that either
+        of two turns off is off.
     """
     pairs = list(named)
+    off = {setting.key for _, setting in pairs if setting.key in _OFF_IF_ANY and setting.value is False}
+    pairs = [(name, setting) for name, setting in pairs if setting.key not in off or setting.value is False]
     on = {setting.key for _, setting in pairs if setting.key in _ON_IF_ANY and setting.value is True}
     precision = _precision([pair for pair in pairs if pair[1].key == "precision.mode"])
     once: dict[tuple[str, SettingValue | None], Setting] = {}

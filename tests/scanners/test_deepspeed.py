@@ -94,11 +94,16 @@ def test_gpt_neox() -> None:
     ],
 )
 def test_precision(text: str, mode: str | None) -> None:
-    assert scan_text(f'{{"steps_per_print": 1, {text}}}') == {"precision.mode": mode}
+    assert scan_text(f'{{"steps_per_print": 1, {text}}}') == {"precision.mode": mode, "deepspeed.zero_stage": 0}
 
 
 def test_one_switch_that_is_off_says_nothing() -> None:
-    assert scan_text('{"steps_per_print": 1, "fp16": {"enabled": false}}') == {}
+    assert scan_text('{"steps_per_print": 1, "fp16": {"enabled": false}}') == {"deepspeed.zero_stage": 0}
+
+
+def test_a_config_without_zero_is_stage_0() -> None:
+    assert scan_text('{"steps_per_print": 1}') == {"deepspeed.zero_stage": 0}
+    assert "deepspeed.zero_stage" not in scan_text('{"zero_optimization": {"overlap_comm": true}}')
 
 
 def test_ways_of_former_versions() -> None:

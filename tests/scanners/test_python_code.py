@@ -38,12 +38,19 @@ def rows(context: Context) -> list[Row]:
     return [
         (one.location.line, one.location.column, one.key, one.value, one.spelling)
         for one in context.settings
-        if one.key != "code.symbols"
+        if one.key != "code.symbols" and not one.presumed
     ]
 
 
 def facts(text: str) -> list[Fact]:
-    return [(one.location.line, one.key, one.value) for one in of_text(text).settings if one.key != "code.symbols"]
+    settings = of_text(text).settings
+    return [
+        (one.location.line, one.key, one.value) for one in settings if one.key != "code.symbols" and not one.presumed
+    ]
+
+
+def presumed(text: str) -> dict[str, SettingValue | None]:
+    return {one.key: one.value for one in of_text(text).settings if one.presumed}
 
 
 def symbols(text: str) -> tuple[str, ...]:
@@ -474,8 +481,16 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
             [("training.method", "dpo"), ("training.framework", "trl")],
         ),
         (
+            "import bitsandbytes as bnb\nbnb.optim.Lion(p)",
+            [("optimizer.name", "lion_32bit"), ("optimizer.library", "bitsandbytes")],
+        ),
+        (
             "import deepspeed\nc = {'zero_optimization': {'stage': 3}}\ndeepspeed.initialize(config=c)",
             [("distributed.strategy", "deepspeed"), ("deepspeed.zero_stage", 3)],
+        ),
+        (
+            "from deepspeed.pipe import PipelineModule\nPipelineModule(layers=layers, num_stages=2)",
+            [("deepspeed.pipeline_stages", 2)],
         ),
         (
             "from transformers import PreTrainedModel\nclass MyForCausalLM(PreTrainedModel):\n"
@@ -514,6 +529,53 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
 )
 def test_settings(code: str, expected: list[tuple[str, SettingValue | None]]) -> None:
     assert [(key, value) for _, key, value in facts(f"import torch\n{code}\n")] == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "unquantised"),
+    [
+        ("'Qwen/Qwen3-8B'", True),
+        ("'Qwen/Qwen3-8B', quantization_config=config", False),
+        ("'Qwen/Qwen3-8B', load_in_4bit=True", False),
+        ("'Qwen/Qwen3-8B', **options", False),
+        ("'unsloth/Qwen3-8B-bnb-4bit'", False),
+        ("'TheBloke/Mistral-7B-v0.1-GPTQ'", False),
+        ("'Qwen/Qwen3-8B-FP8'", False),
+        ("name", False),
+    ],
+)
+def test_weights_that_are_loaded_as_they_are_are_not_quantised(given: str, unquantised: bool) -> None:
+    found = presumed(f"from transformers import AutoModelForCausalLM as M\nM.from_pretrained({given})\n")
+    assert found == ({"quantization.method": "none", "quantization.bits": 16} if unquantised else {})
+
+
+@pytest.mark.parametrize(
+    ("given", "value"),
+    [
+        ("data_collator=DataCollatorForSeq2Seq(tokenizer)", "DataCollatorForSeq2Seq"),
+        ("data_collator=join", "join"),
+        ("data_collator=make()", None),
+        ("data_collator=None", "nothing"),
+        ("args=args", "nothing"),
+    ],
+)
+def test_a_collator(given: str, value: str | None) -> None:
+    code = (
+        "from transformers import DataCollatorForSeq2Seq, Trainer\ndef join(rows):\n    return rows\n"
+        f"Trainer(model, {given})\n"
+    )
+    assert {key: value for _, key, value in facts(code)}.get("data.collator", "nothing") == value
+
+
+def test_a_stream_that_goes_on_from_a_state() -> None:
+    code = (
+        "from datasets import load_dataset\n"
+        "stream = load_dataset('c4', streaming=True){}\nstream.load_state_dict(state)\nmodel.load_state_dict(weights)\n"
+    )
+    said = {key: value for _, key, value in facts(code.format(".filter(good)"))}
+    assert (said["training.resume_from_checkpoint"], said["data.stream_filter"]) == (True, True)
+    assert {key: value for _, key, value in facts(code.format(""))}["data.stream_filter"] is False
+    assert "training.resume_from_checkpoint" not in {key for _, key, _ in facts("import torch\nm.load_state_dict(w)\n")}
 
 
 @pytest.mark.parametrize(

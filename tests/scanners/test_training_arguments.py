@@ -133,6 +133,16 @@ def test_what_either_of_two_arguments_turns_on_is_on() -> None:
     assert together(torch_compile=False) == [("training.torch_compile", False)]
 
 
+def test_what_either_of_two_arguments_turns_off_is_off() -> None:
+    coefficient = {"output_router_logits": Feed("model.output_router_logits"), **FEEDS}
+    named = [
+        (name, setting)
+        for name, value in [("output_router_logits", True), ("router_aux_loss_coef", 0.0)]
+        for setting in fed(coefficient, name, value, HERE)[0]
+    ]
+    assert [setting.value for setting in settled(named)] == [False]
+
+
 def test_a_line_is_shown_where_it_takes_the_value_of_the_vocabulary() -> None:
     spelled = [
         (name, setting.key, setting.spelling)
