@@ -227,7 +227,7 @@ def batches(keys: Sequence[FileKey]) -> Iterator[list[FileKey]]:
 
 
 def releases_to_read(name: str, catalogue: Catalogue, since: str) -> list[Release]:
-    """The final releases of a package from a day on.
+    """The final releases of a package from a day on, yanked ones too: lockfiles have them.
 
     Raises:
         UsageError: if there is none.
@@ -236,9 +236,7 @@ def releases_to_read(name: str, catalogue: Catalogue, since: str) -> list[Releas
     found = [
         release
         for release in catalogue.releases(name)
-        if not release.version.is_prerelease
-        and not release.yanked
-        and (release.uploaded is None or release.uploaded >= since)
+        if not release.version.is_prerelease and (release.uploaded is None or release.uploaded >= since)
     ]
     if not found:
         raise UsageError(f"{catalogue.described} has no release of `{name}` since {since}")
