@@ -263,6 +263,7 @@ KNOWN: dict[str, tuple[Known, ...]] = {
                 **_SHARDED,
                 "state_dict_type": Feed("fsdp.state_dict_type", _STATES),
                 "fsdp_version": Feed("fsdp.version"),
+                "transformer_cls_names_to_wrap": Feed("fsdp.layer_class", given=True),
                 "activation_checkpointing": _CHECKPOINTING,
             },
             states={"distributed.strategy": "fsdp"},
@@ -295,6 +296,7 @@ KNOWN: dict[str, tuple[Known, ...]] = {
             states={"distributed.strategy": "deepspeed"},
         ),
     ),
+    "LightningCLI": (Known(_LIGHTNING, framework="lightning"),),
     "GradientAccumulationScheduler": (Known(_LIGHTNING, {"scheduling": Feed("training.gradient_accumulation_steps")}),),
     **dict.fromkeys(("seed_everything",), (Known(_LIGHTNING, {"seed": Feed("training.seed")}, ("seed",)),)),
     # torch, and loops written by hand
@@ -421,9 +423,12 @@ DECIDING = {
         ("reduce_loss",),
     ),
 }
-# Methods, whatever they are called on, of which a defect hangs on a switch that is left off: turned on, the call uses
-# ``load_adapter.is_trainable`` instead.
-SWITCHED_METHODS = {"load_adapter": "is_trainable"}
+# Methods, whatever they are called on, of which a defect hangs on one value of an argument: with it the call uses
+# ``load_adapter.is_trainable`` instead of the bare method.
+SWITCHED_METHODS: dict[str, tuple[str, object]] = {
+    "load_adapter": ("is_trainable", True),
+    "link_arguments": ("apply_on", "instantiate"),
+}
 # What a model takes with a batch.
 BATCH = {"cross_attention_mask": "model.cross_attention_mask"}
 # Processors that make it.
