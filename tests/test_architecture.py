@@ -60,7 +60,8 @@ LAYERS = (
     ("versions", "budget", "spoken_names", "atomic_file"),
     (
         *("truth", "errors", "names", "user_folders", "worker_process", "programs", "regular_files", "root", "guard"),
-        *("abandoned_files", "quotation", "gpu_names", "name_patterns", "observations", "_version", "__init__"),
+        *("abandoned_files", "quotation", "gpu_names", "name_patterns", "observations", "symptom_parts"),
+        *("_version", "__init__"),
     ),
     ("redaction", "kept_entries"),
     ("lazy_dataclasses", "lazy_patterns"),

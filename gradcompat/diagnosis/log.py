@@ -24,12 +24,13 @@ from gradcompat.diagnosis.metrics import HINTS
 from gradcompat.diagnosis.print_formats import methods_printed_by, printed_by
 from gradcompat.diagnosis.report_in_log import SETTING_ANCHORS, STATEMENT_ANCHORS, Statements
 from gradcompat.diagnosis.stretches import Stretch
-from gradcompat.diagnosis.symptoms import Pattern, find, find_wrapped, may_match_in
+from gradcompat.diagnosis.symptoms import Pattern, ends_traceback, find, find_wrapped, may_match_in
 
 _LONGEST_WRAPPED = 2_000
 _KEPT = 5  # places of a symptom
 _ENOUGH = 10_000  # places after which a symptom is not looked for any more
 _BESIDE = 2  # lines that a wrapped message may reach back or ahead
+_ABOVE = 16  # lines of a traceback that a symptom of several lines may reach back
 MOST_ERRORS = 20
 _FORMS = 20  # lines of metrics whose form is looked at
 _PIECE = 1 << 15  # bytes that are read at once if most lines in them have one form
@@ -147,7 +148,7 @@ class _Reading:
             if self._form is None or start < passage.start or not self._by_form(self._form, passage, start, end):
                 self._by_line(passage, start, end)
         self.log.lines = block.first + block.ends - block.data.endswith(b"\n")
-        self._carried = passage.last(_BESIDE, _LONGEST_WRAPPED)
+        self._carried = passage.last(_ABOVE, _LONGEST_WRAPPED)
 
     def _by_line(self, passage: Passage, start: int, end: int) -> None:
         """Read the lines between two places, and see whether most of them have one form."""
@@ -292,6 +293,10 @@ class _Reading:
             if at is not None:
                 self._hit(mark, passage.number(start), shown(text, at))
                 continue
+            if pattern.reach:
+                if start >= passage.start and ends_traceback(pattern, _above(passage, start), text):
+                    self._hit(mark, passage.number(start), shown(text))
+                continue
             if marks & _METRICS or (hit is not None and len(hit.places) >= _KEPT):
                 continue
             if near is None:
@@ -347,3 +352,9 @@ def _near(passage: Passage, start: int, end: int) -> tuple[list[int], list[str],
     around = [passage.text[first : min(last, first + _LONGEST_WRAPPED)] for first, last in spans]
     lengths = [len(line.decode("utf-8", "replace").rstrip()) for line in around]
     return starts, [cleaned(line) for line in around], lengths, starts.index(start)
+
+
+def _above(passage: Passage, start: int) -> list[str]:
+    """The lines above the one that begins there."""
+    spans = passage.before(start, _ABOVE)
+    return [cleaned(passage.text[first : min(last, first + _LONGEST_WRAPPED)]) for first, last in spans]

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 from gradcompat.diagnosis.anchors import ignores_case, pieces
 from gradcompat.model.issue import Issue
+from gradcompat.symptom_parts import parts, reach, unmatchable
 
 _WINDOW = 4_000  # characters that a pattern is tried on at once
 _OVERLAP = 1_000
 _SHORTEST_WRAPPED = 60  # no terminal is narrower; a shorter line has not been wrapped
+_HEAD = "Traceback (most recent call last)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,7 @@ class Pattern:
     expression: re.Pattern[str]
     pieces: tuple[bytes, ...]
     caseless: bool
+    reach: int = 0  # how many letters above the line that holds a piece it may begin
 
 
 def patterns_of(issues: Iterable[Issue]) -> tuple[tuple[Pattern, ...], tuple[tuple[str, str], ...]]:
@@ -30,7 +33,13 @@ def patterns_of(issues: Iterable[Issue]) -> tuple[tuple[Pattern, ...], tuple[tup
     useless: dict[str, str] = {}
     for text in dict.fromkeys(symptom for issue in issues for symptom in issue.symptoms):
         try:
-            patterns[text] = Pattern(text, re.compile(text), pieces(text), ignores_case(text))
+            expression = re.compile(text)
+            reason = unmatchable(text)
+            if reason is not None:
+                useless[text] = reason
+                continue
+            # The last part is the message, and stands below the others.
+            patterns[text] = Pattern(text, expression, pieces(parts(text)[-1]), ignores_case(text), reach(text))
         except re.error as error:
             useless[text] = f"is not a regular expression: {error}"
         except ValueError:
@@ -91,3 +100,14 @@ def find_wrapped(pattern: Pattern, texts: Sequence[str], lengths: Sequence[int],
                     return first + index, offset
                 offset -= len(line) + len(glue)
     return None
+
+
+def ends_traceback(pattern: Pattern, above: Sequence[str], text: str) -> bool:
+    """Whether the pattern begins in the lines of the traceback above and ends in this line."""
+    heads = [index for index, line in enumerate(above) if _HEAD in line]
+    lines = [*above[heads[-1] if heads else 0 :], text]
+    joined = "\n".join(lines)
+    if "/" in pattern.text:
+        joined = joined.replace("\\", "/")
+    start = len(joined) - len(text)
+    return any(match.end() > start for match in pattern.expression.finditer(joined))

@@ -24,6 +24,7 @@ from gradcompat.model.probe import ProbeSpec
 from gradcompat.names import normalise
 from gradcompat.quotation import parser_reason, quoted
 from gradcompat.recipes.table import recipe_of
+from gradcompat.symptom_parts import unmatchable
 from gradcompat.versions import ALL, VersionSet, parse_version
 from gradcompat.vocabulary import KEYS, VIRTUAL_PACKAGES
 
@@ -376,6 +377,9 @@ class Record(_Strict):
                 re.compile(symptom)
             except re.error as error:
                 raise ValueError(f"`{symptom}` is not a regular expression: {parser_reason(str(error))}") from None
+            reason = unmatchable(symptom)
+            if reason is not None:
+                raise ValueError(f"`{symptom}` matches nothing in a log: {reason}")
         return symptoms
 
     @model_validator(mode="after")

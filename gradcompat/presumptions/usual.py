@@ -199,6 +199,14 @@ USUAL: dict[str, Usual] = {
     "fsdp.auto_wrap": Usual(
         engine="fsdp", values=((True, 1.0),), taking="FSDP wraps by a policy", feature="FSDP", reason="the default"
     ),
+    "fsdp.layer_class": Usual(
+        engine="fsdp",
+        values=((False, 1.0),),
+        taking="the class of the layers is not named",
+        condition="fsdp_transformer_layer_cls_to_wrap is {}",
+        feature="a named layer class",
+        reason="models bring the names of their layers with them",
+    ),
     "fsdp.use_orig_params": Usual(
         engine="fsdp", values=((True, 1.0),), taking="FSDP keeps parameters", feature="FSDP", reason="the default"
     ),
@@ -333,6 +341,12 @@ USUAL: dict[str, Usual] = {
         feature="PEFT",
         condition="checkpointing is enabled before get_peft_model: {}",
         reason="both are in use",
+    ),
+    "training.auto_find_batch_size": Usual(
+        values=((False, 1.0),),
+        taking="auto_find_batch_size is off",
+        feature="auto_find_batch_size",
+        reason="the default",
     ),
     "training.average_tokens_across_devices": Usual(
         values=((True, 0.5), (False, 0.5)),

@@ -23,6 +23,8 @@ _REFUSES_COUNT = "transformers.Trainer.compute_loss.without_num_items_in_batch"
 _TRAINER = re.compile(r"(?:transformers|trl)\.(?:\w+\.)*\w*Trainer")
 _TF32 = "torch.backends.cuda.matmul.allow_tf32"
 # Of a step that optimises by hand one of these is part.
+# Hooks that Lightning 2.0 refuses where a module defines them.
+_LEFT_HOOKS = frozenset({"training_epoch_end", "validation_epoch_end", "test_epoch_end"})
 _BY_HAND = frozenset({"automatic_optimization", "manual_backward", "optimizers", "backward", "toggle_optimizer"})
 _LIGHTNING = frozenset({"lightning", "pytorch_lightning"})
 
@@ -263,6 +265,9 @@ def _lightning_module(found: Findings, step: Step, node: ast.ClassDef) -> None:
     ]
     if len(steps) == 1 and not steps[0].decorator_list:
         found.state(step, "training.batch_idx", _takes_number(steps[0].args), at=steps[0])
+    for statement in node.body:
+        if isinstance(statement, ast.FunctionDef) and statement.name in _LEFT_HOOKS:
+            found.symbol(f"lightning.LightningModule.{statement.name}", statement)
     returned = any(isinstance(inner, ast.Return) and inner.value for step in steps for inner in ast.walk(step))
     if returned and not mentioned & _BY_HAND:
         found.state(step, "training.manual_optimization", False, at=steps[0])

@@ -40,6 +40,8 @@ _LIGHTNING = frozenset({"lightning", "pytorch_lightning", "lightning_fabric"})
 _ACCELERATE = frozenset({"accelerate"})
 _TORCH = frozenset({"torch"})
 _ENGINE_OF_NVIDIA = frozenset({"transformer_engine"})
+_LIGER = frozenset({"liger_kernel"})
+_LIGER_LOSS = ("ce_weight", "ignore_index", "lse_square_scale", "label_smoothing", "reduction")
 STATEFUL_LOADERS = (
     "torchdata.stateful_dataloader.StatefulDataLoader",
     "torchdata.stateful_dataloader.stateful_dataloader.StatefulDataLoader",
@@ -274,6 +276,7 @@ KNOWN: dict[str, tuple[Known, ...]] = {
                 **_SHARDED,
                 "state_dict_type": Feed("fsdp.state_dict_type", _STATES),
                 "fsdp_version": Feed("fsdp.version"),
+                "transformer_cls_names_to_wrap": Feed("fsdp.layer_class", given=True),
                 "activation_checkpointing": _CHECKPOINTING,
             },
             states={"distributed.strategy": "fsdp"},
@@ -306,6 +309,7 @@ KNOWN: dict[str, tuple[Known, ...]] = {
             states={"distributed.strategy": "deepspeed"},
         ),
     ),
+    "LightningCLI": (Known(_LIGHTNING, framework="lightning"),),
     "GradientAccumulationScheduler": (Known(_LIGHTNING, {"scheduling": Feed("training.gradient_accumulation_steps")}),),
     **dict.fromkeys(("seed_everything",), (Known(_LIGHTNING, {"seed": Feed("training.seed")}, ("seed",)),)),
     # torch, and loops written by hand
@@ -344,6 +348,21 @@ KNOWN: dict[str, tuple[Known, ...]] = {
             ("_input", "target", "label_smoothing", "reduce_loss"),
         ),
     ),
+    **{
+        name: (Known(_LIGER, {"reduction": Feed("training.loss_reduction")}, positional),)
+        for name, positional in {
+            "LigerFusedLinearCrossEntropyLoss": _LIGER_LOSS,
+            "LigerCrossEntropyLoss": _LIGER_LOSS,
+            "LigerKLDIVLoss": (),
+            "liger_fused_linear_cross_entropy": (
+                *("input", "weight", "target", "bias"),
+                *("ce_weight", "ignore_index", "lse_square_scale", "label_smoothing", "reduction"),
+            ),
+            "liger_cross_entropy": (
+                *("input", "target", "weight", "size_average", "ignore_index", "reduce", "reduction"),
+            ),
+        }.items()
+    },
     "DataLoaderConfiguration": (Known(_ACCELERATE, {"use_seedable_sampler": Feed("data.seedable_sampler")}),),
     "StatefulDataLoader": (
         Known(frozenset({"torchdata"}), {"shuffle": Feed("data.shuffle")}, ("dataset", "batch_size", "shuffle")),
@@ -418,9 +437,12 @@ DECIDING = {
         ("reduce_loss",),
     ),
 }
-# Methods, whatever they are called on, of which a defect hangs on a switch that is left off: turned on, the call uses
-# ``load_adapter.is_trainable`` instead.
-SWITCHED_METHODS = {"load_adapter": "is_trainable"}
+# Methods, whatever they are called on, of which a defect hangs on one value of an argument: with it the call uses
+# ``load_adapter.is_trainable`` instead of the bare method.
+SWITCHED_METHODS: dict[str, tuple[str, object]] = {
+    "load_adapter": ("is_trainable", True),
+    "link_arguments": ("apply_on", "instantiate"),
+}
 # What a model takes with a batch.
 BATCH = {"cross_attention_mask": "model.cross_attention_mask"}
 # Processors that make it.

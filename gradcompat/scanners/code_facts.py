@@ -329,12 +329,12 @@ def _switches(found: Findings, step: Step, call: ast.Call) -> None:
     """``model.load_adapter(path, is_trainable=True)``: what a switch makes of a method, which may be computed."""
     if not isinstance(call.func, ast.Attribute) or call.func.attr not in SWITCHED_METHODS:
         return
-    switch = SWITCHED_METHODS[call.func.attr]
+    switch, wanted = SWITCHED_METHODS[call.func.attr]
     given, unread = arguments(call, found.names, step.scope)
     values = [argument.value for argument in given if argument.name == switch]
-    if values == [True]:
+    if values == [wanted]:
         found.symbol(f"{call.func.attr}.{switch}", call)
-    elif unread or any(not isinstance(value, bool) for value in values):
+    elif unread or any(type(value) is not type(wanted) for value in values):
         found.settings.append(Setting(key="code.symbols", value=None, location=found.place(call)))
     else:
         return
@@ -441,7 +441,7 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         found.mentioned.add(last)
         if given.get("use_gradient_checkpointing", True) is not False:
             found.checkpointing.append(step)
-    if name.startswith("peft."):
+    if name.startswith("peft.") or last == "LightningCLI":
         for keyword in call.keywords:
             if keyword.arg is not None:
                 found.symbol(f"{name}.{keyword.arg}", keyword.value)

@@ -197,13 +197,25 @@ class Findings:
         """Note an argument that comes from a config, if it does."""
         path = lookup(argument.given, self.names, scope) if argument.value is UNKNOWN else None
         keys = keys_of(known, argument.name)
-        if not path or not keys:
+        if path is None or not keys or (not path and self._changed(argument.given)):
             return False
         at = self.place(argument.node)
         stated = tuple(Setting(key=key, value=None, location=at, spelling=argument.spelling) for key in keys)
         self.settings += stated
         self.lookups.append(ConfigLookup(path=path, tool=tool, argument=argument.name, stated=stated))
         return True
+
+    def _changed(self, config: ast.expr) -> bool:
+        """Does the program set something in a config that it hands on as a whole?"""
+        if not isinstance(config, ast.Name):
+            return not isinstance(config, ast.Call)
+        for store in self.names.stores:
+            target: ast.expr = store.func if isinstance(store, ast.Call) else store
+            while isinstance(target, (ast.Attribute, ast.Subscript)):
+                target = target.value
+            if isinstance(target, ast.Name) and target.id == config.id:
+                return True
+        return False
 
     def optional(
         self,

@@ -116,6 +116,7 @@ _TRANSFORMERS = frozenset({"llamafactory", "ms-swift", "axolotl", "trl"})
 # What is listed on the page of the vocabulary; the tools' own arguments stand there already.
 FEEDS: Feeds = {
     **SCRIPTS,
+    **{f"verl {name}": feed for name, feed in verl.FEEDS.items()},
     **{
         (name if launcher == "environment" else f"{_TITLES.get(launcher, f'{launcher} ')}--{name}"): feed
         for launcher, feeds in LAUNCHERS.items()
@@ -230,7 +231,7 @@ def _tool(launch: Launch, feeds: Feeds) -> str:
     """Whose defaults a launch has."""
     if feeds is llamafactory.FEEDS:
         return "llamafactory"
-    return f"verl {launch.subcommand}" if launch.tool == "verl" else launch.tool
+    return launch.tool
 
 
 def _values(launch: Launch) -> dict[str, object]:
@@ -258,10 +259,13 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
     elif is_lightning(launch):
         stated = {"training.framework": "lightning"}
     place = launch.place if launch.target is None else launch.target.place(0)
-    return [
+    found = [
         ("", Setting(key=key, value=_METHODS.get(str(value), value), location=places.location(place)))
         for key, value in stated.items()
     ]
+    if launch.tool == "verl" and verl.takes_conversations(launch.subcommand):
+        found.append(("", Setting(key="data.multi_turn", value=True, location=places.location(place))))
+    return found
 
 
 def _recipe(name: str) -> dict[str, str | int]:

@@ -10,7 +10,7 @@ not says nothing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from gradcompat.budget import Budget
@@ -27,6 +27,9 @@ COMPOSED_FILES = 1_000
 _LAUNCH = "launch-script"
 PROGRAMS = ("python", "notebook")
 _COMPOSED = "hydra"
+_LAUNCH_CONFIG = "accelerate"
+# What drives a loop that accelerate prepares.
+_ACCELERATED = frozenset({"accelerate", "transformers.Trainer", "trl", "sentence-transformers"})
 # What a training leaves beside the model that it has trained.
 _LEFT_BEHIND = frozenset({"hf-model", "hf-adapter", "hf-trainer-state"})
 
@@ -120,7 +123,12 @@ def assemble(contexts: Sequence[Context], *, together: bool = False, budget: Bud
                 if together or (alone and left_behind):
                     members[run].append(index)
                     used.add(index)
-    joined = [_joined(_composed([contexts[index] for index in members[run]], budget)) for run in runs]
+    beside = _lying_beside(contexts, members, used)
+    used.update(beside.values())
+    launched = {run: [_presumed(contexts[beside[run]])] if run in beside else [] for run in runs}
+    joined = [
+        _joined(_composed([*(contexts[index] for index in members[run]), *launched[run]], budget)) for run in runs
+    ]
     rest = [context for index, context in enumerate(contexts) if index not in used]
     # The config that a program names is a run without the command line that names another one.
     joined += [context for context in rest if context.run]
@@ -128,6 +136,33 @@ def assemble(contexts: Sequence[Context], *, together: bool = False, budget: Bud
     if not runs and rest and together:
         return Assembly((_joined(rest),), ())
     return Assembly(tuple(joined), tuple(rest))
+
+
+def _lying_beside(
+    contexts: Sequence[Context], members: Mapping[int, Sequence[int]], used: Collection[int]
+) -> dict[int, int]:
+    """For each program that accelerate may launch the one accelerate config in its folder.
+
+    A launch is often only typed. Where a launch script starts the program, or several configs are there, nobody knows
+    which is used.
+    """
+    configs: dict[PurePosixPath, list[int]] = {}
+    for index, context in enumerate(contexts):
+        if context.kind == _LAUNCH_CONFIG:
+            configs.setdefault(PurePosixPath(context.source).parent, []).append(index)
+    found: dict[int, int] = {}
+    for run in members:
+        program = contexts[run]
+        beside = configs.get(PurePosixPath(program.source).parent, [])
+        drivers = {setting.value for setting in program.settings if setting.key == "training.framework"}
+        if program.kind in PROGRAMS and len(beside) == 1 and beside[0] not in used and drivers & _ACCELERATED:
+            found[run] = beside[0]
+    return found
+
+
+def _presumed(context: Context) -> Context:
+    settings = tuple(replace(setting, presumed=setting.value is not None) for setting in context.settings)
+    return replace(context, settings=settings)
 
 
 def reached(contexts: Sequence[Context], starts: Sequence[str]) -> dict[str, tuple[Context, ...]]:
@@ -275,14 +310,17 @@ def _with_configs(members: list[Context]) -> list[Context]:
     lookups = [lookup for member in members for lookup in member.lookups]
     stating = (member for member in members if member.kind not in (*PROGRAMS, _LAUNCH))
     configured = {setting.key for context in stating for setting in context.settings}
+    engine = any(member.kind == "deepspeed" for member in members)
     blocks = [lookup for lookup in lookups if not lookup.argument]
     found: list[Context] = []
     for member in members:
         settings = list(member.settings)
         for lookup in member.lookups:
             values = [said for config in configs if (said := settings_of_lookup(config, lookup)) is not None]
+            # The engine's whole file is what the program hands on; what that leaves out has the engine's default.
+            whole = engine and not lookup.path
             for stated in lookup.stated:
-                if stated in settings and (values or stated.key in configured):
+                if stated in settings and (values or whole or stated.key in configured):
                     index = settings.index(stated)
                     settings[index : index + 1] = [told for part in values for told in part if told.key == stated.key]
         found.append(with_passed_blocks(replace(member, settings=tuple(settings), lookups=()), blocks))

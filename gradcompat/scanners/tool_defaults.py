@@ -22,8 +22,6 @@ _OF_TOOL: Mapping[str, tuple[str, Mapping[str, SettingValue]]] = {
     # depends on the release and the launch.
     "ms-swift": ("ms-swift", {_CHECKPOINTING: True, _HOOK: True, _CACHE: False}),
     # load_adapter in 0.6.0, 0.9.2, 0.12.2 and 0.19.0; the embeddings of other runs are trained, or have it as well.
-    # trainer/config/sft_trainer.yaml in 0.5.0
-    "verl sft_trainer": ("verl", {"data.multi_turn": False}),
     "axolotl": ("axolotl", {_HOOK: True, _CACHE: False}),
 }
 

@@ -80,6 +80,7 @@ FSDP_CONFIG: Feeds = {
         ),
         "state_dict_type": Feed("fsdp.state_dict_type"),
         "use_orig_params": Feed("fsdp.use_orig_params"),
+        "transformer_layer_cls_to_wrap": Feed("fsdp.layer_class", given=True),
         "auto_wrap_policy": Feed("fsdp.auto_wrap", WRAPPED),
         "activation_checkpointing": Feed("training.gradient_checkpointing", {"true": True}, only=True),
     }.items()
@@ -91,6 +92,7 @@ FEEDS: Feeds = {
     "per_device_train_batch_size": Feed("training.per_device_train_batch_size"),
     "per_device_eval_batch_size": Feed("training.per_device_eval_batch_size"),
     "per_gpu_train_batch_size": Feed("training.per_device_train_batch_size"),
+    "auto_find_batch_size": Feed("training.auto_find_batch_size"),
     "gradient_checkpointing": Feed("training.gradient_checkpointing", {"unsloth": True}),
     "gradient_checkpointing_kwargs.use_reentrant": Feed("training.use_reentrant"),
     # What transformers 5.23.0 calls them; the old names go with 6.
@@ -135,7 +137,10 @@ FEEDS: Feeds = {
     "fsdp.hybrid_shard": Feed("fsdp.sharding_strategy", {"true": "HYBRID_SHARD"}, only=True),
     "fsdp.no_shard": Feed("fsdp.sharding_strategy", {"true": "NO_SHARD"}, only=True),
     "fsdp.auto_wrap": Feed("fsdp.auto_wrap", {"true": True}, only=True),
-    "fsdp_transformer_layer_cls_to_wrap": Feed("fsdp.auto_wrap", given=True),
+    "fsdp_transformer_layer_cls_to_wrap": (
+        Feed("fsdp.auto_wrap", given=True),
+        Feed("fsdp.layer_class", given=True),
+    ),
     **FSDP_CONFIG,
     # TRL's ModelConfig, and scripts that name the model in the same words
     "model_name_or_path": Feed("model.name"),

@@ -6,28 +6,42 @@ from collections.abc import Mapping
 
 from gradcompat.scanners.key_mapping import Feed, Feeds
 
+_LORA = Feed("peft.method", {"0": "none"}, given="lora")
+_STRATEGY = Feed("distributed.strategy", {"fsdp": "fsdp", "fsdp2": "fsdp", "megatron": "megatron_lm"})
+_FSDP = Feed("fsdp.version", {"fsdp": 1, "fsdp2": 2}, only=True)
+
 FEEDS: Feeds = {
     "data.multiturn.enable": Feed("data.multi_turn"),
     "data.micro_batch_size_per_gpu": Feed("training.per_device_train_batch_size"),
     "data.max_length": Feed("data.sequence_length"),
     "model.partial_pretrain": Feed("model.name"),
     "model.path": Feed("model.name"),
+    "model.lora_rank": _LORA,
+    "model.strategy": (_STRATEGY, _FSDP),
     "model.enable_gradient_checkpointing": Feed("training.gradient_checkpointing"),
     "actor_rollout_ref.model.path": Feed("model.name"),
     "actor_rollout_ref.model.enable_gradient_checkpointing": Feed("training.gradient_checkpointing"),
+    "actor_rollout_ref.model.lora_rank": _LORA,
+    "actor_rollout_ref.actor.strategy": (_STRATEGY, _FSDP),
     "trainer.total_epochs": Feed("training.num_train_epochs"),
 }
 
-SFT = "sft_trainer"
+SFT = "fsdp_sft_trainer"
+_ENGINES = ("sft_trainer", "sft_trainer_ray")  # which take conversations alone
 # In config/sft_trainer.yaml of 0.5.0.
 _BATCH, _MICRO_BATCH = 256, 4
 
 
 def method(trainer: str, overrides: Mapping[str, object]) -> str:
     """What a trainer, by the name of its module, does."""
-    if trainer == SFT:
+    if trainer == SFT or trainer in _ENGINES:
         return "sft"
     return "grpo" if overrides.get("algorithm.adv_estimator") == "grpo" else "ppo"
+
+
+def takes_conversations(trainer: str) -> bool:
+    """Are the examples of a trainer conversations, whatever the command line says?"""
+    return trainer in _ENGINES
 
 
 def micro_batches(overrides: Mapping[str, object], processes: object) -> int | None:

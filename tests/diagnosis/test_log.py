@@ -67,6 +67,38 @@ def test_a_wrapped_message_is_found_over_the_edge_of_a_block(monkeypatch: pytest
         assert places(read(text, *SYMPTOMS)[0]) == {SYMPTOMS[0]: [3]}, column
 
 
+FRAME_AND_MESSAGE = r"accelerate/optimizer\.py.{0,40}\btrain\b[\s\S]{0,400}object has no attribute 'train'"
+TRACEBACKS = (
+    '  File "/v/site-packages/accelerate/optimizer.py", line 128, in train\n'
+    "    return self.optimizer.train()\n"
+    "           ^^^^^^^^^^^^^^^^^^^^\n"
+    "AttributeError: 'AdamW' object has no attribute 'train'\n",
+    '[rank1]:   File "C:\\v\\site-packages\\accelerate\\optimizer.py", line 128, in train\n'
+    "[rank1]:     return self.optimizer.train()\n"
+    "[rank1]: AttributeError: 'AdamW' object has no attribute 'train'\n",
+    "File /v/site-packages/accelerate/optimizer.py:128, in AcceleratedOptimizer.train(self)\n"
+    "--> 128     return self.optimizer.train()\n\n"
+    "AttributeError: 'AdamW' object has no attribute 'train'\n",
+)
+
+
+@pytest.mark.parametrize("size", [*range(80, 320, 20), 1 << 20])
+@pytest.mark.parametrize("traceback", TRACEBACKS)
+def test_a_frame_and_the_message_below_it_are_one_symptom(
+    monkeypatch: pytest.MonkeyPatch, size: int, traceback: str
+) -> None:
+    monkeypatch.setattr(lines, "BLOCK", size)
+    text = f"a line\nTraceback (most recent call last):\n{traceback}behind\n"
+    assert places(read(text, FRAME_AND_MESSAGE)[0]) == {FRAME_AND_MESSAGE: [2 + traceback.count("\n")]}
+
+
+def test_a_frame_of_another_traceback_is_no_part_of_a_symptom() -> None:
+    frame, message = TRACEBACKS[0].split("\n")[0], "AttributeError: 'A' object has no attribute 'train'"
+    head = "Traceback (most recent call last):"
+    assert places(read(f"{head}\n{frame}\nOSError: x\n{head}\n{message}\n", FRAME_AND_MESSAGE)[0]) == {}
+    assert places(read(f"{head}\n{message}\n{frame}\n", FRAME_AND_MESSAGE)[0]) == {}
+
+
 def test_metrics_at_the_edges_of_blocks_are_taken_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "BLOCK", 50)
     text = "".join(f"{{'loss': {number}.5, 'epoch': {number}}}\n" for number in range(1, 60))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from gradcompat.audit.runs import Contexts
+from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting, SettingValue
+from gradcompat.scanners import deepspeed, python_code
 from gradcompat.scanners.run_assembly import Assembly, assemble, join
 
 
@@ -54,6 +57,44 @@ def test_two_configs_are_two_runs() -> None:
 def test_one_config_under_two_scripts_is_two_runs() -> None:
     joined = join([context("a.sh", "c.yaml"), context("b.sh", "c.yaml"), context("c.yaml", steps=2)])
     assert [one.source for one in joined] == ["a.sh + c.yaml", "b.sh + c.yaml"]
+
+
+def presumed(joined: Context) -> dict[str, SettingValue | None]:
+    return {setting.key: setting.value for setting in joined.settings if setting.presumed}
+
+
+TRAINER: dict[str, Any] = {"training.framework": "transformers.Trainer"}
+LIGHTNING: dict[str, Any] = {"training.framework": "lightning"}
+FSDP: dict[str, Any] = {"distributed.strategy": "fsdp", "precision.mode": None}
+
+
+def launch_config(source: str) -> Context:
+    return context(source, kind="accelerate", run=False, **FSDP)
+
+
+def test_the_one_accelerate_config_beside_a_program_is_presumed_to_launch_it() -> None:
+    program = context("a/train.py", kind="python", **TRAINER)
+    (one,) = join([program, launch_config("a/fsdp.yaml")])
+    assert one.source == "a/train.py + a/fsdp.yaml"
+    assert presumed(one) == {"distributed.strategy": "fsdp"}
+    assert [setting.value for setting in one.settings if setting.key == "precision.mode"] == [None]
+
+
+def test_an_accelerate_config_that_may_be_for_something_else_is_left() -> None:
+    program = context("a/train.py", kind="python", **TRAINER)
+    config = launch_config("a/fsdp.yaml")
+    loop = context("a/train.py", kind="python", **LIGHTNING)
+    launch = context("a/run.sh", "train.py", kind="launch-script")
+    for files in (
+        [program, config, launch_config("a/ds.yaml")],  # one of two
+        [program, launch_config("configs/fsdp.yaml")],  # elsewhere
+        [loop, config],
+        [launch, program, config],  # the command would name it
+        [context("a/train.yaml", kind="trl", **TRAINER), config],
+    ):
+        assembly = assemble(files)
+        assert [presumed(run) for run in assembly.runs] == [{}]
+        assert {one.kind for one in assembly.unused} == {"accelerate"}
 
 
 def test_auto_takes_what_the_trainer_says() -> None:
@@ -168,3 +209,35 @@ def test_the_config_of_a_model_stands_beside_what_its_path_suggests() -> None:
 
     (alone,) = join([run])
     assert alone.settings == (presumed,)
+
+
+def run_of_files(program: str, config: str) -> Context:
+    contexts = [python_code.scan(Document("train.py", program)), deepspeed.scan(Document("ds.json", config))]
+    (one,) = join(contexts)
+    return one
+
+
+HANDED_ON = """import json, deepspeed
+config = json.load(open("ds.json"))
+engine, *_ = deepspeed.initialize(model=model, config=config)
+for batch in batches:
+    engine.backward(engine(batch))
+    engine.step()
+"""
+
+
+def test_a_deepspeed_config_that_a_program_loads_and_hands_on_counts() -> None:
+    one = run_of_files(HANDED_ON, '{"zero_optimization": {"stage": 0}, "bf16": {"enabled": true}}')
+    found = values(one)
+    assert (found["deepspeed.zero_stage"], found["precision.mode"]) == ([0], ["bf16"])
+    assert "deepspeed.gradient_clipping" not in found
+    inline = HANDED_ON.replace("config=config", 'config=json.load(open("ds.json"))')
+    assert values(run_of_files(inline, '{"zero_optimization": {"stage": 0}}'))["deepspeed.zero_stage"] == [0]
+
+
+def test_a_deepspeed_config_that_a_program_changes_is_not_known() -> None:
+    changed = HANDED_ON.replace("engine,", 'config["zero_optimization"]["stage"] = stage\nengine,')
+    one = run_of_files(changed, '{"zero_optimization": {"stage": 0}}')
+    assert None in values(one)["deepspeed.zero_stage"]
+    without = join([python_code.scan(Document("train.py", HANDED_ON))])[0]
+    assert values(without)["deepspeed.zero_stage"] == [None]

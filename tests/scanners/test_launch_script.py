@@ -212,6 +212,25 @@ def test_a_config_that_the_script_writes() -> None:
                 ("data.multi_turn", True, "1:84", "data.multiturn.enable={}"),
             ],
         ),
+        (
+            "torchrun -m verl.trainer.sft_trainer model.path=x +model.lora_rank=8",
+            [
+                ("training.framework", "verl", "1:13", None),
+                ("training.method", "sft", "1:13", None),
+                ("data.multi_turn", True, "1:13", None),
+                ("model.name", "x", "1:41", "model.path={}"),
+                ("peft.method", "lora", "1:54", None),
+            ],
+        ),
+        (
+            "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.actor.strategy=fsdp2",
+            [
+                ("training.framework", "verl", "1:12", None),
+                ("training.method", "grpo", "1:12", None),
+                (STRATEGY, "fsdp", "1:96", None),
+                ("fsdp.version", 2, "1:96", None),
+            ],
+        ),
         ("axolotl train a.yml --gradient-accumulation-steps 4", [(GA, 4, "1:51", "--gradient-accumulation-steps {}")]),
         ("accelerate launch -m axolotl.cli.train a.yml --micro_batch_size 1",
          [("training.per_device_train_batch_size", 1, "1:65", "--micro_batch_size {}")]),

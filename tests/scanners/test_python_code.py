@@ -972,3 +972,17 @@ def test_activation_checkpointing_is_the_new_name_of_gradient_checkpointing() ->
     alone = text.replace("model.activation_checkpointing_enable(", "print(")
     stated = {(one.location.line, one.key, one.value) for one in scan(Document("train.py", alone)).settings}
     assert (4, "training.gradient_checkpointing", True) in stated
+
+
+@pytest.mark.parametrize(
+    ("call", "reduction"),
+    [
+        ("LigerFusedLinearCrossEntropyLoss(reduction='none')", "none"),
+        ("LigerCrossEntropyLoss(reduction='sum')", "sum"),
+        ("LigerFusedLinearCrossEntropyLoss(None, -100, 0.0, 0.0, 'none')", "none"),
+        ("LigerFusedLinearCrossEntropyLoss(reduction=how())", None),
+    ],
+)
+def test_how_losses_of_liger_reduce(call: str, reduction: str | None) -> None:
+    found = facts(f"from liger_kernel.transformers import {call.partition('(')[0]}\nloss = {call}")
+    assert [value for _, key, value in found if key == "training.loss_reduction"] == [reduction]
