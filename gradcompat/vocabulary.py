@@ -91,6 +91,8 @@ KEYS: dict[str, Key] = {
     "model.vocab_size": Key("int", "tokens of the vocabulary; a model that knows nothing has ln of it as its loss"),
     "model.returns_loss": Key("bool", "forward computes the loss and returns it beside other outputs"),
     "model.cross_attention_mask": Key("bool", "batches bring the mask of a vision model's cross-attention"),
+    "model.multi_query": Key("bool", "all heads of attention share one head of keys and values"),
+    "model.masked_steps": Key("bool", "layers of Keras hand on a mask of padded time steps"),
     "model.output_router_logits": Key("bool", "a mixture of experts adds its auxiliary loss"),
     "peft.method": Key("str", "none, lora, adalora, loha, lokr, prefix_tuning, prompt_tuning, ia3, …"),
     "peft.all_linear": Key("bool", "target_modules of LoRA is one word, all-linear or a pattern, and no list"),
@@ -109,9 +111,13 @@ KEYS: dict[str, Key] = {
     "quantization.double_quant": Key("bool", "the quantisation constants are quantised too"),
     "precision.mode": Key("str", "no, fp16, bf16, fp8"),
     "precision.earlier_run": Key("bool", "an earlier run of the same process has mixed precision"),
+    "precision.fp8_recipe": Key("str", "how Transformer Engine scales fp8: delayed, tensorwise, blockwise, mxfp8"),
     "precision.tf32": Key("bool", "TF32 matrix products"),
     "optimizer.name": Key("str", "adamw_torch, adafactor, adamw_8bit, lion_8bit, sgd, …"),
     "optimizer.fused": Key("bool", "one kernel updates all parameters"),
+    "optimizer.groups": Key(
+        "str", "groups of parameters of the optimizer: one, several, own_rates if they differ in lr"
+    ),
     "optimizer.library": Key("str", "where the optimizer comes from: torch, transformers, bitsandbytes, deepspeed"),
     "optimizer.scheduler": Key("str", "the learning rate's schedule: linear, cosine, …"),
     "optimizer.weight_decay": Key("float", "weight decay of the optimizer"),

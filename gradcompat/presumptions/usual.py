@@ -593,6 +593,20 @@ USUAL: dict[str, Usual] = {
         feature="cross-attention without a mask",
         reason="the processors of such models return it",
     ),
+    "model.multi_query": Usual(
+        values=((False, 1.0),),
+        taking="attention has more than one head of keys and values",
+        feature="multi-query attention",
+        rare_is_named=True,
+        reason=_RARE,
+    ),
+    "model.masked_steps": Usual(
+        values=((False, 1.0),),
+        taking="no layer makes a mask",
+        feature="masks of time steps",
+        rare_is_named=True,
+        reason=_RARE,
+    ),
     "peft.method": Usual(
         engine="peft",
         values=(("lora", 1.0),),
@@ -688,8 +702,24 @@ USUAL: dict[str, Usual] = {
         feature="runs of several precisions in one process",
         reason="most processes train once",
     ),
+    "precision.fp8_recipe": Usual(
+        values=(("delayed", 1.0),),
+        taking="fp8 has delayed scaling",
+        feature="another recipe of fp8",
+        reason="what Transformer Engine does unless it is told otherwise",
+    ),
     "precision.tf32": Usual(
         values=((False, 0.5), (True, 0.5)), condition="TF32 is {}", feature="TF32", reason="both are in use"
+    ),
+    "optimizer.groups": Usual(
+        values=(("one", 1.0),),
+        taking="the optimizer has one group of parameters",
+        features={"several": "several groups of parameters", "own_rates": "learning rates by group of parameters"},
+        feature="several groups of parameters",
+        condition="the optimizer has groups of parameters: {}",
+        conditions={"own_rates": "groups of parameters have learning rates of their own"},
+        question="Do groups of parameters have learning rates of their own?",
+        reason=_RARE,
     ),
     "optimizer.name": Usual(
         values=(("adamw_torch", 1.0),),

@@ -100,7 +100,7 @@ _OLDER_TIES = {
     "qwen2_5_vl": "Qwen2_5_VLForConditionalGeneration",
 }
 _EMBEDDING_LOSSES = {
-    "mega_batch": "sentence_transformers.losses.MegaBatchMarginLoss",
+    "mega_batch": "sentence_transformers.losses.MegaBatchMarginLoss.mini_batch_size",
     "list_mle": "sentence_transformers.cross_encoder.losses.PListMLELoss",
     "adaptive_layer": "sentence_transformers.losses.AdaptiveLayerLoss",
 }
@@ -314,7 +314,7 @@ def _lightning(parameters: _Parameters) -> Settings:
         case "worker_seeds":
             settings |= {
                 "training.dataloader_num_workers": 2,
-                "code.symbols": ("pytorch_lightning.seed_everything", "lightning.seed_everything"),
+                "code.symbols": ("pytorch_lightning.seed_everything.workers", "lightning.seed_everything.workers"),
             }
         case "order" | "stream":
             settings |= {"training.resume_from_checkpoint": True, "data.streaming": what == "stream"}
@@ -431,7 +431,7 @@ def _stream_parts(parameters: _Parameters) -> Settings:
             "training.persistent_workers": True,
             "training.num_train_epochs": 2,
         },
-        "interleave": {"data.streaming": False, "code.symbols": ("datasets.interleave_datasets",)},
+        "interleave": {"data.streaming": False, "code.symbols": ("datasets.interleave_datasets.stopping_strategy",)},
     }
     return {**streamed, **settings[str(parameters["what"])]}
 
@@ -576,21 +576,22 @@ def _deepspeed_clipping(parameters: _Parameters) -> Settings:
 def _schedules(parameters: _Parameters) -> Settings:
     return {
         "distributed.strategy": "deepspeed",
+        "optimizer.groups": "own_rates",
         "code.symbols": (f"deepspeed.runtime.lr_schedules.{parameters['schedule']}",),
     }
 
 
 def _optax(parameters: _Parameters) -> Settings:
-    name = "scale_by_distance_over_gradients" if parameters["what"] == "distance" else "sigmoid_focal_loss"
+    name = "scale_by_distance_over_gradients" if parameters["what"] == "distance" else "sigmoid_focal_loss.gamma"
     return {"code.symbols": (f"optax.{name}",)}
 
 
 def _keras(parameters: _Parameters) -> Settings:
     if parameters["what"] == "mask":
-        return {"code.symbols": ("keras.layers.BatchNormalization",)}
+        return {"model.masked_steps": True, "code.symbols": ("keras.layers.BatchNormalization",)}
     return {
         "training.manual_optimization": parameters["what"] == "apply",
-        "code.symbols": ("keras.optimizers.LossScaleOptimizer",),
+        "code.symbols": ("keras.optimizers.LossScaleOptimizer", "keras.optimizers.LossScaleOptimizer.clipnorm"),
     }
 
 
@@ -664,11 +665,14 @@ def _part_imports(parameters: _Parameters) -> Settings:
     return {"training.use_liger_kernel": True} if str(parameters["module"]).startswith("liger") else {}
 
 
+_FLOAT8 = "torchao.float8.Float8LinearConfig"
+
+
 def _low_bit(parameters: _Parameters) -> Settings:
     if parameters["what"] == "frozen":
-        return {"distributed.strategy": "fsdp", "code.symbols": ("torchao.float8.Float8LinearConfig",)}
+        return {"distributed.strategy": "fsdp", "code.symbols": (f"{_FLOAT8}.enable_fsdp_float8_all_gather",)}
     if parameters["what"] == "rates":
-        return {"code.symbols": ("torchao.optim.AdamW8bit",)}
+        return {"optimizer.groups": "own_rates", "code.symbols": ("torchao.optim.AdamW8bit",)}
     bits = "8bit" if parameters["optimizer"] == "adamw8bit" else "4bit"
     return {"optimizer.name": f"adamw_torch_{bits}", "code.symbols": ("torch.set_default_dtype",)}
 
@@ -822,7 +826,10 @@ _RUNS: Mapping[str, Callable[[_Parameters], Settings]] = {
         "training.framework": "sentence-transformers",
         "training.gradient_accumulation_steps": 4,
     },
-    "embedding_losses": lambda parameters: {"code.symbols": (_EMBEDDING_LOSSES[str(parameters["loss"])],)},
+    "embedding_losses": lambda parameters: {
+        "training.per_device_train_batch_size": 6,
+        "code.symbols": (_EMBEDDING_LOSSES[str(parameters["loss"])],),
+    },
     "rotary_precision": lambda parameters: {
         **_model(parameters),
         "precision.mode": "bf16" if parameters["how"] == "autocast" else "no",

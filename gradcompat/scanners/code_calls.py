@@ -39,6 +39,7 @@ _PEFT = frozenset({"peft"})
 _LIGHTNING = frozenset({"lightning", "pytorch_lightning", "lightning_fabric"})
 _ACCELERATE = frozenset({"accelerate"})
 _TORCH = frozenset({"torch"})
+_KERAS = frozenset({"keras", "tensorflow", "tf_keras"})
 _ENGINE_OF_NVIDIA = frozenset({"transformer_engine"})
 _LIGER = frozenset({"liger_kernel"})
 _LIGER_LOSS = ("ce_weight", "ignore_index", "lse_square_scale", "label_smoothing", "reduction")
@@ -341,6 +342,12 @@ KNOWN: dict[str, tuple[Known, ...]] = {
         Known(_ENGINE_OF_NVIDIA, states={"training.gradient_checkpointing": True}),
     ),
     "fp8_autocast": (Known(_ENGINE_OF_NVIDIA, positional=("enabled",), states={"precision.mode": "fp8"}),),
+    "Masking": (Known(_KERAS, states={"model.masked_steps": True}),),
+    "Embedding": (Known(_KERAS, {"mask_zero": Feed("model.masked_steps", only=True)}, ("input_dim", "output_dim")),),
+    "DelayedScaling": (Known(_ENGINE_OF_NVIDIA, states={"precision.fp8_recipe": "delayed"}),),
+    "Float8CurrentScaling": (Known(_ENGINE_OF_NVIDIA, states={"precision.fp8_recipe": "tensorwise"}),),
+    "MXFP8BlockScaling": (Known(_ENGINE_OF_NVIDIA, states={"precision.fp8_recipe": "mxfp8"}),),
+    "Float8BlockScaling": (Known(_ENGINE_OF_NVIDIA, states={"precision.fp8_recipe": "blockwise"}),),
     "parallel_cross_entropy": (
         Known(
             _ENGINE_OF_NVIDIA,
@@ -435,6 +442,15 @@ DECIDING = {
             "transformer_engine.pytorch.cross_entropy.parallel_cross_entropy",
         ),
         ("reduce_loss",),
+    ),
+    **dict.fromkeys(("deepspeed.runtime.lr_schedules.WarmupLR",), ("warmup_max_lr",)),
+    **dict.fromkeys(
+        (
+            "sentence_transformers.losses.MegaBatchMarginLoss",
+            "sentence_transformers.losses.MegaBatchMarginLoss.MegaBatchMarginLoss",
+            "sentence_transformers.sentence_transformer.losses.MegaBatchMarginLoss",
+        ),
+        ("use_mini_batched_version", "mini_batch_size"),
     ),
 }
 # Methods, whatever they are called on, of which a defect hangs on one value of an argument: with it the call uses

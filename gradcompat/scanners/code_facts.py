@@ -18,6 +18,7 @@ from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import ConfigLookup, OptionFile
 from gradcompat.model.environment import Setting
 from gradcompat.scanners import code_calls
+from gradcompat.scanners.call_manners import manners_of
 from gradcompat.scanners.code_arguments import Argument, Place, arguments
 from gradcompat.scanners.code_assignments import (
     EMBEDDINGS,
@@ -119,6 +120,7 @@ def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) 
         elif isinstance(node, ast.Call):
             _decides(found, step, node)
             _switches(found, step, node)
+            _is_told(found, step, node)
             _bare_method(found, step, node)
             if non_persistent(found, step, node):
                 found.buffers.append((node, place(node)))
@@ -323,6 +325,20 @@ def _decides(found: Findings, step: Step, call: ast.Call) -> None:
             # It may be among the options that are put together elsewhere.
             found.decided.add(called)
             found.settings.append(Setting(key="code.symbols", value=None, location=found.place(call)))
+
+
+def _is_told(found: Findings, step: Step, call: ast.Call) -> None:
+    """``interleave_datasets(parts, stopping_strategy="…")``: what a call is told makes a use of its own of it."""
+    method = (call.func.attr,) if isinstance(call.func, ast.Attribute) else ()
+    for name in found.names.resolve(call.func, step.scope) or method:
+        for manner in manners_of(name):
+            given, _ = arguments(call, found.names, step.scope, manner.positional)
+            if manner.holds({argument.name: argument for argument in given}):
+                found.symbol(f"{name}.{manner.word}", call)
+        if name.startswith("xformers.ops.") and name.endswith("memory_efficient_attention"):
+            inside = (node.func for given in call.args for node in ast.walk(given) if isinstance(node, ast.Call))
+            if any(isinstance(called, ast.Attribute) and called.attr == "expand" for called in inside):
+                found.state(step, "model.multi_query", True)
 
 
 def _switches(found: Findings, step: Step, call: ast.Call) -> None:
@@ -582,6 +598,24 @@ def _optimizer(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         found.state(step, "optimizer.name", None if bits is UNKNOWN else optimizer[0])
         found.state(step, "optimizer.library", optimizer[1])
     found.feed(step, OPTIMIZER_ARGUMENTS, arguments)
+    found.state(step, "optimizer.groups", _groups(found, step, call))
+
+
+def _groups(found: Findings, step: Step, call: ast.Call) -> str | None:
+    """Into how many groups an optimizer gets its parameters; `None` if that is put together elsewhere."""
+    parameters = call.args[0] if call.args else next((one.value for one in call.keywords if one.arg == "params"), None)
+    if isinstance(parameters, ast.Name):
+        bound = found.names.bindings(parameters.id, step.scope)
+        parameters = bound[0][0] if bound and len(bound[0]) == 1 and isinstance(bound[0][0], ast.expr) else None
+    match parameters:
+        case ast.List(elts=[ast.Dict(), ast.Dict(), *_] as groups):
+            keys = {getattr(key, "value", None) for group in groups for key in getattr(group, "keys", ())}
+            return "own_rates" if "lr" in keys else "several"
+        case ast.List() | ast.ListComp() | ast.GeneratorExp() | ast.Call(func=ast.Attribute(attr="parameters")):
+            return "one"
+        case ast.Call(func=ast.Name(id="filter" | "list")):
+            return "one"
+    return None
 
 
 def _refer(found: Findings, arguments: list[Argument]) -> None:

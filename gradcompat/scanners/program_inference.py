@@ -115,12 +115,12 @@ def _streamed(found: Findings) -> None:
 
 
 def _loaded(found: Findings) -> None:
-    """The worker processes of the data loaders in a loop of the program's own, if all loaders agree on several or none.
+    """The worker processes of the data loaders that a program makes itself, if all loaders agree on several or none.
 
     Loaders of training and of validation are not told apart.
     """
     driven = {one.value for one in found.settings if one.key == "training.framework"}
-    if not driven or not driven <= {"torch", "accelerate"}:
+    if not driven or not driven <= {"torch", "accelerate", "lightning"}:
         return
     calls = [call.node for call in found.called if _LOADERS.issuperset(call.names)]
     given = [_workers(call) for call in calls]

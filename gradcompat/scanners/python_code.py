@@ -47,6 +47,8 @@ FEEDS: Feeds = {
     ),
     "optimizer(fused)": Feed("optimizer.fused"),
     "optimizer(weight_decay)": Feed("optimizer.weight_decay"),
+    "optimizer(params)": Feed("optimizer.groups"),
+    "memory_efficient_attention(….expand())": Feed("model.multi_query"),
     "from_pretrained(pretrained_model_name_or_path)": (Feed("model.name"), Feed("model.architecture")),
     "LlavaForConditionalGeneration.from_pretrained()": Feed("model.architecture"),
     "model.config.use_cache": Feed("model.use_cache"),

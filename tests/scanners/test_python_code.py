@@ -101,6 +101,7 @@ def test_lightning() -> None:
         (11, 5, "training.manual_optimization", False, None),
         (15, 16, "optimizer.name", "adafactor", None),
         (15, 16, "optimizer.library", "transformers", None),
+        (15, 16, "optimizer.groups", "one", None),
         (15, 71, "optimizer.weight_decay", 0.1, "weight_decay={}"),
         (19, 29, "training.gradient_accumulation_steps", 4, "accumulate_grad_batches={}"),
         (20, 15, "precision.mode", "bf16", None),
@@ -122,6 +123,7 @@ def test_loop_by_hand() -> None:
         (17, 23, "distributed.strategy", "ddp", None),
         (19, 13, "optimizer.name", "paged_lion_32bit", None),
         (19, 13, "optimizer.library", "bitsandbytes", None),
+        (19, 13, "optimizer.groups", "one", None),
         (19, 71, "optimizer.weight_decay", 0.1, "weight_decay={}"),
         (24, 53, "training.max_grad_norm", 1.0, None),
         (27, 5, "training.gradient_checkpointing", None, None),  # in a branch
@@ -151,6 +153,7 @@ def test_frozen_embeddings() -> None:
         (9, 5, "training.enable_input_require_grads", False, None),
         (10, 13, "optimizer.name", "adamw_torch", None),
         (10, 13, "optimizer.library", "torch", None),
+        (10, 13, "optimizer.groups", "one", None),
         (10, 45, "optimizer.fused", True, "fused={}"),
     ]
 
@@ -574,7 +577,7 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
         ),
         (
             "import bitsandbytes as bnb\nbnb.optim.Lion(p)",
-            [("optimizer.name", "lion_32bit"), ("optimizer.library", "bitsandbytes")],
+            [("optimizer.name", "lion_32bit"), ("optimizer.library", "bitsandbytes"), ("optimizer.groups", None)],
         ),
         (
             "import deepspeed\nc = {'zero_optimization': {'stage': 3}}\ndeepspeed.initialize(config=c)",
@@ -616,11 +619,16 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
         ),
         (
             "o = torch.optim.SGD(ps)\no.load_state_dict(state)",
-            [("optimizer.name", "sgd"), ("optimizer.library", "torch"), ("training.resume_from_checkpoint", True)],
+            [
+                ("optimizer.name", "sgd"),
+                ("optimizer.library", "torch"),
+                ("optimizer.groups", None),
+                ("training.resume_from_checkpoint", True),
+            ],
         ),
         (
             "o = torch.optim.SGD(ps)\nif found:\n    o.load_state_dict(state)",
-            [("optimizer.name", "sgd"), ("optimizer.library", "torch")],
+            [("optimizer.name", "sgd"), ("optimizer.library", "torch"), ("optimizer.groups", None)],
         ),
         (
             "from fla.models import KDAForCausalLM\nKDAForCausalLM.from_pretrained('some/kda')",
@@ -885,6 +893,44 @@ def test_the_argument_that_is_given_decides(call: str, used: set[str], open_: bo
     values = [one.value for one in of_text(text).settings if one.key == "code.symbols"]
     assert set(symbols(text)) == used
     assert (None in values) is open_
+
+
+@pytest.mark.parametrize(
+    ("call", "word"),
+    [
+        ("lightning.seed_everything(1, True)", "lightning.seed_everything.workers"),
+        ("lightning.seed_everything(1)", None),
+        ("optax.sigmoid_focal_loss(x, y, gamma=0.5)", "optax.sigmoid_focal_loss.gamma"),
+        ("optax.sigmoid_focal_loss(x, y, None, 2.0)", None),
+        ("mamba_ssm.Mamba2(64, ngroups=args.groups)", "mamba_ssm.Mamba2.ngroups"),
+        ("mamba_ssm.Mamba2(64, ngroups=1)", None),
+        (
+            "flash_attn.flash_attn_varlen_func(q, k, v, a, b, c, d, causal=True)",
+            "flash_attn.flash_attn_varlen_func.causal",
+        ),
+        ("flash_attn.flash_attn_varlen_func(q, k, v, a, a, c, c, causal=True)", None),
+        ("load(1).push_to_hub('me/x', num_shards=2, num_proc=8)", "push_to_hub.num_shards"),
+        ("load(1).push_to_hub('me/x', num_shards=8, num_proc=8)", None),
+    ],
+)
+def test_what_an_argument_says_makes_a_use_of_its_own(call: str, word: str | None) -> None:
+    text = f"import flash_attn, lightning, mamba_ssm, optax, torch\n{call}\n"
+    told = {"workers", "gamma", "ngroups", "causal", "num_shards"}
+    assert [name for name in symbols(text) if name.rpartition(".")[2] in told] == ([] if word is None else [word])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "groups"),
+    [
+        ("model.parameters()", "one"),
+        ("[{'params': a}, {'params': b, 'weight_decay': 0.0}]", "several"),
+        ("[{'params': a}, {'params': b, 'lr': 1e-4}]", "own_rates"),
+        ("grouped(model)", None),
+    ],
+)
+def test_the_groups_of_an_optimizer(parameters: str, groups: str | None) -> None:
+    stated = facts(f"import torch\noptimizer = torch.optim.AdamW({parameters})\n")
+    assert [value for _, key, value in stated if key == "optimizer.groups"] == [groups]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,172 @@
+"""Functions and classes of which a defect hangs on what an argument says, and not on whether it is given.
+
+Such a call uses the function by its bare name, and by one with a word behind it as well, which is that of the argument:
+``lightning.seed_everything.workers``. An argument whose value cannot be read counts as one that does it: who passes
+it has a reason to.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+
+from gradcompat.lazy_dataclasses import dataclass
+from gradcompat.scanners.code_arguments import Argument
+from gradcompat.scanners.code_names import UNKNOWN
+
+Given = Mapping[str, Argument]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manner:
+    """One way of calling a function that a defect asks for.
+
+    Attributes:
+        roots: the packages whose function it is.
+        word: what stands behind the name of the function.
+        holds: whether a call is of this kind, by its arguments.
+        positional: the names of the arguments that may come without.
+        method: it counts whatever it is called on, where that is not known.
+    """
+
+    roots: frozenset[str]
+    word: str
+    holds: Callable[[Given], bool]
+    positional: tuple[str, ...] = ()
+    method: bool = False
+
+
+def manners_of(name: str) -> tuple[Manner, ...]:
+    """The manners that count of a function, by its full name."""
+    root, dot, _ = name.partition(".")
+    return tuple(
+        one for one in _MANNERS.get(name.rpartition(".")[2], ()) if root in one.roots or (one.method and not dot)
+    )
+
+
+def _says(argument: str, holds: Callable[[object], bool]) -> Callable[[Given], bool]:
+    """Is the argument given, with such a value or one that cannot be read?"""
+
+    def judge(given: Given) -> bool:
+        found = given.get(argument)
+        return found is not None and (found.value is UNKNOWN or holds(found.value))
+
+    return judge
+
+
+def _above(limit: float) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, (int, float)) and value > limit
+
+
+def _below(limit: float) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, (int, float)) and value < limit
+
+
+def _interleaves_to_the_end(given: Given) -> bool:
+    weighted = "probabilities" in given and given["probabilities"].value is not None
+    return not weighted and _says("stopping_strategy", lambda value: value == "all_exhausted_without_replacement")(
+        given
+    )
+
+
+def _drops_tokens(given: Given) -> bool:
+    keeps = "drop_tokens" in given and given["drop_tokens"].value is False
+    return not keeps and _says("k", _above(2))(given)
+
+
+def _crosses(given: Given) -> bool:
+    """Causal attention between sequences of two kinds: `cu_seqlens` of self-attention are the same for both."""
+    queries, keys = given.get("cu_seqlens_q"), given.get("cu_seqlens_k")
+    same = queries is not None and keys is not None and ast.dump(queries.given) == ast.dump(keys.given)
+    return not same and _says("causal", bool)(given)
+
+
+def _has_fewer_shards(given: Given) -> bool:
+    shards, jobs = given.get("num_shards"), given.get("num_proc")
+    if shards is None or jobs is None or shards.value is None:
+        return False
+    if isinstance(shards.value, int) and isinstance(jobs.value, int):
+        return shards.value < jobs.value
+    return jobs.value is not None
+
+
+def _decorates(given: Given) -> bool:
+    return any(given[name].value not in (None, False) for name in _OF_INNER if name in given)
+
+
+def _splits_sequences(given: Given) -> bool:
+    """Experts under context parallelism."""
+    return _has_experts(given) and _says("context_parallel_size", _above(1))(given)
+
+
+def _counts_tokens(given: Given) -> bool:
+    """Experts with a loss per token where a rank has only a part of each sequence."""
+    splits = _says("context_parallel_size", _above(1))(given) or _says("sequence_parallel", bool)(given)
+    return splits and _has_experts(given) and _says("calculate_per_token_loss", bool)(given)
+
+
+def _has_experts(given: Given) -> bool:
+    return _says("num_moe_experts", _above(1))(given)
+
+
+_FLASH = frozenset({"flash_attn"})
+_MEGATRON = frozenset({"megatron"})
+_MAMBA = frozenset({"mamba_ssm"})
+_DATASETS = frozenset({"datasets"})
+_GROUPED = Manner(roots=_MAMBA, word="ngroups", holds=_says("ngroups", _above(1)))
+_LIGHTNING = frozenset({"lightning", "pytorch_lightning", "lightning_fabric"})
+# What Keras takes for any optimizer, in its order.
+_OF_INNER = ("weight_decay", "clipnorm", "clipvalue", "global_clipnorm", "use_ema")
+_SEQUENCES = ("cu_seqlens_q", "cu_seqlens_k", "max_seqlen_q", "max_seqlen_k")
+
+_MANNERS: dict[str, tuple[Manner, ...]] = {
+    "seed_everything": (
+        Manner(roots=_LIGHTNING, word="workers", holds=_says("workers", bool), positional=("seed", "workers")),
+    ),
+    "sigmoid_focal_loss": (
+        Manner(
+            roots=frozenset({"optax"}),
+            word="gamma",
+            holds=_says("gamma", _below(1)),
+            positional=("logits", "labels", "alpha", "gamma"),
+        ),
+    ),
+    "Float8LinearConfig": (
+        Manner(
+            roots=frozenset({"torchao"}),
+            word="enable_fsdp_float8_all_gather",
+            holds=_says("enable_fsdp_float8_all_gather", bool),
+        ),
+    ),
+    "Mamba2": (_GROUPED,),
+    "Mamba2Simple": (_GROUPED,),
+    "mamba_split_conv1d_scan_combined": (_GROUPED,),
+    "interleave_datasets": (
+        Manner(
+            roots=_DATASETS,
+            word="stopping_strategy",
+            holds=_interleaves_to_the_end,
+            positional=("datasets", "probabilities", "seed", "info", "split", "stopping_strategy"),
+        ),
+    ),
+    "push_to_hub": (Manner(roots=_DATASETS, word="num_shards", holds=_has_fewer_shards, method=True),),
+    "MoE": (
+        Manner(
+            roots=frozenset({"deepspeed"}),
+            word="k",
+            holds=_drops_tokens,
+            positional=("hidden_size", "expert", "num_experts", "ep_size", "k"),
+        ),
+    ),
+    "LossScaleOptimizer": (Manner(roots=frozenset({"keras", "tensorflow"}), word="clipnorm", holds=_decorates),),
+    "flash_attn_varlen_func": (
+        Manner(roots=_FLASH, word="causal", holds=_crosses, positional=("q", "k", "v", *_SEQUENCES)),
+    ),
+    "flash_attn_varlen_kvpacked_func": (
+        Manner(roots=_FLASH, word="causal", holds=_crosses, positional=("q", "kv", *_SEQUENCES)),
+    ),
+    "TransformerConfig": (
+        Manner(roots=_MEGATRON, word="context_parallel_size", holds=_splits_sequences),
+        Manner(roots=_MEGATRON, word="calculate_per_token_loss", holds=_counts_tokens),
+    ),
+}
