@@ -27,7 +27,7 @@ COMPOSED_FILES = 1_000
 _LAUNCH = "launch-script"
 PROGRAMS = ("python", "notebook")
 _COMPOSED = "hydra"
-_LAUNCH_CONFIG = "accelerate"
+_LAUNCH_CONFIG, _CLI_CONFIG = "accelerate", "lightning-cli"
 # What drives a loop that accelerate prepares.
 _ACCELERATED = frozenset({"accelerate", "transformers.Trainer", "trl", "sentence-transformers"})
 # What a training leaves beside the model that it has trained.
@@ -141,10 +141,10 @@ def assemble(contexts: Sequence[Context], *, together: bool = False, budget: Bud
 def _lying_beside(
     contexts: Sequence[Context], members: Mapping[int, Sequence[int]], used: Collection[int]
 ) -> dict[int, int]:
-    """For each program that accelerate may launch the one accelerate config in its folder.
+    """What belongs to a run although no file names it, as the command that does is often only typed.
 
-    A launch is often only typed. Where a launch script starts the program, or several configs are there, nobody knows
-    which is used.
+    For a program that accelerate may launch it is the one accelerate config in its folder; for a config of LightningCLI
+    the one program there that makes such a CLI. Where a launch script starts the run nothing is added.
     """
     configs: dict[PurePosixPath, list[int]] = {}
     for index, context in enumerate(contexts):
@@ -157,10 +157,29 @@ def _lying_beside(
         drivers = {setting.value for setting in program.settings if setting.key == "training.framework"}
         if program.kind in PROGRAMS and len(beside) == 1 and beside[0] not in used and drivers & _ACCELERATED:
             found[run] = beside[0]
+        if program.kind == _CLI_CONFIG:
+            folder = PurePosixPath(program.source).parent
+            makers = [
+                index
+                for index, context in enumerate(contexts)
+                if index not in used and not context.run and _makes_cli(context)
+            ]
+            makers = [index for index in makers if PurePosixPath(contexts[index].source).parent == folder]
+            if len(makers) == 1:
+                found[run] = makers[0]
     return found
 
 
+def _makes_cli(program: Context) -> bool:
+    symbols = (setting.value for setting in program.settings if setting.key == "code.symbols")
+    return program.kind in PROGRAMS and any(
+        name.endswith(".LightningCLI") for value in symbols if isinstance(value, tuple) for name in value
+    )
+
+
 def _presumed(context: Context) -> Context:
+    if context.kind != _LAUNCH_CONFIG:
+        return context
     settings = tuple(replace(setting, presumed=setting.value is not None) for setting in context.settings)
     return replace(context, settings=settings)
 

@@ -97,6 +97,18 @@ def test_an_accelerate_config_that_may_be_for_something_else_is_left() -> None:
         assert {one.kind for one in assembly.unused} == {"accelerate"}
 
 
+def test_the_program_that_makes_a_lightning_cli_belongs_to_the_config_beside_it() -> None:
+    symbols = ("lightning.pytorch.cli.LightningCLI", "link_arguments")
+    program = context("a/train.py", kind="python", run=False, **{"code.symbols": symbols})
+    config = context("a/train.yaml", kind="lightning-cli", seed=1)
+    (one,) = join([config, program])
+    assert one.source == "a/train.yaml + a/train.py"
+    assert presumed(one) == {}
+    other = context("a/data.py", kind="python", run=False, **{"code.symbols": ("torch.nn.Module",)})
+    assert [one.source for one in join([config, other])] == ["a/train.yaml"]
+    assert [one.source for one in join([config, program, replace(program, source="a/test.py")])] == ["a/train.yaml"]
+
+
 def test_auto_takes_what_the_trainer_says() -> None:
     (one,) = join(
         [
