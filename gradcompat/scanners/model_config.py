@@ -24,7 +24,7 @@ FEEDS: Feeds = {
     _TIED_BELOW: (),
     "use_cache": Feed("model.use_cache"),
     "vocab_size": Feed("model.vocab_size"),
-    "num_key_value_heads": Feed("model.multi_query", {1: True}, only=True),
+    "num_key_value_heads": Feed("model.multi_query", {"1": True}, given=False),
     "multi_query": Feed("model.multi_query"),
     "output_router_logits": Feed("model.output_router_logits"),
     "quantization_config.quant_method": Feed("quantization.method"),
