@@ -26,7 +26,7 @@ HEAD = 'version = 1\nrequires-python = ">=3.10"\n'
 SOURCE = 'source = { registry = "https://index.example/simple" }'
 LINEAR = 1.2  # an exponent above it is said
 WIDTH, HEIGHT, MARGIN = 640, 400, 50
-COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#8c564b")
+COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#8c564b", "#e377c2")
 IMPORTED = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); from gradcompat.cli.main import console_script as run; run()"
 )
@@ -39,10 +39,17 @@ def packages(folder: Path, count: int) -> None:
     (folder / "uv.lock").write_text(HEAD + "".join(_entry(*name.split("==")) for name in names), "utf-8")
 
 
-def forks(folder: Path, count: int) -> None:
-    """A uv.lock of torch, torchvision and transformers in so many forks each, told apart by platform and Python."""
-    text = HEAD
-    for name in ("torch", "torchvision", "transformers"):
+def forks(folder: Path, count: int, more: int = 0, beside: int = 0) -> None:
+    """A uv.lock of torch, torchvision and transformers in so many forks each, told apart by platform and Python.
+
+    Args:
+        folder: where it goes.
+        count: of forks.
+        more: packages of which no record speaks, in as many forks.
+        beside: packages of one entry.
+    """
+    text = HEAD + "".join(_entry(f"other-{number:05}", f"1.{number}") for number in range(beside))
+    for name in ("torch", "torchvision", "transformers", *(f"package-{number:05}" for number in range(more))):
         for number in range(count):
             python = f"python_full_version == '3.{9 + number % 6}.{number // 6}'"
             marker = " or ".join(f"({python} and sys_platform == '{one}')" for one in ("linux", "darwin", "win32"))
@@ -56,6 +63,15 @@ def files(folder: Path, count: int) -> None:
         project = folder / f"project-{number:05}"
         project.mkdir()
         (project / "requirements.txt").write_text(f"requests==2.{number % 30}.0\nclick==8.1.{number % 8}\n", "utf-8")
+
+
+def configs(folder: Path, count: int) -> None:
+    """So many requirements files beside as many configs."""
+    for number in range(count):
+        pins = f"torch==2.5.1\ntransformers==4.{30 + number % 20}.0\ndeepspeed==0.15.{number % 5}\n"
+        (folder / f"requirements-{number}.txt").write_text(pins, "utf-8")
+        config = f'{{"zero_optimization": {{"stage": {number % 4}}}, "train_micro_batch_size_per_gpu": {1 + number}}}'
+        (folder / f"ds_{number}.json").write_text(config, "utf-8")
 
 
 def scripts(folder: Path, count: int) -> None:
@@ -110,7 +126,8 @@ SERIES: dict[str, tuple[Callable[[Path, int], None], tuple[int, ...]]] = {
     "forks of three packages": (forks, (5, 10, 20, 40)),
     "records": (records, (250, 500, 1000, 2000)),
     "requirements files": (files, (10, 100, 1000, 10_000)),
-    "scripts with configs": (scripts, (25, 50, 100, 200)),
+    "scripts with configs": (scripts, (75, 150, 300, 600)),
+    "requirements files beside configs": (configs, (10, 20, 40, 80)),
 }
 
 

@@ -23,6 +23,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from history import record
 from packaging.markers import InvalidMarker, Marker
 from packaging.version import InvalidVersion, Version
 
@@ -154,8 +155,22 @@ def ratios(folder: Path, runs: int, pip: str) -> None:
     planned, uv = alternate([plan, [*COMPILE, str(stack)]], runs, env)
     report("plan / uv pip compile of the same set", planned, uv, "reach 10, aim at 3")
     offline = [*plan, "--offline"]
-    (wall, used), _ = alternate([offline, offline], runs, env)
-    print(f"plan --offline: {used:.2f} s of processor time, {wall:.2f} s of wall time (under 1)", flush=True)
+    # The same pins with the cure in them: what is left of a check without the finding is all but its first line.
+    cured = folder / "cured.txt"
+    cured.write_text(stack.read_text("utf-8").replace("transformers==4.49.0", "transformers==4.48.3"), "utf-8")
+    checks = [
+        gradcompat("check", "--no-cache", str(path), *sets(RUNS["a vision model with gradient accumulation"]))
+        for path in (stack, cured)
+    ]
+    planned, uv, found, clean = alternate([offline, [*COMPILE, str(stack)], *checks], runs, env)
+    report("plan --offline / uv pip compile of the same set", planned, uv, "reach 3")
+    line = (max(found[0] - clean[0], 0.001), max(found[1] - clean[1], 0.001))
+    report("the first line of one finding / plan --offline", line, planned, "reach 0.2")
+    kept = {
+        "plan --offline / uv pip compile of the same set": planned[1] / uv[1],
+        "the first line of one finding / plan --offline": line[1] / planned[1],
+    }
+    print(*record(kept), sep="\n")
     plan = gradcompat("plan", str(light), *sets(RUNS["a vision model with gradient accumulation"]))
     dry = [pip, "-m", "pip", "install", "--dry-run", "--quiet", "--ignore-installed", "--only-binary", ":all:", "-r"]
     planned, other = alternate([plan, [*dry, str(light)]], max(1, runs // 3), env)

@@ -1,12 +1,12 @@
 """Times `gradcompat check` against yardsticks in one run, and prints ratios of processor time.
 
-    python benchmarks/run.py [--runs 7] [--keep DIR] [--start | --locks DIR | --audits LOCK | --logs | --many]
+    python benchmarks/run.py [--runs 7] [--keep DIR] [--start | --locks DIR | --audits LOCK | --logs | --many | --forks]
 
 Needs uv, pip-audit and a package index, and installs some 250 small packages into a scratch environment. Each
 figure is the median of whole processes (user + system time of the process and its children), taken in turn (A B A B …)
 so that a drifting machine does not favour either side. Bytecode is kept in the scratch folder, as an installed package
 has it: where `PYTHONDONTWRITEBYTECODE` is set, compiling the sources would be most of each figure. What a check keeps
-of a lockfile is used only where the second check is what is timed.
+is used only where the second check is what is timed.
 """
 
 from __future__ import annotations
@@ -32,9 +32,11 @@ from pathlib import Path
 import tomli
 import training_logs
 from history import record
+from plans import RUNS, sets
 
 HERE = Path(__file__).parent
 PARSE = "import sys, tomli\nfor path in sys.argv[1:]:\n    tomli.loads(open(path, encoding='utf-8').read())"
+PLANNED = "an own model with gradient accumulation under DeepSpeed"  # every large lock of the collection has a finding
 MEASURE = (
     "import json, resource, subprocess, sys, time\n"
     "start = time.perf_counter()\n"
@@ -54,12 +56,17 @@ def main() -> None:
     options.add_argument("--locks", type=Path, help="only the large uv.lock files in a folder; no index either")
     options.add_argument("--audits", type=Path, help="only other auditors, on the pins of a uv.lock; no index either")
     options.add_argument("--logs", action="store_true", help="only `diagnose`, which needs no index and no environment")
+    options.add_argument("--forks", action="store_true", help="only locks of many forks, and folders of many files")
     options.add_argument("--many", action="store_true", help="only the 1,000 lockfiles, which need no index either")
     arguments = options.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = arguments.keep or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
         keep_bytecode(folder)
+        if arguments.forks:
+            ratios = forked_lockfiles(folder, arguments.runs) | many_files(folder, max(1, arguments.runs // 2))
+            print(*record(ratios), sep="\n")
+            return
         if arguments.start or arguments.locks is not None:
             ratios = starting(folder, arguments.runs) if arguments.start else {}
             if arguments.locks is not None:
@@ -131,11 +138,14 @@ def starting(folder: Path, runs: int) -> dict[str, float]:
     requirements = folder / "three" / "requirements.txt"
     requirements.parent.mkdir(exist_ok=True)
     requirements.write_text("torch==2.5.1\ntransformers==4.50.0\nnumpy==1.26.4\n")
-    commands = [gradcompat("--version"), gradcompat("check", str(requirements)), [sys.executable, "-c", "pass"]]
-    version, check, python = alternate(commands, runs)
+    anew, again = gradcompat("check", "--no-cache", str(requirements)), gradcompat("check", str(requirements))
+    check, second, version, python = alternate(
+        [anew, again, gradcompat("--version"), [sys.executable, "-c", "pass"]], runs
+    )
     return {
         **report("--version / python -c pass", version, python, "reach 4"),
         **report("check of 3 pins / python -c pass", check, python, "reach 6"),
+        **report("second check of 3 pins / --version", second, version, "reach 1.3"),
     }
 
 
@@ -143,19 +153,90 @@ def large_lockfiles(collection: Path, runs: int) -> dict[str, float]:
     """Each large lockfile of a collection against a process that only parses it, and a second check against
     ``--version``; the worst of them are kept.
     """
+    locks = [lock for lock in collection.rglob("*uv.lock") if lock.is_file() and lock.stat().st_size > 1_000_000]
+    if not locks:
+        return {}
     first: list[float] = []
     second: list[float] = []
-    for lock in sorted(collection.rglob("*uv.lock")):
-        if lock.is_file() and lock.stat().st_size > 1_000_000:
-            of, again = one_lockfile(lock, runs, f" of {lock.stat().st_size / 1e6:.2f} MB").values()
-            first.append(of)
-            second.append(again)
-    if not first:
-        return {}
+    planned: list[float] = []
+    for lock in sorted(locks):
+        size = f" of {lock.stat().st_size / 1e6:.2f} MB"
+        of, again = one_lockfile(lock, runs, size).values()
+        first.append(of)
+        second.append(again)
+        planned.append(one_planned(lock, runs, size))
+    largest = max(locks, key=lambda lock: lock.stat().st_size)
+    for facts in ((), sets(RUNS[PLANNED])):
+        mega = peak(gradcompat("check", "--no-cache", str(largest), *facts))
+        what = " with a finding" if facts else ""
+        print(f"check of a uv.lock of {largest.stat().st_size / 1e6:.2f} MB{what}: peak {mega:.0f} MB (reach 80)")
     return {
         "check of a large uv.lock / parsing it alone, the worst": max(first),
         "second check of a large uv.lock / --version, the worst": max(second),
+        "check of a large uv.lock with a finding / parsing it alone, the worst": max(planned),
     }
+
+
+def one_planned(lock: Path, runs: int, size: str) -> float:
+    """The first check of a lockfile against parsing it, where something is found and planned."""
+    check = gradcompat("check", "--no-cache", str(lock), *sets(RUNS[PLANNED]))
+    first, parsing = alternate([check, [sys.executable, "-c", PARSE, str(lock)]], runs)
+    what = f"check of a uv.lock{size} with a finding / parsing it alone"
+    return report(what, first, parsing, "reach 3")[what]
+
+
+def forked_lockfiles(folder: Path, runs: int) -> dict[str, float]:
+    """Locks of 3,000 entries against parsing them: all packages in 50 forks each, and ten of them beside others."""
+    from growth import forks  # noqa: PLC0415  # it imports this module
+
+    ratios: dict[str, float] = {}
+    for what, forked, others in (
+        ("60 packages in 50 forks", 57, 0),
+        ("10 packages in 50 forks, 2,500 others", 7, 2500),
+    ):
+        lock = folder / "forked" / f"{forked}-{others}" / "uv.lock"
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        forks(lock.parent, 50, more=forked, beside=others)
+        check, parse = gradcompat("check", "--no-cache", str(lock)), [sys.executable, "-c", PARSE, str(lock)]
+        first, parsing = alternate([check, parse], runs)
+        ratios |= report(f"check of a uv.lock with {what} / parsing it alone", first, parsing, "reach 4")
+    return ratios
+
+
+def many_files(folder: Path, runs: int) -> dict[str, float]:
+    """A repository of 2,845 Python files on all processors and on one, and the peak of 1,000 requirements files."""
+    sources = [path for path in sorted(Path(os.__file__).parent.glob("*.py")) if path.stat().st_size < 8000]
+    repository = folder / "repository"
+    shutil.rmtree(repository, ignore_errors=True)
+    repository.mkdir()
+    (repository / "requirements.txt").write_text("torch==2.5.1\ntransformers==4.50.0\n", "utf-8")
+    for number in range(2845):
+        module = repository / f"part{number % 40}" / f"module{number}.py"
+        module.parent.mkdir(exist_ok=True)
+        source = sources[number % len(sources)].read_text("utf-8")
+        module.write_text(f"{source}\nimport torch\nfrom transformers import Trainer\n", "utf-8")
+    check = gradcompat("check", "--no-cache", str(repository))
+    wall = min(timed(check)[0] for _ in range(runs))
+    alone = min(timed(check, one_processor=True)[0] for _ in range(runs))
+    processors = os.cpu_count() or 1
+    print(f"2,845 Python files: {alone / wall:.2f} times as long on one processor as on {processors} ({wall:.1f} s)")
+    two = folder / "two"
+    shutil.rmtree(two, ignore_errors=True)
+    for number in range(1000):
+        project = two / f"project-{number:04}"
+        project.mkdir(parents=True)
+        pins = f"torch==2.{number % 7}.0\ntransformers==4.{30 + number % 20}.0\n"
+        (project / "requirements.txt").write_text(pins, "utf-8")
+    for shown in ("text", "json"):
+        mega = peak(gradcompat("check", "--no-cache", str(two), "--format", shown))
+        print(f"1,000 requirements files of two lines as {shown}: peak {mega:.0f} MB (reach 150)")
+    return {"2,845 Python files on all processors / on one": wall / alone}
+
+
+def peak(command: list[str]) -> float:
+    """The largest process of a command, in MB."""
+    done = subprocess.run([sys.executable, "-c", MEASURE, *command], check=True, capture_output=True)
+    return float(json.loads(done.stdout)[2]) / 1024
 
 
 def one_lockfile(lock: Path, runs: int, size: str = "") -> dict[str, float]:
@@ -178,10 +259,12 @@ def one_environment(environment: Path, runs: int) -> dict[str, float]:
     count = len(list(environment.glob("lib/python*/site-packages/*.dist-info")))
     python = str(environment / "bin" / "python")
     by_uv = ["uv", "pip", "check", "--quiet", "--python", python]
-    check, pip, uv = alternate([gradcompat("check", str(environment)), [python, "-m", "pip", "check"], by_uv], runs)
+    anew, again = gradcompat("check", "--no-cache", str(environment)), gradcompat("check", str(environment))
+    check, second, pip, uv = alternate([anew, again, [python, "-m", "pip", "check"], by_uv], runs)
     return {
         **report(f"check of {count} distributions / pip check", check, pip, "reach 0.5"),
         **report(f"check of {count} distributions / uv pip check", check, uv, "reach 1"),
+        **report(f"second check of {count} distributions / uv pip check", second, uv, "reach 1"),
     }
 
 
@@ -192,7 +275,7 @@ def against_pip_audit(folder: Path, lock: Path, runs: int) -> dict[str, float]:
     with osv_server() as url:
         audit = [sys.executable, "-m", "pip_audit", "--requirement", str(requirements), "--no-deps", "--disable-pip"]
         audit += ["--vulnerability-service", "osv", "--osv-url", url, "--progress-spinner", "off"]
-        check, other = alternate([gradcompat("check", str(requirements)), audit], max(3, runs // 2))
+        check, other = alternate([gradcompat("check", "--no-cache", str(requirements)), audit], max(3, runs // 2))
     return report(f"check of {len(chosen)} pins / pip-audit", check, other, "reach 0.15; its service answers from here")
 
 
@@ -306,7 +389,7 @@ def many_logs(folder: Path, megabytes: int = 200) -> None:
         print(
             f"diagnose of {written:.0f} MB: {written / processor:.0f} MB/s of processor time, "
             f"{written / wall:.0f} MB/s of wall time, peak {peak / 1024:.0f} MB: {training_logs.KINDS[kind][0]} "
-            "(reach 100 MB/s and 200 MB)",
+            f"(reach {training_logs.REACH.get(kind, 100)} MB/s and 200 MB)",
             flush=True,
         )
 

@@ -110,3 +110,5 @@ KINDS: dict[str, tuple[str, Lines]] = {
     "trainer": ("a Trainer's metrics and nothing else", _trainer),
     "bars": ("a progress bar with the loss and nothing else", _bars),
 }
+# Megabytes per second where most lines state metrics, each of which has to be read; 100 are wanted of the others.
+REACH = {"deepspeed": 40, "trainer": 40, "bars": 40}

@@ -9,7 +9,7 @@ no plan cures, and for what is no defect.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Literal
 
 from packaging.version import Version
@@ -44,6 +44,7 @@ def advise(
     issues: Sequence[Issue],
     names: Names,
     published: Published = _unknown,
+    held: Collection[str] = (),
 ) -> Advice | None:
     """The remedy that clears the finding and brings no other, as the planner would choose it, or the next best.
 
@@ -56,6 +57,7 @@ def advise(
         issues: everything that was matched against.
         names: under which names packages go.
         published: the releases of a package; where they are not known, those count that the record advises.
+        held: packages that stay at their version, by canonical name.
     """
     remedies = finding.issue.remedies
     if not remedies:
@@ -65,7 +67,7 @@ def advise(
         # So many entries are no lockfile that somebody works with; trying remedies on it would take too long.
         return code
     forks = Forks(environment.conflicts)  # a change moves versions, and no marker
-    tried = list(_tried(finding, environment, issues, names, forks, published))
+    tried = list(_tried(finding, environment, issues, names, forks, published, held))
     first = next((index for index, one in enumerate(remedies) if not isinstance(one, SettingRemedy)), len(remedies))
     good = [advice for advice in tried if not advice.introduces]
     for advice in good:
@@ -87,6 +89,7 @@ def _tried(
     names: Names,
     forks: Forks,
     published: Published,
+    held: Collection[str],
 ) -> Iterator[Advice]:
     """Everything that clears the finding: settings of the record, and the nearest release of each package that does."""
     for remedy in finding.issue.remedies:
@@ -95,7 +98,7 @@ def _tried(
             change = _Change(with_setting(environment, remedy), touched)
             if _clears(change, finding, names, forks):
                 yield _advice(remedy, change, environment, issues, names, forks)
-    for remedy_of, changes in _moves(finding, environment, issues, names, published):
+    for remedy_of, changes in _moves(finding, environment, issues, names, published, held):
         best: Advice | None = None
         for change in changes:
             if _clears(change, finding, names, forks):
@@ -196,7 +199,12 @@ def _affected_ids(environment: Environment, issues: Sequence[Issue], names: Name
 
 
 def _moves(
-    finding: Finding, environment: Environment, issues: Sequence[Issue], names: Names, published: Published
+    finding: Finding,
+    environment: Environment,
+    issues: Sequence[Issue],
+    names: Names,
+    published: Published,
+    held: Collection[str],
 ) -> Iterator[tuple[Callable[[_Change], VersionRemedy], Iterator[_Change]]]:
     """For each package of the finding and each way the environments that it leads to, the nearest release first.
 
@@ -204,7 +212,8 @@ def _moves(
     """
     groups: dict[str, list[Package]] = {}
     for package in finding.packages:
-        groups.setdefault(names.canonical(package), []).append(package)
+        if (name := names.canonical(package)) not in held:
+            groups.setdefault(name, []).append(package)
     for wanted, entries in groups.items():
         known = published(entries[0].name)
         versions = _versions(entries)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dataclasses import MISSING, dataclass, field, fields, replace
@@ -66,9 +66,11 @@ class _Field:
         return self
 
 
-class _Options(NamedTuple):
-    frozen: bool
-    kw_only: bool
+class _Options:
+    __slots__ = ("frozen", "kw_only")
+
+    def __init__(self, frozen: bool, kw_only: bool) -> None:
+        self.frozen, self.kw_only = frozen, kw_only
 
 
 class _StandardFields:

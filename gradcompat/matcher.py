@@ -18,6 +18,7 @@ from gradcompat.class_facts import MODEL_KEY, classes_of
 from gradcompat.comparison import named, satisfies
 from gradcompat.forks import Forks
 from gradcompat.lazy_dataclasses import dataclass, field, replace
+from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.messages import condition, entry_text, joined, value_text, versions_text
 from gradcompat.model.assumption import Assumption
 from gradcompat.model.class_fact import ClassFact
@@ -50,7 +51,7 @@ from gradcompat.versions import ALL, VersionSet, all_of, locate
 MAX_CHOICES = 2_000
 _CHOICE = 3  # steps of the budget of the forks
 _LONGEST_SPECIFIER = 2_000
-_PRE_RELEASE = re.compile(r"\d[._-]?(?:a|b|c|rc|alpha|beta|pre|preview|dev)[._-]?\d*", re.IGNORECASE)
+_PRE_RELEASE = lazy_pattern(r"\d[._-]?(?:a|b|c|rc|alpha|beta|pre|preview|dev)[._-]?\d*", re.IGNORECASE)
 
 _OF_CUDA = frozenset({"__cuda", "__cuda_arch"})
 

@@ -34,6 +34,8 @@ def build_of(package: Package) -> Build | None:
 
 def build_of_label(label: str) -> Build | None:
     """``cu124`` of ``2.5.1+cu124``, ``rocm6.2.4``, ``cpu``."""
+    if not label:  # most wheels; no pattern is compiled for them
+        return None
     if match := _CUDA_LABEL.match(label):
         return Build("cuda", f"{match[1]}.{match[2]}")
     if match := _ROCM_LABEL.match(label):

@@ -18,6 +18,7 @@ from functools import lru_cache
 from packaging.version import Version
 
 from gradcompat.lazy_dataclasses import dataclass
+from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.truth import Truth
 
 BELOW, ABOVE = 0, 1
@@ -29,8 +30,8 @@ Interval = tuple[Cut | None, Cut | None]
 _CLAUSE = re.compile(r"\s*(===|~=|==|!=|<=|>=|<|>)\s*([^\s,]+)\s*")
 # A commit in a local label: `git0d4682f0`, `g551331d`, or bare hexadecimal that is neither a date nor a word. Seven
 # digits are one too: a short hash in thirty has no letter, and no date has that length.
-_COMMIT = re.compile(r"(?:git|g)[0-9a-f]{6,40}|(?=[a-f0-9]*[a-f])(?=[a-f0-9]*[0-9])[0-9a-f]{7,40}|[0-9]{7}")
-_VENDOR = re.compile(r"nv\d+|nv")
+_COMMIT = lazy_pattern(r"(?:git|g)[0-9a-f]{6,40}|(?=[a-f0-9]*[a-f])(?=[a-f0-9]*[0-9])[0-9a-f]{7,40}|[0-9]{7}")
+_VENDOR = lazy_pattern(r"nv\d+|nv")
 
 
 @lru_cache(maxsize=4096)
@@ -235,10 +236,10 @@ class VersionSet:
         if len(intervals) > _FEW:
             at = bisect_left(intervals, _upper_key((version, ABOVE)), key=_upper_of)
             intervals = intervals[at : at + 1]
-        below, above = (version, BELOW), (version, ABOVE)
-        for low, high in intervals:  # sorted, and asked more often than anything else
-            if high is None or above <= high:
-                return low is None or low <= below
+        # Sorted, and asked more often than anything else: comparing cuts would compare each version twice.
+        for low, high in intervals:
+            if high is None or version < high[0] or (high[1] == ABOVE and version == high[0]):
+                return low is None or low[0] < version or (low[1] == BELOW and version == low[0])
         return False
 
     def __bool__(self) -> bool:

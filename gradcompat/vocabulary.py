@@ -66,9 +66,13 @@ KEYS: dict[str, Key] = {
     "training.custom_compute_loss": Key(
         "bool", "a Trainer's compute_loss is overridden, takes num_items_in_batch and leaves it out"
     ),
+    "training.lmbda": Key("float", "share of GKD's batches whose answers the student writes itself"),
     "training.temperature": Key("float", "temperature that GRPO and its likes sample completions at"),
     "training.use_vllm": Key("bool", "vLLM samples the completions of GRPO and its likes"),
     "training.vllm_mode": Key("str", "where that vLLM runs: server, colocate"),
+    "training.vllm_importance_sampling_correction": Key(
+        "bool", "the loss is corrected for what differs between vLLM's log-probabilities and the trainer's"
+    ),
     "training.per_device_eval_batch_size": Key("int", "samples in one batch of an evaluation on one device"),
     "training.beta": Key("float", "TRL's beta: weight of the reference in DPO and its likes, of the mixture in GKD"),
     "training.loss_reduction": Key("str", "how a loss function reduces: mean, sum, none"),

@@ -278,6 +278,14 @@ def test_the_other_package_of_a_combination() -> None:
     )
 
 
+def test_a_package_that_is_held_stays() -> None:
+    here = trained(package("transformers", "4.50.0"))
+    some = defect(upgrade(">=4.52.1"), CODE)
+    (finding,) = match(here, (some,), NAMES)
+    found = advise(finding, here, (some,), NAMES, held={"transformers"})
+    assert found == Advice(remedy=CODE, clears=False, target=None, introduces=())
+
+
 def published(*releases: str) -> Callable[[str], tuple[Version, ...]]:
     return lambda name: tuple(map(Version, releases)) if name == "transformers" else ()
 

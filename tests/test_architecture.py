@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from gradcompat.cli.kept_reports import OF_THE_MOMENT
 from tests.source_trees import PACKAGE, module_name, source_trees
 
 # From top to bottom. A module may import what stands in a lower line, and its own part; the parts of one line are
@@ -59,9 +60,10 @@ LAYERS = (
     ("versions", "budget", "spoken_names", "atomic_file"),
     (
         *("truth", "errors", "names", "user_folders", "worker_process", "programs", "regular_files", "root", "guard"),
-        *("abandoned_files", "quotation", "gpu_names", "name_patterns", "symptom_parts", "_version", "__init__"),
+        *("abandoned_files", "quotation", "gpu_names", "name_patterns", "observations", "symptom_parts"),
+        *("_version", "__init__"),
     ),
-    ("redaction",),
+    ("redaction", "kept_entries"),
     ("lazy_dataclasses", "lazy_patterns"),
 )
 RANK = {part: rank for rank, parts in enumerate(LAYERS) for part in parts}
@@ -95,6 +97,7 @@ LATE = {
     # only where a file's name does not say what it is, and where nothing in it is a list
     "sources.any_format": {"gradcompat.sources.recognise", "gradcompat.sources.report"},
     "sources.installed": {"gradcompat.sources.interpreter"},  # only where an interpreter is named
+    "user_folders": {"pathlib"},  # a report that was kept is found without it
     "vocabulary": {"difflib"},  # only for a name that is wrong
     "breaks.code_issues": {"difflib"},  # only for an option that is no release's
     "lazy_dataclasses": {"dataclasses"},  # what is not to be imported otherwise
@@ -275,6 +278,7 @@ CLOCKS = {
     "abandoned_files",  # how long nobody has written to a temporary file
     "index.cache",  # how old an answer is
     "index.configuration",  # `--exclude-newer 7 days` counts from now, unless a time is passed in
+    "observations",  # whether a file was changed shortly before
     "index.transport",  # how long a server may take, and when it wants to be asked again
     "probes.overlay_environments",  # the age of what a killed process has left half built
     "probes.runner",  # how long a probe may take
@@ -313,6 +317,14 @@ def test_the_domain_prints_nothing() -> None:
 
 def test_the_domain_reads_no_clock() -> None:
     assert {module for module, tree in syntax(*DOMAIN) if clocks_in(tree)} == CLOCKS
+
+
+def test_what_a_clock_or_a_lot_has_decided_is_not_kept() -> None:
+    """Of what a check may load: the day alone is part of the key of a report."""
+    lots = {one.module for one in imports() if one.target in ("random", "secrets", "uuid") and one.part != "guard"}
+    clocks = {module for module, tree in syntax(*DOMAIN, "renderers") if clocks_in(tree)} - {"observations"}
+    kept = {module for module in lots | clocks if f"gradcompat.{module}" not in OF_THE_MOMENT}
+    assert kept == {"renderers.cyclonedx_vex"}  # its UUID is a digest
 
 
 def test_printing_and_clocks_are_seen() -> None:
@@ -421,6 +433,8 @@ def test_files_of_a_project_are_asked_after_where_no_name_is_an_error() -> None:
             match node:
                 case ast.Call(func=ast.Attribute(attr="exists", value=ast.Attribute(attr="path"))):
                     pass  # os.path's
+                case ast.Call(func=ast.Attribute(value=ast.Name(id="entry"))):
+                    pass  # of a folder that was listed
                 case ast.Call(func=ast.Attribute(attr=name)) if name in READING:
                     found.add((module, name))
     assert {module for module, _ in found} - OWN_FILES == set()

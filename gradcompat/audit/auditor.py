@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gradcompat.audit.change_advice import PLAN_QUESTIONS, advise_findings
 from gradcompat.audit.environment_findings import MATCH_STEPS, match_runs
@@ -19,7 +19,7 @@ from gradcompat.audit.targets import AuditRequest, File, Source, environment_of,
 from gradcompat.errors import SourceError, TooComplex
 from gradcompat.knowledge.horizon import newer
 from gradcompat.knowledge.load import KnowledgeBase
-from gradcompat.lazy_dataclasses import replace
+from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.messages import counted
 from gradcompat.model.environment import Environment, Location, Skipped
 from gradcompat.model.report import Audit, ReportedFinding
@@ -36,7 +36,8 @@ _TOO_LARGE = "check it alone, on a machine with more memory"
 _MEGABYTE = 1_000_000
 
 
-class Task(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Task:
     """One source with its training runs, and what the code beside it takes from other packages, if any was read."""
 
     source: Source
@@ -110,7 +111,7 @@ def _audits(tasks: Sequence[Task], size: int, most: int, base: KnowledgeBase, op
         from gradcompat.audit.worker_pool import map_in_processes
 
         # The processes work in another folder.
-        placed = [task._replace(source=_placed(task.source)) for task in tasks]
+        placed = [replace(task, source=_placed(task.source)) for task in tasks]
         with suppress(OSError):  # the system has no process left for us
             return map_in_processes(
                 _audit_here,

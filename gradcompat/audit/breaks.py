@@ -161,8 +161,13 @@ def released_versions(environment: Environment, names: Names) -> dict[str, list[
 
 def _beside(versions: Mapping[str, Sequence[Version]]) -> Callable[[str], Version | None]:
     """The release of a package that is listed in one version."""
-    only = {name: some[0] for name, some in versions.items() if len(some) == 1}
-    return only.get
+    return _release_of(tuple(sorted((name, some[0]) for name, some in versions.items() if len(some) == 1)))
+
+
+# A table remembers signatures by this function: the same releases have to give the same one.
+@lru_cache(maxsize=64)
+def _release_of(only: tuple[tuple[str, Version], ...]) -> Callable[[str], Version | None]:
+    return dict(only).get
 
 
 @lru_cache(maxsize=256)
@@ -263,8 +268,17 @@ def _entries(packages: Iterable[Package], pair: Pair, names: Names) -> Iterator[
                 yield consumer, provider
 
 
-def constraints_of_code(environment: Environment, uses: Sequence[CodeUse], names: Names) -> tuple[Issue, ...]:
-    """What the code uses, as issues of the releases that do not have it, or are too old for anybody to know."""
+def constraints_of_code(
+    environment: Environment, uses: Sequence[CodeUse], names: Names, among: frozenset[str] | None = None
+) -> tuple[Issue, ...]:
+    """What the code uses, as issues of the releases that do not have it, or are too old for anybody to know.
+
+    Args:
+        environment: with the releases that its ranges allow.
+        uses: what the code beside it takes from other packages.
+        names: under which names packages go.
+        among: leaves out issues that speak of none of these (canonical) packages; None leaves out none.
+    """
     if not uses:
         return ()
     from gradcompat.breaks.code_issues import constraint_of, unread_before
@@ -273,9 +287,9 @@ def constraints_of_code(environment: Environment, uses: Sequence[CodeUse], names
     versions = released_versions(environment, names)
     found: dict[str, Issue] = {}
     for package, some in _by_package(uses).items():
-        if package not in versions or (table := table_of(package)) is None:
-            continue
         name = names.families.get(package, package)
+        if package not in versions or (among is not None and name not in among) or (table := table_of(package)) is None:
+            continue
         oldest = unread_before(name, min(*versions[package], table.versions[0]))
         found[oldest.id] = oldest
         for use in some:

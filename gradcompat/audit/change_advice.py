@@ -86,7 +86,7 @@ def advise_findings(
             )
             notes.append(_note(environment, reason))
             break
-        if (nearest := _nearest(finding, matched, base)) is not None:
+        if (nearest := _nearest(finding, matched, base, options)) is not None:
             advice[id(finding)] = nearest
     return Advised(advice, tuple(notes), ADVICE_STEPS if budget.spent else ADVICE_STEPS - budget.left)
 
@@ -124,8 +124,9 @@ def _planned(
     return planned_advice(environment, matched, path, base, shipped, options, budget)
 
 
-def _nearest(finding: Finding, matched: Matched, base: KnowledgeBase) -> Advice | None:
+def _nearest(finding: Finding, matched: Matched, base: KnowledgeBase, options: AuditOptions) -> Advice | None:
     from gradcompat.advice import advise  # only for what is affected, and no plan cures
 
     run = matched.run_of(finding)
-    return advise(finding, run, matched.issues, base.names, partial(published, python=run.python))
+    held = {base.names.families.get(name, name) for name, _ in options.replacements}
+    return advise(finding, run, matched.issues, base.names, partial(published, python=run.python), held)

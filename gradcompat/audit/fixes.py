@@ -7,7 +7,7 @@ from typing import Literal
 
 from gradcompat.audit.environment_findings import Matched
 from gradcompat.audit.options import AuditOptions
-from gradcompat.audit.plans import PlanOptions, plan_of
+from gradcompat.audit.plans import PlanOptions, plan_of, single_move_of
 from gradcompat.audit.project_files import project_of
 from gradcompat.budget import Budget
 from gradcompat.knowledge.load import KnowledgeBase
@@ -44,6 +44,7 @@ def planned_advice(
         budget: the steps of both plans; what they do not suffice for has no line.
     """
     project = project_of(environment, path)
+    wishes = PlanOptions(keep=frozenset(name for name, _ in options.replacements))
     lines: dict[tuple[str, Status], Advice] = {}
     for level_options in (options, replace(options, fail_on="note", strict=False)):
         left = [
@@ -51,17 +52,15 @@ def planned_advice(
         ]
         if not any(finding.issue.remedies for finding in left):
             continue
-        plan = plan_of(
-            environment,
-            matched,
-            project,
-            base,
-            catalogue,
-            level_options,
-            PlanOptions(keep=frozenset(name for name, _ in options.replacements)),
-            alternatives=False,
-            budget=budget,
-        )
+        asked = environment, matched, project, base, catalogue, level_options, wishes
+        # Most plans move one package, and one that does is found with fewer steps. The others get all that is left, for
+        # what looking in vain takes is no more than a third of it.
+        share = Budget(max(budget.left, 0) // 3)
+        plan = single_move_of(*asked, budget=share)
+        if plan is None:
+            plan = plan_of(*asked, alternatives=False, budget=budget)
+        else:
+            budget.take(share.used)
         if plan is not None:
             lines.update((_key(finding), advice) for finding in left if (advice := _advice(finding, plan)) is not None)
         if level_options.fail_on in ("note", None):

@@ -1,10 +1,7 @@
 """Lockfiles that an earlier check has read, by the digest of their content, in the cache of the user.
 
 What is read of a lockfile follows from its bytes, from how it is called and from the code that reads it; these are the
-key of an entry. An entry is a file in one of a fixed number of places, which the next one that falls there replaces: so
-the folder is bounded, and nothing has to be counted or removed. It is replaced as a whole and begins with the digest of
-the rest, so an entry that was cut off, changed, or written by two processes at once is none. What cannot be written is
-not kept, and nobody is told: the lockfile itself is always there.
+key of an entry (:mod:`gradcompat.kept_entries`). What is not kept is read: the lockfile itself is always there.
 """
 
 from __future__ import annotations
@@ -18,19 +15,13 @@ from gradcompat._version import __version__
 from gradcompat.audit.environment_record import environment_from, record_of
 from gradcompat.dependency_formats import by_name
 from gradcompat.formats.document import document_of, read_content
+from gradcompat.kept_entries import key_of, place_of, read_entry, write_entry
 from gradcompat.model.environment import Environment
+from gradcompat.observations import observed
 from gradcompat.root import Root
 from gradcompat.sources.any_format import read
 
-try:
-    from _blake2 import blake2b  # a module of Python itself; hashlib takes two milliseconds for OpenSSL's digests
-except ImportError:
-    from hashlib import blake2b
-
-LARGEST_ENTRY = 256 * 1024
-PLACES = 256
 _FORM = "locks-1"
-_DIGEST = 20  # bytes
 _READING = ("", "formats", "model", "sources")  # folders of the code that decides what is read
 
 
@@ -50,24 +41,17 @@ def read_lock(path: Path, shown: str, root: Root | None, cache: Path) -> Environ
     expected = by_name(PurePath(shown).name)
     if expected is None or not expected.lock:
         return read(document_of(content, shown, path, root))
-    key = _key(content, shown)
-    place = cache / _FORM / f"{int(key[:8], 16) % PLACES:02x}"
+    key = key_of((__version__.encode(), _code(), os.fsencode(shown), content))
+    place = place_of(str(cache / _FORM), key)
     kept = _kept(place, key)
     if kept is not None:
         return kept
     environment = read(document_of(content, shown, path, root))
     # What only bears the name of a lockfile may be a list that refers to other files.
     if environment.kind == expected.kind and (record := record_of(environment)) is not None:
-        _keep(place, json.dumps({"key": key, "environment": record}).encode())
+        with observed(None):
+            write_entry(place, json.dumps({"key": key, "environment": record}).encode())
     return environment
-
-
-def _key(content: bytes, shown: str) -> str:
-    whole = blake2b(digest_size=_DIGEST)
-    for part in (__version__.encode(), _code(), os.fsencode(shown), content):
-        whole.update(b"%d " % len(part))
-        whole.update(part)
-    return whole.hexdigest()
 
 
 def _code() -> bytes:
@@ -75,7 +59,7 @@ def _code() -> bytes:
     package = os.path.dirname(os.path.dirname(__file__))
     found: list[str] = []
     for folder in _READING:
-        with suppress(OSError), os.scandir(os.path.join(package, folder)) as entries:
+        with observed(None), suppress(OSError), os.scandir(os.path.join(package, folder)) as entries:
             for entry in entries:
                 if entry.name.endswith(".py"):
                     status = entry.stat()
@@ -83,28 +67,12 @@ def _code() -> bytes:
     return "\n".join(sorted(found)).encode("utf-8", "surrogatepass")
 
 
-def _kept(place: Path, key: str) -> Environment | None:
+def _kept(place: str, key: str) -> Environment | None:
     """What stands in a place under that key; None if there is nothing, or nothing sound."""
+    with observed(None):  # it says what the lockfile says, which is observed
+        body = read_entry(place)
     try:
-        with open(place, "rb") as file:
-            digest, _, body = file.read(LARGEST_ENTRY + 1).partition(b"\n")
-        if blake2b(body, digest_size=_DIGEST).hexdigest().encode() != digest:
-            return None
-        entry = json.loads(body)
+        entry = json.loads(body or b"null")
         return environment_from(entry["environment"]) if entry["key"] == key else None
-    except (OSError, ValueError, TypeError, LookupError, RecursionError):
+    except (ValueError, TypeError, LookupError, RecursionError):
         return None
-
-
-def _keep(place: Path, body: bytes) -> None:
-    data = blake2b(body, digest_size=_DIGEST).hexdigest().encode() + b"\n" + body
-    if len(data) > LARGEST_ENTRY:
-        return
-    # One name for each place: what a kill leaves is written over, and no more of it than there are places.
-    staged = place.with_suffix(".staged")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-    with suppress(OSError, ValueError):
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with open(os.open(staged, flags, 0o600), "wb") as file:
-            file.write(data)
-        os.replace(staged, place)

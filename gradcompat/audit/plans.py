@@ -31,10 +31,9 @@ from gradcompat.model.release import Catalogue
 from gradcompat.model.report import ReportedFinding
 from gradcompat.names import normalise
 from gradcompat.planner.host_target import target_of
-from gradcompat.planner.plan import plan
+from gradcompat.planner.plan import plan, shared_packages, single_move
 from gradcompat.planner.request import DEFAULT_STEPS, Request
 from gradcompat.regular_files import read_regular
-from gradcompat.sources.requires_dist import requires_dist
 
 _Change = TypeVar("_Change", Change, SettingChange, CodeChange)
 
@@ -285,8 +284,62 @@ def plan_of(
     budget: Budget | None = None,
 ) -> Plan | None:
     """The plan of one environment within a budget of steps; None where nothing has to change."""
+    if not _has_to_change(found, options):
+        return None
     stated = with_facts(environment, options.settings, options.kept_at)
-    request = Request(
+    return plan(
+        stated,
+        _wanted(found, options),
+        (*base.in_force(), *_not_leading_into(environment, found, base)),
+        base.names,
+        catalogue,
+        _request(environment, stated, project, base, options, wishes),
+        runs=_runs(environment, found),
+        with_alternatives=alternatives,
+        budget=budget,
+    )
+
+
+def single_move_of(
+    environment: Environment,
+    found: Matched,
+    project: Project,
+    base: KnowledgeBase,
+    catalogue: Catalogue,
+    options: AuditOptions,
+    wishes: PlanOptions,
+    *,
+    budget: Budget | None = None,
+) -> Plan | None:
+    """The plan of one environment where it surely moves one package and nothing else; None where it may be another."""
+    wanted = _wanted(found, options)
+    stated = with_facts(environment, options.settings, options.kept_at)
+    request = _request(environment, stated, project, base, options, wishes)
+    shared = shared_packages(wanted, base.names, request)
+    if not shared:
+        return None
+    issues = (*base.in_force(), *_not_leading_into(environment, found, base, shared))
+    return single_move(
+        stated,
+        wanted,
+        issues,
+        base.names,
+        catalogue,
+        request,
+        runs=_runs(environment, found),
+        budget=budget,
+    )
+
+
+def _request(
+    environment: Environment,
+    stated: Environment,
+    project: Project,
+    base: KnowledgeBase,
+    options: AuditOptions,
+    wishes: PlanOptions,
+) -> Request:
+    return Request(
         target=target_of(stated),
         level=options.fail_on or "note",
         conditional=options.strict,
@@ -294,30 +347,35 @@ def plan_of(
         keep=wishes.keep,
         prereleases=wishes.prereleases,
         yanked=base.yanked,
-        known=requires_dist(environment) if environment.kind == "installed" else {},
-    )
-    if not _has_to_change(found, options):
-        return None
-    # A plan may lead to packages that the environment does not have, so that every record counts.
-    runs = tuple(replace(run, packages=environment.packages) for run in found.runs.values())
-    return plan(
-        stated,
-        _wanted(found, options),
-        (*base.in_force(), *_not_leading_into(environment, found, base)),
-        base.names,
-        catalogue,
-        request,
-        runs=runs,
-        with_alternatives=alternatives,
-        budget=budget,
+        known=_requires_dist(environment) if environment.kind == "installed" else {},
     )
 
 
-def _not_leading_into(environment: Environment, found: Matched, base: KnowledgeBase) -> list[Issue]:
-    """The breaks between the packages that are listed: those that are there, and those that a change would make."""
+def _requires_dist(environment: Environment) -> dict[tuple[str, str], tuple[str, ...]]:
+    from gradcompat.sources.requires_dist import requires_dist  # loads email, which a lockfile needs not
+
+    return requires_dist(environment)
+
+
+def _runs(environment: Environment, found: Matched) -> tuple[Environment, ...]:
+    """The training runs, with all packages: a plan may add one that the environment does not have."""
+    return tuple(replace(run, packages=environment.packages) for run in found.runs.values())
+
+
+def _not_leading_into(
+    environment: Environment, found: Matched, base: KnowledgeBase, among: frozenset[str] | None = None
+) -> list[Issue]:
+    """The breaks between the packages that are listed: those that are there, and those that a change would make.
+
+    Args:
+        environment: as it was read.
+        found: the runs and findings.
+        base: the records.
+        among: where only these (canonical) packages move; None where any may.
+    """
     here = {issue.id: issue for issue in found.issues if is_break(issue.id)}
     listed = frozenset(map(base.names.canonical, environment.packages))
-    ahead = (*constraints_of(listed), *constraints_of_code(found.environment, found.uses, base.names))
+    ahead = (*constraints_of(listed), *constraints_of_code(found.environment, found.uses, base.names, among))
     return [*here.values(), *(issue for issue in ahead if issue.id not in here)]
 
 

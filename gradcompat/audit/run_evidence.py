@@ -14,6 +14,7 @@ from gradcompat.diagnosis.curves import Curves
 from gradcompat.diagnosis.explanations import ERRORS
 from gradcompat.diagnosis.log import MOST_ERRORS, Log, read_log
 from gradcompat.diagnosis.ranking import Evidence
+from gradcompat.diagnosis.stretches import Stretch
 from gradcompat.diagnosis.symptoms import Pattern
 from gradcompat.errors import Malformed, NotFound, SourceError
 from gradcompat.formats.document import MAX_BYTES, Document, decode
@@ -103,25 +104,40 @@ def _points(
     reading.evidence.append(Evidence(path=file, observations=curves.observations()))
 
 
+class _CurvesOfLog:
+    """The curves of a log, which begin with its first step: what a trainer announces, it announces before that."""
+
+    def __init__(self, log: Log, reading: RunEvidence) -> None:
+        self._log = log
+        self._reading = reading
+        self._curves: Curves | None = None
+
+    def add(self, values: Mapping[str, float], line: int) -> None:
+        self._begun().add(values, line)
+
+    def add_stretch(self, stretch: Stretch) -> None:
+        self._begun().add_stretch(stretch)
+
+    def observations(self) -> list[Observation]:
+        return [] if self._curves is None else self._curves.observations()
+
+    def _begun(self) -> Curves:
+        if self._curves is None:
+            announced = [*self._log.statements.settings.values(), *_excerpted(self._log)]
+            self._curves = Curves({**self._reading.configured, **agreed_settings(announced), **self._reading.stated})
+        return self._curves
+
+
 def _log(file: str, stream: BinaryIO, reading: RunEvidence) -> None:
-    curves: Curves | None = None
     log = Log.of(file)
-
-    def metrics(values: Mapping[str, float], line: int) -> None:
-        nonlocal curves
-        if curves is None:
-            # What a trainer announces, it announces before the first step.
-            announced = [*log.statements.settings.values(), *_excerpted(log)]
-            curves = Curves({**reading.configured, **agreed_settings(announced), **reading.stated})
-        curves.add(values, line)
-
+    metrics = _CurvesOfLog(log, reading)
     read_log(stream, log, reading.patterns, metrics)
     reading.files.append(ReadFile(path=file, kind="log", lines=log.lines, steps=log.metric_lines))
     reading.evidence.append(
         Evidence(
             path=file,
             hits={text: (hit.count, hit.places) for text, hit in log.hits.items()},
-            observations=[*_of_errors(log), *([] if curves is None else curves.observations())],
+            observations=[*_of_errors(log), *metrics.observations()],
             modules=frozenset(log.modules),
             errors=log.errors,
             echoes=log.echoes,

@@ -6,7 +6,9 @@ release that nobody has read leave it open, and say nothing.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Literal
 
 from packaging.version import Version
@@ -170,20 +172,41 @@ def _takes(table: ReleaseTable, version: Version, called: str, keyword: str, bes
 
 def _is_no_option(use: CodeUse, table: ReleaseTable, version: Version, beside: Beside) -> bool:
     """Is it certainly a field of none of the dataclasses, nor an abbreviation or the negation of one?"""
+    known = _known_options((use.full_name, *use.others), table, version, beside)
+    if known is None:
+        return False
+    option = use.keyword or ""
+    positive = option.removeprefix("no_")
+    following = bisect_left(known, option)
+    return not (
+        (following < len(known) and known[following].startswith(option))
+        or ((at := bisect_left(known, positive)) < len(known) and known[at] == positive)
+    )
+
+
+# A config gives many options to the same dataclasses, and each is looked for in all releases.
+@lru_cache(maxsize=2048)
+def _known_options(
+    names: tuple[str, ...], table: ReleaseTable, version: Version, beside: Beside
+) -> tuple[str, ...] | None:
+    """The options of some dataclasses together, sorted; None where they are not all known, or the package has none."""
+    found: set[str] = set()
     seen = False
-    for name in (use.full_name, *use.others):
+    for name in names:
         package = package_of(name.partition(".")[0])
         known = None if package is None else table_of(package)
         at = version if package == table.package else None if package is None else beside(package)
         if known is None or at is None:
-            return False
+            return None
         module, _, inner = name.rpartition(".")
         if known.presence(at, module, inner) is Presence.ABSENT:
             continue
-        if _has_option(name, use.keyword or "", known, at, beside) is not False:
-            return False
+        signature = known.signature(at, name, beside)
+        if signature is None or signature.accepts_kwargs or not signature.certain:
+            return None
+        found.update(signature.renamed, (parameter.name for parameter in signature.parameters))
         seen = seen or package == table.package
-    return seen
+    return tuple(sorted(found)) if seen else None
 
 
 def _has_ever(name: str, option: str, beside: Beside) -> bool:
@@ -211,15 +234,6 @@ def _is_taken_elsewhere(use: CodeUse, table: ReleaseTable, version: Version) -> 
     """May a model of a plugin take the key?"""
     below = [table.keys_below(version, name.removesuffix(_BELOW)) for name in use.others if name.endswith(_BELOW)]
     return any(keys is None or use.keyword in keys for keys in below)
-
-
-def _has_option(name: str, option: str, table: ReleaseTable, version: Version, beside: Beside) -> bool | None:
-    signature = table.signature(version, name, beside)
-    if signature is None or signature.accepts_kwargs or not signature.certain:
-        return None
-    positive = option.removeprefix("no_")
-    names = (*signature.renamed, *(parameter.name for parameter in signature.parameters))
-    return any(name == positive or name.startswith(option) for name in names)
 
 
 def _attribute_presence(use: CodeUse, table: ReleaseTable, version: Version) -> Presence:

@@ -6,13 +6,14 @@ A field of such a class is an option: ``Annotated[type, Option(…)]`` with a de
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
+from typing import Annotated, Any, get_args, get_type_hints
 
 from gradcompat.cli.declarations import Argument, Option
-from gradcompat.lazy_dataclasses import MISSING, fields
+from gradcompat.lazy_dataclasses import MISSING, dataclass, fields
 
 
-class Parameter(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Parameter:
     """A parameter of a command: :class:`inspect.Parameter` without its import.
 
     Attributes:

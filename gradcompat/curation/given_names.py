@@ -10,9 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 
 # What is assigned at the top of a module, and what any function of it may set.
-_PUTS = re.compile(
-    rb"^[A-Za-z_]\w*(?:\.\w+)+[ \t]*=(?!=)|\bsetattr\(\s*(?:getattr\(\s*)?(?!self\b|cls\b)[A-Za-z_]\w*\.", re.MULTILINE
-)
+_ASSIGNS = re.compile(rb"\n[A-Za-z_]\w*(?:\.\w+)+[ \t]*=(?!=)")
+_SETS = re.compile(rb"\bsetattr\(\s*(?:getattr\(\s*)?(?!self\b|cls\b)[A-Za-z_]\w*\.")
 ANY = "*"
 
 
@@ -30,7 +29,7 @@ def given_names(source: bytes, module: str, *, package: bool) -> tuple[str, ...]
         SyntaxError: if it is not Python 3.
         ValueError: if it cannot be decoded.
     """
-    if _PUTS.search(source) is None:
+    if _ASSIGNS.search(b"\n" + source) is None and (b"setattr(" not in source or _SETS.search(source) is None):
         return ()
     tree = ast.parse(source)
     above = module if package else module.rpartition(".")[0]

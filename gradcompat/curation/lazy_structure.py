@@ -23,8 +23,13 @@ class Structure:
         self.folders: list[str] = []
         self.whole: list[str] = []
 
-    def take(self, node: ast.stmt) -> None:
-        """Look at one simple statement."""
+    def take(self, node: ast.stmt, *, calls: bool = True) -> None:
+        """Look at one simple statement.
+
+        Args:
+            node: the statement.
+            calls: it may call what a lazy module is made of.
+        """
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if "import_structure" in name:
                 self._table(value)
@@ -49,9 +54,10 @@ class Structure:
                 "import_structure" in name
             ):
                 self._table(value)
-        for inner in ast.walk(node):
-            if isinstance(inner, ast.Call):
-                self._call(inner)
+        if calls:
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.Call):
+                    self._call(inner)
 
     def attached(self, made: ast.expr, tables: Mapping[str, ast.expr]) -> bool:
         """Take lazy_loader's ``attach(__name__, submodules, submod_attrs)``; False where these are not literal."""

@@ -52,8 +52,9 @@ def installs(source: bytes) -> Installs:
     """
     if b"sys" not in source and b"__path__" not in source:
         return NONE
-    serves, extends = _SERVES.search(source) is not None, _EXTENDS.search(source) is not None
-    if not serves and _PUTS.search(source) is None:
+    serves = b"sys.meta_path" in source and _SERVES.search(source) is not None
+    extends = b"__path__" in source and _EXTENDS.search(source) is not None
+    if not serves and (b"sys.modules" not in source or _PUTS.search(source) is None):
         return Installs((), finder=True) if extends else NONE
     found: set[str] = set()
     for node in ast.walk(ast.parse(source)):

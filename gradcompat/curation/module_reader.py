@@ -15,8 +15,12 @@ from gradcompat.curation.model_reader import model_facts
 from gradcompat.curation.module_facts import ClassFacts, Import, ModuleFacts, Origin
 from gradcompat.curation.module_installs import NONE, installs
 from gradcompat.curation.module_pieces import only_definition, pieces
+from gradcompat.curation.rename_reader import WARNING
 from gradcompat.curation.signature_reader import class_facts, signature
+from gradcompat.curation.word_lines import WordLines
 
+# What every statement has that makes names at import time, and every call that a lazy module is made of.
+_MAKING = ("globals", "vars", "locals", "exec", "setattr", "modules", "_lazymodule", "define_import_structure")
 _CATCHES_IMPORTS = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 
 
@@ -93,9 +97,9 @@ def _read_in_pieces(source: bytes, name: str, package: bool, cache: DefinitionCa
                 body = ast.parse(piece.text).body
                 node = only_definition(body) if piece.definition else None
                 if node is None or node.name == "__getattr__":
-                    reader.read_piece(body, piece.before)
+                    reader.read_piece(body, piece.before, WordLines(_MAKING, piece.text))
                     continue
-                known = cache[piece.text] = definition(node)
+                known = cache[piece.text] = definition(node, WordLines(WARNING, piece.text))
             reader.define(known, piece.before)
     except (SyntaxError, ValueError):
         return None
@@ -103,13 +107,26 @@ def _read_in_pieces(source: bytes, name: str, package: bool, cache: DefinitionCa
     return reader.facts()
 
 
-def definition(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> Definition:
-    """What a class or a function says."""
+def definition(
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, warning_lines: WordLines | None = None
+) -> Definition:
+    """What a class or a function says.
+
+    Args:
+        node: the class or the function.
+        warning_lines: where :data:`WARNING` stands in what it was parsed from, if that was looked for.
+    """
     if not isinstance(node, ast.ClassDef):
         return Definition(
-            node.name, None, {node.name: signature(node)}, _is_exported(node), _is_registered(node), (), {}
+            node.name,
+            None,
+            {node.name: signature(node, warning_lines)},
+            _is_exported(node),
+            _is_registered(node),
+            (),
+            {},
         )
-    facts, methods = class_facts(node)
+    facts, methods = class_facts(node, warning_lines)
     imports: list[tuple[int, str, str | None, int]] = []
     for inner in node.body:
         match inner:
@@ -145,15 +162,23 @@ class _Reader:
         self._classes: dict[str, ClassFacts] = {}
         self._models: dict[str, Mapping[str, str]] = {}
         self._before = 0
+        self._making: WordLines | None = None
 
     def read(self, body: Sequence[ast.stmt]) -> None:
         """Take the statements of the module."""
         self.read_piece(body, 0)
         self.end()
 
-    def read_piece(self, body: Sequence[ast.stmt], before: int) -> None:
-        """Take some of them, that stand behind so many lines."""
+    def read_piece(self, body: Sequence[ast.stmt], before: int, making: WordLines | None = None) -> None:
+        """Take some of them, that stand behind so many lines.
+
+        Args:
+            body: the statements.
+            before: how many lines.
+            making: where :data:`_MAKING` stands in what they were parsed from, if that was looked for.
+        """
         self._before = before
+        self._making = making
         self._block(body, guarded=False, typing=False)
 
     def define(self, found: Definition, before: int, *, guarded: bool = False) -> None:
@@ -243,7 +268,8 @@ class _Reader:
                 self._simple(node)
 
     def _simple(self, node: ast.stmt) -> None:
-        self._structure.take(node)
+        searched = self._making is None or self._making.within(node)
+        self._structure.take(node, calls=searched)
         match node:
             case ast.Assign():
                 for target in node.targets:
@@ -266,7 +292,8 @@ class _Reader:
             case ast.Delete():
                 if any(isinstance(target, ast.Name) for target in node.targets):
                     self._forget(node.targets)
-        self._made_at_import(node)
+        if searched:
+            self._made_at_import(node)
 
     def _forget(self, targets: Iterable[ast.expr]) -> None:
         """Names that are deleted may be gone, or have stood elsewhere too."""
@@ -336,7 +363,12 @@ class _Reader:
                     self._note("a module that replaces itself")
 
     def _bind(self, target: ast.expr, typing: bool) -> None:
-        if not typing:
+        if typing:
+            return
+        if isinstance(target, ast.Name):
+            self._own.add(target.id)
+            self._origins.pop(target.id, None)
+        else:
             for node in ast.walk(target):
                 if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                     self._own.add(node.id)

@@ -227,7 +227,7 @@ def batches(keys: Sequence[FileKey]) -> Iterator[list[FileKey]]:
 
 
 def releases_to_read(name: str, catalogue: Catalogue, since: str) -> list[Release]:
-    """The final releases of a package from a day on, yanked ones too: lockfiles have them.
+    """The final releases of a package from a day on, yanked ones too: who has pinned one has it.
 
     Raises:
         UsageError: if there is none.

@@ -6,7 +6,11 @@ import ast
 import re
 from collections.abc import Collection, Iterator, Sequence
 
+from gradcompat.curation.word_lines import WordLines
+
 _WARNS = frozenset({"warn", "warning", "warning_once", "warning_advice", "deprecate", "deprecation_warning"})
+# What each of them has in it, in small letters.
+WARNING = ("warn", "deprecate")
 _SAYS_SO = re.compile(r"deprecat|renamed|will be removed", re.IGNORECASE)
 # How a warning speaks of the keyword that goes, and of the one that comes.
 _OLD = r"\b{0}\b(?![.(]).{{0,80}}?(?:deprecat|renamed|removed)|deprecat\w*\W+(?:\w+\W+){{0,3}}{0}\b"
@@ -15,7 +19,9 @@ _OTHERWISE = re.compile(r"\bif you (?:want|need|wish|would like|prefer|intend)\b
 _NEW = r"\b(?:use|favou?r of|renamed (?:to|as)|replaced (?:by|with)|set|pass)\s+(?:the\s+)?[`'\"]*{0}\b(?![.(])"
 
 
-def warned_renames(node: ast.FunctionDef | ast.AsyncFunctionDef, names: Collection[str]) -> Iterator[str]:
+def warned_renames(
+    node: ast.FunctionDef | ast.AsyncFunctionDef, names: Collection[str], warning_lines: WordLines | None = None
+) -> Iterator[str]:
     """``old>new`` for each keyword of which a function warns if it is given.
 
     It does where a condition asks for the old name, and below it there is a warning that calls it deprecated and says
@@ -24,9 +30,14 @@ def warned_renames(node: ast.FunctionDef | ast.AsyncFunctionDef, names: Collecti
     Args:
         node: the function, or the ``__post_init__`` of a dataclass.
         names: its parameters, or the fields.
+        warning_lines: where :data:`WARNING` stands in what the function was parsed from, if that was looked for.
     """
     found: dict[str, str] = {}
+    if warning_lines is not None and not warning_lines.within(node):
+        return iter(())
     for inner in _conditions(node.body):
+        if warning_lines is not None and not warning_lines.within(inner):
+            continue
         text = " ".join(text for statement in inner.body for text in _warnings(statement))
         for old in sorted(_asked(inner.test, names)) if text else ():
             if re.search(_OLD.format(re.escape(old)), text, re.IGNORECASE) is None:

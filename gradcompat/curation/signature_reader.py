@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from gradcompat.curation.module_facts import ClassFacts
 from gradcompat.curation.rename_reader import warned_renames
+from gradcompat.curation.word_lines import WordLines
 
 # A default is text for people and for comparison with what is set; one that is longer says nothing to either.
 _LONGEST_DEFAULT = 60
@@ -29,8 +30,15 @@ _VALIDATORS = frozenset({"model_validator", "root_validator"})
 _RENAMING = frozenset({"deprecate_kwarg", "deprecate_argument", "deprecated_argument", "deprecate_positional_args"})
 
 
-def signature(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> tuple[str, ...]:
-    """The parameters of a function, as :class:`ModuleFacts` has them."""
+def signature(
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, warning_lines: WordLines | None = None
+) -> tuple[str, ...]:
+    """The parameters of a function, as :class:`ModuleFacts` has them.
+
+    Args:
+        node: the function.
+        warning_lines: as :func:`warned_renames` takes it.
+    """
     found = list(_parameters(node.args))
     if isinstance(node, ast.Lambda):
         return tuple(found)
@@ -44,11 +52,13 @@ def signature(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> tupl
             changed = changed or called not in _TRANSPARENT
     if not changed:
         given = {hit.partition("=")[0] for hit in found}
-        found += warned_renames(node, given)
+        found += warned_renames(node, given, warning_lines)
     return (*found, "?") if changed else tuple(found)
 
 
-def class_facts(node: ast.ClassDef) -> tuple[ClassFacts, Mapping[str, tuple[str, ...]]]:
+def class_facts(
+    node: ast.ClassDef, warning_lines: WordLines | None = None
+) -> tuple[ClassFacts, Mapping[str, tuple[str, ...]]]:
     """A class, and the signatures of its methods that are public or construct it.
 
     Of ``__post_init__`` there are the fields alone that it warns of. The fields of a model of pydantic, and of what is
@@ -73,7 +83,7 @@ def class_facts(node: ast.ClassDef) -> tuple[ClassFacts, Mapping[str, tuple[str,
                     if "property" in decorators or "cached_property" in decorators:
                         methods.pop(name, None)
                     elif not name.startswith("_") or name in ("__init__", "__new__", "__call__"):
-                        found = signature(inner)
+                        found = signature(inner, warning_lines)
                         methods[name] = found if "staticmethod" in decorators else _bound(found)
             case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=value):
                 field = _field(name, annotation, value)
@@ -104,7 +114,7 @@ def class_facts(node: ast.ClassDef) -> tuple[ClassFacts, Mapping[str, tuple[str,
         fields += (*aliases, *(f"{key}>" for key in dict.fromkeys(keys)))
     kind = "unknown" if replaced else kind
     if checked is not None and kind != "class":
-        renamed = tuple(warned_renames(checked, {field.partition("=")[0] for field in fields}))
+        renamed = tuple(warned_renames(checked, {field.partition("=")[0] for field in fields}, warning_lines))
         if renamed:
             methods["__post_init__"] = renamed
     return ClassFacts(bases, kind, tuple(fields) if kind != "class" else ()), methods

@@ -117,14 +117,33 @@ class Anchors:
     """
 
     def __init__(self, exact: Mapping[bytes, int], caseless: Mapping[bytes, int]) -> None:
-        pieces = sorted({one.lower() for one in exact} | caseless.keys())
+        written: dict[bytes, dict[bytes, int]] = {}
+        for one, mark in exact.items():
+            written.setdefault(one.lower(), {})[one] = mark
+        pieces = sorted(written.keys() | caseless.keys())
         # In lower case one automaton finds all of them. What the text itself holds at that place is then compared.
-        self._marks = [
-            (caseless.get(piece, 0), {one: mark for one, mark in exact.items() if one.lower() == piece})
-            for piece in pieces
-        ]
+        self._marks = [(caseless.get(piece, 0), written.get(piece, {})) for piece in pieces]
+        self._marks_of = dict(zip(pieces, self._marks, strict=True))
         # Without patterns, the table of a DFA cannot be built.
         self._automaton = BytesAhoCorasick(pieces, implementation=Implementation.DFA) if pieces else None
+
+    def possible(self, text: bytes, free: bytes) -> int:
+        """The marks of all pieces that a text may hold if other bytes of ``free`` may stand for those that it has.
+
+        What a piece has of other bytes, it has between two of these or at its ends.
+
+        Args:
+            text: the text, in lower case.
+            free: these bytes.
+        """
+        split = re.compile(rb"[%s]+" % re.escape(free.lower()))
+        marks = 0
+        for piece, (caseless, exact) in self._marks_of.items():
+            if all(part in text for part in split.split(piece)):
+                marks |= caseless
+                for mark in exact.values():
+                    marks |= mark
+        return marks
 
     def lines(self, text: bytes) -> Iterator[tuple[int, int, int]]:
         r"""Where the lines of a text that hold a piece begin and end, with the marks of all that they hold.

@@ -6,6 +6,10 @@ curve would see each of the things that they report.
 
 A log may hold several runs one after the other. Where the position falls back to where the run began, the next one
 starts; where it falls back less far, the run was resumed.
+
+Each detector takes single steps (``add``). It may also pass over a stretch of steps in which there is nothing that it
+looks for, and is then as if it had taken each of them; where there may be something it declines (``pass_over`` returns
+False), and is given the steps.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from gradcompat.diagnosis.loss_detectors import InitialLoss, LossNotFinite, Loss
 from gradcompat.diagnosis.norm_detectors import ConstantNorm, NormNotFinite, NormSpikes, NormZero
 from gradcompat.diagnosis.progress_detectors import LossScale, RateZero, Repeats
 from gradcompat.diagnosis.steps import Step, is_behind
+from gradcompat.diagnosis.stretches import Stretch
 from gradcompat.model.diagnosis import Observation
 from gradcompat.model.environment import SettingValue
 
@@ -41,7 +46,15 @@ class Curves:
 
         ``line`` is 0 where a file has no lines.
         """
-        step = Step(values, line)
+        self._add(Step(values, line))
+
+    def add_stretch(self, stretch: Stretch) -> None:
+        """Take in the metrics of many lines, as one by one, but quickly."""
+        if not self._run.pass_over(stretch):
+            for step in stretch.steps():
+                self._add(step)
+
+    def _add(self, step: Step) -> None:
         if step.loss is not None or step.grad_norm is not None:
             if self._run.is_repeated_by(step):
                 return
@@ -73,7 +86,8 @@ class _Run:
         of_progress = (RateZero(), LossScale(), Repeats())
         self._detectors = (*of_losses, *of_norms, *of_progress)
         # A log has millions of steps: detectors of norms are not asked where there is none.
-        self._without_norm = tuple(detector.add for detector in (*of_losses, *of_progress))
+        self._without_norms = (*of_losses, *of_progress)
+        self._without_norm = tuple(detector.add for detector in self._without_norms)
         self._with_norm = tuple(detector.add for detector in self._detectors)
 
     def is_repeated_by(self, step: Step) -> bool:
@@ -96,6 +110,23 @@ class _Run:
             self._count += 1
         for add in self._without_norm if step.grad_norm is None else self._with_norm:
             add(step)
+
+    def pass_over(self, stretch: Stretch) -> bool:
+        """Take in a stretch all of whose steps belong to the run, each detector its own way; False if some may not."""
+        norms = stretch.states("grad_norm")
+        if norms or stretch.states("loss"):
+            if not stretch.go_on(self._position):
+                return False
+            position = stretch.position(-1)
+            if position is not None:
+                self._first = self._first or stretch.position(0)
+                self._position = position
+            self._count += len(stretch)
+        for detector in self._detectors if norms else self._without_norms:
+            if not detector.pass_over(stretch):
+                for step in stretch.steps():
+                    detector.add(step)
+        return True
 
     def observations(self) -> list[Observation]:
         return [observation for detector in self._detectors for observation in detector.observations()]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -17,6 +17,7 @@ from gradcompat.errors import Malformed, NotFound
 BLOCK = 1 << 20
 _HEAD = 4096
 MAX_SHOWN = 160
+_NO_ENDS = bytes(byte for byte in range(256) if byte not in b"\r\n")
 
 _UTF16 = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _COMPRESSED = (
@@ -143,7 +144,8 @@ class Passage:
         before = b"".join(segment + b"\n" for _, segment in carried)
         self.start = len(before)
         data = block.data
-        self.text = before + (data.replace(b"\r", b"\n") if b"\r" in data else data)
+        self._bars = b"\r" in data
+        self.text = before + (data.replace(b"\r", b"\n") if self._bars else data)
         self._carried = carried
         self._data = data
         self._counted, self._line = 0, block.first
@@ -159,6 +161,24 @@ class Passage:
             self._line += self._data.count(b"\n", self._counted, here)
         self._counted = here
         return self._line
+
+    def numbers(self, start: int, end: int) -> Callable[[int], int]:
+        """What gives the line of the first, second, … segment, counted from 0, of those between two places."""
+        first = self.number(start)
+        if not self._bars:
+            return first.__add__
+        ends = self._data[start - self.start : end - self.start].translate(None, _NO_ENDS)
+        return lambda index: first + ends.count(b"\n", 0, index)
+
+    def pieces(self, size: int) -> Iterator[tuple[int, int]]:
+        """The segments of the block in pieces of some size, and before them those of the block before, if any."""
+        if self.start:
+            yield 0, self.start
+        start, whole = self.start, len(self.text)
+        while start < whole:
+            end = self.text.rfind(b"\n", start, start + size) + 1 or self.end_of(start) + 1
+            yield start, min(end, whole)
+            start = end
 
     def end_of(self, start: int) -> int:
         """Where the segment ends that begins there."""

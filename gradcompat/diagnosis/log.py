@@ -7,19 +7,24 @@ head of a table of versions every line is, to the table's end.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import BinaryIO
+from functools import partial
+from itertools import accumulate, compress
+from typing import BinaryIO, Protocol
 
 from gradcompat.diagnosis.anchors import Anchors
 from gradcompat.diagnosis.devices_in_log import DEVICE_ANCHORS
 from gradcompat.diagnosis.error_lines import ERROR_ANCHORS, TRACEBACK_ANCHOR, error_in, is_echo, kind_of
 from gradcompat.diagnosis.lines import Block, Passage, blocks, cleaned, shown
+from gradcompat.diagnosis.metric_forms import Form, FormRows, Forms
 from gradcompat.diagnosis.metric_shapes import MetricLines
 from gradcompat.diagnosis.metrics import HINTS
 from gradcompat.diagnosis.print_formats import methods_printed_by, printed_by
 from gradcompat.diagnosis.report_in_log import SETTING_ANCHORS, STATEMENT_ANCHORS, Statements
-from gradcompat.diagnosis.symptoms import Pattern, ends_traceback, find, find_wrapped
+from gradcompat.diagnosis.stretches import Stretch
+from gradcompat.diagnosis.symptoms import Pattern, ends_traceback, find, find_wrapped, may_match_in
 
 _LONGEST_WRAPPED = 2_000
 _KEPT = 5  # places of a symptom
@@ -28,6 +33,8 @@ _BESIDE = 2  # lines that a wrapped message may reach back or ahead
 _ABOVE = 16  # lines of a traceback that a symptom of several lines may reach back
 MOST_ERRORS = 20
 _FORMS = 20  # lines of metrics whose form is looked at
+_PIECE = 1 << 15  # bytes that are read at once if most lines in them have one form
+_SHARE = 4  # one line of so many must have it
 _MOST_MARKS = 1_000  # combinations of patterns that are kept
 
 # What a line may hold, as bits; above them there is one for each pattern.
@@ -83,16 +90,24 @@ class Log:
         return cls(path=path, statements=Statements(path))
 
 
-def read_log(
-    stream: BinaryIO, log: Log, patterns: tuple[Pattern, ...], metrics: Callable[[Mapping[str, float], int], None]
-) -> None:
+class Metrics(Protocol):
+    """Takes the metrics of a log in the order of its lines."""
+
+    def add(self, values: Mapping[str, float], line: int, /) -> None:
+        """Take those of a line, given its number."""
+
+    def add_stretch(self, stretch: Stretch, /) -> None:
+        """Take those of many lines of one form."""
+
+
+def read_log(stream: BinaryIO, log: Log, patterns: tuple[Pattern, ...], metrics: Metrics) -> None:
     """Read a log to its end.
 
     Args:
         stream: where it comes from.
         log: what is seen goes in here.
         patterns: the symptoms to look for.
-        metrics: takes the metrics of each line that states some, and the number of the line.
+        metrics: takes the metrics of each line that states some.
 
     Raises:
         Malformed: if it is binary or compressed.
@@ -110,12 +125,16 @@ _CAUSE_BELOW = " because of the following error (look up to see its traceback):"
 class _Reading:
     """Goes over the blocks of one log."""
 
-    def __init__(
-        self, log: Log, patterns: tuple[Pattern, ...], metrics: Callable[[Mapping[str, float], int], None]
-    ) -> None:
+    def __init__(self, log: Log, patterns: tuple[Pattern, ...], metrics: Metrics) -> None:
         self.log = log
         self._metrics = metrics
         self._metric_lines = MetricLines()
+        self._forms = Forms()
+        self._marks_of: dict[Form | None, int] = {}  # what lines of a form may hold
+        self._form: Form | None = None  # of most lines of late
+        self._latest = b""  # the last line that states metrics, but for those that were read by their form
+        self._following = 0  # where in the passage the lines begin that belong to no table
+        self._before_line: Callable[[], None] | None = None  # hands over the metrics of the lines before
         self._patterns = {1 << bit: pattern for bit, pattern in enumerate(patterns, start=_FIRST_PATTERN)}
         self._anchors = _anchors(self._patterns)
         self._wanted = ~0  # the bits that are still looked for
@@ -124,30 +143,97 @@ class _Reading:
 
     def take(self, block: Block) -> None:
         passage = Passage(block, self._carried)
-        following = self._table(passage, passage.start)
-        for start, end, marks in self._anchors.lines(passage.text):
-            marks &= self._wanted  # noqa: PLW2901 - a symptom that was seen often enough
-            segment = passage.text[start:end]
-            again = start < passage.start
-            if marks == _METRICS and not again:
-                self._metric(segment, passage, start)
-                continue
-            if marks == _ERROR and not _ERROR_BEGINS.match(segment):
-                continue
-            text = cleaned(segment)
-            if marks >= 1 << _FIRST_PATTERN:
-                self._symptoms(marks, text, passage, start, end)
-            if again:
-                continue
-            if marks & _STATEMENT and start >= following:
-                self.log.statements.see(passage.number(start), text)
-                following = self._table(passage, end + 1)
-            if marks & _METRICS:
-                self._metric(segment, passage, start)
-            if marks & (_ERROR | _FRAME | _TRACEBACK):
-                self._trace(marks, text, passage, start)
+        self._following = self._table(passage, passage.start)
+        for start, end in passage.pieces(_PIECE):
+            if self._form is None or start < passage.start or not self._by_form(self._form, passage, start, end):
+                self._by_line(passage, start, end)
         self.log.lines = block.first + block.ends - block.data.endswith(b"\n")
         self._carried = passage.last(_ABOVE, _LONGEST_WRAPPED)
+
+    def _by_line(self, passage: Passage, start: int, end: int) -> None:
+        """Read the lines between two places, and see whether most of them have one form."""
+        stated = self.log.metric_lines
+        for first, last, marks in self._anchors.lines(passage.text[start:end]):
+            self._line(passage, start + first, start + last, marks)
+        stated = self.log.metric_lines - stated
+        if stated >= _FORMS and stated * _SHARE >= passage.text.count(b"\n", start, end):
+            self._form = self._known_form(self._latest)
+
+    def _known_form(self, line: bytes) -> Form | None:
+        """The form of a line, if lines of that form may hold nothing but metrics and symptoms."""
+        form = self._forms.of(line)
+        if form is not None and form not in self._marks_of:
+            self._marks_of[form] = self._anchors.possible(form.text, form.free)
+        return None if self._marks_of.get(form, 0) & (_STATEMENT | _ERROR | _FRAME | _TRACEBACK) else form
+
+    def _by_form(self, form: Form, passage: Passage, start: int, end: int) -> bool:
+        """Read the lines between two places, those of the form all at once; False if they may show a symptom."""
+        marks = self._marks_of[form] & self._wanted
+        if marks >= 1 << _FIRST_PATTERN:
+            text = passage.text[start:end].decode("utf-8", "replace")
+            if any(may_match_in(pattern, text) for _, pattern in self._patterns_of(marks)):
+                return False
+        lines = FormRows(form, passage.text, start, end)
+        number = passage.numbers(start, end)
+        handed = 0
+
+        def hand_over(before: int) -> None:
+            nonlocal handed
+            if handed < before:
+                self.log.metric_lines += before - handed
+                self._metrics.add_stretch(lines.stretch(handed, before, number))
+                handed = before
+
+        others = 0
+        if len(lines.rows) < lines.count:
+            stated = self.log.metric_lines
+            for index, first, last, marks in self._others(lines, passage.text, start, end):
+                self._before_line = partial(hand_over, bisect_left(lines.rows, index))
+                self._line(passage, first, last, marks)
+            self._before_line = None
+            others = self.log.metric_lines - stated - handed
+        hand_over(len(lines.rows))
+        if others > len(lines.rows) or len(lines.rows) * _SHARE < lines.count:
+            self._form = self._known_form(self._latest) if others >= _FORMS else None
+        return True
+
+    def _others(self, lines: FormRows, text: bytes, start: int, end: int) -> Iterator[tuple[int, int, int, int]]:
+        """Lines of other forms that hold an anchor: which, where they begin and end, and their marks."""
+        joined = b"".join(lines.others)
+        places: list[int] = []
+        indices: list[int] = []
+        counted = passed = 0
+        for first, last, marks in self._anchors.lines(joined):
+            if not places:
+                lengths = (len(line) + 1 for line in text[start:end].split(b"\n"))
+                places = list(accumulate(lengths, initial=start))
+                indices = list(compress(range(lines.count), lines.others))
+            passed += joined.count(b"\n", counted, first)
+            counted = first
+            index = indices[passed]
+            yield index, places[index], places[index] + last - first, marks
+
+    def _line(self, passage: Passage, start: int, end: int, marks: int) -> None:
+        marks &= self._wanted  # a symptom may have been seen often enough
+        segment = passage.text[start:end]
+        again = start < passage.start
+        if marks == _METRICS and not again:
+            self._metric(segment, passage, start)
+            return
+        if marks == _ERROR and not _ERROR_BEGINS.match(segment):
+            return
+        text = cleaned(segment)
+        if marks >= 1 << _FIRST_PATTERN:
+            self._symptoms(marks, text, passage, start, end)
+        if again:
+            return
+        if marks & _STATEMENT and start >= self._following:
+            self.log.statements.see(passage.number(start), text)
+            self._following = self._table(passage, end + 1)
+        if marks & _METRICS:
+            self._metric(segment, passage, start)
+        if marks & (_ERROR | _FRAME | _TRACEBACK):
+            self._trace(marks, text, passage, start)
 
     def _table(self, passage: Passage, start: int) -> int:
         """Below the head of a table of versions, read every line from there to its end; where the next one begins."""
@@ -161,12 +247,15 @@ class _Reading:
     def _metric(self, segment: bytes, passage: Passage, start: int) -> None:
         values = self._metric_lines.parse(segment)
         if values is not None:
+            if self._before_line is not None:
+                self._before_line()
+            self._latest = segment
             self.log.metric_lines += 1
             if self.log.metric_lines <= _FORMS and (form := printed_by(segment)):
                 self.log.statements.printed_by(passage.number(start), *form)
                 if methods := methods_printed_by(segment):
                     self.log.statements.printed_by(passage.number(start), "training.method", methods)
-            self._metrics(values, passage.number(start))
+            self._metrics.add(values, passage.number(start))
 
     def _trace(self, marks: int, text: str, passage: Passage, start: int) -> None:
         if marks & _TRACEBACK:
@@ -198,12 +287,7 @@ class _Reading:
 
     def _symptoms(self, marks: int, text: str, passage: Passage, start: int, end: int) -> None:
         near: tuple[list[int], list[str], list[int], int] | None = None
-        patterns = self._of_marks.get(marks)
-        if patterns is None:
-            patterns = tuple((mark, pattern) for mark, pattern in self._patterns.items() if marks & mark)
-            if len(self._of_marks) < _MOST_MARKS:
-                self._of_marks[marks] = patterns
-        for mark, pattern in patterns:
+        for mark, pattern in self._patterns_of(marks):
             hit = self.log.hits.get(pattern.text)
             at = None if start < passage.start else find(pattern, text)
             if at is not None:
@@ -223,6 +307,14 @@ class _Reading:
                 number = passage.number(starts[wrapped[0]])
                 if hit is None or number not in hit.places:
                     self._hit(mark, number, shown(texts[wrapped[0]], wrapped[1]))
+
+    def _patterns_of(self, marks: int) -> tuple[tuple[int, Pattern], ...]:
+        patterns = self._of_marks.get(marks)
+        if patterns is None:
+            patterns = tuple((mark, pattern) for mark, pattern in self._patterns.items() if marks & mark)
+            if len(self._of_marks) < _MOST_MARKS:
+                self._of_marks[marks] = patterns
+        return patterns
 
     def _hit(self, mark: int, number: int, text: str) -> None:
         hit = self.log.hits.setdefault(self._patterns[mark].text, Hit())

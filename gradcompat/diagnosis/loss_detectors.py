@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import add
 from statistics import median
 
 from gradcompat.diagnosis.steps import Places, Step, shown
+from gradcompat.diagnosis.stretches import Stretch, may_be_near
 from gradcompat.messages import counted
 from gradcompat.model.diagnosis import Observation
 from gradcompat.model.environment import SettingValue
@@ -32,6 +35,13 @@ class LossNotFinite:
                 self._value = step.loss
             self._bad += 1
             self._places.add(step)
+
+    def pass_over(self, stretch: Stretch) -> bool:
+        if stretch.states("loss"):
+            if not stretch.is_finite("loss"):
+                return False
+            self._steps += len(stretch)
+        return True
 
     def observations(self) -> list[Observation]:
         if not self._bad:
@@ -99,6 +109,17 @@ class LossZero:
         elif 0 < norm < math.inf and len(self._norms) < 2:
             self._norms.add(norm)
 
+    def pass_over(self, stretch: Stretch) -> bool:
+        if stretch.states("loss"):
+            if stretch.has_zero("loss"):
+                return False
+            self._steps += len(stretch)
+            if self._row:
+                self._close()
+                self._new_row()
+            self._nonzero = stretch.value("loss", -1)
+        return True
+
     def _close(self) -> None:
         """The loss is nonzero again: where no reward explains them, three zeros are still too many."""
         if self._found is None and not self._other:
@@ -164,6 +185,8 @@ class InitialLoss:
         self._accumulation = accumulation if isinstance(accumulation, int) and accumulation > 1 else None
         vocabulary = settings.get("model.vocab_size")
         self._vocabulary = vocabulary if isinstance(vocabulary, int) and vocabulary > 1 else None
+        self._bound = self.ANY if self._vocabulary is None else 1.5 * math.log(self._vocabulary)
+        self._least = self._bound if self._accumulation is None else min(self._bound, self.ACCUMULATING)
         self._first: list[float] = []
         self._latest = 0.0  # about the mean of the last ten
         self._places = Places()
@@ -180,13 +203,24 @@ class InitialLoss:
             self._first.append(step.loss)
             self._places.add(step)
 
+    def pass_over(self, stretch: Stretch) -> bool:
+        if not stretch.states("loss"):
+            self._other |= stretch.other_objective
+            return True
+        if len(self._first) < 5 or not stretch.is_finite("loss"):
+            return False
+        self._other |= stretch.other_objective
+        if self._first[0] > self._least:  # otherwise it does not matter what came later
+            for loss in stretch.column("loss"):
+                self._latest += 0.1 * (loss - self._latest)
+        return True
+
     def observations(self) -> list[Observation]:
         if not self._first or self._other:
             return []
         first, usual = self._first[0], median(self._first)
-        bound = self.ANY if self._vocabulary is None else 1.5 * math.log(self._vocabulary)
+        bound, least = self._bound, self._least
         if self._accumulation is not None:
-            least = min(bound, self.ACCUMULATING)
             low, high = self.PRETRAINED
             stays = self._latest > self.STAYS_OF_FIRST * first
             if first > least and usual > 0.7 * least and low <= first / self._accumulation <= high and stays:
@@ -222,6 +256,7 @@ class StuckLoss:
 
     SAME = 1e-3
     SMALLEST = 0.01
+    LEAST = 20
     EPOCH_STEPS = 20
     EPOCHS_AGREE = 3e-3
     FALLEN = 1e-3
@@ -254,6 +289,53 @@ class StuckLoss:
         if loss is None or not math.isfinite(loss):
             return
         self._add_to_epoch(step, loss)
+        self._add_to_row(step, loss, before)
+
+    def pass_over(self, stretch: Stretch) -> bool:
+        if not stretch.states("loss"):
+            self._other |= stretch.other_objective
+            if stretch.states("learning_rate"):
+                self._rate = stretch.value("learning_rate", -1)
+            return True
+        if not stretch.is_finite("loss"):
+            return False
+        losses = stretch.column("loss")
+        of_epoch = self._of_epoch(stretch)
+        # A row that one loss belongs to does not go on with the next if the two are far from each other.
+        far = 2.5 * self.SAME * max(map(abs, losses))
+        start = next(_jumps(losses, range(1, len(losses)), far), None)
+        end = next(_jumps(losses, range(len(losses) - 1, 0, -1), far), None)
+        if of_epoch is None or start is None or end is None or may_be_near(losses, far, self.LEAST):
+            return False
+        self._other |= stretch.other_objective
+        if of_epoch:
+            self._sum = reduce(add, losses, self._sum)
+            self._count += len(losses)
+        for index in range(start):
+            self._add_at(stretch, index)
+        if stretch.states("learning_rate"):
+            self._rate = stretch.value("learning_rate", end - 1)
+        self._row = 0
+        for index in range(end, len(losses)):
+            self._add_at(stretch, index)
+        return True
+
+    def _add_at(self, stretch: Stretch, index: int) -> None:
+        step, before = stretch.step(index), self._rate
+        if step.learning_rate is not None:
+            self._rate = step.learning_rate
+        if step.loss is not None:
+            self._add_to_row(step, step.loss, before)
+
+    def _of_epoch(self, stretch: Stretch) -> bool | None:
+        """Whether a stretch belongs to the current epoch; None if only a part of it does."""
+        if not stretch.states("epoch"):
+            return False
+        # The steps of the stretch go on, or it would not be here.
+        low, high = stretch.value("epoch", 0), stretch.value("epoch", -1)
+        return True if math.ceil(low - 1e-9) == math.ceil(high - 1e-9) == self._epoch else None
+
+    def _add_to_row(self, step: Step, loss: float, before: float | None) -> None:
         warming_up = self._rate is not None and (self._rate == 0 or (before is not None and self._rate > before))
         if warming_up or abs(loss) < self.SMALLEST:
             self._row = 0
@@ -269,7 +351,7 @@ class StuckLoss:
         self._row += 1
         self._places.add(step)
         self._coarse = self._coarse and _is_coarse(loss)
-        needed = 200 if self._coarse else 50 if self._rate is None else 20
+        needed = 200 if self._coarse else 50 if self._rate is None else self.LEAST
         if self._row >= needed and (self._found is None or self._row > self._found[0]):
             self._found = (self._row, self._value, self._places)
 
@@ -327,6 +409,11 @@ class StuckLoss:
                 )
             ]
         return []
+
+
+def _jumps(losses: Sequence[float], indices: Iterable[int], far: float) -> Iterator[int]:
+    """Those of the losses that are far from the one before."""
+    return (index for index in indices if abs(losses[index] - losses[index - 1]) > far)
 
 
 def _is_coarse(loss: float) -> bool:

@@ -29,7 +29,7 @@ _MOST_FACTORS = 12  # whole numbers of a line among which those that make its st
 
 
 @dataclass(frozen=True, slots=True)
-class _Places:
+class Places:
     """Where the lines of a shape have their values.
 
     Attributes:
@@ -62,7 +62,7 @@ class MetricLines:
     """Reads lines of metrics, and keeps what it learns of their shapes."""
 
     def __init__(self) -> None:
-        self._learnt: dict[bytes, _Places] = {}
+        self._learnt: dict[bytes, Places] = {}
         self._empty: set[bytes] = set()  # shapes that state no metrics
         self._met: dict[bytes, bool] = {}  # those met once, and whether there is no use in learning them
         self._bytes = 0
@@ -91,7 +91,7 @@ class MetricLines:
             learnt = _learn(shape)
             if learnt is _EMPTY and values is None:
                 self._empty.add(shape)
-            elif learnt is not None and learnt is not _EMPTY and _agree(learnt.read(line) or values, values):
+            elif learnt is not None and learnt is not _EMPTY and agree(learnt.read(line) or values, values):
                 self._learnt[shape] = learnt
 
     def _make_room(self, size: int) -> None:
@@ -100,10 +100,16 @@ class MetricLines:
         self._bytes += size
 
 
-_EMPTY = _Places((), {}, None, None)
+_EMPTY = Places((), {}, None, None)
 
 
-def _learn(shape: bytes) -> _Places | None:
+def learn(line: bytes) -> Places | None:
+    """Where lines that differ from it in digits have their values; None if they state none, or if it cannot be said."""
+    learnt = _learn(line.translate(_ZEROS))
+    return None if learnt is _EMPTY else learnt
+
+
+def _learn(shape: bytes) -> Places | None:
     """Where lines of that shape have their values, ``_EMPTY`` if they state none, and None if it cannot be said."""
     numbers = [match.span() for match in _NUMBER.finditer(shape)]
     lines = [_with_digits(shape, numbers, probe) for probe in range(_PROBES)]
@@ -127,13 +133,13 @@ def _learn(shape: bytes) -> _Places | None:
         elif name == "step":
             step = _computed_step(lines, [place for place in places if shape[place].isdigit()], wanted)
     rate = values.get("learning_rate")
-    learnt = _Places(
+    learnt = Places(
         values=tuple(values.items()),
         constant=constant,
         step=step,
         rate=rate if rate is not None and _ROUNDED.fullmatch(shape[rate]) else None,
     )
-    return learnt if all(_agree(learnt.read(line), one) for line, one in zip(lines, stated, strict=True)) else None
+    return learnt if all(agree(learnt.read(line), one) for line, one in zip(lines, stated, strict=True)) else None
 
 
 def _computed_step(
@@ -162,7 +168,7 @@ def _with_digits(shape: bytes, numbers: Sequence[tuple[int, int]], probe: int) -
     return bytes(line)
 
 
-def _agree(one: Mapping[str, float] | None, other: Mapping[str, float] | None) -> bool:
+def agree(one: Mapping[str, float] | None, other: Mapping[str, float] | None) -> bool:
     """Are they the same, with nan taken for equal to itself?"""
     if one is None or other is None:
         return one is other

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping
+from itertools import pairwise
+from operator import eq
 from statistics import median
 
 from gradcompat.diagnosis.steps import Places, Step, shown
+from gradcompat.diagnosis.stretches import Stretch
 from gradcompat.messages import counted
 from gradcompat.model.diagnosis import Observation
 from gradcompat.model.environment import SettingValue
@@ -49,6 +52,13 @@ class NormNotFinite:
         self._longest = max(self._longest, self._row)
         self._loss = step.loss
         self._places.add(step)
+
+    def pass_over(self, stretch: Stretch) -> bool:
+        if not stretch.is_finite("grad_norm"):
+            return False
+        self._steps += len(stretch)
+        self._row = 0
+        return True
 
     def observations(self) -> list[Observation]:
         if not self._bad:
@@ -118,6 +128,14 @@ class NormZero:
         if self._row > self._longest:
             self._longest, self._found = self._row, self._places
 
+    def pass_over(self, stretch: Stretch) -> bool:
+        if stretch.has_zero("grad_norm"):
+            return False
+        self._steps += len(stretch)
+        self._other |= stretch.other_objective
+        self._row = 0
+        return True
+
     def observations(self) -> list[Observation]:
         if self._other:
             return self._beside_rewards()
@@ -168,7 +186,7 @@ class ConstantNorm:
         if norm is None or not math.isfinite(norm) or norm == 0.0:
             return
         self._steps += 1
-        if norm != self._value:
+        if not self._row or norm != self._value:
             self._plateaus += self._row >= 3
             self._value, self._row, self._start = norm, 1, step
             return
@@ -182,6 +200,26 @@ class ConstantNorm:
         if self._row > self._longest:
             self._longest, self._found, self._found_value = self._row, self._places, norm
             self._found_moving = len(self._losses) > 1
+
+    def pass_over(self, stretch: Stretch) -> bool:
+        norms = stretch.column("grad_norm")
+        if stretch.has_zero("grad_norm") or not stretch.is_finite("grad_norm"):
+            return False
+        start, end = 1, len(norms) - 1
+        if any(map(eq, norms, norms[1:])):
+            changes = [index for index in range(1, len(norms)) if norms[index] != norms[index - 1]]
+            if not changes or any(behind - before > 2 for before, behind in pairwise(changes)):
+                return False
+            start, end = changes[0], changes[-1]
+        # Two that agree between others are no row, so only the first row and the last one matter.
+        for index in range(min(start + 1, len(norms))):
+            self.add(stretch.step(index))
+        if end > start:
+            self._row = 0
+            self._steps += end - start - 1
+        for index in range(max(end, start + 1), len(norms)):
+            self.add(stretch.step(index))
+        return True
 
     def _keep(self, step: Step) -> None:
         self._places.add(step)
@@ -240,6 +278,21 @@ class NormSpikes:
                     self._worst, self._usual = norm, usual
                 return  # and it is no part of what is usual
         window.append(norm)
+
+    def pass_over(self, stretch: Stretch) -> bool:
+        if not stretch.is_finite("grad_norm"):
+            return False
+        norms = stretch.column("grad_norm")
+        least, before = min(norms), self._window[-1] if self._window else norms[0]
+        if least <= 0.0:
+            return False
+        if max(norms) > self.TIMES_GREATEST * min(least, before) and any(
+            norm > self.TIMES_GREATEST * other for norm, other in zip(norms, (before, *norms), strict=False)
+        ):
+            return False
+        self._steps += len(norms)
+        self._window.extend(norms[-self.WINDOW :])
+        return True
 
     def observations(self) -> list[Observation]:
         if not self._spikes:

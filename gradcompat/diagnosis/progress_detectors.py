@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from gradcompat.diagnosis.steps import Places, Step, is_behind, shown
+from gradcompat.diagnosis.stretches import Stretch
 from gradcompat.messages import counted
 from gradcompat.model.diagnosis import Observation
 
@@ -43,6 +44,17 @@ class RateZero:
         self._row += 1
         self._overflown |= step.grad_norm is not None and not math.isfinite(step.grad_norm)
         self._places.add(step)
+
+    def pass_over(self, stretch: Stretch) -> bool:
+        if stretch.states("learning_rate"):
+            if stretch.has_zero("learning_rate"):
+                return False
+            self._steps += len(stretch)
+            if self._row:
+                self._close()
+                self._row = 0
+            self._started = True
+        return True
 
     def _close(self) -> None:
         needed = self.NEEDED if self._started else self.AT_THE_START
@@ -99,6 +111,24 @@ class LossScale:
             if step.skipped > step.step / 2 and math.isfinite(step.skipped + step.step):
                 self._skips.add(step)
             self._skipped, self._steps = step.skipped, step.step
+
+    def pass_over(self, stretch: Stretch) -> bool:
+        skips = stretch.states("skipped") and stretch.states("step")
+        if skips:
+            # With few skips or few steps, half of the steps is more than what was skipped.
+            least = min(stretch.column("step"))
+            most = max(stretch.column("skipped"))
+            if least < self.ENOUGH_STEPS or not most <= least / 2 or not stretch.is_finite("step"):
+                return False
+        if stretch.states("loss_scale"):
+            scales = stretch.column("loss_scale")
+            highest = max(self._highest, *scales)
+            if not stretch.is_finite("loss_scale") or (min(scales) <= self.COLLAPSED and highest >= self.HIGH):
+                return False
+            self._highest = highest
+        if skips:
+            self._skipped, self._steps = stretch.value("skipped", -1), stretch.value("step", -1)
+        return True
 
     def observations(self) -> list[Observation]:
         found = []
@@ -162,6 +192,29 @@ class Repeats:
             if self._fallen:
                 self._fallen = []
         self._position = position
+
+    def pass_over(self, stretch: Stretch) -> bool:
+        start, end = stretch.position(0), stretch.position(-1)
+        if not stretch.states("loss") or start is None:
+            return True
+        # The steps of the stretch go on (or it would not be here), and so does its first one if it is not behind.
+        if len(self._head) < self.KEPT or (self._highest is not None and start < self._highest):
+            return False
+        losses, first = stretch.column("loss"), self._head[0][0]
+        index = 0
+        while index < len(losses):
+            if not self._match:
+                try:
+                    index = losses.index(first, index)
+                except ValueError:
+                    break
+            step = stretch.step(index)
+            if step.position is not None:
+                self._compare(step, losses[index], step.position)
+            index += 1
+        self._highest = self._position = end
+        self._fallen = []
+        return True
 
     def _compare(self, step: Step, loss: float, position: tuple[float, float]) -> None:
         if len(self._head) < self.KEPT:

@@ -62,6 +62,15 @@ def find(pattern: Pattern, text: str) -> int | None:
     return None
 
 
+# What tells a line's beginning or end, or what does not stand beside the match: it is another in a text of many lines.
+_OF_LINES = re.compile(r"\(\?<?!|\(\?[>(]|[*+?}]\+|\\[AZB]|(?<!\[)\^|\$")
+
+
+def may_match_in(pattern: Pattern, text: str) -> bool:
+    """Whether the pattern may match in a line of a text; if not, it matches in none of them, nor in a part of one."""
+    return _OF_LINES.search(pattern.text) is not None or pattern.expression.search(text) is not None
+
+
 def find_wrapped(pattern: Pattern, texts: Sequence[str], lengths: Sequence[int], middle: int) -> tuple[int, int] | None:
     """Where the pattern matches in a line and its neighbours, taken for one line that a terminal has wrapped.
 

@@ -176,6 +176,14 @@ class PackageIndex:
             self._found[name] = merged(found)
         return self._found[name]
 
+    def release(self, name: str, version: Version) -> Release | None:
+        """One release of a package; None where there is no such release.
+
+        Raises:
+            IndexUnavailable: if it could not be found out.
+        """
+        return next((release for release in self.releases(name) if release.version == version), None)
+
     def requires(self, release: Release) -> tuple[str, ...] | None:
         """Its Requires-Dist, as written; None where it has no metadata that can be read without building it.
 

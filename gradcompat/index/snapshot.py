@@ -10,7 +10,7 @@ import json
 import zipfile
 import zlib
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, cached_property
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -96,7 +96,23 @@ class Snapshot:
         Raises:
             IndexUnavailable: if the package is not in the snapshot, which does not mean that there is none.
         """
-        return self._package(normalise(name)).releases
+        package = self._package(normalise(name))
+        try:
+            return package.releases
+        except _WRONG as error:
+            raise self._damaged(f"`{package.name}` in it is wrong: {error}") from None
+
+    def release(self, name: str, version: Version) -> Release | None:
+        """One release of a package; the others are not decoded.
+
+        Raises:
+            IndexUnavailable: if the package is not in the snapshot, which does not mean that there is none.
+        """
+        package = self._package(normalise(name))
+        try:
+            return package.release(version)
+        except _WRONG as error:
+            raise self._damaged(f"`{package.name}` in it is wrong: {error}") from None
 
     def requires(self, release: Release) -> tuple[str, ...] | None:
         """The Requires-Dist of a release, as written; None where the snapshot has none.
@@ -105,11 +121,11 @@ class Snapshot:
             IndexUnavailable: if the release is not in the snapshot.
         """
         package = self._package(normalise(release.name))
-        if release.version not in package.requires:
+        if self.release(release.name, release.version) is None:
             raise IndexUnavailable(f"`{release.name}` {release.version} is not in {self.described}")
         try:
             return package.lines_of(release.version)
-        except (TypeError, ValueError) as error:
+        except _WRONG as error:
             raise self._damaged(f"`{package.name}` in it is wrong: {error}") from None
 
     def _package(self, name: str) -> _Package:
@@ -119,7 +135,7 @@ class Snapshot:
             data = self._read(f"{name}.json")
             try:
                 self._packages[name] = _Package(name, data)
-            except (KeyError, TypeError, ValueError, IndexError, AttributeError, InvalidVersion) as error:
+            except _WRONG as error:
                 raise self._damaged(f"`{name}` in it is wrong: {error}") from None
         return self._packages[name]
 
@@ -142,6 +158,8 @@ class Snapshot:
 
 
 _AGAIN = "install gradcompat again"
+# What reading a member raises that is not as the writer makes them.
+_WRONG = (KeyError, TypeError, ValueError, IndexError, AttributeError, InvalidVersion)
 
 
 @cache
@@ -155,37 +173,49 @@ def shipped_snapshot() -> Snapshot:
 
 
 class _Package:
-    """One member, decoded; runs of lines are looked at when a release is asked for, because most never are."""
-
-    __slots__ = ("_lines", "name", "releases", "requires")
+    """One member; a release and its runs of lines are decoded when they are asked for, because most never are."""
 
     def __init__(self, name: str, data: Any) -> None:
         self.name = name
         self._lines: list[str] = _strings(data["lines"])
-        wheels = [tuple(_strings(tags)) for tags in data["wheels"]]
-        pythons: list[str | None] = [None, *_strings(data["pythons"])]
-        sets: list[Sequence[int] | None] = [None, *data["requires"]]
-        self.requires: dict[Version, Sequence[int] | None] = {}
-        releases = []
-        for text, day, flags, python, tags, requires in data["releases"]:
-            version = Version(text)
-            releases.append(
-                Release(
-                    name=name,
-                    version=version,
-                    requires_python=_at(pythons, python),
-                    yanked=bool(flags & YANKED),
-                    uploaded=f"{day}T23:59:59Z" if day else None,
-                    wheels=_at(wheels, tags),
-                    sdist=bool(flags & SDIST),
-                )
-            )
-            self.requires[version] = _at(sets, requires)
-        self.releases = tuple(releases)
+        self._wheels = [tuple(_strings(tags)) for tags in data["wheels"]]
+        self._pythons: list[str | None] = [None, *_strings(data["pythons"])]
+        self._sets: list[Sequence[int] | None] = [None, *data["requires"]]
+        self._rows: dict[str, tuple[Any, ...]] = {text: tuple(rest) for text, *rest in data["releases"]}
+
+    @cached_property
+    def releases(self) -> tuple[Release, ...]:
+        """From low to high."""
+        return tuple(self._release(text, Version(text)) for text in self._rows)
+
+    def release(self, version: Version) -> Release | None:
+        """One of them."""
+        text = self._text(version)
+        return None if text is None else self._release(text, Version(text))
+
+    def _text(self, version: Version) -> str | None:
+        """A version as it is written here: 1.0 may be 1.0.0."""
+        text = str(version)
+        if text in self._rows:
+            return text
+        return next((str(release.version) for release in self.releases if release.version == version), None)
+
+    def _release(self, text: str, version: Version) -> Release:
+        day, flags, python, tags, _ = self._rows[text]
+        return Release(
+            name=self.name,
+            version=version,
+            requires_python=_at(self._pythons, python),
+            yanked=bool(flags & YANKED),
+            uploaded=f"{day}T23:59:59Z" if day else None,
+            wheels=_at(self._wheels, tags),
+            sdist=bool(flags & SDIST),
+        )
 
     def lines_of(self, version: Version) -> tuple[str, ...] | None:
         """The requirements of a release that is there."""
-        runs = self.requires[version]
+        *_, requires = self._rows[self._text(version) or ""]
+        runs = _at(self._sets, requires)
         if runs is None:
             return None
         bounds = list(zip(runs[::2], runs[1::2], strict=True))

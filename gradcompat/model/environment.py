@@ -5,11 +5,11 @@ Every reader returns an :class:`Environment`; the matcher takes nothing else.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Literal
 
 from gradcompat.lazy_dataclasses import dataclass, field
+from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.class_fact import ClassFact
 from gradcompat.quotation import built_for
 from gradcompat.redaction import redact
@@ -76,7 +76,7 @@ class Package:
 
 
 # What a version of an interpreter looks like; a list may call anything `python`.
-_PYTHON = re.compile(r"\d+(?:\.\d+)*[\w.+-]{0,40}")
+_PYTHON = lazy_pattern(r"\d+(?:\.\d+)*[\w.+-]{0,40}")
 
 # A setting is a literal; a list of them stands where a tool takes several.
 SettingValue = bool | int | float | str | tuple[str, ...]

@@ -78,6 +78,13 @@ class Catalogue(Protocol):
             IndexUnavailable: if it could not be found out.
         """
 
+    def release(self, name: str, version: Version) -> Release | None:
+        """One of them; None where there is no such release.
+
+        Raises:
+            IndexUnavailable: if it could not be found out.
+        """
+
     def requires(self, release: Release) -> tuple[str, ...] | None:
         """Its Requires-Dist, as written; None where it has no metadata that can be read without building it.
 

@@ -6,6 +6,7 @@ Versions that every bound of an issue treats alike are matched once for it.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from math import prod
@@ -20,7 +21,7 @@ from gradcompat.model.finding import Finding
 from gradcompat.model.issue import Issue, PackageTerm
 from gradcompat.planner.universe import Universe
 from gradcompat.term_keys import key_of
-from gradcompat.versions import VersionSet, locate
+from gradcompat.versions import BELOW, Cut, VersionSet, Window, locate
 
 Assignment = Mapping[str, Version]
 # Issues that have to go and are there, each with the packages that take part.
@@ -103,10 +104,13 @@ class Judge:
             for issue in about
         }
         self._seen: dict[tuple[str, Version], tuple[int, ...]] = {}
+        self._cuts: dict[str, list[Cut]] = {}
+        self._between: dict[tuple[str, int], tuple[int, ...]] = {}
         self._by_canonical: dict[str, list[Package]] = {}
         for entries in universe.entries.values():
             for entry in entries:
                 self._by_canonical.setdefault(universe.canonical(universe.name_of(entry)), []).append(entry)
+        self._now: dict[str, Verdict] = {}
         self._kinds: dict[tuple[str, Version], int] = {}
         self._kinds_of_candidates: dict[str, tuple[int, ...]] = {}
         self._numbers: dict[tuple[int, ...], int] = {}
@@ -130,16 +134,21 @@ class Judge:
     @cached_property
     def affected_now(self) -> tuple[Issue, ...]:
         """The issues that are there before anything moves."""
-        return tuple(
-            issue for issue in self.issues if not issue.informational and self.verdict(issue, {}).affected is not None
-        )
+        return tuple(issue for issue in self.issues if not issue.informational and self.now(issue).affected is not None)
 
     @cached_property
     def found_now(self) -> Found:
         """The issues that have to go before anything moves, in their order."""
         conditional, counts = self.universe.request.conditional, self.universe.request.counts
-        found = ((issue, self.verdict(issue, {}).packages(conditional)) for issue in self.issues if counts(issue))
+        found = ((issue, self.now(issue).packages(conditional)) for issue in self.issues if counts(issue))
         return tuple((issue, packages) for issue, packages in found if packages is not None)
+
+    def now(self, issue: Issue) -> Verdict:
+        """What the issue says before anything moves."""
+        found = self._now.get(issue.id)
+        if found is None:
+            found = self._now[issue.id] = self.verdict(issue, {})
+        return found
 
     def about(self, name: str) -> list[Issue]:
         """The issues that speak of a package of the index."""
@@ -202,8 +211,23 @@ class Judge:
             window = locate(str(version))
             bounds = self._bounds.get(self.universe.canonical(name), ())
             self.universe.budget.take(len(bounds))
-            self._seen[key] = () if window is None else tuple(int(bound.truth(window)) for bound in bounds)
+            if window is None:
+                self._seen[key] = ()
+            elif window.exact:
+                self._seen[key] = self._seen_between(self.universe.canonical(name), bounds, window)
+            else:
+                self._seen[key] = tuple(int(bound.truth(window)) for bound in bounds)
         return self._seen[key]
+
+    def _seen_between(self, canonical: str, bounds: Sequence[VersionSet], window: Window) -> tuple[int, ...]:
+        """What the bounds say of a version: the same of all versions between two of their cuts."""
+        if canonical not in self._cuts:
+            found = {cut for bound in bounds for interval in bound.intervals for cut in interval if cut is not None}
+            self._cuts[canonical] = sorted(found)
+        between = (canonical, bisect_right(self._cuts[canonical], (window.low, BELOW)))
+        if between not in self._between:
+            self._between[between] = tuple(int(bound.truth(window)) for bound in bounds)
+        return self._between[between]
 
     def _seen_by(self, issue: Issue, name: str, kind: int) -> tuple[int, ...]:
         """What the bounds of one record say of the versions of a kind."""

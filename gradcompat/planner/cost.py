@@ -93,6 +93,27 @@ class Pricing:
             distance,
         )
 
+    def least(self, name: str, candidate: Candidate) -> Cost:
+        """The least that moving one package there can cost, whatever the records say of the release."""
+        universe = self.universe
+        about = self.judge.ids_about(name)
+        left = dict.fromkeys(LEVELS, 0)
+        for issue in self.judge.affected_now:
+            left[issue.level] += issue.id not in about
+        off, major, minor, patch, down, built, distance = vector(candidate, universe.listed(name))
+        return (
+            int(universe.rehomed(name)),
+            0,
+            1,
+            tuple(left[level] for level in reversed(LEVELS)),
+            off,
+            (major, minor, patch),
+            down,
+            0,
+            built + len(rebuilt({name: candidate}, universe)),
+            distance,
+        )
+
     def nearest(self, name: str) -> tuple[tuple[Vector, Version], ...]:
         """What each release of a package adds by itself, the cheapest first."""
         found = self.judge.nearest.get(name)
@@ -126,7 +147,7 @@ class Pricing:
         for issue in concerned.values():
             if issue.informational:
                 continue
-            before = judge.verdict(issue, {})
+            before = judge.now(issue)
             left[issue.level] -= before.affected is not None
             if open_names and open_names & judge.mentions[issue.id]:
                 continue

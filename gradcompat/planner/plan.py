@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from gradcompat.budget import Budget
 from gradcompat.lazy_dataclasses import dataclass, replace
-from gradcompat.matcher import Names
+from gradcompat.matcher import Names, packages_seen
 from gradcompat.messages import counted
 from gradcompat.model.environment import Environment
 from gradcompat.model.finding import Finding
@@ -96,37 +96,134 @@ def plan(
         with_alternatives: look for other ways, too.
         budget: the steps that the plan may take. Where they do not suffice, it says what it does not know.
     """
+    findings = tuple(findings)
+    begun = _begun(environment, findings, issues, names, catalogue, request, runs, budget)
+    if isinstance(begun, Universe):
+        return _unplanned(begun, findings)
+    universe, draft = begun.universe, begun.draft
+    draft.most = _looked_at(universe, request.limit)
+    others: tuple[Alternative, ...] = ()
+    if draft.wanted and with_alternatives:
+        universe.cut_off = False
+        used = {cure for setting in draft.settings for cure in setting.cures}
+        used |= {cure for code in draft.code for cure in code.cures}
+        others = alternatives(
+            universe,
+            begun.judge,
+            draft.wanted,
+            draft.chosen,
+            Terms(excused=draft.excused | _left(draft), lenient=draft.lenient, limit=request.limit),
+            with_remedies=[issue for issue in draft.wanted if issue.id not in used],
+        )
+        draft.all_ways = not (universe.cut_off or universe.budget.spent)
+    return _finished(draft, begun.original, universe, begun.asked, others)
+
+
+def single_move(
+    environment: Environment,
+    findings: Iterable[Finding],
+    issues: Sequence[Issue],
+    names: Names,
+    catalogue: Catalogue,
+    request: Request,
+    *,
+    runs: Sequence[Environment] = (),
+    budget: Budget | None = None,
+) -> Plan | None:
+    """The plan of :func:`plan` where it surely moves one package and nothing else; None where it may be another.
+
+    Only issues that speak of a package that all findings are about are looked at: no other one can tell such plans
+    apart, and what moves more packages costs more.
+    """
+    findings = tuple(findings)
+    shared = shared_packages(findings, names, request)
+    if not shared or any(package.source == "conda" for package in environment.packages):
+        return None  # of conda's packages it counts whether any record speaks of them
+    about = _speaking_of(shared, issues)
+    begun = _begun(environment, findings, about, names, catalogue, request, runs, budget, alone=True)
+    if isinstance(begun, Universe):
+        return None
+    universe, draft = begun.universe, begun.draft
+    if draft.settings or draft.code or not draft.proven or len(draft.chosen) != 1:
+        return None
+    if any(universe.rehomed(name) or universe.obscure(name, one) for name, one in draft.chosen.items()):
+        return None
+    made = _finished(draft, begun.original, universe, begun.asked, ())
+    return made if made.complete and made.verified.matched_again else None
+
+
+def shared_packages(findings: Iterable[Finding], names: Names, request: Request) -> frozenset[str]:
+    """The (canonical) packages that all findings that have to go are about."""
+    statuses = ("affected", "conditional") if request.conditional else ("affected",)
+    concerned = [
+        frozenset(map(names.canonical, finding.packages))
+        for finding in findings
+        if finding.status in statuses and request.counts(finding.issue)
+    ]
+    return frozenset.intersection(*concerned) if concerned else frozenset()
+
+
+def _speaking_of(names: frozenset[str], issues: Sequence[Issue]) -> list[Issue]:
+    """The issues that speak of some packages, with those that stand for one of them, and the other way round."""
+    speaking = {issue.id for issue in issues if not names.isdisjoint(packages_seen(issue))}
+    general = {identifier for issue in issues if issue.id in speaking for identifier in issue.instead_of}
+    return [
+        issue
+        for issue in issues
+        if issue.id in speaking or issue.id in general or not speaking.isdisjoint(issue.instead_of)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """What the search has come to.
+
+    Attributes:
+        universe: in which was searched.
+        original: the runs as they are.
+        asked: ids of issues that may have to go.
+        judge: with the runs as they are.
+        draft: what was found to do.
+    """
+
+    universe: Universe
+    original: Runs
+    asked: set[str]
+    judge: Judge
+    draft: _Draft
+
+
+def _begun(
+    environment: Environment,
+    findings: Sequence[Finding],
+    issues: Sequence[Issue],
+    names: Names,
+    catalogue: Catalogue,
+    request: Request,
+    runs: Sequence[Environment],
+    budget: Budget | None,
+    *,
+    alone: bool = False,
+) -> _Begun | Universe:
+    """Search; the universe alone where the budget does not suffice to match the environment."""
     issues = tuple(issue for issue in issues if issue.withdrawn is None)
     universe = Universe(environment, issues, names, catalogue, request, budget)
     original = tuple(runs) or (environment,)
-    findings = tuple(findings)
-    if not universe.budget.take(least_steps(original, universe)):
-        return _unplanned(universe, findings)
-    judge = Judge(universe, original)
     asked = {finding.issue.id for finding in findings if finding.status != "not_affected"}
+    if not universe.budget.take(least_steps(original, universe)):
+        return universe
+    judge = Judge(universe, original)
     bad = [issue for issue in judge.issues if request.counts(issue) and _is_there(issue, judge, {})]
     wanted = [issue for issue in bad if issue.id in asked]
     catalogue.expect(sorted({name for issue in wanted for name in _packages(issue, judge)}))
     draft = _Draft(judge, wanted, frozenset(issue.id for issue in bad) - asked, [], [], {})
     if wanted:
         _take_remedies(draft, draft.wanted, first_only=True)
-        _search(draft, universe)
-    draft.most = _looked_at(universe, request.limit)
-    others: tuple[Alternative, ...] = ()
-    if wanted and with_alternatives:
-        universe.cut_off = False
-        used = {cure for setting in draft.settings for cure in setting.cures}
-        used |= {cure for code in draft.code for cure in code.cures}
-        others = alternatives(
-            universe,
-            judge,
-            wanted,
-            draft.chosen,
-            Terms(excused=draft.excused | _left(draft), lenient=draft.lenient, limit=request.limit),
-            with_remedies=[issue for issue in wanted if issue.id not in used],
-        )
-        draft.all_ways = not (universe.cut_off or universe.budget.spent)
-    return _finished(draft, original, universe, asked, others)
+        if alone:
+            _search_alone(draft, universe)
+        else:
+            _search(draft, universe)
+    return _Begun(universe, original, asked, judge, draft)
 
 
 def _unplanned(universe: Universe, findings: Sequence[Finding]) -> Plan:
@@ -164,7 +261,7 @@ def _is_there(issue: Issue, judge: Judge, chosen: Mapping[str, Candidate]) -> bo
 
 
 def _packages(issue: Issue, judge: Judge) -> frozenset[str]:
-    return judge.verdict(issue, {}).packages(judge.universe.request.conditional) or frozenset()
+    return judge.now(issue).packages(judge.universe.request.conditional) or frozenset()
 
 
 def _left(draft: _Draft) -> frozenset[str]:
@@ -201,6 +298,13 @@ def _search(draft: _Draft, universe: Universe) -> None:
     still_left = [issue for issue in left if _is_there(issue, draft.judge, draft.chosen)]
     if any(issue.id not in {cure for code in draft.code for cure in code.cures} for issue in still_left):
         draft.core = _core(draft, universe, outcome, terms)
+
+
+def _search_alone(draft: _Draft, universe: Universe) -> None:
+    """Move one package for what is left, if that suffices."""
+    terms = Terms(excused=draft.excused, alone=True, limit=universe.request.limit)
+    outcome = Search(universe, draft.judge, terms).alone()
+    draft.chosen, draft.proven = outcome.chosen or {}, outcome.proven
 
 
 def _take_remedies(draft: _Draft, issues: Sequence[Issue], *, first_only: bool) -> None:

@@ -56,6 +56,7 @@ class Terms:
         still: packages that must not move, beside those that the request keeps.
         ways: package → whether it may only go down (True) or only up (False).
         ignored: facts that are left out of account, to learn whether they are why there is no plan.
+        alone: only one package may move, see :meth:`Search.alone`.
         lenient: requirements that what is there does not meet either are left alone, also where a plan touches them.
         limit: how many states to look at.
         share: the part that the search may take of the steps that the plan has left.
@@ -65,6 +66,7 @@ class Terms:
     still: frozenset[str] = frozenset()
     ways: Mapping[str, bool] = field(default_factory=dict)
     ignored: frozenset[Fact] = frozenset()
+    alone: bool = False
     lenient: bool = False
     limit: int
     share: float = 1 / 3
@@ -188,6 +190,44 @@ class Search:
             return Outcome(best and best[2], best and best[0], proven, tuple(self.facts))
         return Outcome(best and best[2], best and best[0], not greedy or best is None, tuple(self.facts))
 
+    def alone(self) -> Outcome:
+        """The cheapest assignment that moves one package and nothing else, if there is one.
+
+        Releases are looked at in the order of the least that they can cost, which needs no record; mostly that of the
+        first one that is good is what it costs.
+        """
+        bad = self._counting(self.judge.found_now)
+        start = _State({}, frozenset(), self.terms.still, bad)
+        names = frozenset.intersection(*(packages for _, packages in bad)) if bad else frozenset[str]()
+        waiting = sorted(
+            (
+                (self.pricing.least(name, candidate), name, candidate.version, candidate)
+                for name in sorted(names)
+                if self._movable(name, start)
+                for candidate in self.universe.candidates(name)
+            ),
+            key=lambda one: one[:3],
+        )
+        best: tuple[Cost, str, Candidate] | None = None
+        for least, name, version, candidate in waiting:
+            if best is not None and least > best[0]:
+                break
+            if not self.universe.budget.take(_LOOKED_AT):
+                self.universe.cut_off = True
+                return Outcome(None, None, False, tuple(self.facts))
+            if self._counting(self.judge.found(name, {})(version)):
+                continue
+            try:
+                self._propagate(_State({name: candidate}, frozenset(), self.terms.still, ()))
+            except _DeadEnd:
+                continue
+            cost = self.pricing.cost({name: candidate})
+            if best is None or (cost, name, version) < (best[0], best[1], best[2].version):
+                best = cost, name, candidate
+        if best is None:
+            return Outcome(None, None, True, tuple(self.facts))
+        return Outcome({best[1]: best[2]}, best[0], True, tuple(self.facts))
+
     def _promise(self, state: _State) -> tuple[int, int]:
         """What a greedy search goes after: few findings left, and then what it has begun."""
         return len(state.bad), -(2 * len(state.chosen) + len(state.forced))
@@ -304,7 +344,7 @@ class Search:
 
     def _force(self, name: str, state: _State, forced: set[str], fact: Fact) -> None:
         self._note(fact)
-        if not self._movable(name, state):
+        if self.terms.alone or not self._movable(name, state):
             raise _DeadEnd
         forced.add(name)
 

@@ -105,7 +105,7 @@ class Universe:
         for name in self.entries:
             self._by_canonical.setdefault(self.canonical(name), []).append(name)
         self._releases: dict[str, tuple[Release, ...]] = {}
-        self._release_at: dict[str, dict[Version, Release]] = {}
+        self._release_at: dict[tuple[str, Version], Release | None] = {}
         self._fits: dict[tuple[str, Version], Fit | None] = {}
         self._candidates: dict[str, tuple[Candidate, ...]] = {}
         self._needs: dict[tuple[str, str], Needs | None] = {}
@@ -189,9 +189,20 @@ class Universe:
         return self._releases[name]
 
     def _release(self, name: str, version: Version | None) -> Release | None:
-        if name not in self._release_at:
-            self._release_at[name] = {release.version: release for release in self.releases(name)}
-        return None if version is None else self._release_at[name].get(version)
+        """One release; the others are read only where they have to be."""
+        if version is None or name in self.unavailable:
+            return None
+        key = (name, version)
+        if key not in self._release_at:
+            try:
+                self._release_at[key] = self.catalogue.release(name, version)
+            except IndexUnavailable as error:
+                self.unavailable[name] = str(error)
+                self._release_at[key] = None
+            self.budget.take(1 + _RELEASE)
+            if self._release_at[key] is None:
+                self.releases(name)  # has it others, or none at all?
+        return self._release_at[key]
 
     def without_releases(self) -> frozenset[str]:
         """What is there, was looked up, and has no release in the catalogue."""

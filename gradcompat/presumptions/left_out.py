@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from gradcompat.lazy_dataclasses import dataclass
+from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.environment import Environment, Location, Setting, SettingValue
 from gradcompat.presumptions.engines import FRAMEWORK_KEY
 from gradcompat.releases.argument_defaults import Argument, Stated, agreed
@@ -20,6 +20,9 @@ _TRAINER, _TRL, _LIGHTNING = "transformers.Trainer", "trl", "lightning"
 _SENTENCES = "sentence-transformers"  # its arguments derive from those of transformers, and set none of these
 _OF_TRAINER = (_TRAINER, _TRL, _SENTENCES)
 _OF_ENGINE = (*_OF_TRAINER, _LIGHTNING, "accelerate", "torch")  # DeepSpeed's
+_STRATEGY = "distributed.strategy"
+_REPLICATING = frozenset({*_OF_TRAINER, "accelerate"})
+_SHARDING = ("deepspeed.", "fsdp.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +70,11 @@ def _argument(
     )
 
 
+def _of_grpo(name: str) -> Argument:
+    """One of TRL's GRPOConfig alone."""
+    return Argument(package="trl", callables=("trl.GRPOConfig",), name=name, inherits="transformers")
+
+
 def _of_trl(
     name: str, *, means: Mapping[str, SettingValue] | None = None, absent: SettingValue | None = None
 ) -> Argument:
@@ -96,6 +104,7 @@ _REENTRANT = Stated(
 )
 _CHECKPOINTED = (("training.gradient_checkpointing", True),)
 _ZERO_3 = (("deepspeed.zero_stage", 3),)  # TRL turns reentrant checkpointing on beside PEFT
+_GRPO = (("training.method", "grpo"),)
 _NOT_GIVEN = {"None": False}  # behind which nothing is turned on
 
 LEFT_OUT = (
@@ -176,14 +185,18 @@ LEFT_OUT = (
     LeftOut(key="training.max_grad_norm", default=_argument("max_grad_norm")),
     *(
         LeftOut(
-            key="training.max_grad_norm",
+            key=key,
             default=Argument(
                 package=package,
                 callables=(f"{package.replace('-', '_')}.Trainer",),
-                name="gradient_clip_val",
-                means={"None": 0.0},
+                name=name,
+                means={"None": none},
             ),
             frameworks=(_LIGHTNING,),
+        )
+        for key, name, none in (
+            ("training.max_grad_norm", "gradient_clip_val", 0.0),
+            ("training.gradient_accumulation_steps", "accumulate_grad_batches", 1),
         )
         for package in ("lightning", "pytorch-lightning")
     ),
@@ -192,6 +205,46 @@ LEFT_OUT = (
         key="training.average_tokens_across_devices",
         default=_argument("average_tokens_across_devices", absent=False),
         frameworks=(_TRAINER,),
+    ),
+    *(
+        LeftOut(key=f"training.{name}", default=_of_grpo(name), frameworks=(_TRL,), beside=_GRPO)
+        for name in (
+            *("loss_type", "temperature", "vllm_mode", "mask_truncated_completions"),
+            "vllm_importance_sampling_correction",
+        )
+    ),
+    LeftOut(
+        key="model.attn_implementation",
+        default=Stated(
+            value="sdpa",  # eager for the few classes that cannot, which the table of usual values leaves out as well
+            package="transformers",
+            versions=">=4.36.0,<=5.23.0",
+            read="4.36.2, 4.48.3, 4.57.1, 5.1.0, 5.8.0, 5.23.0",
+            reference="https://github.com/huggingface/transformers/blob/v4.57.1/src/transformers/modeling_utils.py",
+        ),
+        frameworks=(*_OF_TRAINER, _LIGHTNING, "accelerate", "torch"),
+    ),
+    LeftOut(
+        key="model.use_cache",
+        default=Stated(
+            value=True,  # in the configurations of all language models but MPT
+            package="transformers",
+            versions=">=4.36.0,<=4.48.3",
+            read="4.36.2, 4.48.3",
+            reference="https://github.com/huggingface/transformers/blob/v4.36.0/src/transformers/models/llama/configuration_llama.py",
+        ),
+        frameworks=(_TRAINER, _LIGHTNING, "accelerate", "torch"),
+    ),
+    LeftOut(
+        key="model.forward_takes_kwargs",
+        default=Stated(
+            value=True,
+            package="sentence-transformers",
+            versions=">=3.3.0,<=6.0.0",
+            read="3.3.0, 5.7.0, 6.0.0",
+            reference="https://github.com/huggingface/sentence-transformers/blob/v3.3.0/sentence_transformers/SentenceTransformer.py",
+        ),
+        frameworks=(_SENTENCES,),
     ),
     LeftOut(
         key="model.torch_dtype",
@@ -240,6 +293,18 @@ LEFT_OUT = (
         among=("deepspeed.zero_stage",),
     ),
     LeftOut(
+        key="data.multi_turn",
+        default=Stated(
+            value=False,
+            package="verl",
+            versions=">=0.4.0,<=0.6.1",
+            read="0.4.0, 0.5.0, 0.6.0, 0.6.1",
+            reference="https://github.com/volcengine/verl/blob/v0.5.0/verl/trainer/config/sft_trainer.yaml",
+        ),
+        frameworks=("verl",),
+        beside=(("training.method", "sft"),),
+    ),
+    LeftOut(
         key="optimizer.name",
         default=Stated(
             value="adamw_torch",
@@ -258,6 +323,24 @@ LEFT_OUT = (
             read="4.31.0, 4.32.0, 4.46.0, 4.53.0, 4.54.0, 4.57.6, 5.0.0, 5.23.0",
             reference=f"{_TRANSFORMERS}/training_args.py",
         ),
+    ),
+    *(
+        LeftOut(
+            key=key,
+            default=Stated(
+                value=value,
+                package="trl",
+                versions="<0.9.2",
+                read="0.7.11, 0.8.6, whose trainers take the arguments of transformers",
+                reference="https://github.com/huggingface/trl/blob/v0.8.6/trl/trainer/sft_trainer.py",
+            ),
+            frameworks=(_TRL,),
+        )
+        for key, value in (
+            ("training.gradient_accumulation_steps", 1),
+            ("training.gradient_checkpointing", False),
+            ("precision.mode", "no"),
+        )
     ),
     LeftOut(key="optimizer.weight_decay", default=_argument("weight_decay")),
 )
@@ -295,7 +378,19 @@ def left_out(environment: Environment) -> tuple[Setting, ...]:
         default, (value, versions) = known[0]
         place = Location(path=f"default of {default.default.package} {versions}")
         found.append(Setting(key=key, value=value, location=place, presumed=True))
-    return tuple(found)
+    return (*found, *_replicated(environment, frameworks))
+
+
+def _replicated(environment: Environment, frameworks: set[SettingValue | None]) -> tuple[Setting, ...]:
+    """Several processes of a trainer that is not told to share out the model have it whole, and average gradients."""
+    if not frameworks or not frameworks <= _REPLICATING:
+        return ()
+    named = {setting.key for setting in environment.settings}
+    if _STRATEGY in named or any(key.startswith(_SHARDING) for key in named):
+        return ()
+    counts = [setting for setting in environment.settings if setting.key == "distributed.processes"]
+    several = bool(counts) and all(isinstance(one.value, int) and one.value > 1 for one in counts)
+    return (replace(counts[0], key=_STRATEGY, value="ddp", spelling=None, presumed=True),) if several else ()
 
 
 def _frameworks(environment: Environment) -> set[SettingValue | None]:

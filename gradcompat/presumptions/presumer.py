@@ -50,6 +50,12 @@ _ORDINARY_SYMBOLS = {
     "sentence-transformers": ("sentence_transformers.SentenceTransformerTrainer",),
 }
 
+# What nearly all code of these libraries uses.
+_NEARLY_ALWAYS = {
+    "transformers": ("transformers.AutoModel", "models of transformers"),
+    "diffusers": ("diffusers.DiffusionPipeline", "pipelines of diffusers"),
+}
+
 # What is there although an open list does not say so, where the package that requires it is named.
 _BROUGHT = {"triton": "torch"}
 # What an open list may hold besides: transformers imports it where it is there, and its Trainer needs it.
@@ -197,6 +203,10 @@ class Presumer:
         library = next((name for name in map(_whole_library, symbols) if name in self._packages), None)
         if unread and library is not None and SERVING not in self._engines:
             return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"your code uses {library}, which is listed")
+        nearly = (_NEARLY_ALWAYS[name] for name in self._packages if name in _NEARLY_ALWAYS)
+        usual = next((text for name, text in nearly if any(matches(name, symbol) for symbol in symbols)), None)
+        if unread and usual is not None and SERVING not in self._engines:
+            return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"your code uses {usual}")
         ordinary = tuple(name for engine in self._engines for name in _ORDINARY_SYMBOLS.get(engine, ()))
         if unread and ordinary and named(symbols, ordinary):
             return Presumed(certainty=Certainty.OPEN, condition=f"your code uses {shown}", likelihood=0.5)

@@ -461,6 +461,12 @@ USUAL: dict[str, Usual] = {
         question="Does your Trainer's compute_loss leave num_items_in_batch out?",
         reason=_RARE,
     ),
+    "training.lmbda": Usual(
+        values=((0.5, 1.0),),
+        taking="the student writes half of GKD's answers itself",
+        feature="GKD without answers of the student",
+        reason="the default",
+    ),
     "training.temperature": Usual(
         values=((0.9, 0.5), (1.0, 0.5)),
         condition="completions are sampled at temperature {}",
@@ -480,6 +486,12 @@ USUAL: dict[str, Usual] = {
         feature="vLLM for the completions",
         question="Does vLLM run in a server of its own, or colocated with the training?",
         reason="the default was the server and is colocation",
+    ),
+    "training.vllm_importance_sampling_correction": Usual(
+        values=((True, 1.0),),
+        taking="the loss is corrected for vLLM's log-probabilities",
+        feature="no correction for vLLM",
+        reason="the default",
     ),
     "training.per_device_eval_batch_size": Usual(
         values=((8, 0.5), (1, 0.5)),

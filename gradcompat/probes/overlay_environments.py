@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from email.parser import HeaderParser
 from pathlib import Path
 
+from packaging.version import Version
+
 from gradcompat.errors import ProbeUnavailable
 from gradcompat.model.release import Catalogue, Release
 from gradcompat.programs import find_program
@@ -197,6 +199,10 @@ class Laying:
     def releases(self, name: str) -> tuple[Release, ...]:
         """All releases of a package, from low to high."""
         return self.catalogue.releases(name)
+
+    def release(self, name: str, version: Version) -> Release | None:
+        """One of them."""
+        return self.catalogue.release(name, version)
 
     def requires(self, release: Release) -> tuple[str, ...] | None:
         """Its Requires-Dist, as written; None where it could not be laid down to be asked."""

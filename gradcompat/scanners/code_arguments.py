@@ -20,6 +20,8 @@ Place = Callable[[ast.AST], Location]
 _LONGEST = 1000
 _MOST = 1000
 _DEEPEST = 4
+# What is on where a list is given.
+_COLLECTED = frozenset({"peft.trainable_tokens", "peft.modules_to_save", "peft.target_parameters"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,10 @@ def said(
         if value is UNKNOWN or branch or (isinstance(value, str) and len(value) > _LONGEST):
             if value is UNKNOWN and any(known(kind) for kind in names.type_of(single.given, scope)):
                 continue  # an object that speaks for itself: `strategy=DDPStrategy()`
+            listed = value is UNKNOWN and not branch and _is_collected(single.given, names, scope)
+            if on := [key for key in keys_of(one, single.name) if listed and key in _COLLECTED]:
+                named += [(single.name, Setting(key=key, value=True, location=location)) for key in on]
+                continue
             for key in keys_of(one, single.name):
                 named.append((single.name, Setting(key=key, value=None, location=location, spelling=single.spelling)))
             continue
@@ -131,6 +137,22 @@ def said(
             named += [(name, setting) for setting in settings]
             skipped += unread
     return settled(named), skipped
+
+
+def _is_collected(node: ast.expr, names: Names, scope: Scope) -> bool:
+    """Is it a list of things, whatever is in it: ``[first, second]``, ``tokenizer.convert_tokens_to_ids(new)``?"""
+    if isinstance(node, ast.Name):
+        found = names.bindings(node.id, scope)
+        only = found[0][0] if found and len(found[0]) == 1 else None
+        if not isinstance(only, ast.expr):
+            return False
+        node = only
+    match node:
+        case ast.List() | ast.Tuple() | ast.ListComp():
+            return True
+        case ast.Call(func=ast.Attribute(attr="convert_tokens_to_ids") | ast.Name(id="list" | "range" | "sorted")):
+            return True
+    return False
 
 
 def keys_of(one: Known, name: str) -> list[str]:

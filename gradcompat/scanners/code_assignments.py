@@ -37,8 +37,8 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
     if name in ("use_cache", "output_router_logits"):
         if isinstance(target.value, ast.Attribute) and target.value.attr == "config":
             found.truth(step, f"model.{name}", literal, value, spelling)
-    elif name == "accepts_loss_kwargs":
-        # Of a model; it takes **kwargs as well where it says that it does.
+    elif name in ("accepts_loss_kwargs", "model_accepts_loss_kwargs"):
+        # Of a model, or what the Trainer has asked it; it takes **kwargs as well where it says that it does.
         if literal is False:
             found.state(step, "model.forward_takes_kwargs", False, at=value)
     elif name == "automatic_optimization":
@@ -47,6 +47,10 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
     elif name == "allow_tf32":
         if found.names.resolve(target, step.scope) == (_TF32,):
             found.truth(step, "precision.tf32", literal, value, spelling)
+    elif name == "padding_side":
+        found.state(
+            step, "data.padding_side", literal if isinstance(literal, str) else None, at=value, spelling=spelling
+        )
     elif name in ("pad_token", "pad_token_id"):
         _pad_token(found, step, name, value, literal)
     elif name == "requires_grad":
@@ -126,22 +130,46 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
     if len(node.bases) == 1 and any(_is_lightning_module(name) for name in bases):
         _lightning_module(found, step, node)
     if any(_TRAINER.fullmatch(name) for name in bases):
-        _own_loss(found, node)
+        _own_loss(found, step, node)
     if any(name in ("torch.nn.Module", "torch.nn.modules.module.Module") for name in bases):
         found.own_module = True
     if any(_MODEL.fullmatch(name) for name in bases):
         found.own_models.append(node.name)
         for method in node.body:
-            if isinstance(method, ast.FunctionDef) and method.name == "_init_weights":
+            if isinstance(method, ast.FunctionDef) and method.name == "_init_weights" and _in_place(method):
                 found.symbol("transformers.PreTrainedModel._init_weights", method)
     if any(name.startswith("transformers.") and name.endswith("PreTrainedModel") for name in bases):
-        refusing = any(_refuses_count(statement) for statement in node.body)
         for method in node.body:
-            if isinstance(method, ast.FunctionDef) and method.name == "forward" and _HEAD.search(node.name):
-                _forward(found, step, method, refusing=refusing)
+            if isinstance(method, ast.FunctionDef) and method.name == "forward":
+                headed = _HEAD.search(node.name) or any(one.arg == "labels" for one in method.args.args)
+                if headed:
+                    _forward(found, step, method, refusing=_refuses(node))
 
 
-def _own_loss(found: Findings, trainer: ast.ClassDef) -> None:
+def trained_module(found: Findings, step: Step, module: ast.ClassDef) -> None:
+    """A module of torch's that the program hands to a Trainer as its model."""
+    for method in module.body:
+        if isinstance(method, ast.FunctionDef) and method.name == "forward":
+            _forward(found, step, method, refusing=_refuses(module))
+
+
+def _refuses(model: ast.ClassDef) -> bool:
+    return any(_refuses_count(statement) for statement in model.body)
+
+
+def _in_place(method: ast.FunctionDef) -> bool:
+    """Does it write into tensors itself, ``weight.data.normal_()``, and not through ``torch.nn.init``?"""
+    for inner in ast.walk(method):
+        match inner:
+            case ast.Attribute(attr="data"):
+                return True
+            case ast.Call(func=ast.Attribute(value=owner, attr=name)) if name.endswith("_"):
+                if text(owner).rpartition(".")[2] not in ("init", "initialization"):
+                    return True
+    return False
+
+
+def _own_loss(found: Findings, step: Step, trainer: ast.ClassDef) -> None:
     """A `compute_loss` that does not ask the Trainer's, and whether it leaves out what the Trainer counts on."""
     methods = [one for one in trainer.body if isinstance(one, ast.FunctionDef) and one.name == "compute_loss"]
     if len(methods) != 1:
@@ -164,6 +192,19 @@ def _own_loss(found: Findings, trainer: ast.ClassDef) -> None:
     counts = refuses or said or not used.isdisjoint({"num_items_in_batch", "gradient_accumulation_steps", "kwargs"})
     known = counts or labels or "loss" in used
     found.own_losses.append((found.place(methods[0]), not counts if known else None))
+    if any(_divides(inner, "num_items_in_batch") for inner in ast.walk(methods[0])):
+        found.state(step, "model.uses_num_items_in_batch", True, at=methods[0])
+    elif any(_divides(inner, "gradient_accumulation_steps") for inner in ast.walk(methods[0])):
+        # Neither the model divides here nor nobody.
+        found.state(step, "model.uses_num_items_in_batch", None, at=methods[0])
+
+
+def _divides(node: ast.AST, name: str) -> bool:
+    """``loss.sum() / num_items_in_batch``, ``loss /= self.args.gradient_accumulation_steps``."""
+    match node:
+        case ast.BinOp(op=ast.Div(), right=by) | ast.AugAssign(op=ast.Div(), value=by):
+            return any(name in (getattr(one, "id", None), getattr(one, "attr", None)) for one in ast.walk(by))
+    return False
 
 
 def _takes_count(arguments: ast.arguments) -> bool:

@@ -52,7 +52,10 @@ _ARGUMENTS: Feeds = {
     **{f"deepspeed.{name}": feed for name, feed in deepspeed.FEEDS.items()},
 }
 # Of what Trainers take beside their arguments, mostly in old releases.
-_TRAINER = {name: _ARGUMENTS[name] for name in ("max_seq_length", "packing", "neftune_noise_alpha", "max_length")}
+_TRAINER = {
+    name: _ARGUMENTS[name]
+    for name in (*("max_seq_length", "packing", "neftune_noise_alpha", "max_length", "loss_type", "beta"),)
+}
 
 # TRL's trainers, whose names are those of their methods, and the method's word.
 _METHODS = {
@@ -140,6 +143,7 @@ _SHARDED: Feeds = {
 }
 _STATES = {f"{word}_state_dict": f"{word.upper()}_STATE_DICT" for word in ("full", "sharded", "local")}
 _OFFLOAD = {"none": "none"}
+_SEVERAL = tuple(str(size) for size in range(2, 129))  # GPUs that share one thing
 _WEIGHTED: Feeds = {"weight_decay": Feed("optimizer.weight_decay"), "fused": Feed("optimizer.fused")}
 _CLIPPING: Feeds = {"max_norm": Feed("training.max_grad_norm")}
 
@@ -231,6 +235,15 @@ KNOWN: dict[str, tuple[Known, ...]] = {
                 "cpu": Feed("host.device", {"true": "cpu"}, only=True),
             },
             framework="accelerate",
+        ),
+    ),
+    "ParallelismConfig": (
+        Known(
+            _ACCELERATE,
+            {
+                "tp_size": Feed("distributed.strategy", dict.fromkeys(_SEVERAL, "tensor_parallel"), only=True),
+                "cp_size": Feed("distributed.strategy", dict.fromkeys(_SEVERAL, "context_parallel"), only=True),
+            },
         ),
     ),
     "GradientAccumulationPlugin": (
@@ -404,8 +417,9 @@ KNOWN_OF_TYPE: dict[str, Known] = {
         ("model", "loaders", "val", "datamodule", "ckpt_path"),
     ),
     "clip_grad_norm_": Known(frozenset(), _CLIPPING, ("parameters", "max_norm")),
-    "load_state": Known(frozenset(), states={"training.resume_from_checkpoint": True}),
-    "load_state_dict": Known(frozenset(), states={"training.resume_from_checkpoint": True}),
+    **dict.fromkeys(
+        ("load_state", "load_state_dict"), Known(frozenset(), states={"training.resume_from_checkpoint": True})
+    ),
     "filter": Known(frozenset(), states={"data.stream_filter": True}),
 }
 
@@ -432,6 +446,7 @@ SWITCHED_METHODS: dict[str, tuple[str, object]] = {
 # What a model takes with a batch.
 BATCH = {"cross_attention_mask": "model.cross_attention_mask"}
 # Processors that make it.
+PADDING = Known(frozenset(), {"padding_side": Feed("data.padding_side")})
 PROCESSORS = frozenset({"transformers.MllamaProcessor", "transformers.AutoProcessor"})
 
 # Optimizers: what stands before the class, and the library.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 
 from gradcompat.defaults import TRAIN
@@ -26,6 +26,7 @@ from gradcompat.scanners.code_assignments import (
     frozen_in_loop,
     non_persistent,
     special_tokens,
+    trained_module,
 )
 from gradcompat.scanners.code_calls import (
     BATCH,
@@ -33,6 +34,7 @@ from gradcompat.scanners.code_calls import (
     KNOWN_METHODS,
     KNOWN_OF_TYPE,
     OPTIMIZER_ARGUMENTS,
+    PADDING,
     PROCESSORS,
     STATEFUL_LOADERS,
     SWITCHED_METHODS,
@@ -44,9 +46,11 @@ from gradcompat.scanners.code_names import UNKNOWN, Imported, Names, Scope
 from gradcompat.scanners.code_walk import Step, text, walk
 from gradcompat.scanners.config_lookups import is_config, loaded_file, lookup
 from gradcompat.scanners.dataclass_parsers import dataclass_parser, parsed_input
-from gradcompat.scanners.option_defaults import Option, fields, option_of
-from gradcompat.scanners.program_inference import HOOKS, conclude, order
+from gradcompat.scanners.option_defaults import Option, fields, is_option, option_of
+from gradcompat.scanners.program_inference import FIRST, HOOKS, conclude, order
 
+# Methods of a model that return the model itself.
+_MOVING = frozenset({"to", "cuda", "cpu", "half", "bfloat16", "float", "train", "eval"})
 # Methods of Python's own types, which say nothing.
 _COMMON = frozenset(name for kind in (str, bytes, list, dict, set, tuple, int) for name in dir(kind)) | {"parse_args"}
 _STREAM = "datasets.IterableDataset"
@@ -89,7 +93,17 @@ def read_statement(statement: ast.stmt, names: Names, place: Place, document: Do
 
 
 # What says something beside the names in it.
-_TELLING = (ast.Call, ast.Assign, ast.For, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Constant)
+_TELLING = (
+    ast.Call,
+    ast.Assign,
+    ast.For,
+    ast.If,
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.Constant,
+    ast.Subscript,
+)
 
 
 def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) -> tuple[Findings, Step]:
@@ -113,20 +127,34 @@ def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) 
         if end is not None and end.function in (step.function, names.module) and _after(node, end.node):
             continue
         match node:
+            case ast.If(test=test, body=body) if not step.branch:
+                _resumes(found, step, test, body)
             case ast.Call():
                 _call(found, step, node)
             case ast.Assign(targets=[ast.Attribute() as target], value=value):
                 assigned(found, step, target, value)
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=called)):
-                if any(makes_model(one) for one in names.resolve(called, step.scope)):
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value):
+                if any(makes_model(one) for one in names.resolve(_unmoved(value).func, step.scope)):
                     found.models.add(name)
             case ast.For():
                 frozen_in_loop(found, step, node)
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 defined(found, step, node)
-            case ast.Constant(value=str(words)) if words in HOOKS:
+            case ast.Constant(value=str(words)) if words in HOOKS or words == "loss":
                 found.mentioned.add(words)
+            case ast.Subscript(slice=ast.Constant(value=0)):
+                found.mentioned.add(FIRST)
     return found, steps[0]
+
+
+def _unmoved(call: ast.Call) -> ast.Call:
+    """``from_pretrained(…)`` of ``from_pretrained(…).to("cuda").train()``."""
+    while True:
+        match call.func:
+            case ast.Attribute(value=ast.Call() as inner, attr=method) if method in _MOVING:
+                call = inner
+            case _:
+                return call
 
 
 def _options(found: Findings, steps: Sequence[Step]) -> None:
@@ -242,6 +270,8 @@ def _after(node: ast.AST, end: ast.AST) -> bool:
 def _used(found: Findings, step: Step, node: ast.Attribute | ast.Name) -> None:
     if isinstance(node, ast.Attribute):
         found.mentioned.add(node.attr)
+        if ".loss." in text(node):  # of `outputs.loss.backward` only the whole is met
+            found.mentioned.add("loss")
     elif isinstance(node.ctx, ast.Store):
         return
     for name in found.names.resolve(node, step.scope):
@@ -346,8 +376,10 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     elif last in _PARSERS:
         _parsed_classes(found, step, call)
         found.parsers.append(dataclass_parser(call, step.scope, found.names))
-    elif last == "from_pretrained" and head in PROCESSORS:
-        found.state(step, "model.cross_attention_mask", True)
+    elif last == "from_pretrained" and (head in PROCESSORS or head.endswith(("Tokenizer", "TokenizerFast"))):
+        if head in PROCESSORS:
+            found.state(step, "model.cross_attention_mask", True)
+        found.feed(step, PADDING, found.arguments(step, call))
     elif name == "hydra.main":
         _composes(found, found.arguments(step, call, ("config_path", "config_name")))
     elif head.startswith("peft.Peft") and last == "from_pretrained" and head.rpartition(".")[2] != "PeftConfig":
@@ -381,6 +413,9 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
             found.lookups.append(ConfigLookup(path=path, tool=name))
     for key, stated in one.states.items():
         found.state(step, key, stated)
+    if name == "deepspeed.initialize":
+        for key, left in _left_to_engine(given):
+            found.state(step, key, left)
     if one.framework is not None:
         found.drivers.setdefault(one.framework, found.place(call))
     if one.trains:
@@ -392,6 +427,8 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     for keyword in call.keywords if one.trains else ():
         if keyword.arg == "data_collator":
             _collator(found, step, keyword.value)
+    if one.trains and one.framework == "transformers.Trainer":
+        _own_module(found, step, call)
     if one.trains and "compute_loss_func" in given:
         # How it weighs labels is its own matter; the model's loss is not used.
         found.state(step, "model.uses_num_items_in_batch", None)
@@ -410,6 +447,19 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
                 found.symbol(f"{name}.{keyword.arg}", keyword.value)
 
 
+def _own_module(found: Findings, step: Step, call: ast.Call) -> None:
+    """``Trainer(model=Tagger())``, where that is a class of the program that derives from torch's modules alone."""
+    given = next((word.value for word in call.keywords if word.arg == "model"), call.args[0] if call.args else None)
+    bound = found.names.bindings(given.id, step.scope) if isinstance(given, ast.Name) else None
+    made = bound[0][0] if bound and len(bound[0]) == 1 else given
+    defined = found.names.definition(made.func, step.scope) if isinstance(made, ast.Call) else None
+    if defined is None or not isinstance(defined[1], ast.ClassDef) or defined[0] is not found.names:
+        return
+    bases = [name for base in defined[1].bases for name in found.names.resolve(base, step.scope)]
+    if any(name in ("torch.nn.Module", "torch.nn.modules.module.Module") for name in bases):
+        trained_module(found, step, defined[1])
+
+
 def _collator(found: Findings, step: Step, given: ast.expr) -> None:
     """What makes the batches: an object of a class, or a function of the program."""
     if isinstance(given, ast.Constant) and given.value is None:
@@ -421,6 +471,16 @@ def _collator(found: Findings, step: Step, given: ast.expr) -> None:
     defined = found.names.definition(given, step.scope)
     function = defined is not None and isinstance(defined[1], ast.FunctionDef)
     found.state(step, "data.collator", text(given) if function or isinstance(given, ast.Lambda) else None, at=given)
+
+
+def _left_to_engine(given: Mapping[str, object]) -> Iterator[tuple[str, str | float]]:
+    """What a config of DeepSpeed in the program leaves out, where it asks for a stage."""
+    names = [name.partition(".")[2] for name in given]
+    if "zero_optimization.stage" in names:
+        if not any("offload" in name for name in names):
+            yield "deepspeed.offload_optimizer", "none"
+        if "gradient_clipping" not in names:
+            yield "deepspeed.gradient_clipping", 0.0
 
 
 def _overlap(modules: object) -> bool | None:
@@ -447,6 +507,9 @@ def _method(found: Findings, step: Step, call: ast.Call, called: ast.Attribute) 
     if one is None and method in KNOWN_OF_TYPE:
         kinds = found.names.type_of(called.value, step.scope)
         one = KNOWN_OF_TYPE[method] if any(_does(kind, method) for kind in kinds) else None
+        of_optimizer = any(code_calls.optimizer(kind) is not None for kind in kinds)
+        optional = call in found.optional_calls or (method == "load_state_dict" and step.branch and of_optimizer)
+        one = None if optional else one
     if one is not None:
         given_to = found.arguments(step, call, one.positional)
         if method == "train":
@@ -479,11 +542,29 @@ def _handed_on(argument: Argument, found: Findings) -> bool:
     return isinstance(given, ast.Attribute) and given.attr == argument.name and given.attr not in found.options
 
 
+def _resumes(found: Findings, step: Step, test: ast.expr, body: Sequence[ast.stmt]) -> None:
+    """``if args.resume_from_checkpoint: accelerator.load_state(…)``: the option says whether the run resumes."""
+    match test:
+        case ast.Compare(left=asked, ops=[ast.IsNot()], comparators=[ast.Constant(None)]):
+            pass
+        case _:
+            asked = test
+    if is_option(asked, found.names, step.scope) not in found.options:
+        return
+    for call in (inner for statement in body for inner in ast.walk(statement)):
+        match call:
+            case ast.Call(func=ast.Attribute(value=owner, attr="load_state" | "load_state_dict" as method)):
+                if any(_does(kind, method) for kind in found.names.type_of(owner, step.scope)):
+                    given = Argument("resume_from_checkpoint", UNKNOWN, asked, None, asked)
+                    found.optional_calls.add(call)
+                    found.feed(step, KNOWN_OF_TYPE["train"], [given])
+
+
 def _does(kind: str, method: str) -> bool:
     if method in ("clip_grad_norm_", "load_state"):
         return kind.startswith("accelerate.")
     if method == "load_state_dict":  # of a model it may be the weights that a run starts with
-        return kind in (*STATEFUL_LOADERS, _STREAM)
+        return kind in (*STATEFUL_LOADERS, _STREAM) or code_calls.optimizer(kind) is not None
     if method == "filter":
         return kind == _STREAM
     return _TRAINERS.fullmatch(kind) is not None
@@ -491,6 +572,8 @@ def _does(kind: str, method: str) -> bool:
 
 def _optimizer(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     if code_calls.optimizer(name) is None:
+        if name.startswith("pytorch_optimizer.") and name.rpartition(".")[2][:1].isupper():
+            found.feed(step, OPTIMIZER_ARGUMENTS, found.arguments(step, call))  # its names are those of torch's, too
         return
     arguments = found.arguments(step, call)
     bits = next((argument.value for argument in arguments if argument.name == "optim_bits"), None)

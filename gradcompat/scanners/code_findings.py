@@ -57,6 +57,7 @@ class Findings:
         dynamic: the first import by a name that is computed.
         own_models: the classes of the project that derive from a model of transformers.
         own_module: a class of the project derives from torch's modules alone.
+        optional_calls: those that are made where an option of the command line is given, which speaks for them.
         own_losses: each `compute_loss` that a Trainer of the project has instead of the one that it inherits, and
             whether that leaves out the count of the labels; None where it is not seen to have any.
         buffers: the calls that register buffers which no checkpoint holds, and where they stand.
@@ -90,6 +91,7 @@ class Findings:
     parsed: list[ParsedInput] = field(default_factory=list)
     lookups: list[ConfigLookup] = field(default_factory=list)
     decided: set[ast.AST] = field(default_factory=set)
+    optional_calls: set[ast.AST] = field(default_factory=set)
     dynamic: Location | None = None
     own_models: list[str] = field(default_factory=list)
     own_module: bool = False

@@ -19,7 +19,9 @@ _AUTO = re.compile(r"Auto(?:Peft)?Model(?:For(?P<task>\w+?))?(?:WithValueHead)?"
 _CLASS = re.compile(
     r"(?!Auto|DataCollator)[A-Z]\w*(?:LMHeadModel|For(?:CausalLM|ConditionalGeneration|QuestionAnswering|MaskedLM|PreTraining"
     r"|MultipleChoice|CTC|SpeechSeq2Seq|\w*Classification|\w*Segmentation|\w*Detection|MaskedImageModeling))"
+    r"|(?:Vision|Speech)?EncoderDecoderModel"
 )
+_HOMES = ("transformers.", "fla.models.")
 _LOADERS = frozenset({"FastLanguageModel", "FastModel", "FastVisionModel"})
 _QUANTISED = re.compile(
     r"quant|[248]-?bits?\b|(?:int|fp|nf|w)[48]\b|w[48]a|awq|gptq|bnb|gguf|hqq|exl2|aqlm", re.IGNORECASE
@@ -29,8 +31,8 @@ _FEEDS = {name: feed for name, feed in LOADING.items() if name != _LENGTH}
 
 
 def is_model(name: str) -> bool:
-    """Is that the full name of a class of transformers which is a model with its head?"""
-    return name.startswith("transformers.") and _CLASS.fullmatch(name.rpartition(".")[2]) is not None
+    """Is that the full name of a class which is a model with its head, of transformers or in its form?"""
+    return name.startswith(_HOMES) and _CLASS.fullmatch(name.rpartition(".")[2]) is not None
 
 
 def makes_model(name: str) -> bool:

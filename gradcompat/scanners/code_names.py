@@ -65,6 +65,7 @@ class Scope:
     """The names that a module, a class, a function or a comprehension binds, with everything they are bound to.
 
     ``parsed`` are those of them that get the options of a command line, one of several objects that a parser returns.
+    ``unpacked`` are the expressions of which a name gets a part: ``major, minor = numbers(torch.__version__)``.
     """
 
     node: ast.AST
@@ -73,6 +74,7 @@ class Scope:
     attributes: dict[str, list[Binding]] = field(default_factory=dict)
     declared: set[str] = field(default_factory=set)
     parsed: set[str] = field(default_factory=set)
+    unpacked: dict[str, list[ast.expr]] = field(default_factory=dict)
 
 
 class Modules(Protocol):
@@ -240,6 +242,10 @@ class Names:
                     if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(elements):
                         plain = not any(isinstance(element, ast.Starred) for element in (*elements, *value.elts))
                         values = list(value.elts) if plain else values
+                    elif value is not None:
+                        for element in elements:
+                            if isinstance(element, ast.Name):
+                                scope.unpacked.setdefault(element.id, []).append(value)
                     waiting.extend(zip(elements, values, strict=True))
 
     # Looking up

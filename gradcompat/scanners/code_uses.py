@@ -43,6 +43,8 @@ _GUARD = re.compile(
 )
 # A function with one of these words in it may well answer that.
 _ASKING = re.compile(r"__version__|importlib|find_spec|hasattr|ImportError|signature|\bversion\(")
+# And so may a function of another package: `from importlib.metadata import version as installed`.
+_ANSWERING = re.compile(r"version|availab|find_spec|hasattr")
 # A call with such a name and such a requirement ends the program with any newer release.
 _REQUIRING = re.compile(r"version", re.IGNORECASE)
 _CAPPED = re.compile(r"[A-Za-z][\w.-]*[^;]*(?:<|==|~=)")
@@ -280,18 +282,26 @@ class _Walk:
     def _is_asked(self, test: ast.expr, scope: Scope) -> bool:
         if _GUARD.search(ast.unparse(test)):
             return True
-        mentioned = (node for node in ast.walk(test) if isinstance(node, ast.Name))
-        return any(_answers(answer) for one in mentioned for answer in self._bound(one.id, scope))
+        mentioned = [node.id for node in ast.walk(test) if isinstance(node, ast.Name)]
+        return any(_answers(answer) for name in mentioned for answer in self._bound(name, scope))
 
-    def _bound(self, name: str, scope: Scope) -> Iterator[ast.AST]:
-        """What a name is bound to, here or in the module of the project that it comes from."""
+    def _bound(self, name: str, scope: Scope) -> Iterator[ast.AST | str]:
+        """What a name is bound to, or a part of, here or in the module of the project that it comes from.
+
+        The full name of what comes from elsewhere.
+        """
         bound = self._names.bindings(name, scope)
-        for binding in () if bound is None else bound[0]:
+        if bound is None:
+            return
+        yield from bound[1].unpacked.get(name, ())
+        for binding in bound[0]:
             if isinstance(binding, ast.AST):
                 yield binding
-            elif isinstance(binding, Imported) and self._names.modules is not None:
-                found = self._names.modules.find(binding.name)
-                if found is not None:
+            elif isinstance(binding, Imported):
+                found = None if self._names.modules is None else self._names.modules.find(binding.name)
+                if found is None:
+                    yield binding.name
+                else:
                     inner = found[0].module.names.get(found[1], ())
                     yield from (imported for imported in inner if isinstance(imported, ast.AST))
 
@@ -329,8 +339,10 @@ def _called(call: ast.Call) -> Iterator[str]:
             yield node.id if isinstance(node, ast.Name) else node.attr
 
 
-def _answers(node: ast.AST) -> bool:
-    """Does a value, or the body of a function, come from asking for a version or whether something is there?"""
+def _answers(node: ast.AST | str) -> bool:
+    """Does a value, the body of a function or a function elsewhere ask for a version or whether something is there?"""
+    if isinstance(node, str):
+        return _ANSWERING.search(node) is not None
     if isinstance(node, _FUNCTIONS):
         return _ASKING.search(ast.unparse(node)) is not None
     return isinstance(node, ast.expr) and _GUARD.search(ast.unparse(node)) is not None

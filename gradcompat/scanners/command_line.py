@@ -95,13 +95,19 @@ _TOOLS: dict[str, Feeds] = {
     "llamafactory": llamafactory.FEEDS,
     "ms-swift": ms_swift.FEEDS,
     "axolotl": axolotl.FEEDS,
+    "verl": verl.FEEDS,
     # An override of a component asks for a config of its own, which is not at hand.
     "torchtune": {name: feed for name, feed in torchtune.FEEDS.items() if not name.endswith("_component_")},
-    "verl": verl.FEEDS,
     # ms-swift's Megatron: a trainer of its own, with few arguments in common with the other one.
     "megatron": {
-        name: ms_swift.FEEDS[name]
-        for name in ("model", "tuner_type", "train_type", "rlhf_type", "packing", "padding_free", "max_length", "seed")
+        **{
+            name: ms_swift.FEEDS[name]
+            for name in (
+                *("model", "tuner_type", "train_type", "rlhf_type", "packing", "padding_free", "max_length", "seed"),
+                *("bf16", "fp16"),
+            )
+        },
+        "torch_dtype": Feed("precision.mode", {"bfloat16": "bf16", "float16": "fp16", "float32": "no"}, only=True),
     },
 }
 # Trainers that derive from transformers', which uses DeepSpeed only if it is given a config.
@@ -153,6 +159,10 @@ def settings_of(launch: Launch, places: Places) -> tuple[list[Setting], list[Ski
         named += _fed(feeds, argument, launch, places, skipped)
     if launch.launcher == "deepspeed":
         named += _of_deepspeed(launch, places)
+    if launch.tool == "verl" and launch.subcommand == verl.SFT:
+        processes = next((one.value for _, one in named if one.key == "distributed.processes"), None)
+        steps = verl.micro_batches(_values(launch), processes)
+        named.append(("", Setting(key=_ACCUMULATION.key, value=steps, location=places.location(launch.place))))
     settings = settled(named)
     if feeds is SCRIPTS and launch.tool == "":
         names = {argument.name for argument in launch.arguments}
@@ -166,7 +176,7 @@ def settings_of(launch: Launch, places: Places) -> tuple[list[Setting], list[Ski
             if architecture is not None:
                 settings.insert(settings.index(setting) + 1, architecture)
     if not any(word.text.lower().endswith(_CONFIGS) for word in launch.files):  # which has them itself
-        settings += left_to_tool("llamafactory" if feeds is llamafactory.FEEDS else launch.tool or "", settings)
+        settings += left_to_tool(_tool(launch, feeds), settings)
     return settings, skipped
 
 
@@ -217,38 +227,52 @@ def _feeds(launch: Launch) -> Feeds:
     return _TOOLS.get(launch.tool, SCRIPTS)
 
 
+def _tool(launch: Launch, feeds: Feeds) -> str:
+    """Whose defaults a launch has."""
+    if feeds is llamafactory.FEEDS:
+        return "llamafactory"
+    return launch.tool
+
+
+def _values(launch: Launch) -> dict[str, object]:
+    return {argument.name: argument.value for argument in launch.arguments}
+
+
 def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
     """What the name of the tool, and its word for what it does, say."""
-    stated: dict[str, str] = {}
+    stated: dict[str, str | int] = {}
     if launch.tool == "trl":
         stated = {"training.framework": "trl", "training.method": launch.subcommand}
     elif launch.tool in ("ms-swift", "megatron") and launch.subcommand in ("sft", "pt"):
         task = next((argument.value for argument in launch.arguments if argument.name == "task_type"), "causal_lm")
         stated = {"training.method": launch.subcommand} if task == "causal_lm" else {}
-        if launch.tool == "ms-swift":
-            stated = {"training.framework": "transformers.Trainer", **stated}
+        driver = "megatron" if launch.tool == "megatron" else "transformers.Trainer"
+        stated = {"training.framework": driver, **stated}
+    elif launch.tool == "megatron":
+        stated = {"training.framework": "megatron"}
     elif launch.tool == "torchtune":
-        stated = {"training.framework": "torchtune"}
+        stated = {"training.framework": "torchtune", **_recipe("" if launch.target is None else launch.target.text)}
+    elif launch.tool == "verl":
+        stated = {"training.framework": "verl", "training.method": verl.method(launch.subcommand, _values(launch))}
     elif launch.tool == "xtuner":
         stated = {"training.framework": "mmengine"}
-    elif launch.tool == "verl":
-        stated = {"training.framework": verl.FRAMEWORK}
-        if launch.subcommand != "main_ppo":
-            stated["training.method"] = "sft"
     elif is_lightning(launch):
         stated = {"training.framework": "lightning"}
     place = launch.place if launch.target is None else launch.target.place(0)
     found = [
-        ("", Setting(key=key, value=_METHODS.get(value, value), location=places.location(place)))
+        ("", Setting(key=key, value=_METHODS.get(str(value), value), location=places.location(place)))
         for key, value in stated.items()
     ]
-    if launch.tool == "verl" and not _composed(launch):  # no config of one's own
-        usual = verl.usual(launch.subcommand, frozenset(argument.name for argument in launch.arguments))
-        found += [
-            ("", Setting(key=key, value=value, location=places.location(place), presumed=True))
-            for key, value in usual.items()
-        ]
+    if launch.tool == "verl" and verl.takes_conversations(launch.subcommand):
+        found.append(("", Setting(key="data.multi_turn", value=True, location=places.location(place))))
     return found
+
+
+def _recipe(name: str) -> dict[str, str | int]:
+    """What the name of a torchtune recipe tells: ``lora_dpo_distributed``, ``full_finetune_single_device``."""
+    method = next((word for word in ("dpo", "ppo", "grpo") if word in name), "sft" if "finetune" in name else None)
+    told: dict[str, str | int] = {} if method is None else {"training.method": method}
+    return {**told, "distributed.processes": 1} if "single_device" in name else told
 
 
 def _last(arguments: Iterable[Argument], places: Places, skipped: list[Skipped]) -> list[Argument]:

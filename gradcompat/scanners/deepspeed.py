@@ -43,6 +43,7 @@ _DEEPSPEED: Feeds = {
     "zero_optimization.cpu_offload": Feed("deepspeed.offload_optimizer", _ON_CPU, only=True),
     "zero_optimization.cpu_offload_param": Feed("deepspeed.offload_param", _ON_CPU, only=True),
     "zero_optimization.overlap_comm": Feed("deepspeed.overlap_comm"),
+    "zero_optimization.reduce_scatter": Feed("deepspeed.reduce_scatter"),
     "zero_optimization.contiguous_gradients": Feed("deepspeed.contiguous_gradients"),
     # `seq_parallel_communication_data_type` is about something else: the exchange of Ulysses' attention heads.
     "communication_data_type": Feed("deepspeed.communication_data_type"),
@@ -74,6 +75,13 @@ _SWITCHES = {"bf16.enabled": "bf16", "bfloat16.enabled": "bf16", "fp16.enabled":
 _OWN = (
     *("zero_optimization", "train_micro_batch_size_per_gpu", "zero_allow_untested_optimizer"),
     *("zero_force_ds_cpu_optimizer", "wall_clock_breakdown", "steps_per_print", "seq_parallel_communication_data_type"),
+)
+# What `auto` leaves to the arguments of the Trainer, as a file does that says nothing; the engine has no such word.
+_OF_TRAINER = frozenset(
+    {
+        *("train_micro_batch_size_per_gpu", "gradient_accumulation_steps", "bf16.enabled", "fp16.enabled"),
+        *("bfloat16.enabled", "optimizer.params.weight_decay"),
+    }
 )
 _OFFLOADING = ("zero_optimization.offload_optimizer", "zero_optimization.cpu_offload")
 _NEOX = frozenset(
@@ -119,11 +127,18 @@ def scan(document: Document) -> Context:
     if is_yaml or not _is_deepspeed(config):
         raise Unrecognised("is not a DeepSpeed config", path=document.path)
     config = replace(config, entries=tuple(entry for entry in config.entries if entry.name in _DEEPSPEED))
-    settings, skipped = stated(config, _DEEPSPEED, _SWITCHES)
+    said = (entry for entry in config.entries if entry.value != "auto" or entry.name not in _OF_TRAINER)
+    own = replace(config, entries=tuple(said))
+    settings, skipped = stated(own, _DEEPSPEED, _SWITCHES)
     return Context(
         source=document.path,
         kind="deepspeed",
-        settings=(*_corrected(settings), *_not_offloaded(config), *_without_zero(config, document.path)),
+        settings=(
+            *_corrected(settings),
+            *_not_offloaded(config),
+            *_without_zero(config, document.path),
+            *_not_clipped(config),
+        ),
         run=False,
         skipped=(*notes, *skipped),
     )
@@ -184,6 +199,14 @@ def _without_zero(config: Config, path: str) -> tuple[Setting, ...]:
     if "zero_optimization" in config.top:
         return ()
     return (Setting(key="deepspeed.zero_stage", value=0, location=Location(path=path)),)
+
+
+def _not_clipped(config: Config) -> tuple[Setting, ...]:
+    """A file that asks for a stage and not for clipping clips nothing: trainers only fill in ``auto``."""
+    stage = next((entry for entry in config.entries if entry.name == "zero_optimization.stage"), None)
+    if stage is None or any(entry.name == "gradient_clipping" for entry in config.entries):
+        return ()
+    return (Setting(key="deepspeed.gradient_clipping", value=0.0, location=stage.location),)
 
 
 def _corrected(settings: list[Setting]) -> tuple[Setting, ...]:

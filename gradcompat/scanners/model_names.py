@@ -76,6 +76,7 @@ _FAMILIES = (
     ("Phi3VForCausalLM", r"phi-3(?:\.5)?-vision(?:-128k)?"),
     ("Phi4MMForCausalLM", r"phi-4-multimodal"),
     ("FuyuForCausalLM", r"fuyu-8b"),
+    ("GitForCausalLM", r"git-(?:base|large)(?:-(?:coco|textcaps|vqav2|textvqa|vatex|msrvtt-qa|r(?:-coco)?))?"),
     (
         "WhisperForConditionalGeneration",
         r"whisper-(?:(?:tiny|base|small|medium)(?:\.en)?|large(?:-v[23](?:-turbo)?)?)"
@@ -93,6 +94,11 @@ _FAMILIES = (
     ("DeepseekV2ForCausalLM", r"deepseek-v2(?:\.5|-lite)?|deepseek-coder-v2(?:-lite)?"),
     ("DeepseekV3ForCausalLM", r"deepseek-(?:v3(?:\.1)?|r1(?:-zero)?)(?:-0324|-0528|-terminus)?"),
     ("Glm4MoeForCausalLM", r"glm-4\.5(?:-air)?|glm-4\.6"),
+    ("DogeForCausalLM", r"doge-SIZE(?:-moe)?"),
+    (
+        "SwitchTransformersForConditionalGeneration",
+        r"switch-(?:base-(?:8|16|32|64|128|256)|large-128|xxl-128|c-2048)",
+    ),
     ("OlmoeForCausalLM", r"olmoe-1b-7b(?:-0924|-0125)?(?:-sft|-dpo)?"),
     ("GptOssForCausalLM", r"gpt-oss-(?:20|120)b"),
     ("GraniteMoeForCausalLM", r"granite-3\.[01]-(?:1b-a400m|3b-a800m)"),

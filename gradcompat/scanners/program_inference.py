@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from gradcompat.model.environment import Setting
 from gradcompat.scanners.code_calls import STATEFUL_LOADERS
@@ -17,13 +18,19 @@ HOOKS = frozenset(
         *("prepare_model_for_kbit_training", "prepare_model_for_int8_training"),
     }
 )
+# ``outputs[0]``, which is the loss of a model.
+FIRST = "[0]"
 _HOOK = "enable_input_require_grads"
 _CHECKPOINTING = frozenset({"gradient_checkpointing", "use_gradient_checkpointing", "activation_checkpointing"})
+_RECOMPUTES = re.compile(
+    r"checkpointing|recompute|remat|utils\.checkpoint|\bcheckpoint\(|checkpoint_wrapper|import checkpoint"
+)
 # The methods of trainers that train.
 _STARTS = frozenset({"train", "fit"})
 _LOADERS = frozenset({"torch.utils.data.DataLoader", *STATEFUL_LOADERS})
 _BEFORE_WORKERS = 5  # dataset, batch_size, shuffle, sampler and batch_sampler come before num_workers
-_LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed"})
+_OF_OPTAX = frozenset({"apply_updates", "apply_gradients"})
+_LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed", "transformers"})
 
 
 def conclude(found: Findings, end: Step) -> None:
@@ -33,8 +40,10 @@ def conclude(found: Findings, end: Step) -> None:
     _ordered(found, end)
     _absent(found, end)
     _loss(found)
+    _outside(found, end)
     _streamed(found)
     _loaded(found)
+    _kept(found)
     buffer = buffer_of_model(found)
     if buffer is not None:
         found.symbols.setdefault("transformers.PreTrainedModel.register_buffer", buffer)
@@ -50,6 +59,8 @@ def _driven(found: Findings, end: Step) -> None:
         found.trains = found.trains or "lightning" not in found.drivers
         if "lightning" not in found.drivers:
             found.drivers.setdefault("torch", found.place(end.node))
+    if "optax" in found.imported and found.mentioned & _OF_OPTAX:
+        found.trains = True  # nothing of the vocabulary drives a loop of JAX
     for names in (("lightning",), ("sentence-transformers",), ("trl", "transformers.Trainer")):
         first = next((name for name in names if name in found.drivers), None)
         if first is not None:
@@ -70,6 +81,18 @@ def _loss(found: Findings) -> None:
     theirs = bool(found.models) and not found.own_module  # whose forward may take other arguments
     value = said.pop() if len(said) == 1 and (theirs or True not in said) else None
     found.settings.append(Setting(key="training.custom_compute_loss", value=value, location=first))
+
+
+def _outside(found: Findings, end: Step) -> None:
+    """A loop of the program's own that never takes a loss out of what its model returns computes it from the logits."""
+    driven = {one.value for one in found.settings if one.key == "training.framework"}
+    names = found.names
+    if not driven or not driven <= {"torch", "accelerate"} or not found.models:
+        return
+    if found.parts or names.relative or names.stars or names.rewritten or found.dynamic or found.hidden:
+        return
+    if found.mentioned.isdisjoint({"loss", FIRST}):
+        found.state(end, "model.returns_loss", False)
 
 
 def _streamed(found: Findings) -> None:
@@ -105,6 +128,17 @@ def _loaded(found: Findings) -> None:
     if counts and len(counts) == len(given) and (min(counts) > 1 or max(counts) == 0):
         location = found.place(calls[counts.index(min(counts))])
         found.settings.append(Setting(key="training.dataloader_num_workers", value=min(counts), location=location))
+
+
+def _kept(found: Findings) -> None:
+    """A loop of the program's own recomputes no activations if no word of the program says so; a config still may."""
+    driver = next((one for one in found.settings if one.key == "training.framework"), None)
+    if driver is None or driver.value not in ("torch", "accelerate") or _RECOMPUTES.search(found.document.text):
+        return
+    if found.parts or found.names.relative or found.names.stars or found.dynamic:
+        return
+    where = driver.location
+    found.settings.append(Setting(key="training.gradient_checkpointing", value=False, location=where, presumed=True))
 
 
 def _workers(call: ast.Call) -> int | None:

@@ -43,7 +43,7 @@ LIBRARIES = frozenset(
         *("transformer_engine", "megatron", "lightning_fabric", "torchdata", "axolotl", "swift", "llamafactory"),
         *("sentence_transformers", "timm", "apex", "optimum", "jax", "flax", "mmengine", "fairscale", "torchvision"),
         *("torchao", "colossalai", "composer", "open_clip", "xformers", "flash_attn", "torchaudio", "hydra"),
-        *("monai", "torchmetrics", "pytorch_metric_learning"),
+        *("monai", "torchmetrics", "pytorch_metric_learning", "optax"),
     }
 )
 
@@ -125,7 +125,7 @@ SCANNERS = (
             *("deepspeed.initialize", "torch.load", "register_buffer", "rrelu", "RReLU", "StatefulDataLoader"),
             *("GradientAccumulationPlugin", "skip_first_batches", "LigerFused", "liger_fused", "MirroredStrategy"),
             *("parallel_cross_entropy", "MultiTurnSFTDataset", "utils.checkpoint", "IterableDataset"),
-            *("hydra.main", "__main__"),
+            *("hydra.main", "__main__", "optax."),
         ),
         note="code",
     ),

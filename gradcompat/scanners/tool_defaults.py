@@ -11,18 +11,18 @@ from collections.abc import Iterable, Mapping
 from gradcompat.model.environment import Location, Setting, SettingValue
 
 _CHECKPOINTING, _REENTRANT = "training.gradient_checkpointing", "training.use_reentrant"
-_HOOK = "training.enable_input_require_grads"
+_HOOK, _CACHE = "training.enable_input_require_grads", "model.use_cache"
 
-# The tool as messages call it, and what it does.
+# The tool as messages call it, and what it does. Where they checkpoint, all of them turn the cache off.
 _OF_TOOL: Mapping[str, tuple[str, Mapping[str, SettingValue]]] = {
     # model/model_utils/checkpointing.py in 0.9.1, 0.9.2 and 0.9.4: on unless `disable_gradient_checkpointing`, and each
     # checkpointed layer lets its inputs require a gradient.
-    "llamafactory": ("LLaMA-Factory", {_CHECKPOINTING: True, _REENTRANT: True, _HOOK: True}),
+    "llamafactory": ("LLaMA-Factory", {_CHECKPOINTING: True, _REENTRANT: True, _HOOK: True, _CACHE: False}),
     # trainers/arguments.py and llm/train/sft.py in 3.2.0, trainers/mixin.py in 4.5.3; which kind of checkpointing
     # depends on the release and the launch.
-    "ms-swift": ("ms-swift", {_CHECKPOINTING: True, _HOOK: True}),
+    "ms-swift": ("ms-swift", {_CHECKPOINTING: True, _HOOK: True, _CACHE: False}),
     # load_adapter in 0.6.0, 0.9.2, 0.12.2 and 0.19.0; the embeddings of other runs are trained, or have it as well.
-    "axolotl": ("axolotl", {_HOOK: True}),
+    "axolotl": ("axolotl", {_HOOK: True, _CACHE: False}),
 }
 
 
@@ -36,7 +36,8 @@ def left_to_tool(tool: str, stated: Iterable[Setting]) -> list[Setting]:
     if tool not in _OF_TOOL:
         return []
     name, defaults = _OF_TOOL[tool]
-    keys = {setting.key for setting in stated}
+    values = {setting.key: setting.value for setting in stated}
+    keys = values.keys() | ({_CACHE} if values.get(_CHECKPOINTING) is False else set())
     place = Location(path=f"default of {name}")
     return [
         Setting(key=key, value=value, location=place, presumed=True)

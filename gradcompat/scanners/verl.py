@@ -1,44 +1,62 @@
-"""What the command lines of verl's trainers say, where Hydra composes the rest: ``data.multiturn.enable=true``."""
+"""verl's trainers, which take overrides of a Hydra config on their command line."""
 
 from __future__ import annotations
 
-from gradcompat.model.environment import SettingValue
+from collections.abc import Mapping
+
 from gradcompat.scanners.key_mapping import Feed, Feeds
 
-_CHECKPOINTING = Feed("training.gradient_checkpointing")
 _LORA = Feed("peft.method", {"0": "none"}, given="lora")
-_NAME = Feed("model.name")
 _STRATEGY = Feed("distributed.strategy", {"fsdp": "fsdp", "fsdp2": "fsdp", "megatron": "megatron_lm"})
 _FSDP = Feed("fsdp.version", {"fsdp": 1, "fsdp2": 2}, only=True)
-_ADVANTAGE = "algorithm.adv_estimator"
 
 FEEDS: Feeds = {
     "data.multiturn.enable": Feed("data.multi_turn"),
+    "data.micro_batch_size_per_gpu": Feed("training.per_device_train_batch_size"),
     "data.max_length": Feed("data.sequence_length"),
-    "model.partial_pretrain": _NAME,
-    "model.path": _NAME,
+    "model.partial_pretrain": Feed("model.name"),
+    "model.path": Feed("model.name"),
     "model.lora_rank": _LORA,
-    "model.enable_gradient_checkpointing": _CHECKPOINTING,
     "model.strategy": (_STRATEGY, _FSDP),
-    "trainer.total_epochs": Feed("training.num_train_epochs"),
-    _ADVANTAGE: Feed("training.method", {"gae": "ppo", "grpo": "grpo", "rloo": "rloo"}, only=True),
-    "actor_rollout_ref.model.path": _NAME,
+    "model.enable_gradient_checkpointing": Feed("training.gradient_checkpointing"),
+    "actor_rollout_ref.model.path": Feed("model.name"),
+    "actor_rollout_ref.model.enable_gradient_checkpointing": Feed("training.gradient_checkpointing"),
     "actor_rollout_ref.model.lora_rank": _LORA,
-    "actor_rollout_ref.model.enable_gradient_checkpointing": _CHECKPOINTING,
     "actor_rollout_ref.actor.strategy": (_STRATEGY, _FSDP),
+    "trainer.total_epochs": Feed("training.num_train_epochs"),
 }
 
-FRAMEWORK = "verl"
+SFT = "fsdp_sft_trainer"
+_ENGINES = ("sft_trainer", "sft_trainer_ray")  # which take conversations alone
+# In config/sft_trainer.yaml of 0.5.0.
+_BATCH, _MICRO_BATCH = 256, 4
 
 
-def usual(trainer: str, given: frozenset[str]) -> dict[str, SettingValue]:
-    """What a trainer does where its command line does not say.
+def method(trainer: str, overrides: Mapping[str, object]) -> str:
+    """What a trainer, by the name of its module, does."""
+    if trainer == SFT or trainer in _ENGINES:
+        return "sft"
+    return "grpo" if overrides.get("algorithm.adv_estimator") == "grpo" else "ppo"
 
-    Args:
-        trainer: the last part of its module.
-        given: the names on the command line.
+
+def takes_conversations(trainer: str) -> bool:
+    """Are the examples of a trainer conversations, whatever the command line says?"""
+    return trainer in _ENGINES
+
+
+def micro_batches(overrides: Mapping[str, object], processes: object) -> int | None:
+    """How many micro-batches the SFT trainer puts into a step; None where that is not known.
+
+    Its batch is that of all processes, which share it out.
     """
-    if trainer == "main_ppo":
-        return {} if _ADVANTAGE in given else {"training.method": "ppo"}
-    # The trainer of the engine takes conversations alone; sft_trainer.yaml has `multiturn.enable: false` for the other.
-    return {} if "data.multiturn.enable" in given else {"data.multi_turn": trainer != "fsdp_sft_trainer"}
+    batch = _number(overrides.get("data.train_batch_size", _BATCH))
+    micro = _number(overrides.get("data.micro_batch_size_per_gpu", _MICRO_BATCH))
+    sharing = _number(overrides.get("ulysses_sequence_parallel_size", 1))
+    if batch is None or micro is None or sharing is None or not isinstance(processes, int) or processes < sharing:
+        return None
+    return max(1, -(-batch // (processes // sharing) // micro))
+
+
+def _number(value: object) -> int | None:
+    text = str(value)
+    return int(text) if text.isascii() and text.isdigit() and 0 < len(text) < 10 and int(text) else None

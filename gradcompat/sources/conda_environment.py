@@ -22,7 +22,7 @@ from gradcompat.sources.conda_spec import parse_archive, parse_spec
 from gradcompat.sources.joint_ranges import jointly
 
 _MAX_LINES = 15_000  # aliases make a short file list as many as it likes
-_PATCH_RELEASE = re.compile(r"==(\d+\.\d+\.\d+)\.\*")
+_RELEASE = re.compile(r"==(\d+\.\d+(?:\.\d+)?)\.\*")
 
 
 @dataclass(slots=True)
@@ -187,9 +187,9 @@ def _exported(reading: _Reading, top: Mapping, conda: tuple[Package, ...], pip: 
 
 
 def _python(conda: tuple[Package, ...]) -> str | None:
-    """The interpreter's version, if one is named; ``python=3.11`` leaves the patch release open."""
+    """The interpreter's version, if one is named; ``python=3.11`` stands for all of its patch releases."""
     found = [package for package in conda if package.name == "python"]
     if len(found) != 1:
         return None
-    patch = _PATCH_RELEASE.fullmatch(found[0].specifier or "")
+    patch = _RELEASE.fullmatch(found[0].specifier or "")
     return patch[1] if patch else found[0].version

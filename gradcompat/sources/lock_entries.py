@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from gradcompat.errors import Malformed
@@ -87,7 +88,13 @@ def text_or_none(value: Any) -> str | None:
 def marker_or_none(value: Any) -> str | None:
     """The marker of an entry. Of one that cannot be read nothing is kept, since reports show markers."""
     marker = text_or_none(value)
-    return marker if marker is None or _MARKER.fullmatch(marker) else _UNREADABLE
+    return None if marker is None else _shown(marker)
+
+
+# The entries of one fork share their marker.
+@lru_cache(maxsize=1024)
+def _shown(marker: str) -> str:
+    return marker if _MARKER.fullmatch(marker) else _UNREADABLE
 
 
 def texts(value: Any) -> tuple[str, ...]:

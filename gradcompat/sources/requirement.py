@@ -7,10 +7,9 @@ to a repository without ``#egg=`` names no package at all: it goes by the name o
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 from urllib.parse import unquote
 
-from gradcompat.lazy_dataclasses import replace
+from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.markers import parse_marker
 from gradcompat.model.environment import Location, Package, Skipped, SourceKind
@@ -75,7 +74,8 @@ _PACKAGE_OF_REPOSITORY = {
 _TRUNKS = frozenset({"", "HEAD", "main", "master"})
 
 
-class _Link(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Link:
     """What a link says of the package behind it."""
 
     source: SourceKind

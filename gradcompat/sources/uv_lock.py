@@ -7,7 +7,7 @@ One name may stand many times: a fork for each platform, Python version or extra
 from __future__ import annotations
 
 import re
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from gradcompat.errors import Malformed, UnsupportedFormatVersion
@@ -120,6 +120,7 @@ def _any_of(markers: tuple[str, ...]) -> str:
     return markers[0] if len(markers) == 1 else " or ".join(f"({marker})" for marker in markers)
 
 
+@lru_cache(maxsize=1024)  # the entries of one fork share their marker
 def _extras(markers: tuple[str, ...]) -> tuple[str, ...]:
     """The conflicting extras that choose an entry: ``extra-8-nanochat-cpu`` is ``cpu`` of the 8 letters nanochat.
 

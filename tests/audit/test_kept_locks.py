@@ -13,12 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gradcompat import kept_entries
 from gradcompat.audit import kept_locks, targets
 from gradcompat.audit.environment_record import environment_from, record_of
-from gradcompat.audit.kept_locks import LARGEST_ENTRY, PLACES, read_lock
+from gradcompat.audit.kept_locks import read_lock
 from gradcompat.dependency_formats import FORMATS
 from gradcompat.errors import Malformed, OutsideRoot
 from gradcompat.formats.document import read_document
+from gradcompat.kept_entries import LARGEST_ENTRY, PLACES
 from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Environment, Location, Package, Setting, Skipped
 from gradcompat.root import root_of_folder
@@ -190,7 +192,7 @@ def test_a_damaged_entry_is_none(lock: Path, tmp_path: Path) -> None:
     def damage(position: int, change: int, cut: bool) -> None:
         rest = b"" if cut else bytes([whole[position] ^ change]) + whole[position + 1 :]
         entry.write_bytes(whole[:position] + rest)
-        assert kept_locks._kept(entry, json.loads(whole.partition(b"\n")[2])["key"]) is None
+        assert kept_locks._kept(str(entry), json.loads(whole.partition(b"\n")[2])["key"]) is None
         assert read_lock(lock, "uv.lock", None, cache) == anew
         assert entry.read_bytes() == whole
 
@@ -209,7 +211,7 @@ def test_what_is_whole_and_of_another_form_is_none(lock: Path, tmp_path: Path) -
 
 
 def test_the_folder_is_bounded(lock: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_locks, "PLACES", 4)
+    monkeypatch.setattr(kept_entries, "PLACES", 4)
     cache = tmp_path / "cache"
     for number in range(40):
         read_lock(lock, f"service-{number}/uv.lock", None, cache)
@@ -218,7 +220,7 @@ def test_the_folder_is_bounded(lock: Path, tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_large_entry_is_not_kept(lock: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_locks, "LARGEST_ENTRY", 100)
+    monkeypatch.setattr(kept_entries, "LARGEST_ENTRY", 100)
     read_lock(lock, "uv.lock", None, tmp_path / "cache")
     assert not (tmp_path / "cache").exists()
 
@@ -239,7 +241,7 @@ def test_many_at_once_read_what_stands_in_their_lockfiles(
     lock: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All of them write into one place."""
-    monkeypatch.setattr(kept_locks, "PLACES", 1)
+    monkeypatch.setattr(kept_entries, "PLACES", 1)
     text = lock.read_text("utf-8")
     folders = [tmp_path / f"service-{number}" for number in range(6)]
     for number, folder in enumerate(folders):

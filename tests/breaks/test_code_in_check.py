@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from packaging.version import Version
 
 import gradcompat
-from gradcompat.model.issue import PackageTerm
+from gradcompat.model.issue import CodeRemedy, PackageTerm
 from gradcompat.model.report import Report, ReportedFinding
 from gradcompat.releases import table as tables
 from gradcompat.releases.answers import Parameter, Presence, Signature
@@ -74,6 +75,11 @@ class SmallTable:
     def renamed(self, version: Version, qualified_name: str, keyword: str) -> str | None:
         found = self.signature(version, qualified_name)
         return None if found is None else found.renamed.get(keyword)
+
+
+# A module that is imported while the functions are replaced would keep those of the test.
+for _module in ("code_imports", "code_issues"):
+    import_module(f"gradcompat.breaks.{_module}")
 
 
 @pytest.fixture(autouse=True)
@@ -247,6 +253,9 @@ def test_each_project_is_held_against_its_own_environment(tmp_path: Path) -> Non
 def test_an_upgrade_that_breaks_the_code(tmp_path: Path) -> None:
     report = checked(tmp_path, "trainlib==2.0", "from trainlib import Cache\n", versions={"trainlib": "3.0"})
     assert [identifier for identifier, _, _ in told(report)] == ["code:trainlib:Cache"]
+    (finding,) = breaks_in(report)
+    assert finding.advice is not None
+    assert finding.advice.remedy == CodeRemedy(text="do without trainlib.Cache")
 
 
 @pytest.mark.parametrize("form", sorted(RENDERERS))

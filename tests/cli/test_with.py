@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import gradcompat
+from gradcompat.audit import auditor
 from tests.conftest import Run
 
 # GC-0098: peft 0.16 and 0.17 do not import with transformers 5. GC-0079: transformers 4.42 refuses NumPy 2.
@@ -65,6 +67,17 @@ def test_what_has_to_move_too_is_said(run: Run, pinned: Path) -> None:
     outcome = run("check", pinned.name, "--with", "transformers==5.0.0", "--format", "json", cwd=pinned.parent)
     broken = next(one for one in json.loads(outcome.out)["findings"] if one["id"] == "GC-0098")
     assert broken["advice"]["package"] == "peft"
+
+
+def test_the_nearest_change_leaves_the_version_asked_for(pinned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan does anyhow; a check of many runs has none."""
+    monkeypatch.setattr(auditor, "PLAN_QUESTIONS", 0)
+    report = gradcompat.check(pinned, versions={"transformers": "5.0.0"}, only=["GC-0098"])
+    (finding,) = report.findings
+    assert finding.advice is not None
+    assert finding.advice.package == "peft"
+    down = gradcompat.check(pinned, versions={"peft": "0.17.1", "transformers": "5.0.0"}, only=["GC-0098"])
+    assert [one.advice for one in down.findings] == [None]
 
 
 def test_environments_without_the_package_count_nothing(run: Run, pinned: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradcompat.diagnosis import lines
+from gradcompat.diagnosis import lines, log
 from gradcompat.diagnosis.devices_in_log import DEVICE_ANCHORS
 from gradcompat.diagnosis.error_lines import error_in
 from gradcompat.diagnosis.lines import Block, cleaned, shown
@@ -97,10 +97,17 @@ NUMBERS = st.one_of(
 )
 
 
-def filled(template: str) -> st.SearchStrategy[str]:
+FRACTIONS = st.one_of(
+    st.floats(0, 200).map(lambda value: f"{value:.4f}"),
+    st.floats(1e-5, 1e-2).map(lambda value: f"{value:.3e}"),
+    st.sampled_from(["1.5", "-1.5", "123.25"]),
+)
+
+
+def filled(template: str, numbers: st.SearchStrategy[str] = NUMBERS) -> st.SearchStrategy[str]:
     """The template with numbers for its ``#``."""
     parts = template.split("#")
-    return st.lists(NUMBERS, min_size=len(parts) - 1, max_size=len(parts) - 1).map(
+    return st.lists(numbers, min_size=len(parts) - 1, max_size=len(parts) - 1).map(
         lambda numbers: "".join(part + number for part, number in zip(parts, [*numbers, ""], strict=True))
     )
 
@@ -147,6 +154,12 @@ FIXED = [
 LINES = st.one_of(st.sampled_from(FIXED), st.sampled_from(METRICS).flatmap(filled))
 ENDS = st.sampled_from(["\n", "\n", "\n", "\r\n", "\r"])
 LOGS = st.lists(st.tuples(LINES, ENDS), max_size=60).map(lambda parts: "".join(line + end for line, end in parts))
+# Many lines of one form one after the other, with others among them.
+ALIKE = st.sampled_from(METRICS).flatmap(
+    lambda template: st.lists(
+        st.tuples(st.one_of(*[filled(template, FRACTIONS)] * 6, LINES), ENDS), min_size=20, max_size=60
+    ).map(lambda parts: "".join(line + end for line, end in parts))
+)
 
 
 @pytest.mark.parametrize("size", [260, 700, 1 << 20])
@@ -172,3 +185,27 @@ def test_nothing_is_seen_but_what_a_plain_reader_sees(data: str, size: int) -> N
         "statements": found.statements.lines,
         "settings": found.statements.settings,
     } == expected
+
+
+@pytest.mark.parametrize(("size", "piece"), [(700, 300), (1 << 20, 500)])
+@settings(max_examples=examples(100))
+@given(data=st.one_of(LOGS, ALIKE))
+def test_lines_that_are_read_by_their_form_show_what_they_show_one_by_one(data: str, size: int, piece: int) -> None:
+    raw = b"a log, of which most is text, as it is of all of them\n" + data.encode()
+    found = []
+    for least in (2, 1_000_000):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(lines, "BLOCK", max(size, max(map(len, raw.split(b"\n"))) + 2))
+            patch.setattr(log, "_PIECE", piece)
+            patch.setattr(log, "_FORMS", least)
+            seen, metrics = read(raw, *SYMPTOMS)
+        found.append(
+            {
+                "hits": {text: (hit.count, hit.places) for text, hit in seen.hits.items()},
+                "metrics": [(number, repr(sorted(values.items()))) for values, number in metrics],
+                "errors": (seen.errors, seen.echoes, seen.open_traceback, seen.modules),
+                "statements": (seen.statements.lines, seen.statements.settings),
+                "lines": (seen.lines, seen.metric_lines),
+            }
+        )
+    assert found[0] == found[1]

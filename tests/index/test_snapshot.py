@@ -40,6 +40,9 @@ class Toy:
             raise IndexUnavailable("the toy index did not answer")
         return tuple(sorted((one for one in self.table if one.name == name), key=lambda one: one.version))
 
+    def release(self, name: str, version: Version) -> Release | None:
+        return next((one for one in self.releases(name) if one.version == version), None)
+
     def requires(self, release: Release) -> tuple[str, ...] | None:
         found = self.table[release]
         if isinstance(found, IndexUnavailable):

@@ -58,7 +58,8 @@ def test_the_program_of_a_report(path: Path) -> None:
         if isinstance(node, ast.Import | ast.ImportFrom)
         for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [one.name for one in node.names])
     }
-    named = {"copy", "os", "tempfile", *(name for name, _ in _VERSION.findall(path.read_text("utf-8")))}
+    packages = (name.replace("-", "_") for name, _ in _VERSION.findall(path.read_text("utf-8")))
+    named = {"copy", "os", "tempfile", *packages}
     assert imported <= named
     assert [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Assert) and node.msg is not None]
 

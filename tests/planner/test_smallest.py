@@ -18,6 +18,7 @@ from gradcompat.matcher import match
 from gradcompat.model.environment import Environment
 from gradcompat.model.issue import Issue, Level, PackageAbsentTerm, Term
 from gradcompat.planner.assignment_issues import Judge, applied
+from gradcompat.planner.plan import plan, single_move
 from gradcompat.planner.request import Request
 from gradcompat.planner.universe import Universe
 from gradcompat.versions import VersionSet
@@ -25,7 +26,7 @@ from tests.building import NAMES, package, versions
 from tests.building import environment as built
 from tests.building import issue as an_issue
 from tests.examples import examples
-from tests.planner.toy import TARGET, planned, shown, table
+from tests.planner.toy import TARGET, Table, planned, shown, table
 
 OFTEN = settings(deadline=None, max_examples=examples(80))
 SOMETIMES = settings(deadline=None, max_examples=examples(20))
@@ -150,12 +151,7 @@ def issues_of(world: World) -> list[Issue]:
     ]
 
 
-def plan_of(world: World, order: random.Random | None = None) -> dict[str, object]:
-    here = [package(name, version) for name, version in world.present.items()]
-    issues = issues_of(world)
-    if order is not None:
-        order.shuffle(here)
-        order.shuffle(issues)
+def releases_of(world: World) -> Table:
     releases = {
         name: {
             version: [f"{wanted}{text}" for wanted, text in world.requires.get((name, version), {}).items()]
@@ -163,8 +159,20 @@ def plan_of(world: World, order: random.Random | None = None) -> dict[str, objec
         }
         for name in NAMED
     }
-    direct = {name: VersionSet.parse(text) for name, text in world.direct.items()}
-    made = planned(built(*here), issues, table(releases), Request(target=TARGET, direct=direct))
+    return table(releases)
+
+
+def request_of(world: World) -> Request:
+    return Request(target=TARGET, direct={name: VersionSet.parse(text) for name, text in world.direct.items()})
+
+
+def plan_of(world: World, order: random.Random | None = None) -> dict[str, object]:
+    here = [package(name, version) for name, version in world.present.items()]
+    issues = issues_of(world)
+    if order is not None:
+        order.shuffle(here)
+        order.shuffle(issues)
+    made = planned(built(*here), issues, releases_of(world), request_of(world))
     return {**shown(made), "versions": {one.package: one.version_to for one in made.changes}}
 
 
@@ -200,6 +208,21 @@ def test_a_plan_never_brings_a_finding_at_the_level(world: World) -> None:
     assert after_ids <= before_ids
     assert made.get("remaining", []) == sorted(after_ids)
     assert "matched_again" not in made  # shown only where it is not so
+
+
+@OFTEN
+@given(worlds())
+def test_a_single_move_is_the_plan(world: World) -> None:
+    assume(any(level == "error" and found(record, world.present) for level, record in world.records))
+    here = built(*(package(name, version) for name, version in world.present.items()))
+    issues = issues_of(world)
+    asked = here, match(here, issues, NAMES), issues, NAMES, releases_of(world), request_of(world)
+    alone, whole = single_move(*asked), plan(*asked)
+    strict = cheapest(world, lenient=False)
+    assert (alone is not None) == (strict is not None and len(whole.changes) == 1)
+    if alone is not None:
+        for part in ("changes", "fixed", "introduced", "remaining", "cost"):
+            assert getattr(alone, part) == getattr(whole, part)
 
 
 @SOMETIMES

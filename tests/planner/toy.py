@@ -51,6 +51,9 @@ class Table:
         found = [release for release, _ in self.packages.get(name, {}).values()]
         return tuple(sorted(found, key=lambda one: one.version))
 
+    def release(self, name: str, version: Version) -> Release | None:
+        return next((one for one in self.releases(name) if one.version == version), None)
+
     def requires(self, release: Release) -> tuple[str, ...] | None:
         if f"{release.name} {release.version}" in self.dead:
             raise IndexUnavailable(f"`{release.name}` {release.version} was not answered")

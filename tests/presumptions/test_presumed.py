@@ -123,6 +123,15 @@ def driven(run: Environment, *frameworks: str) -> Environment:
     return replace(run, settings=(*stated, *presumed))
 
 
+def stating(run: Environment, key: str, value: str | int) -> Environment:
+    """The same, with another value or with one more."""
+    kept = tuple(setting for setting in run.settings if setting.key != key)
+    return replace(run, settings=(*kept, Setting(key=key, value=value, location=Location(path="train.py", line=1))))
+
+
+FORWARD = "model.forward_takes_kwargs"
+PARALLEL = stating(run_of(("transformers", "4.57.1")), "distributed.processes", 4)
+GRPO = stating(run_of(("trl", "0.24.0"), ("transformers", "4.57.1"), framework="trl"), "training.method", "grpo")
 CHECKPOINTED = run_of(("transformers", "4.57.6"), ("trl", "0.26.2"), gradient_checkpointing=True)
 WITH_TRL_1 = run_of(("transformers", "4.57.6"), ("trl", "1.0.0"), gradient_checkpointing=True)
 
@@ -146,6 +155,19 @@ WITH_TRL_1 = run_of(("transformers", "4.57.6"), ("trl", "1.0.0"), gradient_check
         (run_of(("transformers", "4.53.0.dev0")), "training.average_tokens_across_devices", False),
         (run_of(("lightning", "2.1.0"), framework="lightning"), "training.max_grad_norm", 0.0),
         (run_of(("trl", "0.19.0"), framework="trl"), "precision.mode", "bf16"),
+        (run_of(("lightning", "2.1.0"), framework="lightning"), "training.gradient_accumulation_steps", 1),
+        (run_of(("trl", "0.8.6"), ("transformers", "4.40.0"), framework="trl"), "precision.mode", "no"),
+        (run_of(("transformers", "4.36.1")), "model.use_cache", True),
+        (GRPO, "training.loss_type", "dapo"),
+        (GRPO, "training.temperature", 1.0),
+        (run_of(("trl", "0.24.0"), ("transformers", "4.57.1"), framework="trl"), "training.loss_type", None),
+        (run_of(("transformers", "4.57.1"), framework="torch"), "model.attn_implementation", "sdpa"),
+        (run_of(("transformers", "4.35.2")), "model.attn_implementation", None),
+        (run_of(("sentence-transformers", "5.7.0"), framework="sentence-transformers"), FORWARD, True),
+        (PARALLEL, "distributed.strategy", "ddp"),
+        (stating(PARALLEL, "distributed.processes", 1), "distributed.strategy", None),
+        (stating(PARALLEL, "training.framework", "lightning"), "distributed.strategy", None),
+        (stating(PARALLEL, "deepspeed.zero_stage", 2), "distributed.strategy", None),
         (run_of(("transformers", "99.0")), "training.torch_compile", None),  # nobody has read it
         (run_of(("transformers", "4.49.0"), framework="lightning"), "training.torch_compile", None),
         (run_of(("transformers", "4.49.0"), compiled=True), "training.torch_compile", None),
@@ -521,3 +543,31 @@ def test_a_config_of_a_loop_of_ones_own_is_none_of_the_trainer(
     )
     program = f"import torch\n{imported}\nprint(torch.load('x'))\n"
     assert statuses(tmp_path, "transformers==4.42.4\ntrl==0.9.6\n", program, "GC-0005") == expected
+
+
+def test_nearly_all_code_of_diffusers_takes_a_pipeline(tmp_path: Path) -> None:
+    listed = "diffusers==0.34.0\ntransformers==5.0.0\ntorch==2.9.1\n"
+    assert statuses(tmp_path, listed, "", "GC-0037") == ["affected"]
+    without = (
+        "import torch\nfrom diffusers import UNet2DModel\nnet = UNet2DModel()\n"
+        "optimizer = torch.optim.SGD(net.parameters())\n"
+        "for batch in loader:\n    net(batch).loss.backward()\n    optimizer.step()\n"
+    )
+    assert statuses(tmp_path, listed, without, "GC-0037") == []
+
+
+@pytest.mark.parametrize(
+    ("zero", "expected"),
+    [('"zero_optimization": {"stage": 0}, ', []), ('"fp16": {"enabled": true}, ', ["affected"]), ("", [])],
+)
+def test_a_loop_with_deepspeed_is_in_float32_unless_its_config_says_more(
+    tmp_path: Path, zero: str, expected: list[str]
+) -> None:
+    (tmp_path / "ds.json").write_text(f'{{{zero}"train_micro_batch_size_per_gpu": 1}}', "utf-8")
+    program = (
+        "import deepspeed\nimport torch\noptimizer = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+        "engine, *_ = deepspeed.initialize(model=net, optimizer=optimizer, config='ds.json')\n"
+        "for batch in loader:\n    engine.backward(engine(batch))\n    engine.step()\n"
+    )
+    found = statuses(tmp_path, "deepspeed==0.18.4\ntorch==2.9.1\n", program, "GC-0041")
+    assert [status for status in found if status != "dormant"] == expected

@@ -105,6 +105,9 @@ class Table:
             raise IndexUnavailable(f"`{name}`: the index does not answer")
         return tuple(sorted((one for one in self._releases if one.name == name), key=lambda one: one.version))
 
+    def release(self, name: str, version: Version) -> Release | None:
+        return next((one for one in self.releases(name) if one.version == version), None)
+
     def requires(self, release: Release) -> tuple[str, ...] | None:
         found = self._requires.get(f"{release.name} {release.version}", ())
         return None if found is None else tuple(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from gradcompat.audit.runs import Contexts
 from gradcompat.formats.document import Document
@@ -62,11 +63,13 @@ def presumed(joined: Context) -> dict[str, SettingValue | None]:
     return {setting.key: setting.value for setting in joined.settings if setting.presumed}
 
 
-TRAINER = {"training.framework": "transformers.Trainer"}
+TRAINER: dict[str, Any] = {"training.framework": "transformers.Trainer"}
+LIGHTNING: dict[str, Any] = {"training.framework": "lightning"}
+FSDP: dict[str, Any] = {"distributed.strategy": "fsdp", "precision.mode": None}
 
 
 def launch_config(source: str) -> Context:
-    return context(source, kind="accelerate", run=False, **{"distributed.strategy": "fsdp", "precision.mode": None})
+    return context(source, kind="accelerate", run=False, **FSDP)
 
 
 def test_the_one_accelerate_config_beside_a_program_is_presumed_to_launch_it() -> None:
@@ -80,7 +83,7 @@ def test_the_one_accelerate_config_beside_a_program_is_presumed_to_launch_it() -
 def test_an_accelerate_config_that_may_be_for_something_else_is_left() -> None:
     program = context("a/train.py", kind="python", **TRAINER)
     config = launch_config("a/fsdp.yaml")
-    loop = context("a/train.py", kind="python", **{"training.framework": "lightning"})
+    loop = context("a/train.py", kind="python", **LIGHTNING)
     launch = context("a/run.sh", "train.py", kind="launch-script")
     for files in (
         [program, config, launch_config("a/ds.yaml")],  # one of two

@@ -118,9 +118,9 @@ def test_launches_that_disagree_are_all_told_and_one_in_a_branch_says_nothing_su
 def test_a_config_that_the_script_writes() -> None:
     context = scan(fixture("launch/written.sh"))
     assert lines(context) == [
-        (4, "training.per_device_train_batch_size", None),
         (6, STRATEGY, "deepspeed"),
         (7, "deepspeed.zero_stage", 2),
+        (7, "deepspeed.gradient_clipping", 0.0),
         (8, "deepspeed.offload_optimizer", "cpu"),
         (13, PROCESSES, 4),
         (14, STRATEGY, "deepspeed"),
@@ -173,36 +173,60 @@ def test_a_config_that_the_script_writes() -> None:
             ],
         ),
         (
+            "torchrun --nproc_per_node=8 -m verl.trainer.fsdp_sft_trainer data.train_batch_size=128 model.path=x/y",
+            [
+                (GA, 4, "1:1", None),
+                (PROCESSES, 8, "1:27", "--nproc_per_node={}"),
+                ("training.framework", "verl", "1:32", None),
+                ("training.method", "sft", "1:32", None),
+                ("model.name", "x/y", "1:99", "model.path={}"),
+            ],
+        ),
+        (
+            "python -m verl.trainer.main_ppo algorithm.adv_estimator=grpo",
+            [("training.framework", "verl", "1:11", None), ("training.method", "grpo", "1:11", None)],
+        ),
+        (
+            "megatron rlhf --rlhf_type dpo --torch_dtype bfloat16",
+            [
+                ("training.framework", "megatron", "1:1", None),
+                ("training.method", "dpo", "1:27", "--rlhf_type {}"),
+                ("precision.mode", "bf16", "1:45", None),
+            ],
+        ),
+        (
             "tune run --nproc_per_node 2 lora_finetune --config a.yaml gradient_accumulation_steps=8",
             [
                 (PROCESSES, 2, "1:27", "--nproc_per_node {}"),
                 ("training.framework", "torchtune", "1:29", None),
+                ("training.method", "sft", "1:29", None),
                 (GA, 8, "1:87", "gradient_accumulation_steps={}"),
             ],
         ),
         (
-            "torchrun -m verl.trainer.fsdp_sft_trainer model.partial_pretrain=x +model.lora_rank=8",
+            "torchrun --nproc_per_node 2 -m verl.trainer.fsdp_sft_trainer data.multiturn.enable=true",
             [
-                ("training.framework", "verl", "1:13", None),
-                ("training.method", "sft", "1:13", None),
-                ("data.multi_turn", False, "1:13", None),  # presumed
-                ("model.name", "x", "1:66", "model.partial_pretrain={}"),
-                ("peft.method", "lora", "1:85", None),
+                (PROCESSES, 2, "1:27", "--nproc_per_node {}"),
+                ("training.framework", "verl", "1:32", None),
+                ("training.method", "sft", "1:32", None),
+                ("data.multi_turn", True, "1:84", "data.multiturn.enable={}"),
             ],
         ),
         (
-            "torchrun -m verl.trainer.fsdp_sft_trainer data.multiturn.enable=true --config-name mine",
+            "torchrun -m verl.trainer.sft_trainer model.path=x +model.lora_rank=8",
             [
                 ("training.framework", "verl", "1:13", None),
                 ("training.method", "sft", "1:13", None),
-                ("data.multi_turn", True, "1:65", "data.multiturn.enable={}"),
+                ("data.multi_turn", True, "1:13", None),
+                ("model.name", "x", "1:41", "model.path={}"),
+                ("peft.method", "lora", "1:54", None),
             ],
         ),
         (
             "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.actor.strategy=fsdp2",
             [
                 ("training.framework", "verl", "1:12", None),
-                ("training.method", "grpo", "1:58", None),
+                ("training.method", "grpo", "1:12", None),
                 (STRATEGY, "fsdp", "1:96", None),
                 ("fsdp.version", 2, "1:96", None),
             ],

@@ -283,6 +283,90 @@ def test_a_loss_of_the_projects_own(before: str, init: str, body: str, expected:
 
 
 @pytest.mark.parametrize(
+    ("body", "divides"),
+    [
+        ("return f(model(**inputs).logits).sum() / num_items_in_batch", [True]),
+        (
+            "loss = model(**inputs).loss\n        loss /= self.args.gradient_accumulation_steps\n        return loss",
+            [None],
+        ),
+        ("return model(**inputs, num_items_in_batch=num_items_in_batch).loss", []),
+        ("return super().compute_loss(model, inputs) / num_items_in_batch", []),
+    ],
+)
+def test_a_loss_of_the_projects_own_divides_in_the_place_of_the_model(body: str, divides: list[bool | None]) -> None:
+    found = facts(OWN.format(before="", init="pass", body=body))
+    assert [value for _, key, value in found if key == "model.uses_num_items_in_batch"] == divides
+
+
+OWN_LOOP = """\
+import torch
+from transformers import AutoModelForCausalLM
+model = AutoModelForCausalLM.from_pretrained("gpt2").to("cuda").train()
+optimizer = torch.optim.SGD(model.parameters())
+for batch in loader:
+    outputs = model(**batch)
+    loss = {loss}
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("loss", "stated"),
+    [
+        ("torch.nn.functional.cross_entropy(outputs.logits, batch['labels'])", [False]),
+        ("outputs.loss", []),
+        ("outputs.loss.mean()", []),
+        ("outputs['loss']", []),
+        ("outputs[0]", []),
+    ],
+)
+def test_a_loop_takes_its_loss_from_the_model_or_does_not(loss: str, stated: list[bool]) -> None:
+    found = facts(OWN_LOOP.format(loss=loss))
+    assert [value for _, key, value in found if key == "model.returns_loss"] == stated
+
+
+RESUMING = """\
+import argparse
+from accelerate import Accelerator
+parser = argparse.ArgumentParser()
+parser.add_argument("--resume")
+args = parser.parse_args()
+accelerator = Accelerator()
+{line}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "by_option"),
+    [
+        ("if args.resume:\n    accelerator.load_state(find(args.resume))", True),
+        ("if args.resume is not None:\n    accelerator.load_state(args.resume)", True),
+        ("if found:\n    accelerator.load_state(args.resume)", False),
+        ("if args.resume:\n    other.load_state(args.resume)", None),
+    ],
+)
+def test_an_option_guards_what_resumes(line: str, by_option: bool | None) -> None:
+    context = of_text(RESUMING.format(line=line))
+    stated = [one.value for one in context.settings if one.key == "training.resume_from_checkpoint"]
+    assert stated == ([] if by_option is None else [None])
+    assert [one.flags for one in context.defaults] == ([("resume",)] if by_option else [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import optax\nupdates, state = tx.update(grads, state)\nparams = optax.apply_updates(params, updates)\n",
+        "import transformers\nloss.backward()\noptimizer.step()\n",
+    ],
+)
+def test_a_loop_trains_whichever_library_is_named(text: str) -> None:
+    assert of_text(text).run
+    assert not of_text(text.rpartition("\n")[0].rpartition("\n")[0] + "\n").run
+
+
+@pytest.mark.parametrize(
     ("signature", "refuses"),
     [
         ("self, model, inputs, return_outputs=False", True),
@@ -481,12 +565,66 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
             [("training.method", "dpo"), ("training.framework", "trl")],
         ),
         (
+            "from peft import LoraConfig\nnew = tok.convert_tokens_to_ids(s)\nLoraConfig(trainable_token_indices=new)",
+            [("peft.method", "lora"), ("peft.trainable_tokens", True)],
+        ),
+        (
+            "from accelerate.parallelism_config import ParallelismConfig\nParallelismConfig(tp_size=4, cp_size=1)",
+            [("distributed.strategy", "tensor_parallel")],
+        ),
+        (
             "import bitsandbytes as bnb\nbnb.optim.Lion(p)",
             [("optimizer.name", "lion_32bit"), ("optimizer.library", "bitsandbytes")],
         ),
         (
             "import deepspeed\nc = {'zero_optimization': {'stage': 3}}\ndeepspeed.initialize(config=c)",
-            [("distributed.strategy", "deepspeed"), ("deepspeed.zero_stage", 3)],
+            [
+                ("distributed.strategy", "deepspeed"),
+                ("deepspeed.zero_stage", 3),
+                ("deepspeed.offload_optimizer", "none"),
+                ("deepspeed.gradient_clipping", 0.0),
+            ],
+        ),
+        (
+            "import deepspeed\ndeepspeed.initialize(config={'zero_optimization': {'stage': 1, 'reduce_scatter': False, "
+            "'offload_optimizer': {'device': 'cpu'}}, 'gradient_clipping': 1.0})",
+            [
+                ("distributed.strategy", "deepspeed"),
+                ("deepspeed.zero_stage", 1),
+                ("deepspeed.reduce_scatter", False),
+                ("deepspeed.offload_optimizer", "cpu"),
+                ("deepspeed.gradient_clipping", 1.0),
+            ],
+        ),
+        (
+            "from transformers import AutoTokenizer\nt = AutoTokenizer.from_pretrained('gpt2', padding_side='left')",
+            [("data.padding_side", "left")],
+        ),
+        (
+            "from pytorch_optimizer import SPAM\nSPAM(ps, lr=1e-3, weight_decay=0.01)",
+            [("optimizer.weight_decay", 0.01)],
+        ),
+        ("tokenizer.padding_side = 'right'", [("data.padding_side", "right")]),
+        (
+            "from trl import DPOTrainer\nDPOTrainer(model, beta=0.1, loss_type='ipo')",
+            [
+                ("training.method", "dpo"),
+                ("training.framework", "trl"),
+                ("training.beta", 0.1),
+                ("training.loss_type", "ipo"),
+            ],
+        ),
+        (
+            "o = torch.optim.SGD(ps)\no.load_state_dict(state)",
+            [("optimizer.name", "sgd"), ("optimizer.library", "torch"), ("training.resume_from_checkpoint", True)],
+        ),
+        (
+            "o = torch.optim.SGD(ps)\nif found:\n    o.load_state_dict(state)",
+            [("optimizer.name", "sgd"), ("optimizer.library", "torch")],
+        ),
+        (
+            "from fla.models import KDAForCausalLM\nKDAForCausalLM.from_pretrained('some/kda')",
+            [("model.architecture", ("KDAForCausalLM",)), ("model.name", "some/kda")],
         ),
         (
             "from deepspeed.pipe import PipelineModule\nPipelineModule(layers=layers, num_stages=2)",
@@ -508,12 +646,22 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
             [("model.forward_takes_kwargs", False)],
         ),
         (
+            "from transformers import PreTrainedModel\nclass Tagger(PreTrainedModel):\n"
+            "    def forward(self, x, labels=None):\n        return x",
+            [("model.forward_takes_kwargs", False), ("model.uses_num_items_in_batch", False)],
+        ),
+        (
             "from accelerate.utils import DataLoaderConfiguration as C\nC(use_seedable_sampler=True)",
             [("data.seedable_sampler", True)],
         ),
         ("model.accepts_loss_kwargs = False", [("model.forward_takes_kwargs", False)]),
         ("if loss:\n    model.accepts_loss_kwargs = False", [("model.forward_takes_kwargs", None)]),
         ("model.accepts_loss_kwargs = True", []),
+        ("trainer.model_accepts_loss_kwargs = False", [("model.forward_takes_kwargs", False)]),
+        (
+            "from transformers import VisionEncoderDecoderModel as M\nM.from_pretrained('some/ocr')",
+            [("model.architecture", ("VisionEncoderDecoderModel",)), ("model.name", "some/ocr")],
+        ),
         (
             "from transformers import Trainer\nTrainer(model, compute_loss_func=mine)",
             [("model.uses_num_items_in_batch", None), ("training.framework", "transformers.Trainer")],
@@ -529,6 +677,16 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
 )
 def test_settings(code: str, expected: list[tuple[str, SettingValue | None]]) -> None:
     assert [(key, value) for _, key, value in facts(f"import torch\n{code}\n")] == expected
+
+
+def test_initialisers_of_torch_leave_loaded_tensors_alone() -> None:
+    code = (
+        "from torch import nn\nfrom transformers import PreTrainedModel\n"
+        "class M(PreTrainedModel):\n    def _init_weights(self, m):\n"
+    )
+    used = "transformers.PreTrainedModel._init_weights"
+    assert used not in symbols(f"{code}        nn.init.normal_(m.weight)\n")
+    assert used in symbols(f"{code}        nn.init.normal_(m.weight)\n        m.bias.zero_()\n")
 
 
 @pytest.mark.parametrize(

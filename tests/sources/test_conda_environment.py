@@ -37,7 +37,7 @@ def test_what_somebody_asked_for() -> None:
         ("a package", "its version cannot be compared", False, 18),
         ("a requirement", "a project in a folder: neither its name nor its version stand here", False, 15),
     ]
-    assert facts(environment) == ("conda-environment", False, None, None)
+    assert facts(environment) == ("conda-environment", False, "3.11", None)
 
 
 def test_an_export_is_complete() -> None:
@@ -71,7 +71,7 @@ def test_when_it_counts_as_complete(content: str, closed: bool) -> None:
 
 @pytest.mark.parametrize(
     ("line", "python"),
-    [("python=3.11.4", "3.11.4"), ("python==3.11", "3.11"), ("python=3.11", None), ("python!=3.11.4.*", None)],
+    [("python=3.11.4", "3.11.4"), ("python==3.11", "3.11"), ("python=3.11", "3.11"), ("python!=3.11.4.*", None)],
 )
 def test_the_interpreter(line: str, python: str | None) -> None:
     assert read(text(f"dependencies:\n- {line}\n")).python == python

@@ -21,6 +21,7 @@ from gradcompat.config.schema import configuration
 from gradcompat.errors import UsageError
 from gradcompat.lazy_dataclasses import replace
 from gradcompat.messages import counted
+from gradcompat.observations import spoil
 from gradcompat.pipeline import CheckRequest, check_targets
 from gradcompat.renderers.registry import RENDERERS
 from gradcompat.user_folders import cache_folder
@@ -100,9 +101,7 @@ def command(
             "to GitHub needs it.",
         ),
     ] = None,
-    no_cache: Annotated[
-        bool, Option("--no-cache", help="Read lockfiles anew, and keep nothing of them for the next check.")
-    ] = False,
+    no_cache: Annotated[bool, Option("--no-cache", help="Check anew, and keep nothing for the next check.")] = False,
 ) -> int:
     """List the known training defects that an environment or a lockfile has.
 
@@ -122,7 +121,7 @@ def command(
     Environment:
       VIRTUAL_ENV, CONDA_PREFIX  the active environment, where no target is named; else ./.venv
       GITHUB_STEP_SUMMARY        --format github appends the report to this file
-      GRADCOMPAT_CACHE           where what was read of large lockfiles is kept
+      GRADCOMPAT_CACHE           where reports, and what was read of large lockfiles, are kept
       COLUMNS                    how wide text is printed
 
     Examples:
@@ -150,7 +149,11 @@ def command(
         kept = configuration(Path.cwd()) if settled is None else settled.kept
         base = known_records(audit.knowledge, kept=kept)
         options = options_of(base, audit, show_all=show_all, kept=kept)
-        cache = cache_folder(os.environ, sys.platform) if not no_cache and kept.get("cache", True) else None
+        cache = None
+        if not no_cache and kept.get("cache", True):
+            cache = cache_folder(os.environ, sys.platform)
+        if cache is None:
+            spoil()  # the report is not kept, either
         options = replace(
             options,
             replacements=parse_replacements(replacements),
