@@ -41,7 +41,8 @@ def marker_problem(marker: str) -> str | None:
 
 
 def _first_line(error: BaseException) -> str:
-    if isinstance(error, RecursionError):
+    # From 26.4 on packaging counts the levels itself.
+    if isinstance(error, RecursionError) or "nested more than" in str(error):
         return "nested too deeply"
     line = parser_reason(str(error).partition("\n")[0]).rstrip(".:")
     return line[:1].lower() + line[1:]

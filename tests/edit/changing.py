@@ -14,7 +14,7 @@ from gradcompat.model.environment import Setting, SettingValue
 from gradcompat.scanners.any_config import scan
 
 # What is concluded from another setting, and changes with it.
-_CONCLUDED = {"training.gradient_checkpointing": "training.checkpointing_before_peft"}
+_CONCLUDED = {"training.gradient_checkpointing": ("training.checkpointing_before_peft", "model.use_cache")}
 _DTYPES = {"bfloat16": "float16", "float16": "bfloat16", "float32": "bfloat16", "auto": "bfloat16"}
 
 
@@ -72,7 +72,7 @@ def outcome(document: Document, context: Context, setting: Setting) -> Outcome:
         return Outcome(None, str(error), None)
     # What the same words say too goes with them.
     here = setting.location
-    concluded = _CONCLUDED.get(setting.key)
+    concluded = _CONCLUDED.get(setting.key, ())
     after = scan(replace(document, text=text))
     told = [one.value for one in after.settings if one.key == setting.key]
     if told != [new]:
@@ -81,7 +81,7 @@ def outcome(document: Document, context: Context, setting: Setting) -> Outcome:
         [
             (one.key, one.value, one.location.line)
             for one in context_.settings
-            if one.location != here and one.key not in (concluded, "code.symbols")
+            if one.location != here and one.key not in (*concluded, "code.symbols")
         ]
         for context_ in (context, after)
     )

@@ -204,10 +204,12 @@ def test_each_project_keeps_its_own() -> None:
     )
     owned = contexts.of(["a/uv.lock", "b/uv.lock", "b/requirements.txt"])
     assert [[one.source for one in runs] for runs in owned] == [
-        ["said.yaml", "a/configs/x.yaml", "z.yaml"],
-        ["said.yaml", "b/y.yaml", "z.yaml"],
-        ["said.yaml", "b/y.yaml", "z.yaml"],
+        ["said.yaml", "a/configs/x.yaml"],
+        ["said.yaml", "b/y.yaml"],
+        ["said.yaml", "b/y.yaml"],
     ]
+    (lone,) = contexts.unused(["a/uv.lock", "b/uv.lock", "b/requirements.txt"])
+    assert (lone.what, lone.gap) == ("z.yaml", True)
 
 
 def test_the_config_of_a_model_stands_beside_what_its_path_suggests() -> None:
