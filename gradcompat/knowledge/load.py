@@ -353,8 +353,13 @@ def joined(base: KnowledgeBase, own: KnowledgeBase, source: KnowledgeSource) -> 
 
 
 def _of_other_classes(models: Sequence[Sequence[Any]], base: Sequence[Sequence[Any]]) -> list[Sequence[Any]]:
-    """The facts of the classes of which nothing is known yet."""
+    """The facts of the classes of which nothing is known yet, neither by hand nor from the releases."""
+    if not models:
+        return []
+    from gradcompat.knowledge.model_tables import facts_of_class
+
     known = {name for *_, classes in base for name in classes}
+    known |= {name for *_, classes in models for name in classes if name not in known and facts_of_class(name)}
     return [[*fact, others] for *fact, classes in models if (others := [name for name in classes if name not in known])]
 
 

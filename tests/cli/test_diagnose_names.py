@@ -69,7 +69,7 @@ def test_the_listed_package_that_asks_for_the_name_is_told(
 def test_without_a_version_the_releases_that_lack_it_are_told(run: Run) -> None:
     status, (first,), unexplained = told(run, NO_KEYWORD)
     assert (status, unexplained) == (1, [])
-    assert first["title"].startswith("transformers >=4.51.0,<=5.23.0 has no `evaluation_strategy`")
+    assert first["title"].startswith("transformers >=4.51.0,<=5.24.0 has no `evaluation_strategy`")
     assert first["against"] == ["no version of transformers was seen"]
     assert "write `eval_strategy` instead of `evaluation_strategy`" in first["settles"][1]
 

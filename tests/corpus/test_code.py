@@ -22,6 +22,8 @@ REVIEWED: dict[str, Facts] = {
     # for inference; the class comes from one of two packages, so what it loads is not sure
     "QwenLM__Qwen__2df8e8ac__recipes__quickstart__qwen.ipynb": [
         # cells behind one that may end: which of them run is not known, and what each loads is
+        (119, "quantization.method", "none"),
+        (119, "quantization.bits", 16),
         (119, "model.name", "Qwen/Qwen-7B-Chat/"),
         (119, "model.architecture", ("QWenLMHeadModel",)),
         (336, "model.torch_dtype", None),
@@ -40,6 +42,7 @@ REVIEWED: dict[str, Facts] = {
         (397, "peft.all_linear", False),
         (629, "training.framework", "transformers.Trainer"),
         (633, "training.gradient_accumulation_steps", 1),
+        (634, "training.auto_find_batch_size", True),
         (635, "training.num_train_epochs", 1.0),
         (645, "model.use_cache", False),
     ],
@@ -56,6 +59,7 @@ REVIEWED: dict[str, Facts] = {
         (1213, "training.per_device_train_batch_size", 4),
         (1214, "training.gradient_accumulation_steps", 4),
         (1218, "precision.mode", "fp16"),
+        (1222, "data.collator", "DataCollatorForLanguageModeling"),
         (1224, "model.use_cache", False),
     ],
     f"{_PEFT}peft_bnb_whisper_large_v2_training.ipynb": [
@@ -73,12 +77,15 @@ REVIEWED: dict[str, Facts] = {
         (1249, "training.num_train_epochs", 3.0),
         (1251, "precision.mode", "fp16"),
         (1252, "training.per_device_eval_batch_size", 8),
+        (1325, "data.collator", None),
         (1330, "model.use_cache", False),
     ],
     "huggingface__trl__f2cd5771__examples__notebooks__sft_nemotron_3.ipynb": [
         # this cell is one string, and so one line of the file
         (319, "model.attn_implementation", "eager"),
         (319, "model.torch_dtype", "bfloat16"),
+        (319, "quantization.method", "none"),
+        (319, "quantization.bits", 16),
         (319, "model.name", "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16"),
         (319, "model.architecture", None),
         (342, "peft.method", "lora"),
@@ -108,6 +115,7 @@ REVIEWED: dict[str, Facts] = {
         (669, "data.sequence_length", 300),
         (670, "training.method", "sft"),
         (670, "training.framework", "trl"),
+        (676, "data.collator", "DataCollatorForCompletionOnlyLM"),
         (682, "model.use_cache", False),
     ],
 }

@@ -15,28 +15,19 @@ Line = tuple[int | None, str, SettingValue | None]
 FACTORY = "hiyouga__LLaMA-Factory__ff6d4d12__examples__"
 
 
-def left_to_the_trainer(micro_batch: int, accumulation: int, clipping: int) -> list[Line]:
-    return [
-        (micro_batch, "training.per_device_train_batch_size", None),
-        (accumulation, "training.gradient_accumulation_steps", None),
-        (clipping, "deepspeed.gradient_clipping", None),
-    ]
-
-
+# What says `auto` is left to the trainer, as what is not there; of clipping it is a value that is not known.
 DEEPSPEED: dict[str, list[Line]] = {
     "LAION-AI__Open-Assistant__f1e6ed95__model__model_training__configs__zero3_config_falcon.json": [
-        (3, "precision.mode", None),
         (6, "optimizer.scheduler", "WarmupDecayLR"),
         (16, "optimizer.name", "AdamW"),
         (16, "optimizer.library", "deepspeed"),
-        (21, "optimizer.weight_decay", None),
         (24, "distributed.strategy", "deepspeed"),
         (25, "deepspeed.zero_stage", 3),
         (27, "deepspeed.offload_optimizer", "cpu"),
         (31, "deepspeed.offload_param", "cpu"),
         (34, "deepspeed.overlap_comm", True),
         (35, "deepspeed.contiguous_gradients", True),
-        *left_to_the_trainer(48, 44, 45),
+        (45, "deepspeed.gradient_clipping", None),
     ],
     "OpenGVLab__InternVL__2410d1db__internvl_chat__zero_stage3_config_100b.json": [
         (2, "distributed.strategy", "deepspeed"),
@@ -44,17 +35,13 @@ DEEPSPEED: dict[str, list[Line]] = {
         (3, "deepspeed.offload_optimizer", "none"),
         (4, "deepspeed.overlap_comm", True),
         (5, "deepspeed.contiguous_gradients", True),
-        (15, "precision.mode", None),
         (27, "optimizer.name", "AdamW"),
         (27, "optimizer.library", "deepspeed"),
-        (35, "optimizer.weight_decay", None),
-        *left_to_the_trainer(42, 38, 39),
+        (39, "deepspeed.gradient_clipping", None),
     ],
     "QwenLM__Qwen__2df8e8ac__finetune__ds_config_zero3.json": [
-        (3, "precision.mode", None),
         (14, "optimizer.name", "AdamW"),
         (14, "optimizer.library", "deepspeed"),
-        (19, "optimizer.weight_decay", None),
         (24, "optimizer.scheduler", "WarmupLR"),
         (32, "distributed.strategy", "deepspeed"),
         (33, "deepspeed.zero_stage", 3),
@@ -62,7 +49,7 @@ DEEPSPEED: dict[str, list[Line]] = {
         (39, "deepspeed.offload_param", "none"),
         (42, "deepspeed.overlap_comm", True),
         (43, "deepspeed.contiguous_gradients", True),
-        *left_to_the_trainer(57, 53, 54),
+        (54, "deepspeed.gradient_clipping", None),
     ],
     "aqlaboratory__openfold__ce0029e1__deepspeed_config.json": [
         (11, "precision.mode", "bf16"),
@@ -77,8 +64,7 @@ DEEPSPEED: dict[str, list[Line]] = {
         (3, "deepspeed.zero_stage", 1),
         (3, "deepspeed.offload_optimizer", "none"),
         (4, "deepspeed.overlap_comm", True),
-        (7, "precision.mode", None),
-        *left_to_the_trainer(25, 22, 23),
+        (23, "deepspeed.gradient_clipping", None),
     ],
     "axolotl-ai-cloud__axolotl__067b021c__deepspeed_configs__zero2.json": [
         (2, "distributed.strategy", "deepspeed"),
@@ -86,8 +72,7 @@ DEEPSPEED: dict[str, list[Line]] = {
         (5, "deepspeed.offload_optimizer", "cpu"),
         (7, "deepspeed.contiguous_gradients", True),
         (8, "deepspeed.overlap_comm", True),
-        (11, "precision.mode", None),
-        *left_to_the_trainer(25, 22, 23),
+        (23, "deepspeed.gradient_clipping", None),
     ],
     "bigscience-workshop__Megatron-DeepSpeed__8387ae17__tests__ds_config_bf16.json": [
         (2, "training.per_device_train_batch_size", 1),
@@ -98,17 +83,16 @@ DEEPSPEED: dict[str, list[Line]] = {
         (9, "precision.mode", "bf16"),
     ],
     f"{FACTORY}deepspeed__ds_z2_autotp_config.json": [
-        *left_to_the_trainer(4, 5, 6),
-        (9, "precision.mode", None),
+        (6, "deepspeed.gradient_clipping", None),
         (19, "distributed.strategy", "deepspeed"),
         (20, "deepspeed.zero_stage", 2),
         (20, "deepspeed.offload_optimizer", "none"),
         (23, "deepspeed.overlap_comm", False),
+        (24, "deepspeed.reduce_scatter", True),
         (26, "deepspeed.contiguous_gradients", True),
     ],
     f"{FACTORY}deepspeed__ds_z3_config.json": [
-        *left_to_the_trainer(3, 4, 5),
-        (8, "precision.mode", None),
+        (5, "deepspeed.gradient_clipping", None),
         (18, "distributed.strategy", "deepspeed"),
         (19, "deepspeed.zero_stage", 3),
         (19, "deepspeed.offload_optimizer", "none"),
@@ -121,8 +105,8 @@ DEEPSPEED: dict[str, list[Line]] = {
         (5, "distributed.strategy", "deepspeed"),
         (6, "deepspeed.zero_stage", 3),
         (6, "deepspeed.offload_optimizer", "none"),
+        (6, "deepspeed.gradient_clipping", 0.0),
         (8, "training.gradient_accumulation_steps", 1),
-        (10, "training.per_device_train_batch_size", None),
     ],
 }
 

@@ -15,9 +15,9 @@ from tests.edit.changing import literal, outcome
 CHANGED = {
     "config-accelerate": (43, 43),
     "config-axolotl": (67, 67),
-    "config-deepspeed": (39, 39),
-    "config-llamafactory": (32, 32),
-    "notebook": (27, 27),
+    "config-deepspeed": (40, 40),
+    "config-llamafactory": (35, 35),
+    "notebook": (28, 28),
 }
 
 

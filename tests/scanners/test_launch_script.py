@@ -206,6 +206,7 @@ def test_a_config_that_the_script_writes() -> None:
         (
             "torchrun --nproc_per_node 2 -m verl.trainer.fsdp_sft_trainer data.multiturn.enable=true",
             [
+                (GA, 32, "1:1", None),
                 (PROCESSES, 2, "1:27", "--nproc_per_node {}"),
                 ("training.framework", "verl", "1:32", None),
                 ("training.method", "sft", "1:32", None),
@@ -218,8 +219,8 @@ def test_a_config_that_the_script_writes() -> None:
                 ("training.framework", "verl", "1:13", None),
                 ("training.method", "sft", "1:13", None),
                 ("data.multi_turn", True, "1:13", None),
-                ("model.name", "x", "1:41", "model.path={}"),
-                ("peft.method", "lora", "1:54", None),
+                ("model.name", "x", "1:49", "model.path={}"),
+                ("peft.method", "lora", "1:68", None),
             ],
         ),
         (
