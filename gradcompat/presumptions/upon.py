@@ -82,18 +82,15 @@ def _own_loop(uses: Sequence[CodeUse]) -> str | None:
     """What drives training in a project whose code names no trainer: nothing, or loops of its own with accelerate."""
     if any(map(_names_trainer, uses)):
         return None
-    return (
-        _ACCELERATE
-        if any(use.root == _ACCELERATE and "Accelerator" in (use.name or "") for use in uses)
-        else _NO_TRAINER
-    )
+    parts = [use.name or "" for use in uses if use.root == _ACCELERATE]
+    if any("Accelerator" in name for name in parts):
+        return _ACCELERATE
+    return None if "" in parts else _NO_TRAINER  # of the whole package any part may be used
 
 
 def _names_trainer(use: CodeUse) -> bool:
-    """Does the code use what drives training? Much of transformers only loads models, and all of accelerate may."""
+    """Does the code use what drives training? Much of transformers only loads models."""
     name = use.name or ""
-    if use.root == _ACCELERATE:
-        return not name
     if use.root == "transformers":
         # A loop of one's own may take helpers from `trainer_pt_utils` and `trainer_utils`.
         return (

@@ -531,6 +531,7 @@ def test_lightning_clips_where_it_is_told_to(tmp_path: Path, clipping: str, stat
         ("from transformers.training_args import OptimizerNames", ["affected"]),
         ("from trl import SFTTrainer", ["affected"]),
         ("from accelerate import Accelerator", ["dormant"]),
+        ("import accelerate\nfrom accelerate import Accelerator", ["dormant"]),
     ],
 )
 def test_a_config_of_a_loop_of_ones_own_is_none_of_the_trainer(
