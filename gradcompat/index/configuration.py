@@ -112,7 +112,7 @@ def configuration(
         prefix: the environment that is looked at, whose own pip.conf counts; by default the active one.
         now: what spans of time are counted from.
         platform: as ``sys.platform`` has it.
-        root: the folder that ``/etc`` lies in.
+        root: the folder that ``/etc`` lies in; what lies above it is not looked at.
 
     Raises:
         UsageError: if a file of settings is broken, or something in it or in an argument makes no sense.

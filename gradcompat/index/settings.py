@@ -96,7 +96,7 @@ class Places:
 
     Attributes:
         platform: as ``sys.platform`` has it.
-        root: what stands before ``/etc``; another folder in tests.
+        root: what stands before ``/etc``, and what nothing is searched above; another folder in tests.
         home: the user's folder, if there is one.
         environ: variables of the environment.
     """
@@ -114,6 +114,11 @@ class Places:
     @property
     def windows(self) -> bool:
         return self.platform == "win32"
+
+    def above(self, start: Path) -> tuple[Path, ...]:
+        """A folder and what it lies in, up to the root."""
+        folders = (start, *start.parents)
+        return folders[: folders.index(self.root) + 1] if self.root in folders else folders
 
     def folders(self, variable: str, *default: str) -> tuple[Path, ...]:
         """The folders that a variable lists, or else those below the root."""

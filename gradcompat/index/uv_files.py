@@ -71,7 +71,7 @@ def find_files(start: Path, places: Places, notes: list[str]) -> UvFiles:
     Raises:
         UsageError: if one of them is broken.
     """
-    folders = (start, *start.parents)
+    folders = places.above(start)
     reading = _Reading(notes)
     marked = any(os.path.isfile(folder / name) for folder in folders for name in ("uv.lock", "uv.toml"))
     root, found = _projects(folders, reading)

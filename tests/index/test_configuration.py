@@ -69,6 +69,12 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
+def test_nothing_is_searched_above_the_root(tmp_path: Path) -> None:
+    (tmp_path / "uv.lock").write_text("", "utf-8")
+    (tmp_path / "uv.toml").write_text("[[index]]\nurl = 'https://above.example/'\n", "utf-8")
+    assert Machine(tmp_path / "machine").where() == [DEFAULT]
+
+
 def message(error: UsageError, machine: Machine) -> str:
     return str(error).replace(f"{machine.base}/", "")
 
