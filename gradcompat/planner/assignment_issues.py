@@ -179,7 +179,7 @@ class Judge:
         return at
 
     def found_alone(self, name: str, version: Version) -> Iterator[Hit]:
-        """Which issues about a package have to go and are there if it alone moves; those that are there now come first."""
+        """Which issues about a package have to go and are there if it alone moves, those that are there now first."""
         issues = self._present_first(self.universe.canonical(name))
         return self._hits(issues, {name: self.kind(name, version)}, {name: version})
 

@@ -6,7 +6,8 @@ import pytest
 from packaging.version import Version
 
 from gradcompat.model.release import Release, Target
-from gradcompat.planner.target import described, fit, is_there, marker_environment, supported_tags
+from gradcompat.planner.target import described, fit, is_there, marker_environment
+from gradcompat.planner.wheel_tags import supported_tags
 from tests.building import package
 
 LINUX = Target(python="3.11.7", glibc="2.28")
