@@ -1,6 +1,6 @@
 """Specifiers in their normal form, read without packaging's parser.
 
-``SpecifierSet`` has no post-release in ``>1.0``, tells labels as in ``==1.0+cpu`` apart, and compares what stands behind
+``SpecifierSet`` has no post-release in ``>1.0``, tells labels as in ``==1.0+cpu`` apart, and compares what follows
 ``===`` as text. Of final releases the order of versions alone decides (``gradcompat.versions``), and importing
 packaging's own reading takes as long as starting Python twice.
 """

@@ -27,12 +27,13 @@ from gradcompat.model.finding import Finding
 from gradcompat.model.issue import LEVELS, Issue, is_break
 from gradcompat.model.plan import Alternative, Change, CodeChange, Plan, SettingChange
 from gradcompat.model.plan_report import Planned
-from gradcompat.model.release import Catalogue
+from gradcompat.model.release import Catalogue, Requirers
 from gradcompat.model.report import ReportedFinding
 from gradcompat.names import normalise
 from gradcompat.planner.host_target import target_of
-from gradcompat.planner.plan import plan, shared_packages, single_move
+from gradcompat.planner.plan import plan
 from gradcompat.planner.request import DEFAULT_STEPS, Request
+from gradcompat.planner.single_move import SingleMove, shared_packages, single_move
 from gradcompat.regular_files import read_regular
 
 _Change = TypeVar("_Change", Change, SettingChange, CodeChange)
@@ -310,7 +311,8 @@ def single_move_of(
     wishes: PlanOptions,
     *,
     budget: Budget | None = None,
-) -> Plan | None:
+    requirers: Requirers | None = None,
+) -> SingleMove | None:
     """The plan of one environment where it surely moves one package and nothing else; None where it may be another."""
     wanted = _wanted(found, options)
     stated = with_facts(environment, options.settings, options.kept_at)
@@ -328,6 +330,7 @@ def single_move_of(
         request,
         runs=_runs(environment, found),
         budget=budget,
+        requirers=requirers,
     )
 
 

@@ -21,6 +21,7 @@ from gradcompat.model.class_fact import ClassFact
 from gradcompat.model.environment import Environment, Location, Package, SourceKind
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import Issue, PackageTerm
+from gradcompat.planner.request import Request
 from gradcompat.planner.universe import Universe
 from gradcompat.term_keys import key_of
 from gradcompat.versions import BELOW, Cut, VersionSet, Window, locate
@@ -342,6 +343,26 @@ def matched(runs: tuple[Environment, ...], issues: tuple[Issue, ...], universe: 
         for finding in match(run, issues, universe.names, universe.forks)
         if finding.status in ("affected", "conditional")
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Ids:
+    """Ids of issues: those that are sure, and those that have to go."""
+
+    sure: frozenset[str]
+    counting: frozenset[str]
+
+
+def ids_of(findings: Sequence[Finding], request: Request) -> Ids:
+    """The ids of what was found, but for what is no defect."""
+    seen = [finding for finding in findings if not finding.issue.informational]
+    sure = frozenset(finding.issue.id for finding in seen if finding.status == "affected")
+    counting = frozenset(
+        finding.issue.id
+        for finding in seen
+        if request.counts(finding.issue) and (finding.status == "affected" or request.conditional)
+    )
+    return Ids(sure, counting)
 
 
 def _version_sets(name: str, issues: list[Issue], facts: Sequence[ClassFact]) -> tuple[VersionSet, ...]:

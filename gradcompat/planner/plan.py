@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from gradcompat.budget import Budget
 from gradcompat.lazy_dataclasses import dataclass, replace
-from gradcompat.matcher import Names, packages_seen
+from gradcompat.matcher import Names
 from gradcompat.messages import counted
 from gradcompat.model.environment import Environment
 from gradcompat.model.finding import Finding
@@ -18,7 +18,7 @@ from gradcompat.model.issue import Issue
 from gradcompat.model.plan import Alternative, CodeChange, Plan, SettingChange, Verified
 from gradcompat.model.release import Catalogue
 from gradcompat.planner.alternatives import alternatives
-from gradcompat.planner.assignment_issues import Judge, applied, least_steps, matched
+from gradcompat.planner.assignment_issues import Judge, applied, ids_of, least_steps, matched
 from gradcompat.planner.conflict_core import core, partial
 from gradcompat.planner.cost import in_words, versions
 from gradcompat.planner.explain import (
@@ -119,61 +119,6 @@ def plan(
     return _finished(draft, begun.original, universe, begun.asked, others)
 
 
-def single_move(
-    environment: Environment,
-    findings: Iterable[Finding],
-    issues: Sequence[Issue],
-    names: Names,
-    catalogue: Catalogue,
-    request: Request,
-    *,
-    runs: Sequence[Environment] = (),
-    budget: Budget | None = None,
-) -> Plan | None:
-    """The plan of :func:`plan` where it surely moves one package and nothing else; None where it may be another.
-
-    Only issues that speak of a package that all findings are about are looked at: no other one can tell such plans
-    apart, and what moves more packages costs more.
-    """
-    findings = tuple(findings)
-    shared = shared_packages(findings, names, request)
-    if not shared or any(package.source == "conda" for package in environment.packages):
-        return None  # of conda's packages it counts whether any record speaks of them
-    about = _speaking_of(shared, issues)
-    begun = _begun(environment, findings, about, names, catalogue, request, runs, budget, alone=True)
-    if isinstance(begun, Universe):
-        return None
-    universe, draft = begun.universe, begun.draft
-    if draft.settings or draft.code or not draft.proven or len(draft.chosen) != 1:
-        return None
-    if any(universe.rehomed(name) or universe.obscure(name, one) for name, one in draft.chosen.items()):
-        return None
-    made = _finished(draft, begun.original, universe, begun.asked, ())
-    return made if made.complete and made.verified.matched_again else None
-
-
-def shared_packages(findings: Iterable[Finding], names: Names, request: Request) -> frozenset[str]:
-    """The (canonical) packages that all findings that have to go are about."""
-    statuses = ("affected", "conditional") if request.conditional else ("affected",)
-    concerned = [
-        frozenset(map(names.canonical, finding.packages))
-        for finding in findings
-        if finding.status in statuses and request.counts(finding.issue)
-    ]
-    return frozenset.intersection(*concerned) if concerned else frozenset()
-
-
-def _speaking_of(names: frozenset[str], issues: Sequence[Issue]) -> list[Issue]:
-    """The issues that speak of some packages, with those that stand for one of them, and the other way round."""
-    speaking = {issue.id for issue in issues if not names.isdisjoint(packages_seen(issue))}
-    general = {identifier for issue in issues if issue.id in speaking for identifier in issue.instead_of}
-    return [
-        issue
-        for issue in issues
-        if issue.id in speaking or issue.id in general or not speaking.isdisjoint(issue.instead_of)
-    ]
-
-
 @dataclass(frozen=True, slots=True)
 class _Begun:
     """What the search has come to.
@@ -202,8 +147,6 @@ def _begun(
     request: Request,
     runs: Sequence[Environment],
     budget: Budget | None,
-    *,
-    alone: bool = False,
 ) -> _Begun | Universe:
     """Search; the universe alone where the budget does not suffice to match the environment."""
     issues = tuple(issue for issue in issues if issue.withdrawn is None)
@@ -219,10 +162,7 @@ def _begun(
     draft = _Draft(judge, wanted, frozenset(issue.id for issue in bad) - asked, [], [], {})
     if wanted:
         _take_remedies(draft, draft.wanted, first_only=True)
-        if alone:
-            _search_alone(draft, universe)
-        else:
-            _search(draft, universe)
+        _search(draft, universe)
     return _Begun(universe, original, asked, judge, draft)
 
 
@@ -300,13 +240,6 @@ def _search(draft: _Draft, universe: Universe) -> None:
         draft.core = _core(draft, universe, outcome, terms)
 
 
-def _search_alone(draft: _Draft, universe: Universe) -> None:
-    """Move one package for what is left, if that suffices."""
-    terms = Terms(excused=draft.excused, alone=True, limit=universe.request.limit)
-    outcome = Search(universe, draft.judge, terms).alone()
-    draft.chosen, draft.proven = outcome.chosen or {}, outcome.proven
-
-
 def _take_remedies(draft: _Draft, issues: Sequence[Issue], *, first_only: bool) -> None:
     """Take the settings and the code of the records; with ``first_only`` those put before any change of version."""
     for issue in issues:
@@ -350,10 +283,10 @@ def _finished(
     assignment = versions(draft.chosen)
     issues = draft.judge.issues
     found = matched(original, issues, universe)
-    before = _ids(found, request)
+    before = ids_of(found, request)
     whole = tuple(applied(run, assignment, universe) for run in _whole(draft, original))
     findings = matched(whole, issues, universe)
-    after = _ids(findings, request)
+    after = ids_of(findings, request)
     new = after.counting - before.counting
     remaining = tuple(sorted((after.counting & asked) | new))
     fixed = tuple(sorted((before.sure | (before.counting & asked)) - after.sure - after.counting))
@@ -427,25 +360,6 @@ def _finished(
             notes=tuple(dict.fromkeys(notes)),
         ),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Ids:
-    """Ids of issues: those that are sure, and those that have to go."""
-
-    sure: frozenset[str]
-    counting: frozenset[str]
-
-
-def _ids(findings: Sequence[Finding], request: Request) -> _Ids:
-    seen = [finding for finding in findings if not finding.issue.informational]
-    sure = frozenset(finding.issue.id for finding in seen if finding.status == "affected")
-    counting = frozenset(
-        finding.issue.id
-        for finding in seen
-        if request.counts(finding.issue) and (finding.status == "affected" or request.conditional)
-    )
-    return _Ids(sure, counting)
 
 
 def _whole(draft: _Draft, original: Runs) -> Runs:

@@ -327,8 +327,7 @@ class Search:
         """Must this requirement hold? One on something that was missing before is somebody's decision."""
         if Fact("requires", name, need.name) in self.terms.ignored:
             return False
-        self.universe.dependents(need.name)
-        if (name, need.name) in self.universe.missing:
+        if self.universe.lacks(name, need.name):
             return False
         return not (self.terms.lenient and self._unmet_before(name, need.name))
 
@@ -418,7 +417,7 @@ class Search:
         # Only issues that speak of the package can be another matter now.
         about = self.judge.ids_about(name)
         kept = tuple(one for one in state.bad if one[0].id not in about)
-        new = self._counting(self.judge.found(name, versions(state.chosen))(candidates[0].version))
+        new = tuple(self._counting(self.judge.found(name, versions(state.chosen))(candidates[0].version)))
         for candidate in candidates:
             yield _State({**state.chosen, name: candidate}, state.forced - {name}, state.still, (*kept, *new))
 

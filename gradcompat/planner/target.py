@@ -20,6 +20,7 @@ Fit = Literal["wheel", "sdist"]
 
 _SYSTEMS = {"linux": "Linux", "darwin": "macOS", "win32": "Windows"}
 _PLATFORM_SYSTEM = {"linux": "Linux", "darwin": "Darwin", "win32": "Windows"}
+_PURE = "-none-any"  # of wheels that hold nothing compiled
 _IMPLEMENTATIONS = {"cp": ("cpython", "CPython"), "pp": ("pypy", "PyPy")}
 
 
@@ -65,9 +66,10 @@ def fit(release: Release, target: Target) -> Fit | None:
     """How a release gets onto the target: as a wheel, built from its sdist, or not at all."""
     if not _python_allowed(release.requires_python, target.python):
         return None
-    if any(_is_for_any_machine(wheel, target) for wheel in release.wheels):
+    pure = [wheel for wheel in release.wheels if wheel.endswith(_PURE)]
+    if any(not pure_interpreters(target).isdisjoint(wheel.partition("-")[0].split(".")) for wheel in pure):
         return "wheel"
-    if release.wheels:
+    if len(pure) < len(release.wheels):
         from gradcompat.planner.wheel_tags import supported_tags  # loads much, and most packages are pure Python
 
         tags = supported_tags(target)
@@ -87,10 +89,12 @@ def _python_allowed(specifier: str | None, python: str) -> bool:
         return True
 
 
-def _is_for_any_machine(wheel: str, target: Target) -> bool:
-    """Is it one of ``py3-none-any``, which each Python 3 installs?"""
-    interpreter, _, rest = wheel.partition("-")
-    return rest == "none-any" and target.python.startswith("3.") and "py3" in interpreter.split(".")
+@lru_cache(maxsize=16)
+def pure_interpreters(target: Target) -> frozenset[str]:
+    """The interpreters of the wheels for any machine that the target installs."""
+    major, minor = target.python_number
+    pythons = {f"py{major}", *(f"py{major}{lower}" for lower in range(minor + 1))}
+    return frozenset({*pythons, f"{target.implementation}{major}{minor}"})
 
 
 def _wheel_fits(wheel: str, tags: frozenset[str]) -> bool:

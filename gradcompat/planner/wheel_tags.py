@@ -17,8 +17,7 @@ _MACOS = (15, 0)  # nobody says which macOS a target has; wheels for a newer one
 @lru_cache(maxsize=16)
 def supported_tags(target: Target) -> frozenset[str]:
     """Every tag of a wheel that the target installs, as ``cp311-abi3-manylinux_2_17_x86_64``."""
-    numbers = [int(part) for part in target.python.split(".")[:2] if part.isdecimal()]
-    version = (numbers[0], numbers[1]) if len(numbers) == 2 else (3, 0)
+    version = target.python_number
     nodot = "".join(map(str, version))
     platforms = tuple(_platforms(target))
     if target.implementation == "cp":
