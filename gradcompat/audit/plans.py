@@ -320,7 +320,7 @@ def single_move_of(
     shared = shared_packages(wanted, base.names, request)
     if not shared:
         return None
-    issues = (*base.in_force(), *_not_leading_into(environment, found, base, shared))
+    issues = (*base.concerning(shared), *_not_leading_into(environment, found, base, shared))
     return single_move(
         stated,
         wanted,

@@ -24,7 +24,8 @@ from gradcompat.model.issue import Issue, PackageTerm
 from gradcompat.planner.request import Request
 from gradcompat.planner.universe import Universe
 from gradcompat.term_keys import key_of
-from gradcompat.versions import BELOW, Cut, VersionSet, Window, locate
+from gradcompat.truth import Truth
+from gradcompat.versions import BELOW, Cut, VersionSet, locate
 
 Assignment = Mapping[str, Version]
 # An issue that has to go and is there, with the packages that take part.
@@ -100,8 +101,7 @@ class Judge:
         self._bounds: dict[str, tuple[VersionSet, ...]] = {}
         self._own: dict[str, dict[str, tuple[int, ...]]] = {}
         self._seen: dict[tuple[str, Version], tuple[int, ...]] = {}
-        self._cuts: dict[str, list[Cut]] = {}
-        self._between: dict[tuple[str, int], tuple[int, ...]] = {}
+        self._between: dict[str, tuple[list[Cut], list[tuple[int, ...]]]] = {}
         self._by_canonical: dict[str, list[Package]] = {}
         for entries in universe.entries.values():
             for entry in entries:
@@ -228,7 +228,8 @@ class Judge:
             if window is None:
                 self._seen[key] = ()
             elif window.exact:
-                self._seen[key] = self._seen_between(self.universe.canonical(name), bounds, window)
+                cuts, rows = self._seen_between(self.universe.canonical(name))
+                self._seen[key] = rows[bisect_right(cuts, (window.low, BELOW))]
             else:
                 self._seen[key] = tuple(int(bound.truth(window)) for bound in bounds)
         return self._seen[key]
@@ -249,15 +250,25 @@ class Judge:
             }
         return self._own[canonical]
 
-    def _seen_between(self, canonical: str, bounds: Sequence[VersionSet], window: Window) -> tuple[int, ...]:
-        """What the bounds say of a version: the same of all versions between two of their cuts."""
-        if canonical not in self._cuts:
-            found = {cut for bound in bounds for interval in bound.intervals for cut in interval if cut is not None}
-            self._cuts[canonical] = sorted(found)
-        between = (canonical, bisect_right(self._cuts[canonical], (window.low, BELOW)))
-        if between not in self._between:
-            self._between[between] = tuple(int(bound.truth(window)) for bound in bounds)
-        return self._between[between]
+    def _seen_between(self, canonical: str) -> tuple[list[Cut], list[tuple[int, ...]]]:
+        """The cuts of all bounds in order, and what the bounds say of a version behind so many of them."""
+        if canonical not in self._between:
+            bounds = self._bounds_of(canonical)
+            cuts = sorted({cut for bound in bounds for ends in bound.intervals for cut in ends if cut is not None})
+            order = {cut: place for place, cut in enumerate(cuts, start=1)}
+            turning: dict[int, list[int]] = {}  # place → bounds that begin or end there
+            for number, bound in enumerate(bounds):
+                for low, high in bound.intervals:
+                    turning.setdefault(0 if low is None else order[low], []).append(number)
+                    turning.setdefault(len(cuts) + 1 if high is None else order[high], []).append(number)
+            seen = [int(Truth.NO)] * len(bounds)
+            rows: list[tuple[int, ...]] = []
+            for place in range(len(cuts) + 1):
+                for number in turning.get(place, ()):
+                    seen[number] = int(Truth.of(seen[number] != Truth.YES))
+                rows.append(tuple(seen))
+            self._between[canonical] = cuts, rows
+        return self._between[canonical]
 
     def _seen_by(self, issue: Issue, name: str, kind: int) -> tuple[int, ...]:
         """What the bounds of one record say of the versions of a kind."""

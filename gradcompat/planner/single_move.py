@@ -75,6 +75,8 @@ def single_move(
     if not universe.budget.take(least_steps(original, universe)):
         return None
     judge = Judge(universe, original)
+    if not any(_cures(name, findings, judge) for name in sorted(shared)):
+        return None
     asked = {finding.issue.id for finding in findings if finding.status != "not_affected"}
     wanted = [issue for issue, _ in judge.found_now if issue.id in asked]
     if not wanted or any(_has_first_remedy(issue, judge) for issue in wanted):
@@ -105,6 +107,19 @@ def shared_packages(findings: Iterable[Finding], names: Names, request: Request)
         if finding.status in statuses and request.counts(finding.issue)
     ]
     return frozenset.intersection(*concerned) if concerned else frozenset()
+
+
+def _cures(name: str, findings: Iterable[Finding], judge: Judge) -> bool:
+    """Is there a release of a (canonical) package at which none is left of the findings that have to go?"""
+    universe = judge.universe
+    wanted = [
+        finding.issue for finding in findings if finding.status == "affected" and universe.request.counts(finding.issue)
+    ]
+    return any(
+        all(judge.verdict(issue, {listed: one.version}).affected is None for issue in wanted)
+        for listed in universe.names_for(name)
+        for one in universe.candidates(listed)
+    )
 
 
 def _speaking_of(names: frozenset[str], issues: Sequence[Issue]) -> list[Issue]:
