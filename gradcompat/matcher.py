@@ -193,6 +193,27 @@ def _questions(combination: Combination, counts: Mapping[str, int]) -> int:
     return sum(entries) + min(prod(entries), MAX_CHOICES)
 
 
+def ruled_out(issue: Issue, entries: Mapping[str, Sequence[Package]]) -> bool:
+    """Do versions alone keep an issue from applying, whatever the run? That is what most versions do.
+
+    Args:
+        issue: the record.
+        entries: those of each package that is listed, by its canonical name.
+    """
+    return all(
+        any(isinstance(term, PackageTerm) and _is_outside(term, entries.get(term.name, ())) for term in one.terms)
+        for one in issue.affected
+    )
+
+
+def _is_outside(term: PackageTerm, entries: Sequence[Package]) -> bool:
+    """Is a package listed, and no version of it in the range, not even perhaps?"""
+    windows = [
+        None if entry.version is None else locate(entry.version, unreleased=entry.unreleased) for entry in entries
+    ]
+    return bool(windows) and all(window is not None and term.versions.truth(window) is Truth.NO for window in windows)
+
+
 def _findings(issue: Issue, view: _View) -> Iterator[Finding]:
     matches = [found for combination in issue.affected for found in _matches(combination, issue, view)]
     if not matches:

@@ -7,7 +7,7 @@ Versions that every bound of an issue treats alike are matched once for it.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from itertools import tee
@@ -16,7 +16,7 @@ from math import prod
 from packaging.version import Version
 
 from gradcompat.lazy_dataclasses import dataclass, replace
-from gradcompat.matcher import MAX_CHOICES, alike, match, packages_seen, questions
+from gradcompat.matcher import MAX_CHOICES, alike, match, packages_seen, questions, ruled_out
 from gradcompat.model.class_fact import ClassFact
 from gradcompat.model.environment import Environment, Location, Package, SourceKind
 from gradcompat.model.finding import Finding
@@ -301,11 +301,13 @@ class Judge:
         return found
 
     def _verdict(self, issue: Issue, assignment: Assignment) -> Verdict:
+        packages = self._entries(issue, assignment)
+        if ruled_out(issue, by_canonical(packages, self.universe)):
+            return _NOTHING
         found: dict[str, set[str]] = {}
         for run in self._distinct:
-            for finding in match(
-                self.reduced(run, issue, assignment), [issue], self.universe.names, self.universe.forks
-            ):
+            reduced = replace(run, packages=packages)
+            for finding in match(reduced, [issue], self.universe.names, self.universe.forks):
                 found.setdefault(finding.status, set()).update(map(self.universe.name_of, finding.packages))
         affected, conditional = found.get("affected"), found.get("conditional")
         return Verdict(
@@ -317,7 +319,7 @@ class Judge:
         counts = [len(self._by_canonical.get(name, ())) or 1 for name in self.mentions[issue.id]]
         return 2 * sum(counts) + min(prod(counts), MAX_CHOICES)
 
-    def reduced(self, run: Environment, issue: Issue, assignment: Assignment) -> Environment:
+    def _entries(self, issue: Issue, assignment: Assignment) -> tuple[Package, ...]:
         """The entries on the target that the issue can see, with the assignment applied."""
         universe = self.universe
         packages = [
@@ -330,7 +332,15 @@ class Judge:
             for name, version in assignment.items()
             if not universe.listed(name)
         ]
-        return replace(run, packages=tuple(packages))
+        return tuple(packages)
+
+
+def by_canonical(packages: Iterable[Package], universe: Universe) -> dict[str, list[Package]]:
+    """Entries by the names that records have for them."""
+    found: dict[str, list[Package]] = {}
+    for package in packages:
+        found.setdefault(universe.names.canonical(package), []).append(package)
+    return found
 
 
 def least_steps(runs: tuple[Environment, ...], universe: Universe) -> int:
@@ -348,12 +358,12 @@ def distinct(runs: tuple[Environment, ...], issues: Sequence[Issue]) -> tuple[En
 
 def matched(runs: tuple[Environment, ...], issues: tuple[Issue, ...], universe: Universe) -> list[Finding]:
     """Every finding of every run that is affected or may be."""
-    return [
-        finding
-        for run in distinct(runs, issues)
-        for finding in match(run, issues, universe.names, universe.forks)
-        if finding.status in ("affected", "conditional")
-    ]
+    found: list[Finding] = []
+    for run in distinct(runs, issues):
+        entries = by_canonical(run.packages, universe)
+        possible = [issue for issue in issues if not ruled_out(issue, entries)]
+        found += match(run, possible, universe.names, universe.forks)
+    return [finding for finding in found if finding.status in ("affected", "conditional")]
 
 
 @dataclass(frozen=True, slots=True)

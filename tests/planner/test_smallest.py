@@ -18,7 +18,7 @@ from gradcompat.index.requirers import requirers_among
 from gradcompat.matcher import match
 from gradcompat.model.environment import Environment
 from gradcompat.model.issue import Issue, Level, PackageAbsentTerm, Term
-from gradcompat.planner.assignment_issues import Judge, applied
+from gradcompat.planner.assignment_issues import Judge, applied, matched
 from gradcompat.planner.plan import plan
 from gradcompat.planner.request import Request
 from gradcompat.planner.single_move import single_move
@@ -315,6 +315,9 @@ def test_what_an_issue_cannot_see_makes_no_difference(
         for status, packages in (("affected", verdict.affected), ("conditional", verdict.conditional))
         if packages is not None
     } == statuses(applied(here, assignment, universe), one)
+    assert [(found.status, found.packages) for found in matched((here,), (one,), universe)] == [
+        (found.status, found.packages) for found in match(here, [one], NAMES) if found.status != "not_affected"
+    ]
 
 
 def statuses(here: Environment, one: Issue) -> dict[str, frozenset[str]]:
