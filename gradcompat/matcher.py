@@ -193,6 +193,14 @@ def _questions(combination: Combination, counts: Mapping[str, int]) -> int:
     return sum(entries) + min(prod(entries), MAX_CHOICES)
 
 
+def entries_by_name(packages: Iterable[Package], names: Names) -> dict[str, list[Package]]:
+    """The entries of each package, by its canonical name."""
+    found: dict[str, list[Package]] = {}
+    for package in packages:
+        found.setdefault(names.canonical(package), []).append(package)
+    return found
+
+
 def ruled_out(issue: Issue, entries: Mapping[str, Sequence[Package]]) -> bool:
     """Do versions alone keep an issue from applying, whatever the run? That is what most versions do.
 
@@ -260,21 +268,8 @@ class _View:
         self.environment = environment
         self.names = names
         self.forks = forks
-        grouped: dict[str, dict[object, list[Package]]] = {}
-        for package in environment.packages:
-            # All that decides about an entry: two that agree in it are one choice.
-            same = (
-                package.name,
-                package.version,
-                package.specifier,
-                package.marker,
-                package.reached,
-                package.forks,
-                package.unreleased,
-                package.build,
-            )
-            grouped.setdefault(names.canonical(package), {}).setdefault(same, []).append(package)
-        self.packages = {name: tuple(map(tuple, groups.values())) for name, groups in grouped.items()}
+        entries = entries_by_name(environment.packages, names)
+        self.packages = {name: _alike(found) for name, found in entries.items()}
         self.verdicts: dict[int, tuple[Term, _Verdict]] = {}  # of terms that are not about packages, by identity
         self.choices: dict[int, tuple[Term, Sequence[_Choice]]] = {}  # of those that are
         self.settings: dict[str, list[Setting]] = {}
@@ -289,6 +284,26 @@ class _View:
     def stated(self, key: str) -> list[Setting]:
         """What states the fact; what is only presumed is none."""
         return [setting for setting in self.settings.get(key, ()) if not setting.presumed]
+
+
+def _alike(entries: Sequence[Package]) -> tuple[tuple[Package, ...], ...]:
+    """The entries of one package in groups that are one choice: they agree in all that decides about an entry."""
+    if len(entries) == 1:
+        return ((entries[0],),)
+    groups: dict[object, list[Package]] = {}
+    for entry in entries:
+        same = (
+            entry.name,
+            entry.version,
+            entry.specifier,
+            entry.marker,
+            entry.reached,
+            entry.forks,
+            entry.unreleased,
+            entry.build,
+        )
+        groups.setdefault(same, []).append(entry)
+    return tuple(map(tuple, groups.values()))
 
 
 def _matches(combination: Combination, issue: Issue, view: _View) -> Iterator[_Match]:

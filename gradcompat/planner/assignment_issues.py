@@ -7,7 +7,7 @@ Versions that every bound of an issue treats alike are matched once for it.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from itertools import tee
@@ -16,7 +16,7 @@ from math import prod
 from packaging.version import Version
 
 from gradcompat.lazy_dataclasses import dataclass, replace
-from gradcompat.matcher import MAX_CHOICES, alike, match, packages_seen, questions, ruled_out
+from gradcompat.matcher import MAX_CHOICES, alike, entries_by_name, match, packages_seen, questions, ruled_out
 from gradcompat.model.class_fact import ClassFact
 from gradcompat.model.environment import Environment, Location, Package, SourceKind
 from gradcompat.model.finding import Finding
@@ -302,7 +302,7 @@ class Judge:
 
     def _verdict(self, issue: Issue, assignment: Assignment) -> Verdict:
         packages = self._entries(issue, assignment)
-        if ruled_out(issue, by_canonical(packages, self.universe)):
+        if ruled_out(issue, entries_by_name(packages, self.universe.names)):
             return _NOTHING
         found: dict[str, set[str]] = {}
         for run in self._distinct:
@@ -335,14 +335,6 @@ class Judge:
         return tuple(packages)
 
 
-def by_canonical(packages: Iterable[Package], universe: Universe) -> dict[str, list[Package]]:
-    """Entries by the names that records have for them."""
-    found: dict[str, list[Package]] = {}
-    for package in packages:
-        found.setdefault(universe.names.canonical(package), []).append(package)
-    return found
-
-
 def least_steps(runs: tuple[Environment, ...], universe: Universe) -> int:
     """Steps without which there is no plan: the whole environment is matched as it is and, in the end, as planned."""
     packages = universe.environment.packages
@@ -360,7 +352,7 @@ def matched(runs: tuple[Environment, ...], issues: tuple[Issue, ...], universe: 
     """Every finding of every run that is affected or may be."""
     found: list[Finding] = []
     for run in distinct(runs, issues):
-        entries = by_canonical(run.packages, universe)
+        entries = entries_by_name(run.packages, universe.names)
         possible = [issue for issue in issues if not ruled_out(issue, entries)]
         found += match(run, possible, universe.names, universe.forks)
     return [finding for finding in found if finding.status in ("affected", "conditional")]
