@@ -65,7 +65,7 @@ def planned_advice(
         move = single_move_of(*asked, budget=share, requirers=requirers)
         plan = None
         if move is None:
-            plan = plan_of(*asked, alternatives=False, budget=budget)
+            plan = plan_of(*asked, changes_only=True, budget=budget, requirers=requirers)
         else:
             budget.take(share.used)
         for finding in left:

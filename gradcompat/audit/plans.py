@@ -281,8 +281,9 @@ def plan_of(
     options: AuditOptions,
     wishes: PlanOptions,
     *,
-    alternatives: bool = True,
+    changes_only: bool = False,
     budget: Budget | None = None,
+    requirers: Requirers | None = None,
 ) -> Plan | None:
     """The plan of one environment within a budget of steps; None where nothing has to change."""
     if not _has_to_change(found, options):
@@ -296,8 +297,9 @@ def plan_of(
         catalogue,
         _request(environment, stated, project, base, options, wishes),
         runs=_runs(environment, found),
-        with_alternatives=alternatives,
+        changes_only=changes_only,
         budget=budget,
+        requirers=requirers,
     )
 
 

@@ -16,7 +16,7 @@ from gradcompat.model.environment import Environment
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import Issue
 from gradcompat.model.plan import Alternative, CodeChange, Plan, SettingChange, Verified
-from gradcompat.model.release import Catalogue
+from gradcompat.model.release import Catalogue, Requirers
 from gradcompat.planner.alternatives import alternatives
 from gradcompat.planner.assignment_issues import Judge, applied, ids_of, least_steps, matched
 from gradcompat.planner.conflict_core import core, partial
@@ -77,8 +77,9 @@ def plan(
     request: Request,
     *,
     runs: Sequence[Environment] = (),
-    with_alternatives: bool = True,
+    changes_only: bool = False,
     budget: Budget | None = None,
+    requirers: Requirers | None = None,
 ) -> Plan:
     """The cheapest plan in the order of :mod:`gradcompat.planner.cost`, or the best that can be done.
 
@@ -93,17 +94,27 @@ def plan(
         catalogue: where releases and their requirements are looked up.
         request: what counts, and what must not move.
         runs: the environment with the settings of each training run, if there are some; a plan has to suit all.
-        with_alternatives: look for other ways, too.
+        changes_only: say what is changed and what that does, without other ways, reasons and notes.
         budget: the steps that the plan may take. Where they do not suffice, it says what it does not know.
+        requirers: whose requirements speak of a package, where the catalogue knows that; notes need all of them.
     """
     findings = tuple(findings)
-    begun = _begun(environment, findings, issues, names, catalogue, request, runs, budget)
-    if isinstance(begun, Universe):
-        return _unplanned(begun, findings)
-    universe, draft = begun.universe, begun.draft
+    universe = Universe(
+        environment,
+        tuple(issue for issue in issues if issue.withdrawn is None),
+        names,
+        catalogue,
+        request,
+        budget,
+        requirers if changes_only else None,
+    )
+    begun = _begun(universe, findings, runs, explained=not changes_only)
+    if begun is None:
+        return _unplanned(universe, findings)
+    draft = begun.draft
     draft.most = _looked_at(universe, request.limit)
     others: tuple[Alternative, ...] = ()
-    if draft.wanted and with_alternatives:
+    if draft.wanted and not changes_only:
         universe.cut_off = False
         used = {cure for setting in draft.settings for cure in setting.cures}
         used |= {cure for code in draft.code for cure in code.cures}
@@ -116,7 +127,7 @@ def plan(
             with_remedies=[issue for issue in draft.wanted if issue.id not in used],
         )
         draft.all_ways = not (universe.cut_off or universe.budget.spent)
-    return _finished(draft, begun.original, universe, begun.asked, others)
+    return _finished(draft, begun.original, universe, begun.asked, others, explained=not changes_only)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,14 +135,12 @@ class _Begun:
     """What the search has come to.
 
     Attributes:
-        universe: in which was searched.
         original: the runs as they are.
         asked: ids of issues that may have to go.
         judge: with the runs as they are.
         draft: what was found to do.
     """
 
-    universe: Universe
     original: Runs
     asked: set[str]
     judge: Judge
@@ -139,31 +148,23 @@ class _Begun:
 
 
 def _begun(
-    environment: Environment,
-    findings: Sequence[Finding],
-    issues: Sequence[Issue],
-    names: Names,
-    catalogue: Catalogue,
-    request: Request,
-    runs: Sequence[Environment],
-    budget: Budget | None,
-) -> _Begun | Universe:
-    """Search; the universe alone where the budget does not suffice to match the environment."""
-    issues = tuple(issue for issue in issues if issue.withdrawn is None)
-    universe = Universe(environment, issues, names, catalogue, request, budget)
-    original = tuple(runs) or (environment,)
+    universe: Universe, findings: Sequence[Finding], runs: Sequence[Environment], *, explained: bool
+) -> _Begun | None:
+    """Search; None where the budget does not suffice to match the environment."""
+    request = universe.request
+    original = tuple(runs) or (universe.environment,)
     asked = {finding.issue.id for finding in findings if finding.status != "not_affected"}
     if not universe.budget.take(least_steps(original, universe)):
-        return universe
+        return None
     judge = Judge(universe, original)
     bad = [issue for issue in judge.issues if request.counts(issue) and _is_there(issue, judge, {})]
     wanted = [issue for issue in bad if issue.id in asked]
-    catalogue.expect(sorted({name for issue in wanted for name in _packages(issue, judge)}))
+    universe.catalogue.expect(sorted({name for issue in wanted for name in _packages(issue, judge)}))
     draft = _Draft(judge, wanted, frozenset(issue.id for issue in bad) - asked, [], [], {})
     if wanted:
         _take_remedies(draft, draft.wanted, first_only=True)
-        _search(draft, universe)
-    return _Begun(universe, original, asked, judge, draft)
+        _search(draft, universe, explained=explained)
+    return _Begun(original, asked, judge, draft)
 
 
 def _unplanned(universe: Universe, findings: Sequence[Finding]) -> Plan:
@@ -217,7 +218,7 @@ def _is_spent(draft: _Draft) -> bool:
     return universe.budget.spent
 
 
-def _search(draft: _Draft, universe: Universe) -> None:
+def _search(draft: _Draft, universe: Universe, *, explained: bool) -> None:
     """Move packages for what is left; where that is impossible, for as much of it as can be."""
     by_code = frozenset(identifier for code_change in draft.code for identifier in code_change.cures)
     terms = Terms(excused=draft.excused | by_code, limit=universe.request.limit)
@@ -236,7 +237,7 @@ def _search(draft: _Draft, universe: Universe) -> None:
     draft.proven = best.proven and outcome.proven
     _take_remedies(draft, left, first_only=False)
     still_left = [issue for issue in left if _is_there(issue, draft.judge, draft.chosen)]
-    if any(issue.id not in {cure for code in draft.code for cure in code.cures} for issue in still_left):
+    if explained and any(issue.id not in {cure for code in draft.code for cure in code.cures} for issue in still_left):
         draft.core = _core(draft, universe, outcome, terms)
 
 
@@ -276,7 +277,13 @@ def _looked_at(universe: Universe, limit: int) -> str:
 
 
 def _finished(
-    draft: _Draft, original: Runs, universe: Universe, asked: set[str], others: tuple[Alternative, ...]
+    draft: _Draft,
+    original: Runs,
+    universe: Universe,
+    asked: set[str],
+    others: tuple[Alternative, ...],
+    *,
+    explained: bool,
 ) -> Plan:
     """Apply the draft to the whole environment and match again; only that says what it does."""
     request = universe.request
@@ -315,8 +322,8 @@ def _finished(
         unverified.insert(0, _no_plan(draft.most, remaining))
     if not matched_again:
         unverified.insert(0, "matching the whole environment again did not give what the search expected")
-    notes = [*notes_on(draft.chosen, universe), *unmet_notes(draft.chosen, universe)]
-    if draft.lenient:
+    notes = [*notes_on(draft.chosen, universe), *unmet_notes(draft.chosen, universe)] if explained else []
+    if draft.lenient and explained:
         notes += lenient_notes(draft.chosen, universe)
     left_elsewhere = sorted({
         universe.name_of(package)

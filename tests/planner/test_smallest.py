@@ -220,7 +220,11 @@ def test_a_single_move_is_the_plan(world: World) -> None:
     issues = issues_of(world)
     releases = releases_of(world)
     asked = here, match(here, issues, NAMES), issues, NAMES, releases, request_of(world)
-    alone, whole = single_move(*asked, requirers=requirers_among(lines_of(releases))), plan(*asked)
+    requirers = requirers_among(lines_of(releases))
+    alone, whole = single_move(*asked, requirers=requirers), plan(*asked)
+    changes = plan(*asked, changes_only=True, requirers=requirers)
+    for part in ("complete", "changes", "settings", "code", "fixed", "introduced", "remaining"):
+        assert getattr(changes, part) == getattr(whole, part)
     assert alone == single_move(*asked)
     strict = cheapest(world, lenient=False)
     assert (alone is not None) == (strict is not None and len(whole.changes) == 1)
