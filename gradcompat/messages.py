@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gradcompat.model.environment import Package, Setting, SettingValue
@@ -162,7 +161,6 @@ def condition(term: Term, *, full: bool = False) -> str:
             return f"{subject} is there" if versions == ALL else f"{subject} is {versions_text(versions)}"
 
 
-@lru_cache(maxsize=4096)  # a range is told of each fork
 def versions_text(versions: VersionSet) -> str:
     """A set of versions with "or" between its parts."""
     return str(versions).replace(" || ", " or ")
