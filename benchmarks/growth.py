@@ -124,7 +124,7 @@ def _entry(name: str, version: str, more: str = "") -> str:
 SERIES: dict[str, tuple[Callable[[Path, int], None], tuple[int, ...]]] = {
     "packages of a lockfile": (packages, (100, 300, 1000, 3000)),
     "forks of three packages": (forks, (5, 10, 20, 40)),
-    "records": (records, (250, 500, 1000, 2000)),
+    "records": (records, (224, 500, 1000, 2000)),
     "requirements files": (files, (10, 100, 1000, 10_000)),
     "scripts with configs": (scripts, (75, 150, 300, 600)),
     "requirements files beside configs": (configs, (10, 20, 40, 80)),

@@ -16,7 +16,7 @@ from packaging.version import Version
 
 from gradcompat.forks import Forks
 from gradcompat.lazy_dataclasses import dataclass, replace
-from gradcompat.matcher import MAX_CHOICES, Names, match
+from gradcompat.matcher import MAX_CHOICES, Names, entries_by_name, match, ruled_out
 from gradcompat.messages import joined, line_with
 from gradcompat.model.environment import Environment, Location, Package
 from gradcompat.model.finding import Advice, Finding
@@ -194,7 +194,9 @@ def _speaks_of(issue: Issue, remedy: VersionRemedy | SettingRemedy, names: Names
 
 
 def _affected_ids(environment: Environment, issues: Sequence[Issue], names: Names, forks: Forks) -> set[str]:
-    found = match(environment, issues, names, forks.renewed())
+    entries = entries_by_name(environment.packages, names)
+    possible = [issue for issue in issues if not ruled_out(issue, entries)]
+    found = match(environment, possible, names, forks.renewed())
     return {finding.issue.id for finding in found if finding.status == "affected"}
 
 

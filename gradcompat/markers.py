@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Literal, NamedTuple
 
@@ -53,6 +53,14 @@ _PLATFORMS = tuple(
 )
 _PYTHON = ("python_version", "python_full_version")
 _USUAL = frozenset((3, minor, micro) for minor in range(8, 16) for micro in (0, 1, 5))
+
+# What needs no parser but this one, where a marker compares nothing else.
+PLAIN_VARIABLES = frozenset(
+    {
+        *("sys_platform", "platform_system", "platform_machine", "os_name", "python_version", "python_full_version"),
+        *("implementation_name", "platform_python_implementation"),
+    }
+)
 
 Release = tuple[int, int, int]
 _Step = int | Literal["and", "or"]
@@ -242,20 +250,34 @@ def evaluated(marker: Marker, bits_of: Callable[[Atom], int | None]) -> int | No
 
 def may_hold(marker: Marker, environment: Mapping[str, str]) -> bool | None:
     """Does a marker hold in an environment with one extra or with none? None if that cannot be told."""
-    extras = {normalise(extra): 1 << index for index, extra in enumerate(sorted(marker.extras), start=1)}
-    everywhere = (2 << len(marker.extras)) - 1
+    found = _held_with(sorted(marker.extras), marker, environment)
+    return None if found is None else bool(found)
+
+
+def holding_extras(marker: Marker, environment: Mapping[str, str]) -> tuple[str, ...] | None:
+    """The extras, normalised, with which a marker holds; ``""`` alone if it holds without any. None as above."""
+    extras = sorted(set(map(normalise, marker.extras)))
+    found = _held_with(extras, marker, environment)
+    if found is None:
+        return None
+    return ("",) if found & 1 else tuple(extra for place, extra in enumerate(extras, start=1) if found >> place & 1)
+
+
+def _held_with(extras: Sequence[str], marker: Marker, environment: Mapping[str, str]) -> int | None:
+    """With which of these extras a marker holds, as bits; the lowest one is for none of them."""
+    places = {normalise(extra): 1 << place for place, extra in enumerate(extras, start=1)}
+    everywhere = (2 << len(extras)) - 1
 
     def bits_of(atom: Atom) -> int | None:
         if atom.variable == "extra":
             if atom.operator not in ("==", "!="):
                 return None
-            chosen = extras.get(normalise(atom.value), 0)
+            chosen = places.get(normalise(atom.value), 0)
             return chosen if atom.operator == "==" else everywhere & ~chosen
         held = _compares(atom, environment.get(atom.variable))
         return None if held is None else everywhere * held
 
-    found = evaluated(marker, bits_of)
-    return None if found is None else bool(found)
+    return evaluated(marker, bits_of)
 
 
 class Grid:

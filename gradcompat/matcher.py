@@ -193,6 +193,35 @@ def _questions(combination: Combination, counts: Mapping[str, int]) -> int:
     return sum(entries) + min(prod(entries), MAX_CHOICES)
 
 
+def entries_by_name(packages: Iterable[Package], names: Names) -> dict[str, list[Package]]:
+    """The entries of each package, by its canonical name."""
+    found: dict[str, list[Package]] = {}
+    for package in packages:
+        found.setdefault(names.canonical(package), []).append(package)
+    return found
+
+
+def ruled_out(issue: Issue, entries: Mapping[str, Sequence[Package]]) -> bool:
+    """Do versions alone keep an issue from applying, whatever the run? That is what most versions do.
+
+    Args:
+        issue: the record.
+        entries: those of each package that is listed, by its canonical name.
+    """
+    return all(
+        any(isinstance(term, PackageTerm) and _is_outside(term, entries.get(term.name, ())) for term in one.terms)
+        for one in issue.affected
+    )
+
+
+def _is_outside(term: PackageTerm, entries: Sequence[Package]) -> bool:
+    """Is a package listed, and no version of it in the range, not even perhaps?"""
+    windows = [
+        None if entry.version is None else locate(entry.version, unreleased=entry.unreleased) for entry in entries
+    ]
+    return bool(windows) and all(window is not None and term.versions.truth(window) is Truth.NO for window in windows)
+
+
 def _findings(issue: Issue, view: _View) -> Iterator[Finding]:
     matches = [found for combination in issue.affected for found in _matches(combination, issue, view)]
     if not matches:
@@ -239,23 +268,11 @@ class _View:
         self.environment = environment
         self.names = names
         self.forks = forks
-        grouped: dict[str, dict[object, list[Package]]] = {}
-        for package in environment.packages:
-            # All that decides about an entry: two that agree in it are one choice.
-            same = (
-                package.name,
-                package.version,
-                package.specifier,
-                package.marker,
-                package.reached,
-                package.forks,
-                package.unreleased,
-                package.build,
-            )
-            grouped.setdefault(names.canonical(package), {}).setdefault(same, []).append(package)
-        self.packages = {name: tuple(map(tuple, groups.values())) for name, groups in grouped.items()}
+        entries = entries_by_name(environment.packages, names)
+        self.packages = {name: _alike(found) for name, found in entries.items()}
         self.verdicts: dict[int, tuple[Term, _Verdict]] = {}  # of terms that are not about packages, by identity
         self.choices: dict[int, tuple[Term, Sequence[_Choice]]] = {}  # of those that are
+        self.ranges: dict[int, tuple[Term, str]] = {}  # of terms, by identity, too
         self.settings: dict[str, list[Setting]] = {}
         for setting in environment.settings:
             self.settings.setdefault(setting.key, []).append(setting)
@@ -265,9 +282,36 @@ class _View:
         used = {name.partition(".")[0] for one in self.stated(SYMBOLS_KEY) for name in _texts(one.value)}
         self.replacing = [library for library in REPLACED if library in used]
 
+    def range_text(self, term: PackageTerm) -> str:
+        """The range of a term as its record spells it, in words; each fork may have to say it."""
+        known = self.ranges.get(id(term))
+        if known is None:
+            known = self.ranges[id(term)] = (term, versions_text(term.versions))
+        return known[1]
+
     def stated(self, key: str) -> list[Setting]:
         """What states the fact; what is only presumed is none."""
         return [setting for setting in self.settings.get(key, ()) if not setting.presumed]
+
+
+def _alike(entries: Sequence[Package]) -> tuple[tuple[Package, ...], ...]:
+    """The entries of one package in groups that are one choice: they agree in all that decides about an entry."""
+    if len(entries) == 1:
+        return ((entries[0],),)
+    groups: dict[object, list[Package]] = {}
+    for entry in entries:
+        same = (
+            entry.name,
+            entry.version,
+            entry.specifier,
+            entry.marker,
+            entry.reached,
+            entry.forks,
+            entry.unreleased,
+            entry.build,
+        )
+        groups.setdefault(same, []).append(entry)
+    return tuple(map(tuple, groups.values()))
 
 
 def _matches(combination: Combination, issue: Issue, view: _View) -> Iterator[_Match]:
@@ -401,32 +445,30 @@ def _with(verdict: _Verdict, presumed: Presumed) -> _Verdict:
 
 def _package(term: PackageTerm, entry: Package, view: _View) -> _Verdict:
     """Does this entry's version lie in the term's range?"""
-    verdict = _version_of(term, entry)
+    verdict = _version_of(term, entry, view)
     if verdict.certainty is Certainty.OPEN and view.presumer is not None:
         return _with(verdict, view.presumer.of_range(term, entry))
     return verdict
 
 
-def _version_of(term: PackageTerm, entry: Package) -> _Verdict:
+def _version_of(term: PackageTerm, entry: Package, view: _View) -> _Verdict:
     """The same by facts alone."""
     if entry.version is not None:
         window = locate(entry.version, unreleased=entry.unreleased)
         if term.versions == ALL:
             return _Verdict(Certainty.YES, f"{entry_text(entry)} is there", term.name, entry.location)
         if window is None:
-            sentence = (
-                f"`{entry.version}`, which is not a version, stands for {term.name} {versions_text(term.versions)}"
-            )
+            sentence = f"`{entry.version}`, which is not a version, stands for {term.name} {view.range_text(term)}"
             return _Verdict(Certainty.OPEN, sentence, term.name, entry.location)
         truth = term.versions.truth(window)
         if truth is Truth.UNKNOWN:
             kind = "pre-release" if window.prerelease else "build of an unreleased commit"
-            sentence = f"{entry_text(entry)}, a {kind}, still behaves as {term.name} {versions_text(term.versions)}"
+            sentence = f"{entry_text(entry)}, a {kind}, still behaves as {term.name} {view.range_text(term)}"
             return _Verdict(Certainty.of(truth), sentence, term.name, entry.location)
         if truth is Truth.NO:
             return _no(term)
         return _Verdict(
-            Certainty.of(truth), f"{entry_text(entry)} is in {versions_text(term.versions)}", term.name, entry.location
+            Certainty.of(truth), f"{entry_text(entry)} is in {view.range_text(term)}", term.name, entry.location
         )
     allowed = _allowed(entry.specifier)
     if allowed is None or term.versions == ALL:
@@ -441,12 +483,12 @@ def _version_of(term: PackageTerm, entry: Package) -> _Verdict:
     if met == allowed and allowed.bounded:
         return _Verdict(
             Certainty.YES,
-            f"all that {entry_text(entry)} allows is in {versions_text(term.versions)}",
+            f"all that {entry_text(entry)} allows is in {view.range_text(term)}",
             term.name,
             entry.location,
         )
     return _Verdict(
-        Certainty.OPEN, f"{entry_text(entry)} resolves to {versions_text(term.versions)}", term.name, entry.location
+        Certainty.OPEN, f"{entry_text(entry)} resolves to {view.range_text(term)}", term.name, entry.location
     )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+# A name as PEP 508 has it.
+NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _SEPARATORS = re.compile(r"[-_.]+")
 
 

@@ -22,7 +22,7 @@ from gradcompat.model.environment import Environment
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import Issue
 from gradcompat.model.plan import Plan
-from gradcompat.model.release import Catalogue
+from gradcompat.model.release import Catalogue, Requirers
 from gradcompat.planner.plan import plan
 from gradcompat.planner.request import Request
 
@@ -39,21 +39,23 @@ def _shared_plan(
     request: Request,
     *,
     runs: Sequence[Environment] = (),
-    with_alternatives: bool = True,
+    changes_only: bool = False,
     budget: Budget | None = None,
+    requirers: Requirers | None = None,
 ) -> Plan:
     """:func:`gradcompat.planner.plan.plan`, or what it answered to the same arguments before."""
     findings = tuple(findings)
-    made = partial(plan, environment, findings, issues, names, catalogue, request, runs=runs)
+    made = partial(plan, environment, findings, issues, names, catalogue, request, runs=runs, budget=budget)
+    made = partial(made, changes_only=changes_only, requirers=requirers)
     if catalogue is not shipped_snapshot():
-        return made(with_alternatives=with_alternatives, budget=budget)
+        return made()
     said = [(finding.issue.id, finding.status) for finding in findings]
     identities = [id(names), *map(id, issues)]
     left = None if budget is None else budget.left
-    key = _bytes_of((environment, said, identities, request, tuple(runs), with_alternatives, left))
+    key = _bytes_of((environment, said, identities, request, tuple(runs), changes_only, requirers is None, left))
     if key not in _made:
         _records.extend((names, *issues))
-        _made[key] = made(with_alternatives=with_alternatives, budget=budget), None if budget is None else budget.left
+        _made[key] = made(), None if budget is None else budget.left
     answer, remaining = _made[key]
     if budget is not None and remaining is not None:
         budget.left = remaining

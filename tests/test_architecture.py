@@ -56,8 +56,8 @@ LAYERS = (
         "releases",
     ),
     ("torch_builds",),
-    ("model", "markers"),
-    ("versions", "budget", "spoken_names", "atomic_file"),
+    ("model", "markers", "specifiers"),
+    ("versions", "specifier_grammar", "budget", "spoken_names", "atomic_file"),
     (
         *("truth", "errors", "names", "user_folders", "worker_process", "programs", "regular_files", "root", "guard"),
         *("abandoned_files", "quotation", "gpu_names", "name_patterns", "observations", "symptom_parts"),
@@ -101,6 +101,10 @@ LATE = {
     "vocabulary": {"difflib"},  # only for a name that is wrong
     "breaks.code_issues": {"difflib"},  # only for an option that is no release's
     "lazy_dataclasses": {"dataclasses"},  # what is not to be imported otherwise
+    # packaging's parser, as rarely; its tags, where a wheel is for some machines
+    "planner.requirements": {"gradcompat.planner.requirement_grammar"},
+    "planner.target": {"gradcompat.planner.wheel_tags"},
+    "specifiers": {"gradcompat.specifier_grammar"},
     "sources.requirement": {"gradcompat.sources.requirement_grammar"},  # packaging's parser, only for what is not plain
 }
 

@@ -10,13 +10,15 @@ from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.plans import PlanOptions, plan_of, single_move_of
 from gradcompat.audit.project_files import project_of
 from gradcompat.budget import Budget
+from gradcompat.errors import IndexUnavailable
+from gradcompat.index.snapshot import Snapshot
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Environment
 from gradcompat.model.finding import Advice, Finding, Status
 from gradcompat.model.issue import LEVELS, CodeRemedy, Issue, SettingRemedy, VersionRemedy
 from gradcompat.model.plan import Change, Plan, SettingChange
-from gradcompat.model.release import Catalogue
+from gradcompat.planner.single_move import SingleMove
 from gradcompat.versions import VersionSet
 
 
@@ -25,7 +27,7 @@ def planned_advice(
     matched: Matched,
     path: Path | None,
     base: KnowledgeBase,
-    catalogue: Catalogue,
+    catalogue: Snapshot,
     options: AuditOptions,
     budget: Budget,
 ) -> dict[tuple[str, Status], Advice]:
@@ -45,6 +47,10 @@ def planned_advice(
     """
     project = project_of(environment, path)
     wishes = PlanOptions(keep=frozenset(name for name, _ in options.replacements))
+    try:
+        requirers = catalogue.requirers
+    except IndexUnavailable:
+        requirers = None
     lines: dict[tuple[str, Status], Advice] = {}
     for level_options in (options, replace(options, fail_on="note", strict=False)):
         left = [
@@ -56,13 +62,18 @@ def planned_advice(
         # Most plans move one package, and one that does is found with fewer steps. The others get all that is left, for
         # what looking in vain takes is no more than a third of it.
         share = Budget(max(budget.left, 0) // 3)
-        plan = single_move_of(*asked, budget=share)
-        if plan is None:
-            plan = plan_of(*asked, alternatives=False, budget=budget)
+        move = single_move_of(*asked, budget=share, requirers=requirers)
+        plan = None
+        if move is None:
+            plan = plan_of(*asked, changes_only=True, budget=budget, requirers=requirers)
         else:
             budget.take(share.used)
-        if plan is not None:
-            lines.update((_key(finding), advice) for finding in left if (advice := _advice(finding, plan)) is not None)
+        for finding in left:
+            advice = (
+                _of_move(finding, move) if move is not None else _advice(finding, plan) if plan is not None else None
+            )
+            if advice is not None:
+                lines[_key(finding)] = advice
         if level_options.fail_on in ("note", None):
             break
     return lines
@@ -85,17 +96,7 @@ def _advice(finding: Finding, plan: Plan) -> Advice | None:
     issue = finding.issue
     changes = [change for change in plan.changes if issue.id in change.cures]
     if changes:
-        first = changes[0]
-        following = [change for change in plan.changes if not change.cures]
-        return Advice(
-            remedy=_version_remedy(first, issue),
-            clears=True,
-            current=first.version_from,
-            target=first.version_to,
-            package=first.package,
-            introduces=plan.introduced,
-            changes=(*changes, *following),
-        )
+        return _of_changes(issue, (*changes, *(change for change in plan.changes if not change.cures)), plan.introduced)
     setting = next((change for change in plan.settings if issue.id in change.cures), None)
     if setting is not None:
         return Advice(
@@ -108,6 +109,26 @@ def _advice(finding: Finding, plan: Plan) -> Advice | None:
         )
     code = next((change for change in plan.code if issue.id in change.cures), None)
     return None if code is None else Advice(remedy=CodeRemedy(text=code.text), clears=False, target=None, introduces=())
+
+
+def _of_move(finding: Finding, move: SingleMove) -> Advice | None:
+    """The move, if it cures the finding."""
+    issue = finding.issue
+    return _of_changes(issue, (move.change,), move.introduced) if issue.id in move.change.cures else None
+
+
+def _of_changes(issue: Issue, changes: tuple[Change, ...], introduced: tuple[str, ...]) -> Advice:
+    """Changes of which the first one cures the issue."""
+    first = changes[0]
+    return Advice(
+        remedy=_version_remedy(first, issue),
+        clears=True,
+        current=first.version_from,
+        target=first.version_to,
+        package=first.package,
+        introduces=introduced,
+        changes=changes,
+    )
 
 
 def _version_remedy(change: Change, issue: Issue) -> VersionRemedy:

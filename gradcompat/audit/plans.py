@@ -27,12 +27,13 @@ from gradcompat.model.finding import Finding
 from gradcompat.model.issue import LEVELS, Issue, is_break
 from gradcompat.model.plan import Alternative, Change, CodeChange, Plan, SettingChange
 from gradcompat.model.plan_report import Planned
-from gradcompat.model.release import Catalogue
+from gradcompat.model.release import Catalogue, Requirers
 from gradcompat.model.report import ReportedFinding
 from gradcompat.names import normalise
 from gradcompat.planner.host_target import target_of
-from gradcompat.planner.plan import plan, shared_packages, single_move
+from gradcompat.planner.plan import plan
 from gradcompat.planner.request import DEFAULT_STEPS, Request
+from gradcompat.planner.single_move import SingleMove, shared_packages, single_move
 from gradcompat.regular_files import read_regular
 
 _Change = TypeVar("_Change", Change, SettingChange, CodeChange)
@@ -280,8 +281,9 @@ def plan_of(
     options: AuditOptions,
     wishes: PlanOptions,
     *,
-    alternatives: bool = True,
+    changes_only: bool = False,
     budget: Budget | None = None,
+    requirers: Requirers | None = None,
 ) -> Plan | None:
     """The plan of one environment within a budget of steps; None where nothing has to change."""
     if not _has_to_change(found, options):
@@ -295,8 +297,9 @@ def plan_of(
         catalogue,
         _request(environment, stated, project, base, options, wishes),
         runs=_runs(environment, found),
-        with_alternatives=alternatives,
+        changes_only=changes_only,
         budget=budget,
+        requirers=requirers,
     )
 
 
@@ -310,7 +313,8 @@ def single_move_of(
     wishes: PlanOptions,
     *,
     budget: Budget | None = None,
-) -> Plan | None:
+    requirers: Requirers | None = None,
+) -> SingleMove | None:
     """The plan of one environment where it surely moves one package and nothing else; None where it may be another."""
     wanted = _wanted(found, options)
     stated = with_facts(environment, options.settings, options.kept_at)
@@ -318,7 +322,7 @@ def single_move_of(
     shared = shared_packages(wanted, base.names, request)
     if not shared:
         return None
-    issues = (*base.in_force(), *_not_leading_into(environment, found, base, shared))
+    issues = (*base.concerning(shared), *_not_leading_into(environment, found, base, shared))
     return single_move(
         stated,
         wanted,
@@ -328,6 +332,7 @@ def single_move_of(
         request,
         runs=_runs(environment, found),
         budget=budget,
+        requirers=requirers,
     )
 
 

@@ -18,12 +18,14 @@ from typing import Any
 from packaging.version import InvalidVersion, Version
 
 from gradcompat.errors import IndexUnavailable
-from gradcompat.model.release import Release
+from gradcompat.index.requirers import requirers_from
+from gradcompat.model.release import Release, Requirers
 from gradcompat.names import normalise
 
 SHIPPED = Path(__file__).with_name("snapshot.zip")
-FORMAT = 1
-HEADER = "snapshot"  # no package can have a member of that name, because theirs end in `.json`
+FORMAT = 2
+# No package can have a member of these names, because theirs end in `.json`.
+HEADER, REQUIRERS = "snapshot", "requirers"
 YANKED, SDIST = 1, 2
 
 _MAX_FILE = 64 * 1024 * 1024
@@ -76,7 +78,7 @@ class Snapshot:
             self.since = str(header["since"])
         except (KeyError, TypeError) as error:
             raise self._damaged(f"its header is wrong: {error}") from None
-        self.names = tuple(sorted(name.removesuffix(".json") for name in self._members if name != HEADER))
+        self.names = tuple(sorted(name.removesuffix(".json") for name in self._members if name.endswith(".json")))
         self._packages: dict[str, _Package] = {}
 
     @property
@@ -127,6 +129,18 @@ class Snapshot:
             return package.lines_of(release.version)
         except _WRONG as error:
             raise self._damaged(f"`{package.name}` in it is wrong: {error}") from None
+
+    @cached_property
+    def requirers(self) -> Requirers:
+        """Whose requirements can speak of which package.
+
+        Raises:
+            IndexUnavailable: if that part of the snapshot is missing or damaged.
+        """
+        try:
+            return requirers_from(self._read(REQUIRERS))
+        except _WRONG as error:
+            raise self._damaged(f"`{REQUIRERS}` in it is wrong: {error}") from None
 
     def _package(self, name: str) -> _Package:
         if name not in self._packages:

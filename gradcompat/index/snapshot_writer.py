@@ -13,7 +13,8 @@ from pathlib import Path
 
 from gradcompat.atomic_file import write_atomically
 from gradcompat.errors import IndexUnavailable
-from gradcompat.index.snapshot import FORMAT, HEADER, SDIST, YANKED
+from gradcompat.index.requirers import requirers_among, requirers_as_json
+from gradcompat.index.snapshot import FORMAT, HEADER, REQUIRERS, SDIST, YANKED
 from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.release import Catalogue, Release
 from gradcompat.names import normalise
@@ -104,6 +105,7 @@ def write_snapshot(
     wanted = sorted({normalise(name) for name in names})
     catalogue.expect(wanted)
     members: dict[str, object] = {}
+    lines: dict[str, set[str]] = {}
     missing: list[tuple[str, str]] = []
     unread: list[tuple[str, str]] = []
     releases = requirements = 0
@@ -120,11 +122,13 @@ def write_snapshot(
             continue
         requires = _requirements(catalogue, found, unread)
         members[f"{name}.json"] = _member(found, requires)
+        lines[name] = {line for required in requires for line in required or ()}
         releases += len(found)
         requirements += sum(lines is not None for lines in requires)
     if not members:
         raise IndexUnavailable(f"{catalogue.described} has none of the {len(wanted)} packages of a snapshot")
-    data = _zipped({HEADER: {"date": date, "format": FORMAT, "since": SINCE}, **members})
+    requirers = requirers_as_json(requirers_among(lines), lines)
+    data = _zipped({HEADER: {"date": date, "format": FORMAT, "since": SINCE}, REQUIRERS: requirers, **members})
     write_atomically(path, data)
     return Written(
         packages=len(members),

@@ -94,6 +94,19 @@ class Catalogue(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Requirers:
+    """Whose requirements can speak of a package: what has to be read where it alone moves.
+
+    Attributes:
+        of: package → those of which some release requires it, whatever the extras.
+        asking: the packages whose requirements decide which extras others are asked for with.
+    """
+
+    of: Mapping[str, frozenset[str]]
+    asking: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """The interpreter and the machine that releases have to fit.
 
@@ -110,3 +123,9 @@ class Target:
     machine: str = "x86_64"
     glibc: str | None = "2.28"
     implementation: str = "cp"
+
+    @property
+    def python_number(self) -> tuple[int, int]:
+        """The first two parts of the version of its Python."""
+        numbers = [int(part) for part in self.python.split(".")[:2] if part.isdecimal()]
+        return (numbers[0], numbers[1]) if len(numbers) == 2 else (3, 0)

@@ -7,25 +7,29 @@ Versions that every bound of an issue treats alike are matched once for it.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import cached_property
+from itertools import tee
 from math import prod
 
 from packaging.version import Version
 
 from gradcompat.lazy_dataclasses import dataclass, replace
-from gradcompat.matcher import MAX_CHOICES, alike, match, packages_seen, questions
+from gradcompat.matcher import MAX_CHOICES, alike, entries_by_name, match, packages_seen, questions, ruled_out
 from gradcompat.model.class_fact import ClassFact
 from gradcompat.model.environment import Environment, Location, Package, SourceKind
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import Issue, PackageTerm
+from gradcompat.planner.request import Request
 from gradcompat.planner.universe import Universe
 from gradcompat.term_keys import key_of
-from gradcompat.versions import BELOW, Cut, VersionSet, Window, locate
+from gradcompat.truth import Truth
+from gradcompat.versions import BELOW, Cut, VersionSet, locate
 
 Assignment = Mapping[str, Version]
-# Issues that have to go and are there, each with the packages that take part.
-Found = tuple[tuple[Issue, frozenset[str]], ...]
+# An issue that has to go and is there, with the packages that take part.
+Hit = tuple[Issue, frozenset[str]]
 
 _PLANNED = Location(path="plan")
 # Steps: matching an issue, each entry and choice of entries that it is matched with, and preparing to ask about it.
@@ -93,19 +97,11 @@ class Judge:
             for name in self.mentions[issue.id]:
                 self._about.setdefault(name, []).append(issue)
         # A class of a model may decide otherwise in another release of its package.
-        facts = tuple(dict.fromkeys(fact for run in runs for fact in run.class_facts))
-        self._bounds = {name: _version_sets(name, about, facts) for name, about in self._about.items()}
-        # Where in the bounds of a package those of one issue are.
-        self._own = {
-            (issue.id, name): tuple(
-                self._bounds[name].index(version_set) for version_set in _version_sets(name, [issue], facts)
-            )
-            for name, about in self._about.items()
-            for issue in about
-        }
+        self._facts = tuple(dict.fromkeys(fact for run in runs for fact in run.class_facts))
+        self._bounds: dict[str, tuple[VersionSet, ...]] = {}
+        self._own: dict[str, dict[str, tuple[int, ...]]] = {}
         self._seen: dict[tuple[str, Version], tuple[int, ...]] = {}
-        self._cuts: dict[str, list[Cut]] = {}
-        self._between: dict[tuple[str, int], tuple[int, ...]] = {}
+        self._between: dict[str, tuple[list[Cut], list[tuple[int, ...]]]] = {}
         self._by_canonical: dict[str, list[Package]] = {}
         for entries in universe.entries.values():
             for entry in entries:
@@ -126,7 +122,8 @@ class Judge:
         self._counting_about = {
             name: [issue for issue in about if universe.request.counts(issue)] for name, about in self._about.items()
         }
-        self._found: dict[tuple[str, frozenset[tuple[str, int]]], dict[int, Found]] = {}
+        self._in_turn: dict[str, list[Issue]] = {}
+        self._found: dict[tuple[str, frozenset[tuple[str, int]]], dict[int, Iterator[Hit]]] = {}
         # What pricing has found out; it is the same for all searches.
         self.severity: dict[object, tuple[tuple[int, ...], int]] = {}
         self.nearest: dict[str, tuple[tuple[tuple[int, ...], Version], ...]] = {}
@@ -137,7 +134,7 @@ class Judge:
         return tuple(issue for issue in self.issues if not issue.informational and self.now(issue).affected is not None)
 
     @cached_property
-    def found_now(self) -> Found:
+    def found_now(self) -> tuple[Hit, ...]:
         """The issues that have to go before anything moves, in their order."""
         conditional, counts = self.universe.request.conditional, self.universe.request.counts
         found = ((issue, self.now(issue).packages(conditional)) for issue in self.issues if counts(issue))
@@ -158,33 +155,50 @@ class Judge:
         """The ids of the issues that speak of a package of the index."""
         return self._ids_about.get(self.universe.canonical(name), frozenset())
 
-    def found(self, name: str, others: Assignment) -> Callable[[Version], Found]:
+    def found(self, name: str, others: Assignment) -> Callable[[Version], Iterator[Hit]]:
         """Answers for each release of a package which issues about it have to go and are there.
 
-        One question for all issues about the package: a search asks it for each release in each state.
+        One question for all issues about the package: a search asks it for each release in each state. Issues are
+        matched as far as somebody looks, and remembered: the first one mostly rules a release out.
         """
         canonical = self.universe.canonical(name)
         neighbours = self._neighbours.get(canonical)
         if neighbours is None:
-            return lambda _: ()
+            return lambda _: iter(())
         kinds = {other: self.kind(other, at) for other, at in others.items() if other in neighbours and other != name}
         remembered = self._found.setdefault((name, frozenset(kinds.items())), {})
-        conditional = self.universe.request.conditional
         budget = self.universe.budget
 
-        def at(version: Version) -> Found:
+        def at(version: Version) -> Iterator[Hit]:
             kind = self.kind(name, version)
             budget.take()
             if kind not in remembered:
                 assignment, kinds_there = {**others, name: version}, {**kinds, name: kind}
-                judged = (
-                    (issue, self._remembered(issue, kinds_there, assignment).packages(conditional))
-                    for issue in self._counting_about[canonical]
-                )
-                remembered[kind] = tuple((issue, packages) for issue, packages in judged if packages is not None)
-            return remembered[kind]
+                (remembered[kind],) = tee(self._hits(self._counting_about[canonical], kinds_there, assignment), 1)
+            return copy(remembered[kind])
 
         return at
+
+    def found_alone(self, name: str, version: Version) -> Iterator[Hit]:
+        """Which issues about a package have to go and are there if it alone moves, those that are there now first."""
+        issues = self._present_first(self.universe.canonical(name))
+        return self._hits(issues, {name: self.kind(name, version)}, {name: version})
+
+    def _hits(self, issues: Sequence[Issue], kinds: Mapping[str, int], assignment: Assignment) -> Iterator[Hit]:
+        """Which of some issues have to go and are there, one after another."""
+        conditional = self.universe.request.conditional
+        for issue in issues:
+            packages = self._remembered(issue, kinds, assignment).packages(conditional)
+            if packages is not None:
+                yield issue, packages
+
+    def _present_first(self, canonical: str) -> list[Issue]:
+        """The issues about a package that count, those that are there now before the others."""
+        if canonical not in self._in_turn:
+            present = {issue.id for issue, _ in self.found_now}
+            about = self._counting_about.get(canonical, [])
+            self._in_turn[canonical] = sorted(about, key=lambda issue: issue.id not in present)
+        return self._in_turn[canonical]
 
     def kind(self, name: str, version: Version) -> int:
         """A number for what all records together can see of a version: two of one kind are the same to them."""
@@ -209,30 +223,57 @@ class Judge:
         key = (name, version)
         if key not in self._seen:
             window = locate(str(version))
-            bounds = self._bounds.get(self.universe.canonical(name), ())
+            bounds = self._bounds_of(self.universe.canonical(name))
             self.universe.budget.take(len(bounds))
             if window is None:
                 self._seen[key] = ()
             elif window.exact:
-                self._seen[key] = self._seen_between(self.universe.canonical(name), bounds, window)
+                cuts, rows = self._seen_between(self.universe.canonical(name))
+                self._seen[key] = rows[bisect_right(cuts, (window.low, BELOW))]
             else:
                 self._seen[key] = tuple(int(bound.truth(window)) for bound in bounds)
         return self._seen[key]
 
-    def _seen_between(self, canonical: str, bounds: Sequence[VersionSet], window: Window) -> tuple[int, ...]:
-        """What the bounds say of a version: the same of all versions between two of their cuts."""
-        if canonical not in self._cuts:
-            found = {cut for bound in bounds for interval in bound.intervals for cut in interval if cut is not None}
-            self._cuts[canonical] = sorted(found)
-        between = (canonical, bisect_right(self._cuts[canonical], (window.low, BELOW)))
-        if between not in self._between:
-            self._between[between] = tuple(int(bound.truth(window)) for bound in bounds)
-        return self._between[between]
+    def _bounds_of(self, canonical: str) -> tuple[VersionSet, ...]:
+        """What issues and facts of classes can tell versions of a package apart by; most packages are never moved."""
+        if canonical not in self._bounds:
+            self._bounds[canonical] = _version_sets(canonical, self._about.get(canonical, []), self._facts)
+        return self._bounds[canonical]
+
+    def _own_bounds(self, canonical: str) -> dict[str, tuple[int, ...]]:
+        """Where in the bounds of a package those of each issue are."""
+        if canonical not in self._own:
+            places = {version_set: place for place, version_set in enumerate(self._bounds_of(canonical))}
+            self._own[canonical] = {
+                issue.id: tuple(places[own] for own in _version_sets(canonical, [issue], self._facts))
+                for issue in self._about.get(canonical, [])
+            }
+        return self._own[canonical]
+
+    def _seen_between(self, canonical: str) -> tuple[list[Cut], list[tuple[int, ...]]]:
+        """The cuts of all bounds in order, and what the bounds say of a version behind so many of them."""
+        if canonical not in self._between:
+            bounds = self._bounds_of(canonical)
+            cuts = sorted({cut for bound in bounds for ends in bound.intervals for cut in ends if cut is not None})
+            order = {cut: place for place, cut in enumerate(cuts, start=1)}
+            turning: dict[int, list[int]] = {}  # place → bounds that begin or end there
+            for number, bound in enumerate(bounds):
+                for low, high in bound.intervals:
+                    turning.setdefault(0 if low is None else order[low], []).append(number)
+                    turning.setdefault(len(cuts) + 1 if high is None else order[high], []).append(number)
+            seen = [int(Truth.NO)] * len(bounds)
+            rows: list[tuple[int, ...]] = []
+            for place in range(len(cuts) + 1):
+                for number in turning.get(place, ()):
+                    seen[number] = int(Truth.of(seen[number] != Truth.YES))
+                rows.append(tuple(seen))
+            self._between[canonical] = cuts, rows
+        return self._between[canonical]
 
     def _seen_by(self, issue: Issue, name: str, kind: int) -> tuple[int, ...]:
         """What the bounds of one record say of the versions of a kind."""
         seen = self._kinds_by_number[kind]
-        return tuple([seen[one] for one in self._own[issue.id, self.universe.canonical(name)]]) if seen else ()
+        return tuple([seen[one] for one in self._own_bounds(self.universe.canonical(name))[issue.id]]) if seen else ()
 
     def verdict(self, issue: Issue, assignment: Assignment) -> Verdict:
         """What the issue says of the environment with this assignment applied."""
@@ -260,11 +301,13 @@ class Judge:
         return found
 
     def _verdict(self, issue: Issue, assignment: Assignment) -> Verdict:
+        packages = self._entries(issue, assignment)
+        if ruled_out(issue, entries_by_name(packages, self.universe.names)):
+            return _NOTHING
         found: dict[str, set[str]] = {}
         for run in self._distinct:
-            for finding in match(
-                self.reduced(run, issue, assignment), [issue], self.universe.names, self.universe.forks
-            ):
+            reduced = replace(run, packages=packages)
+            for finding in match(reduced, [issue], self.universe.names, self.universe.forks):
                 found.setdefault(finding.status, set()).update(map(self.universe.name_of, finding.packages))
         affected, conditional = found.get("affected"), found.get("conditional")
         return Verdict(
@@ -276,7 +319,7 @@ class Judge:
         counts = [len(self._by_canonical.get(name, ())) or 1 for name in self.mentions[issue.id]]
         return 2 * sum(counts) + min(prod(counts), MAX_CHOICES)
 
-    def reduced(self, run: Environment, issue: Issue, assignment: Assignment) -> Environment:
+    def _entries(self, issue: Issue, assignment: Assignment) -> tuple[Package, ...]:
         """The entries on the target that the issue can see, with the assignment applied."""
         universe = self.universe
         packages = [
@@ -289,7 +332,7 @@ class Judge:
             for name, version in assignment.items()
             if not universe.listed(name)
         ]
-        return replace(run, packages=tuple(packages))
+        return tuple(packages)
 
 
 def least_steps(runs: tuple[Environment, ...], universe: Universe) -> int:
@@ -307,12 +350,32 @@ def distinct(runs: tuple[Environment, ...], issues: Sequence[Issue]) -> tuple[En
 
 def matched(runs: tuple[Environment, ...], issues: tuple[Issue, ...], universe: Universe) -> list[Finding]:
     """Every finding of every run that is affected or may be."""
-    return [
-        finding
-        for run in distinct(runs, issues)
-        for finding in match(run, issues, universe.names, universe.forks)
-        if finding.status in ("affected", "conditional")
-    ]
+    found: list[Finding] = []
+    for run in distinct(runs, issues):
+        entries = entries_by_name(run.packages, universe.names)
+        possible = [issue for issue in issues if not ruled_out(issue, entries)]
+        found += match(run, possible, universe.names, universe.forks)
+    return [finding for finding in found if finding.status in ("affected", "conditional")]
+
+
+@dataclass(frozen=True, slots=True)
+class Ids:
+    """Ids of issues: those that are sure, and those that have to go."""
+
+    sure: frozenset[str]
+    counting: frozenset[str]
+
+
+def ids_of(findings: Sequence[Finding], request: Request) -> Ids:
+    """The ids of what was found, but for what is no defect."""
+    seen = [finding for finding in findings if not finding.issue.informational]
+    sure = frozenset(finding.issue.id for finding in seen if finding.status == "affected")
+    counting = frozenset(
+        finding.issue.id
+        for finding in seen
+        if request.counts(finding.issue) and (finding.status == "affected" or request.conditional)
+    )
+    return Ids(sure, counting)
 
 
 def _version_sets(name: str, issues: list[Issue], facts: Sequence[ClassFact]) -> tuple[VersionSet, ...]:

@@ -10,15 +10,15 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from gradcompat.budget import Budget
 from gradcompat.lazy_dataclasses import dataclass, replace
-from gradcompat.matcher import Names, packages_seen
+from gradcompat.matcher import Names
 from gradcompat.messages import counted
 from gradcompat.model.environment import Environment
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import Issue
 from gradcompat.model.plan import Alternative, CodeChange, Plan, SettingChange, Verified
-from gradcompat.model.release import Catalogue
+from gradcompat.model.release import Catalogue, Requirers
 from gradcompat.planner.alternatives import alternatives
-from gradcompat.planner.assignment_issues import Judge, applied, least_steps, matched
+from gradcompat.planner.assignment_issues import Judge, applied, ids_of, least_steps, matched
 from gradcompat.planner.conflict_core import core, partial
 from gradcompat.planner.cost import in_words, versions
 from gradcompat.planner.explain import (
@@ -77,8 +77,9 @@ def plan(
     request: Request,
     *,
     runs: Sequence[Environment] = (),
-    with_alternatives: bool = True,
+    changes_only: bool = False,
     budget: Budget | None = None,
+    requirers: Requirers | None = None,
 ) -> Plan:
     """The cheapest plan in the order of :mod:`gradcompat.planner.cost`, or the best that can be done.
 
@@ -93,17 +94,27 @@ def plan(
         catalogue: where releases and their requirements are looked up.
         request: what counts, and what must not move.
         runs: the environment with the settings of each training run, if there are some; a plan has to suit all.
-        with_alternatives: look for other ways, too.
+        changes_only: say what is changed and what that does, without other ways, reasons and notes.
         budget: the steps that the plan may take. Where they do not suffice, it says what it does not know.
+        requirers: whose requirements speak of a package, where the catalogue knows that; notes need all of them.
     """
     findings = tuple(findings)
-    begun = _begun(environment, findings, issues, names, catalogue, request, runs, budget)
-    if isinstance(begun, Universe):
-        return _unplanned(begun, findings)
-    universe, draft = begun.universe, begun.draft
+    universe = Universe(
+        environment,
+        tuple(issue for issue in issues if issue.withdrawn is None),
+        names,
+        catalogue,
+        request,
+        budget,
+        requirers if changes_only else None,
+    )
+    begun = _begun(universe, findings, runs, explained=not changes_only)
+    if begun is None:
+        return _unplanned(universe, findings)
+    draft = begun.draft
     draft.most = _looked_at(universe, request.limit)
     others: tuple[Alternative, ...] = ()
-    if draft.wanted and with_alternatives:
+    if draft.wanted and not changes_only:
         universe.cut_off = False
         used = {cure for setting in draft.settings for cure in setting.cures}
         used |= {cure for code in draft.code for cure in code.cures}
@@ -116,62 +127,7 @@ def plan(
             with_remedies=[issue for issue in draft.wanted if issue.id not in used],
         )
         draft.all_ways = not (universe.cut_off or universe.budget.spent)
-    return _finished(draft, begun.original, universe, begun.asked, others)
-
-
-def single_move(
-    environment: Environment,
-    findings: Iterable[Finding],
-    issues: Sequence[Issue],
-    names: Names,
-    catalogue: Catalogue,
-    request: Request,
-    *,
-    runs: Sequence[Environment] = (),
-    budget: Budget | None = None,
-) -> Plan | None:
-    """The plan of :func:`plan` where it surely moves one package and nothing else; None where it may be another.
-
-    Only issues that speak of a package that all findings are about are looked at: no other one can tell such plans
-    apart, and what moves more packages costs more.
-    """
-    findings = tuple(findings)
-    shared = shared_packages(findings, names, request)
-    if not shared or any(package.source == "conda" for package in environment.packages):
-        return None  # of conda's packages it counts whether any record speaks of them
-    about = _speaking_of(shared, issues)
-    begun = _begun(environment, findings, about, names, catalogue, request, runs, budget, alone=True)
-    if isinstance(begun, Universe):
-        return None
-    universe, draft = begun.universe, begun.draft
-    if draft.settings or draft.code or not draft.proven or len(draft.chosen) != 1:
-        return None
-    if any(universe.rehomed(name) or universe.obscure(name, one) for name, one in draft.chosen.items()):
-        return None
-    made = _finished(draft, begun.original, universe, begun.asked, ())
-    return made if made.complete and made.verified.matched_again else None
-
-
-def shared_packages(findings: Iterable[Finding], names: Names, request: Request) -> frozenset[str]:
-    """The (canonical) packages that all findings that have to go are about."""
-    statuses = ("affected", "conditional") if request.conditional else ("affected",)
-    concerned = [
-        frozenset(map(names.canonical, finding.packages))
-        for finding in findings
-        if finding.status in statuses and request.counts(finding.issue)
-    ]
-    return frozenset.intersection(*concerned) if concerned else frozenset()
-
-
-def _speaking_of(names: frozenset[str], issues: Sequence[Issue]) -> list[Issue]:
-    """The issues that speak of some packages, with those that stand for one of them, and the other way round."""
-    speaking = {issue.id for issue in issues if not names.isdisjoint(packages_seen(issue))}
-    general = {identifier for issue in issues if issue.id in speaking for identifier in issue.instead_of}
-    return [
-        issue
-        for issue in issues
-        if issue.id in speaking or issue.id in general or not speaking.isdisjoint(issue.instead_of)
-    ]
+    return _finished(draft, begun.original, universe, begun.asked, others, explained=not changes_only)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,14 +135,12 @@ class _Begun:
     """What the search has come to.
 
     Attributes:
-        universe: in which was searched.
         original: the runs as they are.
         asked: ids of issues that may have to go.
         judge: with the runs as they are.
         draft: what was found to do.
     """
 
-    universe: Universe
     original: Runs
     asked: set[str]
     judge: Judge
@@ -194,36 +148,23 @@ class _Begun:
 
 
 def _begun(
-    environment: Environment,
-    findings: Sequence[Finding],
-    issues: Sequence[Issue],
-    names: Names,
-    catalogue: Catalogue,
-    request: Request,
-    runs: Sequence[Environment],
-    budget: Budget | None,
-    *,
-    alone: bool = False,
-) -> _Begun | Universe:
-    """Search; the universe alone where the budget does not suffice to match the environment."""
-    issues = tuple(issue for issue in issues if issue.withdrawn is None)
-    universe = Universe(environment, issues, names, catalogue, request, budget)
-    original = tuple(runs) or (environment,)
+    universe: Universe, findings: Sequence[Finding], runs: Sequence[Environment], *, explained: bool
+) -> _Begun | None:
+    """Search; None where the budget does not suffice to match the environment."""
+    request = universe.request
+    original = tuple(runs) or (universe.environment,)
     asked = {finding.issue.id for finding in findings if finding.status != "not_affected"}
     if not universe.budget.take(least_steps(original, universe)):
-        return universe
+        return None
     judge = Judge(universe, original)
     bad = [issue for issue in judge.issues if request.counts(issue) and _is_there(issue, judge, {})]
     wanted = [issue for issue in bad if issue.id in asked]
-    catalogue.expect(sorted({name for issue in wanted for name in _packages(issue, judge)}))
+    universe.catalogue.expect(sorted({name for issue in wanted for name in _packages(issue, judge)}))
     draft = _Draft(judge, wanted, frozenset(issue.id for issue in bad) - asked, [], [], {})
     if wanted:
         _take_remedies(draft, draft.wanted, first_only=True)
-        if alone:
-            _search_alone(draft, universe)
-        else:
-            _search(draft, universe)
-    return _Begun(universe, original, asked, judge, draft)
+        _search(draft, universe, explained=explained)
+    return _Begun(original, asked, judge, draft)
 
 
 def _unplanned(universe: Universe, findings: Sequence[Finding]) -> Plan:
@@ -277,7 +218,7 @@ def _is_spent(draft: _Draft) -> bool:
     return universe.budget.spent
 
 
-def _search(draft: _Draft, universe: Universe) -> None:
+def _search(draft: _Draft, universe: Universe, *, explained: bool) -> None:
     """Move packages for what is left; where that is impossible, for as much of it as can be."""
     by_code = frozenset(identifier for code_change in draft.code for identifier in code_change.cures)
     terms = Terms(excused=draft.excused | by_code, limit=universe.request.limit)
@@ -296,15 +237,8 @@ def _search(draft: _Draft, universe: Universe) -> None:
     draft.proven = best.proven and outcome.proven
     _take_remedies(draft, left, first_only=False)
     still_left = [issue for issue in left if _is_there(issue, draft.judge, draft.chosen)]
-    if any(issue.id not in {cure for code in draft.code for cure in code.cures} for issue in still_left):
+    if explained and any(issue.id not in {cure for code in draft.code for cure in code.cures} for issue in still_left):
         draft.core = _core(draft, universe, outcome, terms)
-
-
-def _search_alone(draft: _Draft, universe: Universe) -> None:
-    """Move one package for what is left, if that suffices."""
-    terms = Terms(excused=draft.excused, alone=True, limit=universe.request.limit)
-    outcome = Search(universe, draft.judge, terms).alone()
-    draft.chosen, draft.proven = outcome.chosen or {}, outcome.proven
 
 
 def _take_remedies(draft: _Draft, issues: Sequence[Issue], *, first_only: bool) -> None:
@@ -343,17 +277,23 @@ def _looked_at(universe: Universe, limit: int) -> str:
 
 
 def _finished(
-    draft: _Draft, original: Runs, universe: Universe, asked: set[str], others: tuple[Alternative, ...]
+    draft: _Draft,
+    original: Runs,
+    universe: Universe,
+    asked: set[str],
+    others: tuple[Alternative, ...],
+    *,
+    explained: bool,
 ) -> Plan:
     """Apply the draft to the whole environment and match again; only that says what it does."""
     request = universe.request
     assignment = versions(draft.chosen)
     issues = draft.judge.issues
     found = matched(original, issues, universe)
-    before = _ids(found, request)
+    before = ids_of(found, request)
     whole = tuple(applied(run, assignment, universe) for run in _whole(draft, original))
     findings = matched(whole, issues, universe)
-    after = _ids(findings, request)
+    after = ids_of(findings, request)
     new = after.counting - before.counting
     remaining = tuple(sorted((after.counting & asked) | new))
     fixed = tuple(sorted((before.sure | (before.counting & asked)) - after.sure - after.counting))
@@ -382,8 +322,8 @@ def _finished(
         unverified.insert(0, _no_plan(draft.most, remaining))
     if not matched_again:
         unverified.insert(0, "matching the whole environment again did not give what the search expected")
-    notes = [*notes_on(draft.chosen, universe), *unmet_notes(draft.chosen, universe)]
-    if draft.lenient:
+    notes = [*notes_on(draft.chosen, universe), *unmet_notes(draft.chosen, universe)] if explained else []
+    if draft.lenient and explained:
         notes += lenient_notes(draft.chosen, universe)
     left_elsewhere = sorted({
         universe.name_of(package)
@@ -427,25 +367,6 @@ def _finished(
             notes=tuple(dict.fromkeys(notes)),
         ),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Ids:
-    """Ids of issues: those that are sure, and those that have to go."""
-
-    sure: frozenset[str]
-    counting: frozenset[str]
-
-
-def _ids(findings: Sequence[Finding], request: Request) -> _Ids:
-    seen = [finding for finding in findings if not finding.issue.informational]
-    sure = frozenset(finding.issue.id for finding in seen if finding.status == "affected")
-    counting = frozenset(
-        finding.issue.id
-        for finding in seen
-        if request.counts(finding.issue) and (finding.status == "affected" or request.conditional)
-    )
-    return _Ids(sure, counting)
 
 
 def _whole(draft: _Draft, original: Runs) -> Runs:

@@ -6,19 +6,24 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from packaging.markers import Marker, UndefinedComparison, UndefinedEnvironmentName
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.specifiers import SpecifierSet
-from packaging.version import Version
-
+from gradcompat import specifiers
 from gradcompat.lazy_dataclasses import dataclass
+from gradcompat.markers import PLAIN_VARIABLES, holding_extras, parse_marker
 from gradcompat.model.release import Target
-from gradcompat.names import normalise
+from gradcompat.names import NAME, normalise
 from gradcompat.planner.target import marker_environment
 
 _LONGEST = 10_000
+_CLAUSES = rf"{specifiers.PLAIN_CLAUSE}(?:,{specifiers.PLAIN_CLAUSE})*"
 # A marker that can only hold with one extra: that alone, or joined by `and` to what else has to hold.
 _ONE_EXTRA = re.compile(r";(?:(?![\"'()]|\bor\b).|\"[^\"]*\"|'[^']*')*?\bextra\s*==\s*[\"']([A-Za-z0-9._-]+)[\"']\s*$")
+_PLAIN_LINE = re.compile(
+    rf"\s*(?P<name>{NAME})\s*(?:\[\s*(?P<extras>{NAME}\s*(?:,\s*{NAME}\s*)*)\])?\s*"
+    rf"(?:\((?P<bracketed>{_CLAUSES})\)|(?P<bare>{_CLAUSES}))?\s*(?:;(?P<marker>.*))?"
+)
+
+# A specifier and a version are asked about in thousands of states.
+allows = lru_cache(maxsize=65536)(specifiers.allows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,49 +98,37 @@ def _needs_of_line(line: str, target: Target) -> tuple[Need, ...] | None:
     """One line, once for each extra with which it holds; None if it cannot be read. Releases share most lines."""
     if len(line) > _LONGEST:
         return None
-    try:
-        parsed = Requirement(line)
-        name, specifier = normalise(parsed.name), str(parsed.specifier)
-        extras = tuple(sorted(map(normalise, parsed.extras)))
-        return tuple(Need(name, specifier, extras, extra) for extra in _holding_extras(parsed, target))
-    except (InvalidRequirement, UndefinedComparison, UndefinedEnvironmentName, ValueError, RecursionError):
+    read = _plain(line, target)
+    if read is None:
+        # What comes here is rare, and importing it takes longer than most plans need.
+        from gradcompat.planner.requirement_grammar import parsed
+
+        try:
+            read = parsed(line, marker_environment(target))
+        except (ValueError, KeyError, RecursionError):
+            return None
+    name, specifier, extras, holding = read
+    return tuple(Need(name, specifier, extras, extra) for extra in holding)
+
+
+def _plain(line: str, target: Target) -> tuple[str, str, tuple[str, ...], tuple[str, ...]] | None:
+    """The same as the whole grammar makes of a line in its normal form, as nearly all are; None for any other."""
+    found = _PLAIN_LINE.fullmatch(line)
+    if found is None:
         return None
-
-
-def _holding_extras(requirement: Requirement, target: Target) -> tuple[str, ...]:
-    """The extras with which the requirement holds; ``""`` alone if it holds without any."""
-    return ("",) if requirement.marker is None else _extras_that_hold(str(requirement.marker), target)
-
-
-@lru_cache(maxsize=8192)
-def _extras_that_hold(text: str, target: Target) -> tuple[str, ...]:
-    """The same for a marker, as packaging writes it."""
-    marker = Marker(text)
-    known = marker_environment(target)
-    if marker.evaluate({**known, "extra": ""}):
-        return ("",)
-    return tuple(extra for extra in _extras_of(text) if marker.evaluate({**known, "extra": extra}))
+    holding = ("",) if found["marker"] is None else _extras_that_hold(found["marker"], target)
+    if holding is None:
+        return None
+    clauses = (found["bracketed"] or found["bare"] or "").split(",")
+    specifier = ",".join(sorted({"".join(clause.split()) for clause in clauses}))
+    extras = {normalise(extra.strip()) for extra in found["extras"].split(",")} if found["extras"] else set[str]()
+    return normalise(found["name"]), specifier, tuple(sorted(extras)), holding
 
 
 @lru_cache(maxsize=8192)
-def _extras_of(marker: str) -> tuple[str, ...]:
-    """Every extra that a marker, as packaging writes it, speaks of."""
-    parts = marker.split('"')
-    names = [
-        parts[index + 1]
-        for index, part in enumerate(parts[:-1])
-        if index % 2 == 0 and part.rstrip(" =!").endswith("extra")
-    ]
-    names += [parts[index] for index in range(1, len(parts), 2) if parts[index + 1].lstrip(" =!").startswith("extra")]
-    return tuple(sorted({normalise(name) for name in names}))
-
-
-@lru_cache(maxsize=65536)
-def allows(specifier: str, version: Version) -> bool:
-    """Is the version one that the requirement allows? A pre-release counts as its number says, as with pip."""
-    return not specifier or _specifiers(specifier).contains(version, prereleases=True)
-
-
-@lru_cache(maxsize=16384)
-def _specifiers(text: str) -> SpecifierSet:
-    return SpecifierSet(text)
+def _extras_that_hold(text: str, target: Target) -> tuple[str, ...] | None:
+    """The extras with which a marker holds, ``""`` alone if it holds without any; None if it is not plain."""
+    marker = parse_marker(text)
+    if marker is None or marker.odd or not marker.variables <= PLAIN_VARIABLES | {"extra"}:
+        return None
+    return holding_extras(marker, marker_environment(target))

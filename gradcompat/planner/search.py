@@ -8,7 +8,7 @@ first finished assignment is the cheapest one, unless the limit was reached befo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from heapq import heappop, heappush
 from itertools import count, islice
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from packaging.version import Version
 
 from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.model.issue import Issue
-from gradcompat.planner.assignment_issues import Found, Judge
+from gradcompat.planner.assignment_issues import Hit, Judge
 from gradcompat.planner.cost import Cost, Pending, Pricing, Vector, versions
 from gradcompat.planner.families import relatives
 from gradcompat.planner.requirements import Need, allows
@@ -94,7 +94,7 @@ class _State:
     chosen: dict[str, Candidate]
     forced: frozenset[str]
     still: frozenset[str]
-    bad: tuple[tuple[Issue, frozenset[str]], ...]  # what counts and is there, with the packages that take part
+    bad: tuple[Hit, ...]  # what counts and is there, with the packages that take part
     # States that differ only in the next release of one package, which costs more than this one: looked at after it.
     dearer: Iterator[_State] = field(default_factory=lambda: iter(()))
 
@@ -142,7 +142,7 @@ class Search:
         budget = self.universe.budget
         reserved = budget.left - int(budget.left * self.terms.share)
         order = count()
-        start = _State({}, frozenset(), self.terms.still, self._counting(self.judge.found_now))
+        start = _State({}, frozenset(), self.terms.still, tuple(self._counting(self.judge.found_now)))
         heap: list[tuple[object, int, Cost, _State]] = []
 
         def push(state: _State | None) -> None:
@@ -196,16 +196,18 @@ class Search:
         Releases are looked at in the order of the least that they can cost, which needs no record; mostly that of the
         first one that is good is what it costs.
         """
-        bad = self._counting(self.judge.found_now)
+        bad = tuple(self._counting(self.judge.found_now))
         start = _State({}, frozenset(), self.terms.still, bad)
         names = frozenset.intersection(*(packages for _, packages in bad)) if bad else frozenset[str]()
+        cured = [
+            (name, candidate)
+            for name in sorted(names)
+            if self._movable(name, start)
+            for candidate in self.universe.candidates(name)
+            if not self._keeps(name, candidate.version, bad)
+        ]
         waiting = sorted(
-            (
-                (self.pricing.least(name, candidate), name, candidate.version, candidate)
-                for name in sorted(names)
-                if self._movable(name, start)
-                for candidate in self.universe.candidates(name)
-            ),
+            ((self.pricing.least(name, candidate), name, candidate.version, candidate) for name, candidate in cured),
             key=lambda one: one[:3],
         )
         best: tuple[Cost, str, Candidate] | None = None
@@ -215,7 +217,7 @@ class Search:
             if not self.universe.budget.take(_LOOKED_AT):
                 self.universe.cut_off = True
                 return Outcome(None, None, False, tuple(self.facts))
-            if self._counting(self.judge.found(name, {})(version)):
+            if any(issue.id in self._ids for issue, _ in self.judge.found_alone(name, version)):
                 continue
             try:
                 self._propagate(_State({name: candidate}, frozenset(), self.terms.still, ()))
@@ -228,13 +230,18 @@ class Search:
             return Outcome(None, None, True, tuple(self.facts))
         return Outcome({best[1]: best[2]}, best[0], True, tuple(self.facts))
 
+    def _keeps(self, name: str, version: Version, bad: Iterable[Hit]) -> bool:
+        """Is one of the findings still there where one package moves alone?"""
+        conditional = self.universe.request.conditional
+        return any(self.judge.verdict(issue, {name: version}).packages(conditional) is not None for issue, _ in bad)
+
     def _promise(self, state: _State) -> tuple[int, int]:
         """What a greedy search goes after: few findings left, and then what it has begun."""
         return len(state.bad), -(2 * len(state.chosen) + len(state.forced))
 
-    def _counting(self, found: Found) -> Found:
+    def _counting(self, found: Iterable[Hit]) -> Iterator[Hit]:
         """What of it this search must not leave."""
-        return tuple([hit for hit in found if hit[0].id in self._ids]) if found else found
+        return (hit for hit in found if hit[0].id in self._ids)
 
     def _price(self, state: _State) -> Cost:
         """The least that a state can cost: findings that share no package need one move each."""
@@ -253,16 +260,17 @@ class Search:
     def _floor(self, name: str) -> Vector:
         """The least that moving a package can add: to the nearest release that is not wrong by itself."""
         if name not in self._floors:
-            found_at = self.judge.found(name, {})
             self._floors[name] = next(
-                (
-                    least
-                    for least, version in self.pricing.nearest(name)
-                    if not any(packages == {name} for _, packages in self._counting(found_at(version)))
-                ),
+                (least for least, version in self.pricing.nearest(name) if not self._is_wrong_itself(name, version)),
                 (0, 0, 0, 0, 0, 0, 0),
             )
         return self._floors[name]
+
+    def _is_wrong_itself(self, name: str, version: Version) -> bool:
+        """Has a release a finding that moving another package would not cure?"""
+        return any(
+            issue.id in self._ids and packages == {name} for issue, packages in self.judge.found_alone(name, version)
+        )
 
     # What has to move
 
@@ -319,8 +327,7 @@ class Search:
         """Must this requirement hold? One on something that was missing before is somebody's decision."""
         if Fact("requires", name, need.name) in self.terms.ignored:
             return False
-        self.universe.dependents(need.name)
-        if (name, need.name) in self.universe.missing:
+        if self.universe.lacks(name, need.name):
             return False
         return not (self.terms.lenient and self._unmet_before(name, need.name))
 
@@ -410,7 +417,7 @@ class Search:
         # Only issues that speak of the package can be another matter now.
         about = self.judge.ids_about(name)
         kept = tuple(one for one in state.bad if one[0].id not in about)
-        new = self._counting(self.judge.found(name, versions(state.chosen))(candidates[0].version))
+        new = tuple(self._counting(self.judge.found(name, versions(state.chosen))(candidates[0].version)))
         for candidate in candidates:
             yield _State({**state.chosen, name: candidate}, state.forced - {name}, state.still, (*kept, *new))
 
@@ -449,7 +456,7 @@ class Search:
                 return False
         return True
 
-    def _is_free(self, name: str, found: Found, state: _State) -> bool:
+    def _is_free(self, name: str, found: Iterable[Hit], state: _State) -> bool:
         """Is there no finding that nothing else could cure any more?"""
         for issue, packages in self._counting(found):
             others = packages - state.chosen.keys() - {name}

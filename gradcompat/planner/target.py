@@ -6,25 +6,22 @@ made on a laptop.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.tags import compatible_tags, cpython_tags, generic_tags, mac_platforms
+from packaging.version import Version
 
 from gradcompat.markers import may_hold, parse_marker
 from gradcompat.model.environment import Package
 from gradcompat.model.release import Release, Target
+from gradcompat.specifiers import allows
 
 Fit = Literal["wheel", "sdist"]
 
 _SYSTEMS = {"linux": "Linux", "darwin": "macOS", "win32": "Windows"}
 _PLATFORM_SYSTEM = {"linux": "Linux", "darwin": "Darwin", "win32": "Windows"}
+_PURE = "-none-any"  # of wheels that hold nothing compiled
 _IMPLEMENTATIONS = {"cp": ("cpython", "CPython"), "pp": ("pypy", "PyPy")}
-# The names that manylinux had before it was numbered by glibc.
-_LEGACY = {17: "manylinux2014", 12: "manylinux2010", 5: "manylinux1"}
-_MACOS = (15, 0)  # nobody says which macOS a target has; wheels for a newer one are rare
 
 
 def described(target: Target) -> str:
@@ -69,9 +66,15 @@ def fit(release: Release, target: Target) -> Fit | None:
     """How a release gets onto the target: as a wheel, built from its sdist, or not at all."""
     if not _python_allowed(release.requires_python, target.python):
         return None
-    tags = supported_tags(target)
-    if any(_wheel_fits(wheel, tags) for wheel in release.wheels):
+    pure = [wheel for wheel in release.wheels if wheel.endswith(_PURE)]
+    if any(not pure_interpreters(target).isdisjoint(wheel.partition("-")[0].split(".")) for wheel in pure):
         return "wheel"
+    if len(pure) < len(release.wheels):
+        from gradcompat.planner.wheel_tags import supported_tags  # loads much, and most packages are pure Python
+
+        tags = supported_tags(target)
+        if any(_wheel_fits(wheel, tags) for wheel in release.wheels):
+            return "wheel"
     return "sdist" if release.sdist else None
 
 
@@ -81,9 +84,17 @@ def _python_allowed(specifier: str | None, python: str) -> bool:
     if specifier is None:
         return True
     try:
-        return SpecifierSet(specifier).contains(python, prereleases=True)
-    except (InvalidSpecifier, ValueError):
+        return allows(specifier, Version(python))
+    except ValueError:
         return True
+
+
+@lru_cache(maxsize=16)
+def pure_interpreters(target: Target) -> frozenset[str]:
+    """The interpreters of the wheels for any machine that the target installs."""
+    major, minor = target.python_number
+    pythons = {f"py{major}", *(f"py{major}{lower}" for lower in range(minor + 1))}
+    return frozenset({*pythons, f"{target.implementation}{major}{minor}"})
 
 
 def _wheel_fits(wheel: str, tags: frozenset[str]) -> bool:
@@ -97,49 +108,3 @@ def _wheel_fits(wheel: str, tags: frozenset[str]) -> bool:
         for interpreter in interpreters
         for abi in abis
     )
-
-
-@lru_cache(maxsize=16)
-def supported_tags(target: Target) -> frozenset[str]:
-    """Every tag of a wheel that the target installs, as ``cp311-abi3-manylinux_2_17_x86_64``."""
-    numbers = [int(part) for part in target.python.split(".")[:2] if part.isdecimal()]
-    version = (numbers[0], numbers[1]) if len(numbers) == 2 else (3, 0)
-    nodot = "".join(map(str, version))
-    platforms = tuple(_platforms(target))
-    if target.implementation == "cp":
-        abi = f"cp{nodot}" if version >= (3, 8) else f"cp{nodot}m"
-        own = cpython_tags(python_version=version, abis=[abi], platforms=platforms)
-    else:
-        interpreter = f"{target.implementation}{nodot}"
-        own = generic_tags(interpreter=interpreter, abis=[f"pypy{nodot}_pp73"], platforms=platforms)
-    general = compatible_tags(
-        python_version=version, interpreter=f"{target.implementation}{nodot}", platforms=platforms
-    )
-    return frozenset(str(tag) for tags in (own, general) for tag in tags)
-
-
-def _platforms(target: Target) -> Iterator[str]:
-    match target.platform:
-        case "linux":
-            yield from _linux(target)
-        case "darwin":
-            yield from mac_platforms(_MACOS, "arm64" if target.machine in ("arm64", "aarch64") else "x86_64")
-        case "win32":
-            yield {"AMD64": "win_amd64", "x86_64": "win_amd64", "ARM64": "win_arm64"}.get(target.machine, "win32")
-        case other:
-            yield f"{other}_{target.machine}"
-
-
-def _linux(target: Target) -> Iterator[str]:
-    machine = target.machine
-    if target.glibc is None:
-        yield from (f"musllinux_1_{minor}_{machine}" for minor in range(2, -1, -1))
-    else:
-        major, _, minor = target.glibc.partition(".")
-        newest = int(minor.split(".")[0]) if major == "2" and minor.split(".")[0].isdecimal() else 17
-        oldest = 5 if machine in ("x86_64", "i686") else 17  # other machines joined with manylinux2014
-        for number in range(min(newest, 200), oldest - 1, -1):
-            yield f"manylinux_2_{number}_{machine}"
-            if number in _LEGACY:
-                yield f"{_LEGACY[number]}_{machine}"
-    yield f"linux_{machine}"

@@ -17,7 +17,7 @@ from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.matcher import Names
 from gradcompat.model.environment import Environment, Package
 from gradcompat.model.issue import Issue, PackageTerm, VersionRemedy
-from gradcompat.model.release import Catalogue, Release
+from gradcompat.model.release import Catalogue, Release, Requirers
 from gradcompat.names import normalise
 from gradcompat.planner.request import DEFAULT_STEPS, Request
 from gradcompat.planner.requirements import Need, Needs, allows, needs_of
@@ -59,7 +59,10 @@ class Candidate:
 
 
 class Universe:
-    """One environment on one target, with the releases and requirements that a catalogue has for it."""
+    """One environment on one target, with the releases and requirements that a catalogue has for it.
+
+    Where one package alone may move, ``requirers`` says whose requirements have to be read; without it all are.
+    """
 
     def __init__(
         self,
@@ -69,6 +72,7 @@ class Universe:
         catalogue: Catalogue,
         request: Request,
         budget: Budget | None = None,
+        requirers: Requirers | None = None,
     ) -> None:
         self.environment = environment
         self.names = names
@@ -110,7 +114,10 @@ class Universe:
         self._candidates: dict[str, tuple[Candidate, ...]] = {}
         self._needs: dict[tuple[str, str], Needs | None] = {}
         self._asked: dict[tuple[str, Version], list[tuple[str, Need]]] = {}
-        self._dependents: dict[str, tuple[tuple[str, Need], ...]] | None = None
+        # What an environment itself says of requirements may be anything.
+        self._requirers = None if request.known else requirers
+        self._read: set[str] | None = None
+        self._dependents: dict[str, dict[tuple[str, Need], None]] = {}
         self._met: dict[Need, bool] = {}
         self.extras: dict[str, frozenset[str]] = {}
         self.missing: dict[tuple[str, str], Need] = {}
@@ -410,16 +417,42 @@ class Universe:
 
     def dependents(self, name: str) -> tuple[tuple[str, Need], ...]:
         """Who requires it now, and what of it."""
-        if self._dependents is None:
-            self._dependents = self._found_dependents()
-        return self._dependents.get(name, ())
+        self._read_needs(() if self._requirers is None else self._requirers.of.get(name, ()))
+        return tuple(self._dependents.get(name, ()))
 
-    def _found_dependents(self) -> dict[str, tuple[tuple[str, Need], ...]]:
-        asked = {
-            name: [entry.version for entry in entries if entry.version and self._asks_about(name, entry.version)]
-            for name, entries in self.entries.items()
-        }
-        unknown = [name for name, found in asked.items() if any(not self._is_known(name, hit) for hit in found)]
+    def lacks(self, name: str, wanted: str) -> bool:
+        """Does what is there under a name require another package that is not there?"""
+        self._read_needs((name,))
+        return (name, wanted) in self.missing
+
+    def _read_needs(self, names: Iterable[str]) -> None:
+        """Read what these require now, and before anything else which extras are asked for; without requirers, all."""
+        if self._read is None:
+            self._read = set()
+            self._find_extras(self._there(None if self._requirers is None else self._requirers.asking))
+            if self._requirers is None:
+                names = self.entries
+        elif self._requirers is None:
+            return
+        for name in self._there(names):
+            if name in self._read:
+                continue
+            self._read.add(name)
+            for _, needs in self.needs_now(name):
+                for need in needs:
+                    if not self.listed(need.name):
+                        self.missing[name, need.name] = need
+                    elif need.name != name:
+                        self._dependents.setdefault(need.name, {})[name, need] = None
+
+    def _there(self, names: Iterable[str] | None) -> list[str]:
+        """Which of some packages are there, in order, all if none are named; their requirements will be asked for."""
+        found = list(self.entries) if names is None else sorted(self.entries.keys() & set(names))
+        asked: dict[str, list[str]] = {}
+        for name in found:
+            written = [entry.version for entry in self.entries[name] if entry.version is not None]
+            asked[name] = [version for version in written if version and self._asks_about(name, version)]
+        unknown = [name for name, hits in asked.items() if any(not self._is_known(name, hit) for hit in hits)]
         self.catalogue.expect(unknown)
         self.catalogue.expect_requirements(
             release
@@ -427,20 +460,11 @@ class Universe:
             for release in (self._release(name, parse_version(one)) for one in asked[name])
             if release is not None
         )
-        self._find_extras()
-        found: dict[str, dict[tuple[str, Need], None]] = {}
-        for name in self.entries:
-            for _, needs in self.needs_now(name):
-                for need in needs:
-                    if not self.listed(need.name):
-                        self.missing[name, need.name] = need
-                    elif need.name != name:
-                        found.setdefault(need.name, {})[name, need] = None
-        return {name: tuple(pairs) for name, pairs in found.items()}
+        return found
 
-    def _find_extras(self) -> None:
+    def _find_extras(self, names: Iterable[str]) -> None:
         """Which extras of each package are asked for by what is there; extras may ask for extras."""
-        waiting = list(self.entries)
+        waiting = list(names)
         while waiting:
             name = waiting.pop()
             for _, needs in self.needs_now(name):

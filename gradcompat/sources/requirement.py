@@ -11,46 +11,33 @@ from urllib.parse import unquote
 
 from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.lazy_patterns import lazy_pattern
-from gradcompat.markers import parse_marker
+from gradcompat.markers import PLAIN_VARIABLES, parse_marker
 from gradcompat.model.environment import Location, Package, Skipped, SourceKind
-from gradcompat.names import normalise
+from gradcompat.names import NAME, normalise
 from gradcompat.redaction import is_token, redact
+from gradcompat.specifiers import PLAIN_CLAUSE, PLAIN_VERSION
 from gradcompat.versions import VersionSet, parse_version
 
 # Nothing that is meant to be installed is longer, and Python converts no number of more than 4,300 digits.
 _MAX_LENGTH = 1_000
 _MAX_MARKER = 100_000  # uv writes long ones for projects with many forks
 
-_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _EXTRAS = r"(?:\s*\[[^\[\]]*\])?"
-_IS_NAME = lazy_pattern(_NAME)
+_IS_NAME = lazy_pattern(NAME)
 # No package is called so, and an index that is asked for one answers nothing.
 _WITH_VERSION = lazy_pattern(r"([A-Za-z][\w.-]{0,80})-(\d+(?:\.\d+)+(?:(?:a|b|rc|\.?post|\.?dev)\d+)?)")
-# What needs no parser: versions in their normal form, with the operators that take them.
-_RELEASE = r"\d{1,9}(?:\.\d{1,9}){0,5}"
-_VERSION = rf"{_RELEASE}(?:(?:a|b|rc)\d{{1,9}})?(?:\.post\d{{1,9}})?(?:\.dev\d{{1,9}})?"
-_PLAIN_CLAUSE = (
-    rf"\s*(?:(?:==|!=|<=|>=|<|>)\s*{_VERSION}|==\s*{_VERSION}\+[a-z0-9]{{1,20}}"
-    rf"|(?:==|!=)\s*{_RELEASE}\.\*|~=\s*\d{{1,9}}(?:\.\d{{1,9}}){{1,5}})\s*"
-)
 # Most lines are pins, and a file of pins needs no other pattern.
-_PIN = lazy_pattern(rf"({_NAME})==({_VERSION}(?:\+[a-z0-9]{{1,20}})?)")
-_PLAIN_EXTRAS = rf"(?:\s*\[\s*{_NAME}\s*(?:,\s*{_NAME}\s*)*\])?"
-_PLAIN = lazy_pattern(rf"({_NAME}){_PLAIN_EXTRAS}(?:{_PLAIN_CLAUSE}(?:,{_PLAIN_CLAUSE})*)?")
-_HEAD = lazy_pattern(_NAME + _EXTRAS)
-_NAMED_LINK = lazy_pattern(rf"(?!git@)({_NAME}){_EXTRAS}\s*@\s*(?=\S)")
+_PIN = lazy_pattern(rf"({NAME})==({PLAIN_VERSION}(?:\+[a-z0-9]{{1,20}})?)")
+_PLAIN_EXTRAS = rf"(?:\s*\[\s*{NAME}\s*(?:,\s*{NAME}\s*)*\])?"
+_PLAIN = lazy_pattern(rf"({NAME}){_PLAIN_EXTRAS}(?:{PLAIN_CLAUSE}(?:,{PLAIN_CLAUSE})*)?")
+_HEAD = lazy_pattern(NAME + _EXTRAS)
+_NAMED_LINK = lazy_pattern(rf"(?!git@)({NAME}){_EXTRAS}\s*@\s*(?=\S)")
 _LINK = lazy_pattern(
     r"(?:[A-Za-z][A-Za-z+.-]*:(?://|[^\d\s])|(?:git\+)?git@|\.{0,2}[/\\]|\.{1,2}(?:\s|$|\[)|~/|[A-Za-z]:\\)"
 )
 # pip takes anything with a slash for a path, and the name of an archive for a file.
 _PATH = lazy_pattern(r"[^\s/\\;@<>=~!\[\]\"']+(?:/|\.(?:whl|tar\.gz|tgz|tar\.bz2|zip)(?=[\s;#]|$))", re.IGNORECASE)
 _MARKER_BEHIND_LINK = lazy_pattern(r"\s;|;\s")
-_PLAIN_VARIABLES = frozenset(
-    {
-        *("sys_platform", "platform_system", "platform_machine", "os_name", "python_version", "python_full_version"),
-        *("implementation_name", "platform_python_implementation"),
-    }
-)
 _VARIABLE = lazy_pattern(r"\$\{[^{}]*\}|\$[A-Za-z_]\w*|\{\{[^{}]*\}\}")
 # Where conda-build unpacks what it builds: a path that nobody has, which `pip freeze` prints nevertheless.
 _BUILT_BY_CONDA = lazy_pattern(r"/(?:feedstock_root|croot|conda-bld)/|/(?:[^/]+_)?\d{10,13}/work(?:/|$)")
@@ -281,7 +268,7 @@ def _marker_problem(marker: str | None) -> str | None:
     if len(marker) > _MAX_MARKER:
         return "its marker is too long"
     parsed = parse_marker(marker)
-    if parsed is not None and not parsed.odd and parsed.variables <= _PLAIN_VARIABLES:
+    if parsed is not None and not parsed.odd and parsed.variables <= PLAIN_VARIABLES:
         return None
     from gradcompat.sources.requirement_grammar import marker_problem  # as rare
 

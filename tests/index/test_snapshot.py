@@ -13,10 +13,10 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.version import Version
 
 from gradcompat.errors import IndexUnavailable
-from gradcompat.index.snapshot import SHIPPED, Snapshot
+from gradcompat.index.snapshot import FORMAT, SHIPPED, Snapshot
 from gradcompat.index.snapshot_writer import COMPANIONS, SINCE, Written, names_for_snapshot, write_snapshot
 from gradcompat.knowledge.load import load
-from gradcompat.model.release import Catalogue, Release
+from gradcompat.model.release import Catalogue, Release, Requirers
 
 
 class Toy:
@@ -94,6 +94,24 @@ def test_a_catalogue_comes_back(written: Path) -> None:
     )
     assert [snapshot.requires(one) for one in snapshot.releases("peft")] == [None, TABLE[PEFT_1], (), None]
     assert snapshot.requires(TORCH) == TABLE[TORCH]
+
+
+def test_who_requires_whom_comes_back(tmp_path: Path) -> None:
+    lines = ("Torch>=2", "numpy", "datasets[audio]; extra == 'dev'", "nothing-of-it")
+    table = {release("peft", "1.0"): lines, release("torch", "2.0"): ("peft [train]",), release("datasets", "3.0"): ()}
+    write_snapshot(Toy(table), ["peft", "torch", "datasets"], tmp_path / "snapshot.zip", "2026-11-20")
+    assert Snapshot(tmp_path / "snapshot.zip").requirers == Requirers(
+        of={"datasets": frozenset({"peft"}), "peft": frozenset({"torch"}), "torch": frozenset({"peft"})},
+        # peft asks for extras only where somebody asks for its own.
+        asking=frozenset({"peft", "torch"}),
+    )
+
+
+def test_who_requires_whom_may_be_damaged(written: Path) -> None:
+    with zipfile.ZipFile(written, "a") as file, pytest.warns(UserWarning, match="Duplicate name"):
+        file.writestr("requirers", b"[]")
+    with pytest.raises(IndexUnavailable, match="`requirers` in it is wrong"):
+        _ = Snapshot(written).requirers
 
 
 def test_it_is_a_catalogue(written: Path) -> None:
@@ -201,8 +219,8 @@ def overwritten(path: Path) -> None:
         (member(lambda _: None, "snapshot"), "the snapshot is damaged: it has no `snapshot`"),
         (member(lambda _: [], "snapshot"), "the snapshot is damaged: its header is wrong: list indices must be"),
         (member(lambda _: {}, "snapshot"), "the snapshot is damaged: its header is wrong: 'format'"),
-        (member(lambda _: {"format": 1}, "snapshot"), "the snapshot is damaged: its header is wrong: 'date'"),
-        (member(lambda old: {**old, "format": 2}, "snapshot"), "the snapshot has format 2, and this gradcompat reads"),
+        (member(lambda _: {"format": FORMAT}, "snapshot"), "the snapshot is damaged: its header is wrong: 'date'"),
+        (member(lambda old: {**old, "format": 3}, "snapshot"), "the snapshot has format 3, and this gradcompat reads"),
         (member(lambda _: "[" * 100_000), "the snapshot is damaged: `torch.json` in it cannot be read"),
         (member(lambda _: "{"), "the snapshot is damaged: `torch.json` in it cannot be read"),
         (member(lambda _: [1]), "the snapshot is damaged: `torch` in it is wrong"),

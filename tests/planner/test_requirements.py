@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from gradcompat.index.snapshot import Snapshot
@@ -50,6 +51,65 @@ def test_what_waits_for_an_extra_is_what_reading_all_of_it_gives(monkeypatch: py
     monkeypatch.setattr(requirements, "_ONE_EXTRA", re.compile("(?!)"))
     assert found == [set(needs_of(lines, LINUX).with_extras(extras)) for lines, extras in cases]
     assert sum(map(len, found)) > 500
+
+
+WINDOWS = Target(python="3.9.0", platform="win32", machine="AMD64", glibc=None)
+PYPY = Target(python="3.13.0", platform="darwin", machine="arm64", glibc=None, implementation="pp")
+
+
+def snapshot_lines() -> list[str]:
+    """Each line of Requires-Dist of the newest releases in the snapshot, and of every twentieth of the others."""
+    snapshot = Snapshot()
+    releases = [
+        release
+        for name in snapshot.names
+        for release in (*snapshot.releases(name)[:-3:20], *snapshot.releases(name)[-3:])
+    ]
+    return sorted({line for release in releases for line in snapshot.requires(release) or ()})
+
+
+def test_plain_lines_are_read_as_packaging_reads_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = snapshot_lines()
+    plain = {target: [requirements.needs_of([line], target) for line in lines] for target in (LINUX, WINDOWS, PYPY)}
+    read_plainly = sum(requirements._plain(line, LINUX) is not None for line in lines)
+    assert read_plainly > 0.95 * len(lines) > 2_000
+    monkeypatch.setattr(requirements, "_plain", lambda line, target: None)
+    requirements._needs_of_line.cache_clear()
+    for target, found in plain.items():
+        assert found == [requirements.needs_of([line], target) for line in lines]
+
+
+def test_plain_specifiers_allow_what_packaging_allows() -> None:
+    needs = [need for line in snapshot_lines() for need in needs_of([line], LINUX).all]
+    specifiers = sorted({need.specifier for need in needs if need.specifier})
+    versions = [
+        "0.1",
+        "1.0",
+        "1.26.4",
+        "2.0",
+        "2.0.0",
+        "2.5.1",
+        "2.5.1+cu124",
+        "3.11",
+        "4.49.0",
+        "23.2",
+        "1!2.0",
+        "2.0rc1",
+        "2.0.post1",
+        "1.0.dev0",
+    ]
+    assert len(specifiers) > 500
+    for version in map(Version, versions):
+        allowed = [specifier for specifier in specifiers if allows(specifier, version)]
+        assert allowed == [
+            specifier for specifier in specifiers if SpecifierSet(specifier).contains(version, prereleases=True)
+        ]
+
+
+@pytest.mark.parametrize("specifier", ["*", "1.0", ">=1.0 || ==3.0", ">=3.0.*", "~=1"])
+def test_what_is_no_specifier_is_refused(specifier: str) -> None:
+    with pytest.raises(ValueError, match="specifier"):
+        allows(specifier, Version("2.0"))
 
 
 def test_lines_that_cannot_be_read_are_kept() -> None:

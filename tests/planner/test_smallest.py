@@ -14,12 +14,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from packaging.version import Version
 
+from gradcompat.index.requirers import requirers_among
 from gradcompat.matcher import match
 from gradcompat.model.environment import Environment
 from gradcompat.model.issue import Issue, Level, PackageAbsentTerm, Term
-from gradcompat.planner.assignment_issues import Judge, applied
-from gradcompat.planner.plan import plan, single_move
+from gradcompat.planner.assignment_issues import Judge, applied, matched
+from gradcompat.planner.plan import plan
 from gradcompat.planner.request import Request
+from gradcompat.planner.single_move import single_move
 from gradcompat.planner.universe import Universe
 from gradcompat.versions import VersionSet
 from tests.building import NAMES, package, versions
@@ -216,13 +218,64 @@ def test_a_single_move_is_the_plan(world: World) -> None:
     assume(any(level == "error" and found(record, world.present) for level, record in world.records))
     here = built(*(package(name, version) for name, version in world.present.items()))
     issues = issues_of(world)
-    asked = here, match(here, issues, NAMES), issues, NAMES, releases_of(world), request_of(world)
-    alone, whole = single_move(*asked), plan(*asked)
+    releases = releases_of(world)
+    asked = here, match(here, issues, NAMES), issues, NAMES, releases, request_of(world)
+    requirers = requirers_among(lines_of(releases))
+    alone, whole = single_move(*asked, requirers=requirers), plan(*asked)
+    changes = plan(*asked, changes_only=True, requirers=requirers)
+    for part in ("complete", "changes", "settings", "code", "fixed", "introduced", "remaining"):
+        assert getattr(changes, part) == getattr(whole, part)
+    assert alone == single_move(*asked)
     strict = cheapest(world, lenient=False)
     assert (alone is not None) == (strict is not None and len(whole.changes) == 1)
     if alone is not None:
-        for part in ("changes", "fixed", "introduced", "remaining", "cost"):
-            assert getattr(alone, part) == getattr(whole, part)
+        assert ((alone.change,), alone.fixed, alone.introduced) == (whole.changes, whole.fixed, whole.introduced)
+        assert whole.complete
+
+
+def lines_of(releases: Table) -> dict[str, set[str]]:
+    """Package → the lines of all its releases."""
+    return {
+        name: {line for _, required in written.values() for line in required or ()}
+        for name, written in releases.packages.items()
+    }
+
+
+LINES = [
+    f"{name}{extras}{text}{marker}"
+    for name in NAMED
+    for extras in ("", "[train]", "[test,train]")
+    for text in ("", ">=1.1")
+    for marker in (
+        "",
+        "; extra == 'train'",
+        "; extra == 'test' and python_version >= '3.8'",
+        "; extra != 'test'",
+        "; sys_platform == 'win32' or extra == 'train'",
+    )
+]
+
+
+@OFTEN
+@given(
+    st.dictionaries(st.sampled_from(NAMED), st.sampled_from(RELEASES), min_size=1),
+    st.dictionaries(
+        st.tuples(st.sampled_from(NAMED), st.sampled_from(RELEASES)), st.lists(st.sampled_from(LINES), max_size=3)
+    ),
+    st.permutations(NAMED),
+)
+def test_who_requires_a_package_is_known_without_reading_all(
+    present: dict[str, str], requires: dict[tuple[str, str], list[str]], order: list[str]
+) -> None:
+    releases = table({name: {version: requires.get((name, version), []) for version in RELEASES} for name in NAMED})
+    here = built(*(package(name, version) for name, version in present.items()))
+    whole = Universe(here, (), NAMES, releases, Request(target=TARGET))
+    part = Universe(here, (), NAMES, releases, Request(target=TARGET), requirers=requirers_among(lines_of(releases)))
+    for name in order:
+        assert sorted(part.dependents(name), key=repr) == sorted(whole.dependents(name), key=repr)
+        for other in NAMED:
+            assert part.lacks(name, other) == whole.lacks(name, other)
+    assert part.extras == whole.extras
 
 
 @SOMETIMES
@@ -266,6 +319,9 @@ def test_what_an_issue_cannot_see_makes_no_difference(
         for status, packages in (("affected", verdict.affected), ("conditional", verdict.conditional))
         if packages is not None
     } == statuses(applied(here, assignment, universe), one)
+    assert [(found.status, found.packages) for found in matched((here,), (one,), universe)] == [
+        (found.status, found.packages) for found in match(here, [one], NAMES) if found.status != "not_affected"
+    ]
 
 
 def statuses(here: Environment, one: Issue) -> dict[str, frozenset[str]]:

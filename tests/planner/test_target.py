@@ -6,7 +6,8 @@ import pytest
 from packaging.version import Version
 
 from gradcompat.model.release import Release, Target
-from gradcompat.planner.target import described, fit, is_there, marker_environment, supported_tags
+from gradcompat.planner.target import described, fit, is_there, marker_environment, pure_interpreters
+from gradcompat.planner.wheel_tags import supported_tags
 from tests.building import package
 
 LINUX = Target(python="3.11.7", glibc="2.28")
@@ -102,3 +103,11 @@ def test_words() -> None:
         "Python 3.10.4 on Windows AMD64",
     ]
     assert marker_environment(PYPY)["platform_python_implementation"] == "PyPy"
+
+
+@pytest.mark.parametrize("python", ["3.8.0", "3.11.7", "3.14.0", "2.7.18", "three"])
+@pytest.mark.parametrize("implementation", ["cp", "pp"])
+def test_wheels_of_pure_python_are_those_that_packaging_installs(python: str, implementation: str) -> None:
+    target = Target(python=python, implementation=implementation)
+    pure = {tag.partition("-")[0] for tag in supported_tags(target) if tag.endswith("-none-any")}
+    assert pure_interpreters(target) == pure
