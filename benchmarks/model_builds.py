@@ -1,13 +1,13 @@
-"""Hold what was read of shifting, attention and tied weights against models of random weights, in releases that are really there.
+"""Hold what was read of shifting, attention and tied weights against models of random weights, where it is there.
 
     python benchmarks/model_builds.py --python base/bin/python --layer DIR... [--layer DIR...] [--mapping CAUSAL_LM]
 
 Each `--layer` is the folders of one release, joined as in PYTHONPATH, over an interpreter with torch. Every class of a
-mapping is built as small as its config allows. *Shifting*: whether the labels that the loss function is given are those of
-the call, and where `forward` asks for no loss function, whether the loss is that of shifted labels. *Attention*: whether
-`_from_config` takes `sdpa`, `flash_attention_2` and `flex_attention`. *Ties*: whether the weight of the output is that of the
-input where `tie_word_embeddings` is true, and is not where it is false. What cannot be built, or ends in an error, is no
-cell. Nothing is fetched.
+mapping is built as small as its config allows. *Shifting*: whether the labels that the loss function is given are those
+of the call, and where `forward` asks for no loss function, whether the loss is that of shifted labels. *Attention*:
+whether `_from_config` takes `sdpa`, `flash_attention_2` and `flex_attention`. *Ties*: whether the weight of the output
+is that of the input where `tie_word_embeddings` is true, and is not where it is false. What cannot be built, or ends in
+an error, is no cell. Nothing is fetched.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The text of a module without what is not read of it: bodies of functions, docstrings of classes. Most changes are in them.
+"""The text of a module without what is not read of it, bodies and docstrings, in which most changes are.
 
 Two releases between which nothing else has changed have the same outline, which is parsed once.
 """
@@ -23,7 +23,8 @@ def _within_parentheses(depth: int) -> str:
 
 # From the name to the break behind the colon: a body that stands on lines of its own follows.
 _HEADER = re.compile(
-    rf"""[ \t]*(\w+)[ \t]*\({_within_parentheses(_DEEPEST)}\)[ \t]*(?:->[^:"'\#]*(?:{_TEXT}[^:"'\#]*)*)?:[ \t]*(?:\#[^\n]*)?\n"""
+    rf"""[ \t]*(\w+)[ \t]*\({_within_parentheses(_DEEPEST)}\)[ \t]*"""
+    rf"""(?:->[^:"'\#]*(?:{_TEXT}[^:"'\#]*)*)?:[ \t]*(?:\#[^\n]*)?\n"""
 )
 _DOCSTRING = r"""(?P<indent>[ \t]+)(?P<quotes>[rR]?(?:\"\"\"|'''))"""
 _OF_CLASS = re.compile(rf"""\nclass[ \t]+\w+[ \t]*(?:\({_within_parentheses(1)}\))?[ \t]*:[ \t]*\n{_DOCSTRING}""")
@@ -34,7 +35,8 @@ _OF_WHAT_GOES = re.compile(r"deprecat|rename|remove")
 _BETWEEN_LITERALS = re.compile(r"""["'][ \t\n]*[A-Za-z]{0,2}["']""")
 # What only an older Python takes is kept, so that it is seen that the module cannot be parsed.
 _OLD_SYNTAX = re.compile(
-    r"""\n[ \t]+(?:print[ \t]+["'\w(%]|print[ \t]*>>|exec[ \t]+["'\w]|except[ \t]+[\w.()]+[ \t]*,|raise[ \t]+[\w.]+[ \t]*,)"""
+    r"""\n[ \t]+(?:print[ \t]+["'\w(%]|print[ \t]*>>|exec[ \t]+["'\w]"""
+    r"""|except[ \t]+[\w.()]+[ \t]*,|raise[ \t]+[\w.]+[ \t]*,)"""
 )
 _INNER_IMPORT = re.compile(r"\n[ \t]+(?:import|from)[ \t]")
 
@@ -44,15 +46,15 @@ class Unclosed(Exception):
 
 
 def outline(text: str, *, keeping_lines: bool) -> str:
-    """A text of Python without bodies of functions that say nothing (each is ``...``) and without docstrings of classes.
+    """A text of Python without docstrings of classes and bodies of functions that say nothing, which are ``...``.
 
-    Nothing is lost that :mod:`gradcompat.curation.module_reader` looks at. What could not be taken out for certain stays.
-    Where the text is no Python at all, its outline may be.
+    Nothing is lost that :mod:`gradcompat.curation.module_reader` looks at. What could not be taken out for certain
+    stays. Where the text is no Python at all, its outline may be.
 
     Args:
         text: whole statements.
-        keeping_lines: what is left stands on the lines that it stood on. It does in any case where something is imported in
-            the body of a class.
+        keeping_lines: what is left stands on the lines that it stood on. It does in any case where something is
+            imported in the body of a class.
     """
     lowered = text.lower()
     if (
@@ -128,7 +130,7 @@ def _of_the_class(text: str) -> re.Match[str] | None:
 
 
 def _next_function(text: str, place: int) -> tuple[str, re.Match[str]] | None:
-    """The next function with a body on lines of its own that stands in no string: its indentation, and its name and parameters.
+    """The next function with a body on lines of its own that stands in no string: its indentation, and what follows it.
 
     Args:
         text: all of it.

@@ -59,7 +59,11 @@ def test_lines_are_kept_where_they_are_asked_for() -> None:
     assert outline(with_import, keeping_lines=False) == outline(with_import, keeping_lines=True)
 
 
-WARNS = 'def f(new, old=None):\n    """Text."""\n    if old is not None:\n        warn("`old` is depre" "cated, use `new`")\n'
+WARNS = '''def f(new, old=None):
+    """Text."""
+    if old is not None:
+        warn("`old` is depre" "cated, use `new`")
+'''
 
 
 @pytest.mark.parametrize(
@@ -90,7 +94,7 @@ MODULES = [
     WARNS,
     'def f():\n    return """\nclass A:\n    def g(self):\n        pass\n"""\n',
     "def f():\n    return [\nname,\n]\ndef g():\n    x = \\\ny\n",
-    "if x:\n    def f(a):\n        pass\n    import late\n    class B:\n        def g(self, b):\n            return 1\n",
+    "if x:\n    def f(a):\n        pass\n    import late\n    class B:\n        def g(self, b):\n            pass\n",
     "class A:\n    def f(self): ...\n    class Config:\n        extra = 'allow'\nimport os\n",
     "class A:\n    def f(self):\n        x = (\n    1)\n    def g(self, a): ...\n",
     "class A:\n\tdef f(self):\n\t\tpass\n\tdef g(self, a):\n\t\tpass\nx = 1\n",
