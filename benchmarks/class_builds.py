@@ -60,10 +60,11 @@ def _shifts(model_class: Any, torch: Any) -> dict[str, Any]:
     model = model_class(config).eval()
     given: list[Any] = []
     looked_up = getattr(model_class, "loss_function", None)
-    if isinstance(looked_up, property):
+    if isinstance(looked_up, property) and looked_up.fget is not None:
+        get = looked_up.fget
 
         def _watched(self: Any) -> Any:
-            inner = looked_up.fget(self)
+            inner = get(self)
 
             def _called(*args: Any, **kwargs: Any) -> Any:
                 given.append(kwargs["labels"] if "labels" in kwargs else args[1])
