@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import copy
 import json
+import resource
+import signal
 import sys
 from importlib import import_module
 from typing import Any
 
 from class_losses import MOST_PARAMETERS, SMALL
 
+MOST_MEMORY = 6 * 2**30
+MOST_SECONDS = 20  # of processor time, for a class
 ATTENTION = {"sdpa": "sdpa", "flash_attention_2": "flash_attn", "flex_attention": "flex_attn"}
 
 
@@ -22,6 +26,8 @@ def inside(mappings: list[str]) -> None:
     modeling_auto = import_module("transformers.models.auto.modeling_auto")
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(1)
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    signal.signal(signal.SIGVTALRM, _give_up)
     known: set[str] = set()
     for mapping in mappings:
         names = getattr(modeling_auto, f"MODEL_FOR_{mapping}_MAPPING_NAMES", {})
@@ -32,11 +38,16 @@ def inside(mappings: list[str]) -> None:
                 known.add(name)
                 said: dict[str, Any] = {"class": name, "version": transformers.__version__}
                 for measure in (_shifts, _attention, _ties):
+                    signal.setitimer(signal.ITIMER_VIRTUAL, MOST_SECONDS)
                     try:
                         said |= measure(getattr(transformers, name), torch)
                     except Exception as error:  # whatever a class does with such a config
                         said[f"error of {measure.__name__[1:]}"] = f"{type(error).__name__}: {error}"[:200]
                 print(json.dumps(said), flush=True)
+
+
+def _give_up(*_: object) -> None:
+    raise TimeoutError("it takes too long")
 
 
 def _config(model_class: Any, torch: Any) -> Any:
