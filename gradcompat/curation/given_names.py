@@ -10,8 +10,11 @@ import re
 from collections.abc import Iterator, Mapping
 
 # What is assigned at the top of a module, and what any function of it may set.
-_ASSIGNS = re.compile(rb"\n[A-Za-z_]\w*(?:\.\w+)+[ \t]*=(?!=)")
-_SETS = re.compile(rb"\bsetattr\(\s*(?:getattr\(\s*)?(?!self\b|cls\b)[A-Za-z_]\w*\.")
+_ASSIGNS = re.compile(rb"\n([A-Za-z_]\w*)(?:\.\w+)+[ \t]*=(?!=)")
+_SETS = re.compile(rb"\bsetattr\(\s*(?:getattr\(\s*)?(?!self\b|cls\b)([A-Za-z_]\w*)\.")
+# What stands behind the word: in parentheses, or up to the end of the line.
+_IMPORTS = re.compile(rb"\bimport\b[ \t]*(\((?:[^()#]|#[^\n]*)*\)|(?:[^\n\\]|\\[\s\S])*)")
+_WORD = re.compile(rb"\w+")
 ANY = "*"
 
 
@@ -29,7 +32,11 @@ def given_names(source: bytes, module: str, *, package: bool) -> tuple[str, ...]
         SyntaxError: if it is not Python 3.
         ValueError: if it cannot be decoded.
     """
-    if _ASSIGNS.search(b"\n" + source) is None and (b"setattr(" not in source or _SETS.search(source) is None):
+    owners = {found[1] for found in _ASSIGNS.finditer(b"\n" + source)}
+    if b"setattr(" in source:
+        owners.update(found[1] for found in _SETS.finditer(source))
+    # Most are functions and classes of the module itself, whose names no import has.
+    if not owners or owners.isdisjoint(word for found in _IMPORTS.finditer(source) for word in _WORD.findall(found[1])):
         return ()
     tree = ast.parse(source)
     above = module if package else module.rpartition(".")[0]

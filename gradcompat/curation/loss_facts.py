@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 from gradcompat.curation.model_reader import COUNTS, IGNORES, INHERITS
 from gradcompat.curation.module_facts import ModuleFacts
 from gradcompat.releases.runs import Value
 from gradcompat.releases.table import EAGER, LAZY
 
-Origins = Callable[[str, str], "tuple[str, str] | None"]
 _DEEPEST = 30
+Origins = Callable[[str, str], "tuple[str, str] | None"]
 # Classes whose loss is that of the name, and divides by the count: those of the loss table of transformers.
 _DIVIDING = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "ForMaskedLM")
 _SUPPORTS = "_supports_"
@@ -28,6 +28,7 @@ class LossReader:
         """
         self._modules = modules
         self._origin = origin
+        self._lineages: dict[tuple[str, str], tuple[tuple[str, str] | None, ...]] = {}
 
     def models(self, names: Mapping[str, Value]) -> dict[str, Value]:
         """The classes among the names of a module whose ``forward`` takes labels, each with its facts.
@@ -70,7 +71,7 @@ class LossReader:
         """What a class and those that it inherits from say; None where one of them is not seen, and may decide it."""
         found: dict[str, str] = {}
         complete = True
-        for place in self._lineage(module, name, 0):
+        for place in self._lineage(module, name):
             if place is None:
                 complete = complete and "labels" in found
                 continue
@@ -82,13 +83,16 @@ class LossReader:
                 found["loss"] = "unknown"
         return found if complete else None
 
-    def _lineage(self, module: str, name: str, depth: int) -> Iterator[tuple[str, str] | None]:
+    def _lineage(self, module: str, name: str, depth: int = 0) -> tuple[tuple[str, str] | None, ...]:
         """A class and those that it inherits from, the nearest first; None for one that is not seen."""
-        yield module, name
-        if depth < _DEEPEST:
+        place = module, name
+        if depth > _DEEPEST:
+            return (None,)
+        if place not in self._lineages:
+            self._lineages[place] = (None,)  # of a class that seems to inherit from itself
+            found: list[tuple[str, str] | None] = [place]
             for base in self._modules[module].classes[name].bases:
-                place = self._origin(module, base) if "." not in base else None
-                if place is None or place == (module, name):
-                    yield None
-                else:
-                    yield from self._lineage(*place, depth + 1)
+                above = self._origin(module, base) if "." not in base else None
+                found += (None,) if above is None or above == place else self._lineage(*above, depth + 1)
+            self._lineages[place] = tuple(found)
+        return self._lineages[place]

@@ -53,7 +53,7 @@ def _forward(node: ast.FunctionDef) -> dict[str, str]:
     if "labels" not in named:
         return found
     losses: set[str] = set()
-    for inner in ast.walk(node):
+    for inner in _nodes(node):
         match inner:
             case ast.Call():
                 losses |= set(_losses(inner, kwargs))
@@ -79,6 +79,19 @@ def _losses(call: ast.Call, kwargs: str | None) -> Iterator[str]:
     elif any(keyword.arg == "labels" and _mentions(keyword.value, "labels") for keyword in call.keywords):
         # The outputs of a model are made of keywords too, and have no labels.
         yield DELEGATES
+
+
+def _nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and those below it, in no order: what :func:`ast.walk` gives takes twice as long."""
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        yield one
+        for value in vars(one).values():
+            if isinstance(value, ast.AST):
+                waiting.append(value)
+            elif isinstance(value, list):
+                waiting += [inner for inner in value if isinstance(inner, ast.AST)]
 
 
 def _hands_on(keyword: ast.keyword, kwargs: str | None) -> bool:

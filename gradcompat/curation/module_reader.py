@@ -14,7 +14,8 @@ from gradcompat.curation.lazy_structure import Structure
 from gradcompat.curation.model_reader import model_facts
 from gradcompat.curation.module_facts import ClassFacts, Import, ModuleFacts, Origin
 from gradcompat.curation.module_installs import NONE, installs
-from gradcompat.curation.module_pieces import only_definition, pieces
+from gradcompat.curation.module_outline import Unclosed, outline
+from gradcompat.curation.module_pieces import careful_pieces, only_definition, pieces
 from gradcompat.curation.rename_reader import WARNING
 from gradcompat.curation.signature_reader import class_facts, signature
 from gradcompat.curation.word_lines import WordLines
@@ -47,18 +48,64 @@ class Definition:
     models: Mapping[str, str]
 
 
-DefinitionCache = dict[str, Definition]
-"""By the text of the definition. One for several files of a module, in which most definitions are the same."""
+class KnownPieces:
+    """What was parsed of a module, for the next of its files: most pieces are the same in them."""
+
+    def __init__(self) -> None:
+        """Nothing yet."""
+        self._definitions: dict[str, Definition] = {}
+        # Of the file before this one and of this one alone: syntax trees are many times as large as their text.
+        self._last: dict[str, Statements] = {}
+        self._now: dict[str, Statements] = {}
+
+    def next_file(self) -> None:
+        """Another file begins."""
+        self._last, self._now = self._now, {}
+
+    def definition(self, text: str) -> Definition | None:
+        """What a class or a function says; None where the text is something else.
+
+        Raises:
+            SyntaxError: if it cannot be parsed.
+        """
+        found = self._definitions.get(text)
+        if found is None:
+            short = outline(text, keeping_lines=False)
+            found = self._definitions.get(short)
+            if found is None:
+                node = only_definition(ast.parse(short).body)
+                if node is None or node.name == "__getattr__":
+                    return None
+                found = self._definitions[short] = definition(node, WordLines(WARNING, short))
+            self._definitions[text] = found
+        return found
+
+    def statements(self, text: str) -> Statements:
+        """The statements of a piece, on their lines.
+
+        Raises:
+            SyntaxError: if it cannot be parsed.
+        """
+        found = self._now.get(text) or self._last.get(text)
+        if found is None:
+            short = outline(text, keeping_lines=True)
+            found = ast.parse(short).body, WordLines(_MAKING, short)
+        self._now[text] = found
+        return found
 
 
-def read_module(source: bytes, name: str, *, package: bool, cache: DefinitionCache | None = None) -> ModuleFacts:
+Statements = tuple[list[ast.stmt], WordLines]
+"""Statements, and where :data:`_MAKING` stands in them."""
+
+
+def read_module(source: bytes, name: str, *, package: bool, cache: KnownPieces | None = None) -> ModuleFacts:
     """What a module says.
 
     Args:
         source: the file, in the encoding that it states.
         name: of the module, absolute.
         package: the file is its ``__init__``.
-        cache: definitions that were read already.
+        cache: what was parsed of other files of the module.
 
     Raises:
         ValueError: if it is not Python 3, or too deeply nested; the message is a sentence without subject.
@@ -84,27 +131,27 @@ def _read_whole(source: bytes, name: str, package: bool) -> ModuleFacts:
     return reader.facts()
 
 
-def _read_in_pieces(source: bytes, name: str, package: bool, cache: DefinitionCache) -> ModuleFacts | None:
-    """The same, without parsing the definitions that are known; None where it cannot be taken apart."""
-    reader = _Reader(name, package=package)
-    found = pieces(source)
-    if found is None:
-        return None
-    try:
-        for piece in found:
-            known = cache.get(piece.text) if piece.definition else None
-            if known is None:
-                body = ast.parse(piece.text).body
-                node = only_definition(body) if piece.definition else None
-                if node is None or node.name == "__getattr__":
-                    reader.read_piece(body, piece.before, WordLines(_MAKING, piece.text))
-                    continue
-                known = cache[piece.text] = definition(node, WordLines(WARNING, piece.text))
-            reader.define(known, piece.before)
-    except (SyntaxError, ValueError):
-        return None
-    reader.end()
-    return reader.facts()
+def _read_in_pieces(source: bytes, name: str, package: bool, cache: KnownPieces) -> ModuleFacts | None:
+    """The same, without parsing what is known; None where it cannot be taken apart."""
+    cache.next_file()
+    for apart in (pieces, careful_pieces):
+        reader = _Reader(name, package=package)
+        found = apart(source)
+        if found is None:
+            return None
+        try:
+            for piece in found:
+                known = cache.definition(piece.text) if piece.definition else None
+                if known is None:
+                    body, making = cache.statements(piece.text)
+                    reader.read_piece(body, piece.before, making)
+                else:
+                    reader.define(known, piece.before)
+        except (SyntaxError, ValueError, Unclosed):
+            continue
+        reader.end()
+        return reader.facts()
+    return None
 
 
 def definition(

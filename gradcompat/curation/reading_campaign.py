@@ -17,7 +17,7 @@ from packaging.version import Version
 from gradcompat.atomic_file import write_atomically
 from gradcompat.curation import module_facts
 from gradcompat.curation.folder_lock import alone
-from gradcompat.curation.module_reader import DefinitionCache, read_module
+from gradcompat.curation.module_reader import KnownPieces, read_module
 from gradcompat.curation.module_store import FileKey, ModuleStore
 from gradcompat.curation.release_archive import fetch_sdist, fetch_wheel
 from gradcompat.curation.release_row import LAYOUT, READER, ReleaseRow, dumps, loads
@@ -250,7 +250,7 @@ def parse_modules(sources: Sequence[tuple[str, bool, bytes]]) -> list[bytes]:
         sources: of each module its name, whether it is an ``__init__``, and its source; those of one module follow one
             another.
     """
-    cache: DefinitionCache = {}
+    cache = KnownPieces()
     found = []
     with _without_collection():
         for name, package, source in sources:

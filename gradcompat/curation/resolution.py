@@ -106,7 +106,7 @@ def _installed(release: _Release, files: Collection[str]) -> frozenset[str]:
     found = set()
     for below, path in release.installs():
         if ANYTHING in path:
-            found |= _composed(below, path, release.row.imports, files)
+            found |= _composed(below, path, release.tops, files)
             continue
         if path.startswith("."):
             found.add(below + path)
@@ -114,7 +114,7 @@ def _installed(release: _Release, files: Collection[str]) -> frozenset[str]:
         relative = f"{below}.{path}" if below else path
         if relative in files:
             found.add(relative)
-        elif path.partition(".")[0] in release.row.imports and "." in path:
+        elif path.partition(".")[0] in release.tops and "." in path:
             found.add(path)
     return frozenset(found.difference(release.modules))
 
@@ -128,7 +128,7 @@ def _composed(below: str, path: str, tops: Collection[str], files: Collection[st
 
 def _losses(releases: Sequence[_Release]) -> Iterator[tuple[str, Sequence[State]]]:
     """The models that can be imported from the top of a package, by the package's module."""
-    tops = sorted({top for release in releases for top in release.row.imports})
+    tops = sorted({top for release in releases for top in release.tops})
     for top in tops:
         states: list[State] = []
         for number, release in enumerate(releases):
@@ -175,7 +175,7 @@ class _Release:
             parts = module.split(".")
             for length in range(1, len(parts)):
                 self.modules.setdefault(".".join(parts[:length]), _FOLDER)
-        self._tops = row.imports
+        self.tops = row.imports
         self._sorted = sorted(self._facts)
         self._stars: dict[str, tuple[dict[str, Origin], str | None]] = {}
         self._under_way: set[str] = set()
@@ -195,7 +195,7 @@ class _Release:
 
     def _old_paths(self, top: str) -> Value | None:
         """How the modules at the top and below it keep paths alive that no file has; None for a module below it."""
-        if top not in self._tops:
+        if top not in self.tops:
             return None
         inside = [facts for module, facts in self._facts.items() if module.partition(".")[0] == top]
         if any(facts.finder for facts in inside):
@@ -209,7 +209,7 @@ class _Release:
         beside = None
         if facts is not None and (facts.stars or facts.structured or facts.whole):
             beside = tuple(self._beside(module, facts).items())
-        return key, self._tops, beside, self._old_paths(module), self._given_to(module)
+        return key, self.tops, beside, self._old_paths(module), self._given_to(module)
 
     def sections(self, module: str, read: Read) -> Sections:
         """What the table has of a module."""
@@ -227,7 +227,7 @@ class _Release:
             return {"names": {EXISTS: PLAIN, OPEN: facts}}
         return {
             "names": self._beside(module, facts),
-            "needs": _needs(facts, self._tops),
+            "needs": _needs(facts, self.tops),
             "signatures": {name: "\n".join(parts) for name, parts in facts.signatures.items()},
             "classes": {
                 name: "\n".join((one.kind, " ".join(one.bases), *one.fields)) for name, one in facts.classes.items()

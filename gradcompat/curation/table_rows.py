@@ -65,7 +65,12 @@ def table_bytes(
             spans = list(renumbering.of(state.start, state.end))
             for section, key, value in worth_storing(state.sections):
                 found = lines[section].setdefault(module, {}).setdefault(key, [])
-                found += [(start, end, value) for start, end in spans]
+                for start, end in spans:
+                    # Most of what a module says is the same in its next state, too.
+                    if found and found[-1][1] == start and found[-1][2] == value:
+                        found[-1] = (found[-1][0], end, value)
+                    else:
+                        found.append((start, end, value))
     imports = library_modules(package, imports)
     for by_module in lines.values():
         for module in [module for module in by_module if module.partition(".")[0] not in imports]:

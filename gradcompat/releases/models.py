@@ -19,7 +19,7 @@ class ModelFacts:
         accepts_loss_kwargs: the attribute of the class that the Trainer believes more than the signature; None where
             there is none.
         supports: attention and caches that the class claims to support (``sdpa``, ``flash_attn_2``, ``flex_attn``).
-        tied: the names of weights that are tied to others.
+        tied: the names of weights that the class lists as tied to others; in transformers 4 others may be tied, too.
     """
 
     takes_kwargs: bool

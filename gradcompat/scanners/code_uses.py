@@ -413,8 +413,10 @@ def _uses_of(node: ast.AST, scope: Scope, names: Names) -> Iterator[_Use]:
             for alias in aliases:
                 if is_elsewhere(module, names):
                     yield "import", module, None if alias.name == "*" else alias.name, None, alias
-        case ast.Call(func=called, keywords=[_, *_]):
-            callee = called_by(called, scope, names)
+        case ast.Call(func=called, args=arguments, keywords=[_, *_]):
+            # `functools.partial(Trainer, tokenizer=…)` hands them on, whenever that is called.
+            is_partial = bool(arguments) and names.resolve(called, scope) == ("functools.partial",)
+            callee = called_by(arguments[0] if is_partial else called, scope, names)
             if callee is not None:
                 root, _, rest = callee.name.partition(".")
                 given = keywords_of(node, scope, names)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gradcompat.curation.module_pieces import pieces
-from gradcompat.curation.module_reader import DefinitionCache, read_module
+from gradcompat.curation.module_reader import KnownPieces, read_module
 
 PLAIN = '''"""Docstring.
 class Example: this is text
@@ -38,7 +38,7 @@ CLASS_IN_TEXT = 'def f():\n    return """\nclass A:\n    pass\n"""\n'
 def test_what_the_pieces_say_is_what_the_whole_says(text: str) -> None:
     source = text.encode()
     whole = read_module(source, "one.two", package=False)
-    cache: DefinitionCache = {}
+    cache = KnownPieces()
     assert read_module(source, "one.two", package=False, cache=cache) == whole
     # A second file that begins with other lines: definitions come out of the cache, their lines do not.
     longer = b"\n\n\n" + source.removeprefix(b"\xef\xbb\xbf")

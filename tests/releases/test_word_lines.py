@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from gradcompat.curation.module_reader import read_module
+from gradcompat.curation.module_reader import KnownPieces, read_module
 from gradcompat.curation.word_lines import WordLines
 
 TEXT = "a = 1\nb = [\n    Exec(),\n]\nc = 2\n"
@@ -34,7 +34,7 @@ def test_a_word_on_the_first_or_the_last_line_counts() -> None:
     ],
 )
 def test_what_makes_names_is_found_in_pieces_as_in_the_whole(source: str, reason: str) -> None:
-    pieces = read_module(source.encode(), "one", package=False, cache={})
+    pieces = read_module(source.encode(), "one", package=False, cache=KnownPieces())
     assert pieces.open == reason
     assert pieces == read_module(source.encode(), "one", package=False)
 
@@ -57,6 +57,6 @@ class Config:
 
 
 def test_renames_are_found_in_pieces_as_in_the_whole() -> None:
-    pieces = read_module(RENAMES.encode(), "one", package=False, cache={})
+    pieces = read_module(RENAMES.encode(), "one", package=False, cache=KnownPieces())
     assert pieces.signatures["Config.second"] == ("new", "old=None", "old>new")
     assert pieces == read_module(RENAMES.encode(), "one", package=False)

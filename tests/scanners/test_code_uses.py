@@ -297,6 +297,10 @@ def keywords(text: str) -> list[str]:
         "Mine(evaluation_strategy='steps', more=2)\n",
         "import dataclasses\n@dataclasses.dataclass(kw_only=True)\nclass Mine(TrainingArguments):\n    more: int = 1\n"
         "class Own(Mine):\n    pass\nOwn(**{'evaluation_strategy': 'steps'}, more=2)\n",
+        "import functools\nmake = functools.partial(TrainingArguments, 'out', evaluation_strategy='steps')\n",
+        "from functools import partial as later\noptions = {'evaluation_strategy': 'steps'}\n"
+        "def f():\n    return later(TrainingArguments, **options)\nf()\n",
+        "from functools import partial\nclass A(TrainingArguments):\n    pass\npartial(A, evaluation_strategy=1)()\n",
     ],
 )
 def test_keywords_in_an_unpacked_mapping_and_of_a_class_of_the_project(text: str) -> None:
@@ -312,6 +316,9 @@ def test_keywords_in_an_unpacked_mapping_and_of_a_class_of_the_project(text: str
         "options = {'evaluation_strategy': 1}\nif new:\n    options = {}\nTrainingArguments(**options)\n",
         "options = {'a': {'evaluation_strategy': 1}}\nTrainingArguments(**options['a'])\n",
         "TrainingArguments(**{name: 1 for name in names})\n",
+        "from functools import partial\npartial(make, TrainingArguments, evaluation_strategy=1)\n",
+        "from functools import partial\npartial(*TrainingArguments, evaluation_strategy=1)\n",
+        "def partial(*called, **given): ...\npartial(TrainingArguments, evaluation_strategy=1)\n",
         "class Mine(TrainingArguments):\n    def __init__(self, evaluation_strategy):\n        super().__init__()\n"
         "Mine(evaluation_strategy=1)\n",
         "class Mine(TrainingArguments):\n    evaluation_strategy: str = 'no'\nMine(evaluation_strategy=1)\n",
