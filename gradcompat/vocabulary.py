@@ -46,6 +46,8 @@ KEYS: dict[str, Key] = {
     "training.max_grad_norm": Key("float", "gradient clipping by global norm; 0 is off"),
     "training.num_train_epochs": Key("float", "passes over the data"),
     "training.resume_from_checkpoint": Key("bool", "the run goes on from a checkpoint"),
+    "training.ignore_data_skip": Key("bool", "a resumed run starts its data anew, and skips none"),
+    "training.save_strategy": Key("str", "when checkpoints are written: steps, epoch, no"),
     "training.save_only_model": Key("bool", "checkpoints hold the model, and neither the optimizer nor random states"),
     "training.logging_nan_inf_filter": Key("bool", "losses that are NaN or infinite are left out of the log"),
     "training.seed": Key("int", "seed of the run"),
@@ -66,6 +68,7 @@ KEYS: dict[str, Key] = {
     "training.custom_compute_loss": Key(
         "bool", "a Trainer's compute_loss is overridden, takes num_items_in_batch and leaves it out"
     ),
+    "training.own_step": Key("bool", "a Trainer's training_step is overridden, and does not ask the Trainer's"),
     "training.lmbda": Key("float", "share of GKD's batches whose answers the student writes itself"),
     "training.temperature": Key("float", "temperature that GRPO and its likes sample completions at"),
     "training.use_vllm": Key("bool", "vLLM samples the completions of GRPO and its likes"),
@@ -96,6 +99,8 @@ KEYS: dict[str, Key] = {
     "model.output_router_logits": Key("bool", "a mixture of experts adds its auxiliary loss"),
     "peft.method": Key("str", "none, lora, adalora, loha, lokr, prefix_tuning, prompt_tuning, ia3, …"),
     "peft.all_linear": Key("bool", "target_modules of LoRA is one word, all-linear or a pattern, and no list"),
+    "peft.attention_only": Key("bool", "every module that target_modules lists is one of the attention"),
+    "peft.layers_pattern": Key("bool", "layers_pattern names the list that the numbers of layers count in"),
     "peft.target_parameters": Key("bool", "LoRA is put on parameters instead of modules"),
     "peft.modules_to_save": Key("bool", "whole modules are trained beside the adapter"),
     "peft.overlapping_modules": Key(
@@ -158,6 +163,10 @@ KEYS: dict[str, Key] = {
     "data.sequence_length": Key("int", "tokens of a sequence"),
     "data.multi_turn": Key("bool", "examples are conversations of several turns"),
     "code.symbols": Key("list", "functions and classes that the training code uses: transformers.Adafactor"),
+    "code.guarded": Key("list", "those of them that the code takes only where it catches that they are not there"),
+    "environment.use_tf": Key("bool", "transformers may take TensorFlow: neither USE_TF nor USE_TORCH speaks against it"),
+    "environment.unsloth_return_logits": Key("bool", "UNSLOTH_RETURN_LOGITS is 1"),
+    "environment.mix_order_reduction": Key("bool", "torch.compile may mix the orders of reductions, if it can"),
     "host.cuda": Key("version", "CUDA that torch was built for, else the newest that the driver runs"),
     "host.cuda_arch": Key("version", "compute capability of the GPU: 8.0, 9.0, 12.0"),
     "host.nvidia_driver": Key("version", "version of the NVIDIA driver"),

@@ -181,6 +181,9 @@ FEEDS: Feeds = {
     "model_init_kwargs.output_router_logits": Feed("model.output_router_logits"),
     "model_init_kwargs.router_aux_loss_coef": ROUTER_COEFFICIENT,
     "save_only_model": Feed("training.save_only_model"),
+    "logging_nan_inf_filter": Feed("training.logging_nan_inf_filter"),
+    "ignore_data_skip": Feed("training.ignore_data_skip"),
+    "save_strategy": Feed("training.save_strategy", {"false": "no"}),
 }
 
 # Arguments that only TRL's configurations have: with one of them the trainer is TRL's.
