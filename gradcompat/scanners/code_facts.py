@@ -52,6 +52,8 @@ from gradcompat.scanners.dataclass_parsers import dataclass_parser, parsed_input
 from gradcompat.scanners.option_defaults import Option, fields, is_option, option_of
 from gradcompat.scanners.program_inference import FIRST, HOOKS, conclude, order
 
+# Of arguments that decide, those that decide nothing where they are false.
+_BY_VALUE = frozenset({"reduce_loss"})
 # Methods of a model that return the model itself.
 _MOVING = frozenset({"to", "cuda", "cpu", "half", "bfloat16", "float", "train", "eval"})
 # Methods of Python's own types, which say nothing.
@@ -331,6 +333,8 @@ def _decides(found: Findings, step: Step, call: ast.Call) -> None:
         given, unread = arguments(call, found.names, step.scope, () if one is None else one.positional)
         passed = {argument.name for argument in given}
         deciding = next((argument for argument in DECIDING[name] if argument in passed), None)
+        if deciding in _BY_VALUE and any(one.name == deciding and one.value is False for one in given):
+            continue  # as it is by default
         if deciding is not None:
             found.decided.add(called)
             found.symbol(f"{name}.{deciding}", call)
@@ -404,6 +408,8 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
             variable(found, step, key, found.names.literal(value, step.scope), call)
         for word in call.keywords:
             variable(found, step, word.arg, found.names.literal(word.value, step.scope), call)
+    elif name == "torch.device" and [found.names.literal(one, step.scope) for one in call.args] == ["mps"]:
+        found.state(step, "host.device", "mps", at=call)
     elif name == "torch.compile":
         maybe = any(word.arg == "disable" for word in call.keywords)
         found.state(step._replace(branch=step.branch or maybe), "training.torch_compile", True)
@@ -573,6 +579,8 @@ def _method(found: Findings, step: Step, call: ast.Call, called: ast.Attribute) 
         found.checkpointing.append(step)
     elif method == "enable_input_require_grads":
         found.hooks.append(step)
+    elif method == "to" and [found.names.literal(argument, step.scope) for argument in call.args[:1]] == ["mps"]:
+        found.state(step, "host.device", "mps", at=call)
     elif method == "requires_grad_":
         literals = [found.names.literal(argument, step.scope) for argument in call.args]
         if literals == [False] and EMBEDDINGS.search(text(called.value)):

@@ -30,6 +30,7 @@ _STARTS = frozenset({"train", "fit"})
 _LOADERS = frozenset({"torch.utils.data.DataLoader", *STATEFUL_LOADERS})
 _BEFORE_WORKERS = 5  # dataset, batch_size, shuffle, sampler and batch_sampler come before num_workers
 _OF_OPTAX = frozenset({"apply_updates", "apply_gradients"})
+_KERAS = frozenset({"keras", "tensorflow", "tf_keras"})
 _LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed", "transformers"})
 
 
@@ -61,7 +62,10 @@ def _driven(found: Findings, end: Step) -> None:
             found.drivers.setdefault("torch", found.place(end.node))
     if "optax" in found.imported and found.mentioned & _OF_OPTAX:
         found.trains = True  # nothing of the vocabulary drives a loop of JAX
-    for names in (("lightning",), ("sentence-transformers",), ("trl", "transformers.Trainer")):
+    if found.imported & _KERAS and {"compile", "fit"} <= found.mentioned and not found.drivers:
+        found.trains = True
+        found.drivers.setdefault("keras", found.place(end.node))
+    for names in (("lightning",), ("keras",), ("sentence-transformers",), ("trl", "transformers.Trainer")):
         first = next((name for name in names if name in found.drivers), None)
         if first is not None:
             _framework(found, first)

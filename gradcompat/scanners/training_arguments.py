@@ -275,8 +275,8 @@ def settled(named: Iterable[tuple[str, Setting]]) -> list[Setting]:
     """The settings of one run, where several arguments of it speak of one thing.
 
     Returns:
-        Each setting once. What two switches say is joined: neither `bf16` nor `fp16` is full precision, and one of
-        them that is false says nothing by itself; what either of two arguments turns on is on, and a loss that either
+        Each setting once. What two switches say is joined: neither `bf16` nor `fp16` is full precision, and `fp16`
+        that is false says nothing by itself; what either of two arguments turns on is on, and a loss that either
         of two turns off is off.
     """
     pairs = list(named)
@@ -297,8 +297,8 @@ def _precision(modes: list[tuple[str, Setting]]) -> list[Setting]:
         if values & wins:
             return [setting for _, setting in modes if setting.value in wins]
     off = {name for name, _ in modes}
-    # `mixed_precision: no` is a statement, `fp16: false` alone is none.
-    return [setting for name, setting in modes if name not in _SWITCHES or off >= _SWITCHES]
+    # `mixed_precision: no` is a statement, `fp16: false` alone is none: TRL turns bf16 on then.
+    return [setting for name, setting in modes if name != "fp16" or off >= _SWITCHES]
 
 
 def _flat(name: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:

@@ -501,7 +501,8 @@ def test_what_is_set_later_than_training_is_no_part_of_it() -> None:
         (
             "from torch import nn\nfrom transformers import PreTrainedModel\nclass Rope(nn.Module):\n"
             "    def __init__(self):\n        self.register_buffer('f', t, False)\nROPES = {'rope': Rope}\n"
-            "class M(PreTrainedModel):\n    def __init__(self, config):\n        self.rope = ROPES[config.rope]()",
+            "class M(PreTrainedModel):\n    def __init__(self, config):\n        self.rope = ROPES[config.rope]()\n"
+            "M.from_pretrained('m')",
             "transformers.PreTrainedModel.register_buffer",
         ),
         (
