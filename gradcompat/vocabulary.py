@@ -135,6 +135,7 @@ KEYS: dict[str, Key] = {
     "fsdp.auto_wrap": Key("bool", "submodules are wrapped by a policy"),
     "fsdp.layer_class": Key("bool", "the class of the layers that FSDP wraps is named"),
     "fsdp.state_dict_type": Key("str", "FULL_STATE_DICT, SHARDED_STATE_DICT, LOCAL_STATE_DICT"),
+    "fsdp.cpu_ram_efficient_loading": Key("bool", "only the first process reads the weights, and hands them to the others"),
     "fsdp.use_orig_params": Key("bool", "parameters keep their shapes in FSDP 1"),
     "deepspeed.zero_stage": Key("int", "0 to 3"),
     "deepspeed.offload_optimizer": Key("str", "none, cpu, nvme"),

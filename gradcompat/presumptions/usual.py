@@ -207,6 +207,13 @@ USUAL: dict[str, Usual] = {
         feature="a named layer class",
         reason="models bring the names of their layers with them",
     ),
+    "fsdp.cpu_ram_efficient_loading": Usual(
+        engine="fsdp",
+        values=((True, 0.5), (False, 0.5)),
+        condition="cpu_ram_efficient_loading of FSDP is {}",
+        feature="FSDP",
+        reason="on in accelerate's own configs, off in the Trainer's arguments",
+    ),
     "fsdp.use_orig_params": Usual(
         engine="fsdp", values=((True, 1.0),), taking="FSDP keeps parameters", feature="FSDP", reason="the default"
     ),

@@ -163,6 +163,20 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
             positional=("model", "decoder_name_or_path", "tie_encoder_decoder"),
         ),
     ),
+    "from_config": (
+        Manner(
+            roots=frozenset({"transformers"}),
+            word="no_dtype",
+            holds=lambda given: given.keys().isdisjoint({"dtype", "torch_dtype"}),
+        ),
+    ),
+    "DataCollatorWithFlattening": (
+        Manner(
+            roots=frozenset({"transformers"}),
+            word="from_zero",
+            holds=lambda given: "position_ids_start" not in given or given["position_ids_start"].value == 0,
+        ),
+    ),
     "MoE": (
         Manner(
             roots=frozenset({"deepspeed"}),

@@ -83,6 +83,7 @@ FSDP_CONFIG: Feeds = {
         "transformer_layer_cls_to_wrap": Feed("fsdp.layer_class", given=True),
         "auto_wrap_policy": Feed("fsdp.auto_wrap", WRAPPED),
         "activation_checkpointing": Feed("training.gradient_checkpointing", {"true": True}, only=True),
+        "cpu_ram_efficient_loading": Feed("fsdp.cpu_ram_efficient_loading"),
     }.items()
 }
 
