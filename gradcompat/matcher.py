@@ -39,9 +39,17 @@ from gradcompat.model.issue import (
 )
 from gradcompat.name_patterns import matches
 from gradcompat.names import normalise
+from gradcompat.presumptions.engines import FRAMEWORK_KEY
 from gradcompat.presumptions.presumer import Presumed, Presumer
-from gradcompat.presumptions.replaced import OF_TRAINING, REPLACED
-from gradcompat.term_keys import SYMBOLS_KEY, key_of
+from gradcompat.presumptions.replaced import (
+    ANY_STEP_KEY,
+    OF_STEP,
+    OF_TRAINER,
+    OF_TRAINING,
+    OWN_STEP_KEY,
+    REPLACED,
+)
+from gradcompat.term_keys import GUARDED_KEY, SYMBOLS_KEY, key_of
 from gradcompat.torch_builds import TORCH, Build, build_of
 from gradcompat.truth import Certainty, Truth
 from gradcompat.versions import ALL, VersionSet, all_of, locate
@@ -56,6 +64,7 @@ _PRE_RELEASE = lazy_pattern(r"\d[._-]?(?:a|b|c|rc|alpha|beta|pre|preview|dev)[._
 _OF_CUDA = frozenset({"__cuda", "__cuda_arch"})
 
 STRATEGY_KEY = "distributed.strategy"
+IMPORT = "import"  # the category of what keeps packages from being imported together
 _DEEPSPEED = PackageAbsentTerm(name="deepspeed")
 
 # Strategies beside which there is no other; a pipeline may be DeepSpeed's.
@@ -159,8 +168,8 @@ def _without_general(findings: Sequence[Finding]) -> tuple[Finding, ...]:
 def alike(runs: Sequence[Environment], issues: Iterable[Issue]) -> list[list[int]]:
     """The runs of one environment, by their index, in groups that no issue can tell apart."""
     terms = (term for issue in issues for combination in issue.affected for term in combination.terms)
-    # What stands for the strategy decides about the settings of every other one.
-    keys = {STRATEGY_KEY, *(key for term in terms if (key := key_of(term)) is not None)}
+    # What stands for the strategy decides about the settings of every other one; two keys no term asks for.
+    keys = {STRATEGY_KEY, OWN_STEP_KEY, GUARDED_KEY, *(key for term in terms if (key := key_of(term)) is not None)}
     groups: dict[object, list[int]] = {}
     for index, run in enumerate(runs):
         stated = tuple(
@@ -338,7 +347,12 @@ def _matches(combination: Combination, issue: Issue, view: _View) -> Iterator[_M
             beside_these = _by_build(combination, beside_these, chosen, view)
             if all(verdict.certainty for verdict in (*absent, *beside_these)):
                 matched = True
-                beyond_facts = [*_built_apart(chosen, view), *_replaced(combination, issue, view)]
+                beyond_facts = [
+                    *_built_apart(chosen, view),
+                    *_replaced(combination, issue, view),
+                    *_own_step(combination, issue, view),
+                    *_guarded(combination, issue, view),
+                ]
                 yield _combined(combination, chosen, [*verdicts, *absent, *beside_these, *beyond_facts])
     if not matched:
         entries = tuple(entry for alternatives in choices for choice in alternatives for entry in choice.entries)
@@ -521,6 +535,35 @@ def _replaced(combination: Combination, issue: Issue, view: _View) -> Iterator[_
         if named & REPLACED[library] and not any(name.startswith(library) for name in named):
             verdict = _Verdict(Certainty.OPEN, f"{library} leaves it as it is", library)
             yield _with(verdict, view.presumer.of_replaced(library))
+
+
+def _own_step(combination: Combination, issue: Issue, view: _View) -> Iterator[_Verdict]:
+    """What a record says of how the Trainer's step divides, where the program has a step of its own."""
+    own = [setting for setting in view.stated(OWN_STEP_KEY) if setting.value is True]
+    if view.presumer is None or not own or OF_STEP.isdisjoint(issue.categories):
+        return
+    asked = {term.key: term for term in combination.terms if isinstance(term, SettingTerm)}
+    framework = asked.get(FRAMEWORK_KEY)
+    if framework is not None and OF_TRAINER.issuperset(map(str, framework.values)) and ANY_STEP_KEY not in asked:
+        verdict = _Verdict(Certainty.OPEN, "the Trainer's own training_step runs", OWN_STEP_KEY, own[0].location)
+        yield _with(verdict, view.presumer.of_own_step())
+
+
+def _guarded(combination: Combination, issue: Issue, view: _View) -> Iterator[_Verdict]:
+    """What cannot be imported, where the code catches that, and goes on without it."""
+    if view.presumer is None or IMPORT not in issue.categories:
+        return
+    caught = {name for setting in view.stated(GUARDED_KEY) for name in _texts(setting.value)}
+    if not caught:
+        return
+    used = [name for setting in view.stated(SYMBOLS_KEY) for name in _texts(setting.value)]
+    for term in combination.terms:
+        if not isinstance(term, SymbolTerm):
+            continue
+        meant = [name for name in used if any(matches(name, pattern) for pattern in term.symbols)]
+        if meant and all(any(name == one or name.startswith(f"{one}.") for one in caught) for name in meant):
+            verdict = _Verdict(Certainty.OPEN, f"the code cannot do without {meant[0]}", GUARDED_KEY)
+            yield _with(verdict, view.presumer.of_guarded(meant[0]))
 
 
 def _texts(value: SettingValue | None) -> tuple[str, ...]:

@@ -48,6 +48,8 @@ LINUX_WHEELS = frozenset(
     }
 )
 WINDOWS_WHEELS = frozenset({"triton-windows"})
+# The same, of what no record is about.
+_OF_WINDOWS = WINDOWS_WHEELS | {"pywin32"}
 _CONDA_PLATFORMS = {
     "_libgcc_mutex": "linux",
     "ld_impl_linux-64": "linux",
@@ -187,7 +189,7 @@ def _platform(environment: Environment) -> tuple[str, Location] | None:
         if package.source == "conda":
             platform = _CONDA_PLATFORMS.get(package.name)
         elif _installed_anyhow(package) and package.version is not None and not package.version.startswith("0."):
-            platform = "linux" if package.name in LINUX_WHEELS else "win32" if package.name in WINDOWS_WHEELS else None
+            platform = "linux" if package.name in LINUX_WHEELS else "win32" if package.name in _OF_WINDOWS else None
         if platform is not None:
             said.setdefault(platform, package.location)
     return next(iter(said.items())) if len(said) == 1 else None

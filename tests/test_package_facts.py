@@ -119,6 +119,7 @@ def test_a_build_of_conda_for_the_cpu_may_be_of_a_mac() -> None:
         ("requirements", (package("triton", "3.1.0"),), "linux"),
         ("pip-list", (package("nvidia-nccl-cu12", "2.21.5"),), "linux"),
         ("requirements", (package("triton-windows", "3.1.0"),), "win32"),
+        ("pip-list", (package("pywin32", "308"),), "win32"),
         ("conda-environment", (conda("_libgcc_mutex", "0.1"),), "linux"),
         ("conda-list", (conda("ucrt", "10.0.22621.0"),), "win32"),
         ("requirements", (package("triton", "3.1.0", marker="sys_platform == 'linux'"),), None),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from gradcompat.audit.change_advice import PLAN_QUESTIONS, advise_findings
 from gradcompat.audit.environment_findings import MATCH_STEPS, match_runs
 from gradcompat.audit.missing_versions import missing_versions
+from gradcompat.audit.named_python import with_named_python
 from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.replaced_versions import refused_by_requirements, replace_versions
 from gradcompat.audit.stated_versions import with_stated_versions
@@ -194,8 +195,11 @@ def audit(task: Task, base: KnowledgeBase, options: AuditOptions, plan_questions
 
 
 def _stated(source: Source, base: KnowledgeBase, options: AuditOptions) -> Environment:
-    """The environment with the versions that the user says are installed."""
-    return with_stated_versions(environment_of(source, options.cache), options.settings, base.names)
+    """The environment with the Python that the project names, and the versions that the user says are installed."""
+    environment = environment_of(source, options.cache)
+    if isinstance(source, File):
+        environment = with_named_python(environment, source.path, source.root)
+    return with_stated_versions(environment, options.settings, base.names)
 
 
 def _unread(display_path: str, error: SourceError) -> Audit:

@@ -199,6 +199,7 @@ class Context:
             lets it, with programs among them.
         uses: what it takes from other packages, and what its modules do.
         given: the names that it and its modules put into modules of other packages.
+        alone: where a launch script starts a program as one process, by Python itself, if it starts all of them so.
         documented: it is a command of a README: how the project is presumed to be run, and no script that runs it.
     """
 
@@ -224,4 +225,5 @@ class Context:
     guarded: tuple[str, ...] = ()
     uses: tuple[CodeUse, ...] = ()
     given: frozenset[str] = frozenset()
+    alone: Location | None = None
     documented: bool = False

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from gradcompat.lazy_dataclasses import dataclass
 
 FRAMEWORK_KEY = "training.framework"
+NO_TRAINER = "none"  # what drives the runs of code that was read and has none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,6 +34,10 @@ def equal_labels(settings: Iterable[Setting]) -> Setting | None:
         said = [setting for setting in stated if setting.key == key]
         if said and all(is_one(setting.value) for setting in said):
             return _presumed(said[0])
+    packed = [setting for setting in stated if setting.key == "training.packing"]
+    by_trl = {setting.value for setting in stated if setting.key == "training.framework"} == {"trl"}
+    if by_trl and packed and all(setting.value is True for setting in packed) and not any(map(_masks, stated)):
+        return _presumed(packed[0])  # sequences of one length, of which every token counts; others mask prompts
     # A loss that weighs something against a reference is one of preferences, where nothing says of which kind.
     weighed = [setting for setting in stated if setting.key == "training.beta"]
     if weighed and all(setting.key != "training.method" for setting in stated):
@@ -46,6 +50,11 @@ def equal_labels(settings: Iterable[Setting]) -> Setting | None:
         if isinstance(name, str) and name.startswith(_LOADING) and name.count(".") == 1
     ]
     return _presumed(heads[0][1]) if heads and all(name.endswith(_ONE_LABEL) for name, _ in heads) else None
+
+
+def _masks(setting: Setting) -> bool:
+    """Does it leave tokens out of the loss?"""
+    return setting.key == "training.assistant_only_loss" and setting.value is not False
 
 
 def _by_method(value: object) -> bool:

@@ -103,7 +103,8 @@ _REENTRANT = Stated(
     reference="https://github.com/huggingface/transformers/blob/v4.49.0/src/transformers/modeling_utils.py",
 )
 _CHECKPOINTED = (("training.gradient_checkpointing", True),)
-_ZERO_3 = (("deepspeed.zero_stage", 3),)  # TRL turns reentrant checkpointing on beside PEFT
+_ALL_SHARDED = 3
+_ZERO_3 = (("deepspeed.zero_stage", _ALL_SHARDED),)  # TRL turns reentrant checkpointing on beside PEFT
 _GRPO = (("training.method", "grpo"),)
 _NOT_GIVEN = {"None": False}  # behind which nothing is turned on
 
@@ -200,6 +201,7 @@ LEFT_OUT = (
         )
         for package in ("lightning", "pytorch-lightning")
     ),
+    LeftOut(key="training.ignore_data_skip", default=_argument("ignore_data_skip")),
     LeftOut(key="training.logging_nan_inf_filter", default=_argument("logging_nan_inf_filter")),
     LeftOut(
         key="training.average_tokens_across_devices",
@@ -280,6 +282,19 @@ LEFT_OUT = (
         beside=(("distributed.strategy", "deepspeed"),),
         among=("deepspeed.zero_stage",),
     ),
+    *(
+        LeftOut(
+            key="precision.mode",
+            default=Argument(
+                package=package,
+                callables=(f"{package.replace('-', '_')}.Trainer",),
+                name="precision",
+                means={"None": "no", "32": "no", "'32-true'": "no", "32-true": "no"},
+            ),
+            frameworks=(_LIGHTNING,),
+        )
+        for package in ("lightning", "pytorch-lightning")
+    ),
     LeftOut(
         key="deepspeed.immediate_grad_update",
         default=Stated(
@@ -291,6 +306,21 @@ LEFT_OUT = (
         ),
         frameworks=_OF_ENGINE,
         among=("deepspeed.zero_stage",),
+    ),
+    *(
+        LeftOut(
+            key="deepspeed.overlap_comm",
+            default=Stated(
+                value=stage == _ALL_SHARDED,
+                package="deepspeed",
+                versions=">=0.8.0,<=0.19.5",
+                read="0.8.0, 0.12.6, 0.16.5, 0.18.5, 0.19.0",
+                reference="https://github.com/deepspeedai/DeepSpeed/blob/v0.18.5/deepspeed/runtime/zero/config.py",
+            ),
+            frameworks=_OF_ENGINE,
+            beside=(("deepspeed.zero_stage", stage),),
+        )
+        for stage in (1, 2, _ALL_SHARDED)
     ),
     LeftOut(
         key="data.multi_turn",

@@ -22,7 +22,7 @@ from gradcompat.model.issue import (
     VirtualTerm,
 )
 from gradcompat.name_patterns import matches
-from gradcompat.presumptions.engines import ENGINES
+from gradcompat.presumptions.engines import ENGINES, FRAMEWORK_KEY, NO_TRAINER
 from gradcompat.presumptions.serving import SERVING
 from gradcompat.presumptions.usual import USUAL, Usual, Values, usual_values
 from gradcompat.term_keys import SYMBOLS_KEY, fact_of
@@ -31,6 +31,7 @@ from gradcompat.versions import VersionSet, locate
 
 _TODAY = 0.7  # how often a range is installed in its newest release
 _HALF = 0.5
+_OF_TRAINING = "training."  # what only a run has
 _UNREAD = 0.3  # how often a version that cannot be placed is one of those that a term asks for
 _GPUS = {
     "7.0": "a V100",
@@ -110,11 +111,18 @@ class Presumer:
             return _of_stated(term, key, stated)
         if key == LOSS_KEY and has_own_loss(self._settings.get(METHOD_KEY, ())):
             return Presumed(certainty=Certainty.PRESUMED_NO, feature="the model's own loss")
+        if key.startswith(_OF_TRAINING) and self._trains_nothing():
+            return Presumed(certainty=Certainty.PRESUMED_NO, feature="the training of a model")
         asked = key in USUAL and any(
             setting.value is not None for setting in self._settings.get(USUAL[key].asks or "", ())
         )
         presumed = _of_usual(term, _types_in(term), self._engines, asked=asked)
         return replace(presumed, asks="") if presumed.asks and presumed.asks in self._settings else presumed
+
+    def _trains_nothing(self) -> bool:
+        """Was all of the code read, and is there neither a run in it nor what could drive one?"""
+        drivers = self._settings.get(FRAMEWORK_KEY, ())
+        return bool(drivers) and all(one.presumed and one.value == NO_TRAINER for one in drivers)
 
     def of_range(self, term: PackageTerm, entry: Package) -> Presumed:
         """An entry whose version is not given: the newest release that it allows is what would be installed today."""
@@ -172,6 +180,14 @@ class Presumer:
     def of_replaced(self, library: str) -> Presumed:
         """A trainer, a loss or a forward pass of which a library that the code uses puts its own in the place."""
         return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"what {library} does not replace")
+
+    def of_own_step(self) -> Presumed:
+        """The Trainer's `training_step`, where the program overrides it."""
+        return Presumed(certainty=Certainty.PRESUMED_NO, feature="the Trainer's own training_step")
+
+    def of_guarded(self, name: str) -> Presumed:
+        """A name that the code can do without."""
+        return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"{name} where nothing catches that it is missing")
 
     def of_unlisted(self, term: PackageTerm) -> Presumed:
         """A package that an open list does not name."""

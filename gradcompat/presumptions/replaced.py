@@ -9,6 +9,13 @@ from collections.abc import Mapping
 # measure of the originals is not what runs there.
 REPLACED: Mapping[str, frozenset[str]] = {"unsloth": frozenset({"transformers", "trl", "peft", "accelerate"})}
 
+# A `training_step` of one's own divides the loss as it likes, whatever the Trainer's does about that.
+OWN_STEP_KEY = "training.own_step"
+OF_STEP = frozenset({"gradient-scale"})
+# What an own step has as well: the last one of an epoch, which has fewer micro-batches.
+ANY_STEP_KEY = "data.partial_last_step"
+OF_TRAINER = frozenset({"transformers.Trainer", "trl"})
+
 # Categories of records that are about what a training step computes.
 OF_TRAINING = frozenset(
     {

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Sequence
 from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.code_use import CodeUse
 from gradcompat.model.environment import Environment, Location, Setting
-from gradcompat.presumptions.engines import FRAMEWORK_KEY, named_engines
+from gradcompat.presumptions.engines import FRAMEWORK_KEY, NO_TRAINER, named_engines
 from gradcompat.presumptions.label_counts import equal_labels
 from gradcompat.presumptions.serving import SERVING, serves
 from gradcompat.term_keys import SYMBOLS_KEY
 
-_NO_TRAINER = "none"
 _TRL = "trl"
 _ACCELERATE = "accelerate"
 # Packages of which any part drives training.
@@ -85,7 +84,7 @@ def _own_loop(uses: Sequence[CodeUse]) -> str | None:
     parts = [use.name or "" for use in uses if use.root == _ACCELERATE]
     if any("Accelerator" in name for name in parts):
         return _ACCELERATE
-    return None if "" in parts else _NO_TRAINER  # of the whole package any part may be used
+    return None if "" in parts else NO_TRAINER  # of the whole package any part may be used
 
 
 def _names_trainer(use: CodeUse) -> bool:

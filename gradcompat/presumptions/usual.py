@@ -207,6 +207,13 @@ USUAL: dict[str, Usual] = {
         feature="a named layer class",
         reason="models bring the names of their layers with them",
     ),
+    "fsdp.cpu_ram_efficient_loading": Usual(
+        engine="fsdp",
+        values=((True, 0.5), (False, 0.5)),
+        condition="cpu_ram_efficient_loading of FSDP is {}",
+        feature="FSDP",
+        reason="on in accelerate's own configs, off in the Trainer's arguments",
+    ),
     "fsdp.use_orig_params": Usual(
         engine="fsdp", values=((True, 1.0),), taking="FSDP keeps parameters", feature="FSDP", reason="the default"
     ),
@@ -374,6 +381,31 @@ USUAL: dict[str, Usual] = {
         condition="you resume from a checkpoint",
         reason="a run that resumes says so",
     ),
+    "training.ignore_data_skip": Usual(
+        values=((False, 1.0),), taking="a resumed run skips what it has seen", feature="ignore_data_skip", reason=_OFF
+    ),
+    "training.save_strategy": Usual(
+        values=(("steps", 1.0),),
+        taking="checkpoints are written within an epoch, too",
+        feature="checkpoints within an epoch",
+        condition="checkpoints are written by save_strategy {}",
+        reason="the default of transformers",
+    ),
+    "peft.attention_only": Usual(
+        values=((False, 1.0),),
+        engine="peft",
+        taking="the adapter is on more than the attention",
+        feature="adapters on the attention alone",
+        condition="target_modules names modules of the attention alone: {}",
+        reason="most adapters are put on all linear layers",
+    ),
+    "peft.layers_pattern": Usual(
+        values=((False, 1.0),),
+        engine="peft",
+        taking="layers_pattern is not given",
+        feature="layers_pattern",
+        reason=_RARE,
+    ),
     "training.save_only_model": Usual(
         values=((False, 1.0),),
         taking="checkpoints hold the optimizer as well",
@@ -452,6 +484,28 @@ USUAL: dict[str, Usual] = {
         taking="all tokens of a conversation count in the loss",
         feature="assistant_only_loss",
         reason="the default",
+    ),
+    "environment.use_tf": Usual(
+        values=((True, 1.0),),
+        taking="USE_TF and USE_TORCH are left as they are",
+        feature="USE_TF or USE_TORCH",
+        condition="transformers may take TensorFlow",
+        rare_is_named=True,
+        reason=_RARE,
+    ),
+    "environment.unsloth_return_logits": Usual(
+        values=((False, 1.0),),
+        taking="UNSLOTH_RETURN_LOGITS is not set",
+        feature="UNSLOTH_RETURN_LOGITS",
+        condition="UNSLOTH_RETURN_LOGITS is {}",
+        reason=_RARE,
+    ),
+    "environment.mix_order_reduction": Usual(
+        values=((True, 1.0),),
+        taking="TORCHINDUCTOR_MIX_ORDER_REDUCTION is left as it is",
+        feature="TORCHINDUCTOR_MIX_ORDER_REDUCTION",
+        condition="reductions are compiled with mixed orders",
+        reason=_RARE,
     ),
     "training.custom_compute_loss": Usual(
         values=((False, 1.0),),

@@ -74,6 +74,11 @@ def _drops_tokens(given: Given) -> bool:
     return not keeps and _says("k", _above(2))(given)
 
 
+def _ties(given: Given) -> bool:
+    """The decoder shares the encoder's weights unless it is told not to."""
+    return not ("tie_encoder_decoder" in given and given["tie_encoder_decoder"].value is False)
+
+
 def _crosses(given: Given) -> bool:
     """Causal attention between sequences of two kinds: `cu_seqlens` of self-attention are the same for both."""
     queries, keys = given.get("cu_seqlens_q"), given.get("cu_seqlens_k")
@@ -150,6 +155,28 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
         ),
     ),
     "push_to_hub": (Manner(roots=_DATASETS, word="num_shards", holds=_has_fewer_shards, method=True),),
+    "DenoisingAutoEncoderLoss": (
+        Manner(
+            roots=frozenset({"sentence_transformers"}),
+            word="tie_encoder_decoder",
+            holds=_ties,
+            positional=("model", "decoder_name_or_path", "tie_encoder_decoder"),
+        ),
+    ),
+    "from_config": (
+        Manner(
+            roots=frozenset({"transformers"}),
+            word="no_dtype",
+            holds=lambda given: given.keys().isdisjoint({"dtype", "torch_dtype"}),
+        ),
+    ),
+    "DataCollatorWithFlattening": (
+        Manner(
+            roots=frozenset({"transformers"}),
+            word="from_zero",
+            holds=lambda given: "position_ids_start" not in given or given["position_ids_start"].value == 0,
+        ),
+    ),
     "MoE": (
         Manner(
             roots=frozenset({"deepspeed"}),

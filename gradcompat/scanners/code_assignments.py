@@ -11,6 +11,7 @@ from gradcompat.scanners.code_calls import known
 from gradcompat.scanners.code_findings import Findings
 from gradcompat.scanners.code_names import UNKNOWN
 from gradcompat.scanners.code_walk import Step, text
+from gradcompat.scanners.environment_variables import VARIABLES, said_by
 
 EMBEDDINGS = re.compile(r"embed|\bwte\b")
 # Models with a loss: the bodies of models, which have none, are not asked.
@@ -24,6 +25,7 @@ _TRAINER = re.compile(r"(?:transformers|trl)\.(?:\w+\.)*\w*Trainer")
 _TF32 = "torch.backends.cuda.matmul.allow_tf32"
 # Of a step that optimises by hand one of these is part.
 # Hooks that Lightning 2.0 refuses where a module defines them.
+_CONFIGURING = "configure_model"  # called where the strategy has set dtype and device
 _LEFT_HOOKS = frozenset({"training_epoch_end", "validation_epoch_end", "test_epoch_end"})
 _BY_HAND = frozenset({"automatic_optimization", "manual_backward", "optimizers", "backward", "toggle_optimizer"})
 _LIGHTNING = frozenset({"lightning", "pytorch_lightning"})
@@ -131,6 +133,7 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
         _lightning_module(found, step, node)
     if any(_TRAINER.fullmatch(name) for name in bases):
         _own_loss(found, step, node)
+        _own_step(found, step, node)
     if any(name in ("torch.nn.Module", "torch.nn.modules.module.Module") for name in bases):
         found.own_module = True
     if any(_MODEL.fullmatch(name) for name in bases):
@@ -197,6 +200,32 @@ def _own_loss(found: Findings, step: Step, trainer: ast.ClassDef) -> None:
     elif any(_divides(inner, "gradient_accumulation_steps") for inner in ast.walk(methods[0])):
         # Neither the model divides here nor nobody.
         found.state(step, "model.uses_num_items_in_batch", None, at=methods[0])
+
+
+def _own_step(found: Findings, step: Step, trainer: ast.ClassDef) -> None:
+    """A `training_step` that does not ask the Trainer's: how its loss is divided is its own matter."""
+    for method in trainer.body:
+        if isinstance(method, ast.FunctionDef) and method.name == "training_step":
+            asks = any(
+                isinstance(inner, ast.Attribute)
+                and inner.attr == "training_step"
+                and isinstance(inner.value, ast.Call)
+                and text(inner.value.func) == "super"
+                for inner in ast.walk(method)
+            )
+            if not asks:
+                found.state(step, "training.own_step", True, at=method)
+
+
+def variable(found: Findings, step: Step, name: object, value: object, at: ast.AST) -> None:
+    """``os.environ["USE_TF"] = "0"``: counts where nothing that reads it at its import has been imported above."""
+    if not isinstance(name, str) or name not in VARIABLES:
+        return
+    said = said_by(name, value if isinstance(value, str) else None)
+    line = getattr(at, "lineno", 0)
+    late = any(found.names.imported.get(package, line) < line for package in VARIABLES[name].before)
+    if said is not None and not late:
+        found.state(step, *said, at=at)
 
 
 def _divides(node: ast.AST, name: str) -> bool:
@@ -266,7 +295,7 @@ def _lightning_module(found: Findings, step: Step, node: ast.ClassDef) -> None:
     if len(steps) == 1 and not steps[0].decorator_list:
         found.state(step, "training.batch_idx", _takes_number(steps[0].args), at=steps[0])
     for statement in node.body:
-        if isinstance(statement, ast.FunctionDef) and statement.name in _LEFT_HOOKS:
+        if isinstance(statement, ast.FunctionDef) and statement.name in (*_LEFT_HOOKS, _CONFIGURING):
             found.symbol(f"lightning.LightningModule.{statement.name}", statement)
     returned = any(isinstance(inner, ast.Return) and inner.value for step in steps for inner in ast.walk(step))
     if returned and not mentioned & _BY_HAND:

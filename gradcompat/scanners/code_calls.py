@@ -105,6 +105,7 @@ _ADAPTER: Feeds = {
     "modules_to_save": Feed("peft.modules_to_save", given=True),
     "trainable_token_indices": Feed("peft.trainable_tokens", given=True),
     "layers_to_transform": Feed("peft.layers_to_transform", {"0": True}, given=True),
+    "layers_pattern": Feed("peft.layers_pattern", given=True),
 }
 
 _BITS: Feeds = {"load_in_4bit": training_arguments.BITS_4, "load_in_8bit": training_arguments.BITS_8}
@@ -489,6 +490,8 @@ _WIDTH = re.compile(r"(?P<paged>Paged)?(?P<name>[A-Za-z]+?)(?P<bits>8|32)bit")
 _WIDE = frozenset({"Adagrad", "Adam", "AdamW", "AdEMAMix", "LAMB", "LARS", "Lion", "RMSprop", "SGD"})
 
 OPTIMIZER_ARGUMENTS = Known(frozenset(), _WEIGHTED)
+# What a loop of one's own says by how often it steps.
+OWN_LOOP = Known(frozenset(), {"gradient_accumulation_steps": Feed("training.gradient_accumulation_steps")})
 
 
 def known(name: str) -> Known | None:

@@ -19,7 +19,7 @@ from gradcompat.model.context import ConfigLookup, OptionFile
 from gradcompat.model.environment import Setting
 from gradcompat.scanners import code_calls
 from gradcompat.scanners.call_manners import manners_of
-from gradcompat.scanners.code_arguments import Argument, Place, arguments
+from gradcompat.scanners.code_arguments import Argument, Place, argument, arguments, pairs
 from gradcompat.scanners.code_assignments import (
     EMBEDDINGS,
     assigned,
@@ -28,6 +28,7 @@ from gradcompat.scanners.code_assignments import (
     non_persistent,
     special_tokens,
     trained_module,
+    variable,
 )
 from gradcompat.scanners.code_calls import (
     BATCH,
@@ -35,6 +36,7 @@ from gradcompat.scanners.code_calls import (
     KNOWN_METHODS,
     KNOWN_OF_TYPE,
     OPTIMIZER_ARGUMENTS,
+    OWN_LOOP,
     PADDING,
     PROCESSORS,
     STATEFUL_LOADERS,
@@ -50,10 +52,19 @@ from gradcompat.scanners.dataclass_parsers import dataclass_parser, parsed_input
 from gradcompat.scanners.option_defaults import Option, fields, is_option, option_of
 from gradcompat.scanners.program_inference import FIRST, HOOKS, conclude, order
 
+# Of arguments that decide, those that decide nothing where they are false.
+_BY_VALUE = frozenset({"reduce_loss"})
 # Methods of a model that return the model itself.
 _MOVING = frozenset({"to", "cuda", "cpu", "half", "bfloat16", "float", "train", "eval"})
 # Methods of Python's own types, which say nothing.
 _COMMON = frozenset(name for kind in (str, bytes, list, dict, set, tuple, int) for name in dir(kind)) | {"parse_args"}
+# What models of transformers call the projections of their attention.
+_ATTENTION = frozenset(
+    {
+        *("q_proj", "k_proj", "v_proj", "o_proj", "out_proj", "qkv_proj", "qkv", "query_key_value", "c_attn"),
+        *("q_a_proj", "q_b_proj", "kv_a_proj_with_mqa", "kv_b_proj", "query", "key", "value", "Wqkv", "self_attn"),
+    }
+)
 _STREAM = "datasets.IterableDataset"
 _TRAINERS = re.compile(r"(?:transformers|trl|lightning|pytorch_lightning)\.(?:\w+\.)*\w*Trainer")
 _CONFIGS = frozenset({"deepspeed", "hf_ds_config", "config", "config_params", "deepspeed_config"})
@@ -131,8 +142,12 @@ def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) 
         match node:
             case ast.If(test=test, body=body) if not step.branch:
                 _resumes(found, step, test, body)
+                _accumulates(found, step, test, body)
             case ast.Call():
                 _call(found, step, node)
+            case ast.Assign(targets=[ast.Subscript(value=owner, slice=ast.Constant(value=name))], value=value):
+                if names.resolve(owner, step.scope) == ("os.environ",):
+                    variable(found, step, name, names.literal(value, step.scope), node)
             case ast.Assign(targets=[ast.Attribute() as target], value=value):
                 assigned(found, step, target, value)
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value):
@@ -318,6 +333,8 @@ def _decides(found: Findings, step: Step, call: ast.Call) -> None:
         given, unread = arguments(call, found.names, step.scope, () if one is None else one.positional)
         passed = {argument.name for argument in given}
         deciding = next((argument for argument in DECIDING[name] if argument in passed), None)
+        if deciding in _BY_VALUE and any(one.name == deciding and one.value is False for one in given):
+            continue  # as it is by default
         if deciding is not None:
             found.decided.add(called)
             found.symbol(f"{name}.{deciding}", call)
@@ -384,6 +401,15 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     head, _, last = name.rpartition(".")
     if known(name) is not None:
         _known(found, step, call, name)
+    elif name in ("os.environ.setdefault", "os.putenv") and len(call.args) == 2:
+        variable(found, step, *(found.names.literal(one, step.scope) for one in call.args), call)
+    elif name == "os.environ.update":
+        for key, value, _ in (pair for one in call.args for pair in pairs(one, found.names, step.scope) or ()):
+            variable(found, step, key, found.names.literal(value, step.scope), call)
+        for word in call.keywords:
+            variable(found, step, word.arg, found.names.literal(word.value, step.scope), call)
+    elif name == "torch.device" and [found.names.literal(one, step.scope) for one in call.args] == ["mps"]:
+        found.state(step, "host.device", "mps", at=call)
     elif name == "torch.compile":
         maybe = any(word.arg == "disable" for word in call.keywords)
         found.state(step._replace(branch=step.branch or maybe), "training.torch_compile", True)
@@ -420,6 +446,8 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     elif last == "autocast" and ("dtype" not in given or given.get("enabled", True) is UNKNOWN):
         step = step._replace(branch=True)
         found.state(step, "precision.mode", None)
+    if _validates_at_steps(given):
+        arguments = [argument for argument in arguments if argument.name != "val_check_interval"]
     if given.get("gradient_clip_algorithm", "norm") != "norm":
         arguments = [argument for argument in arguments if argument.name != "gradient_clip_val"]
     found.feed(step, one, arguments, name)
@@ -451,6 +479,8 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     for argument in arguments:
         if argument.name == "modules_to_save":
             found.state(step, "peft.overlapping_modules", _overlap(argument.value), at=argument.node)
+        elif argument.name == "target_modules" and isinstance(argument.value, (list, tuple)) and argument.value:
+            found.state(step, "peft.attention_only", _ATTENTION.issuperset(map(str, argument.value)), at=argument.node)
     if last == "get_peft_model":
         found.wrapping.append(step)
     elif last.startswith("prepare_model_for_"):
@@ -461,6 +491,14 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         for keyword in call.keywords:
             if keyword.arg is not None:
                 found.symbol(f"{name}.{keyword.arg}", keyword.value)
+
+
+def _validates_at_steps(given: Mapping[str, object]) -> bool:
+    """Does Lightning validate between steps of the optimizer alone, or never?"""
+    if given.get("limit_val_batches", 1) in (0, 0.0):
+        return True
+    every, steps = given.get("val_check_interval"), given.get("accumulate_grad_batches", 1)
+    return type(every) is int and type(steps) is int and steps > 0 and every % steps == 0
 
 
 def _own_module(found: Findings, step: Step, call: ast.Call) -> None:
@@ -541,6 +579,8 @@ def _method(found: Findings, step: Step, call: ast.Call, called: ast.Attribute) 
         found.checkpointing.append(step)
     elif method == "enable_input_require_grads":
         found.hooks.append(step)
+    elif method == "to" and [found.names.literal(argument, step.scope) for argument in call.args[:1]] == ["mps"]:
+        found.state(step, "host.device", "mps", at=call)
     elif method == "requires_grad_":
         literals = [found.names.literal(argument, step.scope) for argument in call.args]
         if literals == [False] and EMBEDDINGS.search(text(called.value)):
@@ -574,6 +614,22 @@ def _resumes(found: Findings, step: Step, test: ast.expr, body: Sequence[ast.stm
                     given = Argument("resume_from_checkpoint", UNKNOWN, asked, None, asked)
                     found.optional_calls.add(call)
                     found.feed(step, KNOWN_OF_TYPE["train"], [given])
+
+
+def _accumulates(found: Findings, step: Step, test: ast.expr, body: Sequence[ast.stmt]) -> None:
+    """``if (index + 1) % gradient_accumulation_steps == 0: optimizer.step()``: a window of a loop of one's own."""
+    sizes = [inner.right for inner in ast.walk(test) if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Mod)]
+    if len(sizes) != 1:
+        return
+    inside = [inner for statement in body for inner in ast.walk(statement)]
+    for inner in inside:
+        match inner:
+            case ast.Call(func=ast.Attribute(value=owner, attr="step"), args=[]):
+                kinds = found.names.type_of(owner, step.scope)
+                if any(code_calls.optimizer(kind) is not None for kind in kinds) or text(owner).startswith("optim"):
+                    named = argument("gradient_accumulation_steps", sizes[0], found.names, step.scope, None)
+                    found.feed(step, OWN_LOOP, list(named))
+                    return
 
 
 def _does(kind: str, method: str) -> bool:

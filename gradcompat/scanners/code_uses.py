@@ -70,11 +70,13 @@ class ModuleUses:
         uses: each once, where it stands first; in the order of the file.
         imports: what it imports, in full, relative imports with their dots, and how surely.
         given: the names that it puts into modules of others (``transformers.AdamW = torch.optim.AdamW``).
+        caught: the names that it takes, by what guards them all.
     """
 
     uses: tuple[CodeUse, ...] = ()
     imports: Mapping[str, Certainty] = field(default_factory=dict)
     given: frozenset[str] = frozenset()
+    caught: frozenset[str] = frozenset()
 
 
 def module_uses(tree: ast.Module, names: Names, place: Place) -> ModuleUses:
@@ -83,6 +85,7 @@ def module_uses(tree: ast.Module, names: Names, place: Place) -> ModuleUses:
     walk.run(tree)
     found: dict[tuple[UseKind, str, str | None, str | None], CodeUse] = {}
     imports: dict[str, Certainty] = {}
+    caught: set[str] = set()
     for seen in walk.seen:
         certainty = seen.certainty if walk.is_called(seen.functions) else Certainty.GUARDED
         if walk.is_imported_late(seen):
@@ -90,6 +93,9 @@ def module_uses(tree: ast.Module, names: Names, place: Place) -> ModuleUses:
         if isinstance(seen.node, (ast.Import, ast.ImportFrom)):
             for full in _imported_names(seen.node):
                 imports[full] = max(imports.get(full, Certainty.GUARDED), certainty)
+        if certainty is Certainty.GUARDED and len(caught) < _MOST:
+            named = (one for one in _uses_of(seen.node, seen.scope, names) if one[0] != "keyword")
+            caught.update(module if name is None else f"{module}.{name}" for _, module, name, _, _ in named)
         if certainty is Certainty.GUARDED or len(found) >= _MOST:
             continue
         for kind, module, name, keyword, node in _uses_of(seen.node, seen.scope, names):
@@ -103,7 +109,8 @@ def module_uses(tree: ast.Module, names: Names, place: Place) -> ModuleUses:
                     location=place(node),
                     conditional=certainty is Certainty.CONDITIONAL,
                 )
-    return ModuleUses(tuple(found.values()), imports, walk.given)
+    caught -= {use.full_name for use in found.values()}
+    return ModuleUses(tuple(found.values()), imports, walk.given, frozenset(caught))
 
 
 _Use = tuple[UseKind, str, "str | None", "str | None", ast.AST]

@@ -12,7 +12,17 @@ from gradcompat.formats.shell import HOLE
 from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.quotation import quoted
-from gradcompat.scanners import axolotl, lightning_cli, llamafactory, ms_swift, torchtune, training_arguments, verl
+from gradcompat.scanners import (
+    axolotl,
+    environment_variables,
+    lightning_cli,
+    llamafactory,
+    ms_swift,
+    torchtune,
+    training_arguments,
+    verl,
+)
+from gradcompat.scanners.environment_variables import VARIABLES, said_by
 from gradcompat.scanners.key_mapping import Feed, Feeds, fed
 from gradcompat.scanners.launchers import Argument, Launch, is_lightning
 from gradcompat.scanners.model_names import architecture_setting
@@ -117,6 +127,7 @@ _TRANSFORMERS = frozenset({"llamafactory", "ms-swift", "axolotl", "trl"})
 FEEDS: Feeds = {
     **SCRIPTS,
     **{f"verl {name}": feed for name, feed in verl.FEEDS.items()},
+    **environment_variables.FEEDS,
     **{
         (name if launcher == "environment" else f"{_TITLES.get(launcher, f'{launcher} ')}--{name}"): feed
         for launcher, feeds in LAUNCHERS.items()
@@ -155,6 +166,7 @@ def settings_of(launch: Launch, places: Places) -> tuple[list[Setting], list[Ski
             named += _fed(LAUNCHERS[launch.launcher], argument, launch, places, skipped)
     named = _multiplied(named, launch)
     named += _processes(launch, places, skipped)
+    named += _variables(launch, places)
     for argument in _last(launch.arguments, places, skipped):
         named += _fed(feeds, argument, launch, places, skipped)
     if launch.launcher == "deepspeed":
@@ -374,6 +386,16 @@ def _processes(launch: Launch, places: Places, skipped: list[Skipped]) -> list[t
         argument = Argument("ntasks", word.text, word.place(0), word.place(0), None)
         return _fed(LAUNCHERS["srun"], argument, launch, places, skipped)
     return []
+
+
+def _variables(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
+    """What packages read in the environment of the launch."""
+    found: list[tuple[str, Setting]] = []
+    for name, word in launch.environment.items():
+        said = said_by(name, None if HOLE in word.text else word.text) if name in VARIABLES else None
+        if said is not None:
+            found.append(("", Setting(key=said[0], value=said[1], location=places.location(word.place(0)))))
+    return found
 
 
 def _of_deepspeed(launch: Launch, places: Places) -> list[tuple[str, Setting]]:

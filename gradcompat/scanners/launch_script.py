@@ -53,6 +53,8 @@ _SBATCH_VARIABLES = {
     "--gres": ("SLURM_GPUS_ON_NODE",),
 }
 _CONFIGS = (".json", ".yaml", ".yml")
+# Wrappers that start what they are given once, on this machine.
+_ALONE = frozenset({"", "nohup", "time", "env", "uv", "poetry", "pipenv", "conda", "stdbuf", "taskset", "numactl"})
 
 
 @dataclass(slots=True)
@@ -180,7 +182,14 @@ def _context(script: _Script, launches: list[Launch]) -> Context:
         targets=_targets(launches),
         options=tuple(_given_options(script, launch) for launch in launches),
         commands=tuple(map(_command, launches)),
+        alone=script.location(launches[0].place) if all(map(_is_alone, launches)) else None,
     )
+
+
+def _is_alone(launch: Launch) -> bool:
+    """Does Python itself start one program, once?"""
+    program = "" if launch.target is None else launch.target.text
+    return launch.launcher == "python" and not launch.tool and launch.wrapper in _ALONE and program.endswith(".py")
 
 
 def _command(launch: Launch) -> str:

@@ -14,8 +14,11 @@ from gradcompat.scanners.code_findings import Findings
 
 
 def buffer_of_model(found: Findings) -> Location | None:
-    """The first such buffer, if a class of the project derives from a model of transformers."""
-    if not found.buffers or not found.own_models:
+    """The first such buffer, if a class of the project derives from a model of transformers, and weights are loaded.
+
+    A buffer that the class names in its `_init_weights` is filled there.
+    """
+    if not found.buffers or not found.own_models or "from_pretrained" not in found.mentioned:
         return None
     defined: dict[str, list[ast.stmt]] = {}
     for statement in _statements(found):
@@ -23,14 +26,24 @@ def buffer_of_model(found: Findings) -> Location | None:
             defined.setdefault(name, []).append(statement)
     waiting = list(dict.fromkeys(found.own_models))
     inside: set[ast.AST] = set()
+    filled: set[str] = set()
     for name in waiting:
         for statement in defined.pop(name, ()):
             for node in ast.walk(statement):
                 inside.add(node)
                 match node:
+                    case ast.FunctionDef(name="_init_weights"):
+                        filled.update(one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute))
                     case ast.Name(id=mentioned) | ast.Attribute(attr=mentioned) if mentioned in defined:
                         waiting.append(mentioned)
-    return next((location for call, location in found.buffers if call in inside), None)
+    left = ((call, location) for call, location in found.buffers if call in inside)
+    return next((location for call, location in left if _name_of(call) not in filled), None)
+
+
+def _name_of(call: ast.Call) -> object:
+    """The name that a call of `register_buffer` gives; None if it is computed."""
+    named = next((word.value for word in call.keywords if word.arg == "name"), call.args[0] if call.args else None)
+    return named.value if isinstance(named, ast.Constant) else None
 
 
 def _statements(found: Findings) -> Iterator[ast.stmt]:

@@ -28,8 +28,10 @@ _RECOMPUTES = re.compile(
 # The methods of trainers that train.
 _STARTS = frozenset({"train", "fit"})
 _LOADERS = frozenset({"torch.utils.data.DataLoader", *STATEFUL_LOADERS})
+_BEFORE_SHUFFLE = 2  # dataset and batch_size
 _BEFORE_WORKERS = 5  # dataset, batch_size, shuffle, sampler and batch_sampler come before num_workers
 _OF_OPTAX = frozenset({"apply_updates", "apply_gradients"})
+_KERAS = frozenset({"keras", "tensorflow", "tf_keras"})
 _LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed", "transformers"})
 
 
@@ -43,6 +45,7 @@ def conclude(found: Findings, end: Step) -> None:
     _outside(found, end)
     _streamed(found)
     _loaded(found)
+    _shuffled(found)
     _kept(found)
     buffer = buffer_of_model(found)
     if buffer is not None:
@@ -61,7 +64,10 @@ def _driven(found: Findings, end: Step) -> None:
             found.drivers.setdefault("torch", found.place(end.node))
     if "optax" in found.imported and found.mentioned & _OF_OPTAX:
         found.trains = True  # nothing of the vocabulary drives a loop of JAX
-    for names in (("lightning",), ("sentence-transformers",), ("trl", "transformers.Trainer")):
+    if found.imported & _KERAS and {"compile", "fit"} <= found.mentioned and not found.drivers:
+        found.trains = True
+        found.drivers.setdefault("keras", found.place(end.node))
+    for names in (("lightning",), ("keras",), ("sentence-transformers",), ("trl", "transformers.Trainer")):
         first = next((name for name in names if name in found.drivers), None)
         if first is not None:
             _framework(found, first)
@@ -128,6 +134,26 @@ def _loaded(found: Findings) -> None:
     if counts and len(counts) == len(given) and (min(counts) > 1 or max(counts) == 0):
         location = found.place(calls[counts.index(min(counts))])
         found.settings.append(Setting(key="training.dataloader_num_workers", value=min(counts), location=location))
+
+
+def _shuffled(found: Findings) -> None:
+    """Loaders of torch in a loop of the program's own take the samples in their order, if none is told to shuffle."""
+    driven = {one.value for one in found.settings if one.key == "training.framework"}
+    if not driven or not driven <= {"torch", "accelerate"} or {"shuffle", "sampler"} & found.mentioned:
+        return
+    if any(one.key in ("data.streaming", "data.shuffle") for one in found.settings):
+        return
+    calls = [call.node for call in found.called if _LOADERS.issuperset(call.names)]
+    if calls and all(_keeps_order(call) for call in calls):
+        found.settings.append(Setting(key="data.shuffle", value=False, location=found.place(calls[0])))
+
+
+def _keeps_order(call: ast.Call) -> bool:
+    """Is a loader neither told to shuffle nor given a sampler, by what stands in the call?"""
+    if len(call.args) > _BEFORE_SHUFFLE or any(one.arg is None for one in call.keywords):
+        return False
+    told = [one.value for one in call.keywords if one.arg in ("shuffle", "sampler", "batch_sampler")]
+    return all(isinstance(one, ast.Constant) and one.value in (False, None) for one in told)
 
 
 def _kept(found: Findings) -> None:

@@ -20,7 +20,7 @@ from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.code_use import CodeUse, left_out
 from gradcompat.model.context import Context, DataclassParser
 from gradcompat.model.environment import Location, Setting, Skipped
-from gradcompat.scanners import code_calls
+from gradcompat.scanners import code_calls, environment_variables
 from gradcompat.scanners.code_arguments import Place
 from gradcompat.scanners.code_facts import read, read_statement
 from gradcompat.scanners.code_findings import Findings
@@ -63,7 +63,9 @@ FEEDS: Feeds = {
     "get_input_embeddings().requires_grad_(False)": Feed("training.frozen_embeddings", given=True),
     "gradient_checkpointing_enable() and get_peft_model()": Feed("training.checkpointing_before_peft"),
     "TrainingArguments, SFTConfig, pl.Trainer, Accelerator": Feed("training.framework"),
-    "names": Feed("code.symbols"),
+    **{f'os.environ["{name}"]': feed for name, feed in environment_variables.FEEDS.items()},
+    "names": (Feed("code.symbols"), Feed("code.guarded")),
+    "def training_step()": Feed("training.own_step", given=True),
 }
 # `import unsloth` puts classes of its own in the place of these, which pass what TRL has dropped on to the config
 # (unsloth/trainer.py, _backwards_compatible_trainer, and unsloth/models/rl.py).
@@ -126,6 +128,9 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
     if not is_test:
         runs = kind == "notebook" or _does_something(tree)
         taken = _uses_with_modules(module_uses(tree, names, place), followed, placed, runs=runs)
+    caught = sorted(taken.caught & facts.symbols.keys())
+    if caught:
+        settings.append(Setting(key="code.guarded", value=tuple(caught), location=facts.symbols[caught[0]]))
     unseen = _unseen(document, names, followed, facts)
     if unseen and unseen[0].location is not None:
         # What those modules use is used too, and nobody has looked.
@@ -159,11 +164,13 @@ class UsesOfAll:
         uses: of all of them.
         given: the names that they put into modules of other packages.
         guarded: the modules that are imported only where a question for a version or the like lets them.
+        caught: the names that they take only where their absence is caught or asked for.
     """
 
     uses: tuple[CodeUse, ...] = ()
     given: frozenset[str] = frozenset()
     guarded: tuple[str, ...] = ()
+    caught: frozenset[str] = frozenset()
 
 
 def _uses_with_modules(
@@ -196,7 +203,9 @@ def _uses_with_modules(
     if any(name.partition(".")[0] == "unsloth" for one in reached for name in by_file[one].imports):
         found_uses = (use for use in found_uses if use.kind != "keyword" or not _UNSLOTHS.fullmatch(use.full_name))
     guarded = tuple(module.document.path for module in followed.modules if module.file not in reached)
-    return UsesOfAll(uses=left_out(found_uses, given), given=given, guarded=guarded)
+    uses = left_out(found_uses, given)
+    caught = frozenset(name for one in by_file.values() for name in one.caught) - {use.full_name for use in uses}
+    return UsesOfAll(uses=uses, given=given, guarded=guarded, caught=caught)
 
 
 def _uses(module: Module) -> ModuleUses:

@@ -30,6 +30,7 @@ _COMPOSED = "hydra"
 _LAUNCH_CONFIG, _CLI_CONFIG = "accelerate", "lightning-cli"
 # What drives a loop that accelerate prepares.
 _ACCELERATED = frozenset({"accelerate", "transformers.Trainer", "trl", "sentence-transformers"})
+_PROCESSES = "distributed.processes"
 # What a training leaves beside the model that it has trained.
 _LEFT_BEHIND = frozenset({"hf-model", "hf-adapter", "hf-trainer-state"})
 
@@ -390,6 +391,16 @@ def _option_values(option: OptionDefault, launches: Sequence[Sequence[LaunchOpti
     )
 
 
+def _one_process(first: Context, settings: Sequence[Setting]) -> list[Setting]:
+    """What Python starts by itself is one process, if the trainer starts no others; Lightning does, on every GPU."""
+    drivers = {setting.value for setting in settings if setting.key == "training.framework"}
+    if first.alone is None or not drivers or not drivers <= _ACCELERATED:
+        return []
+    if any(setting.key == _PROCESSES and setting.value is not None for setting in settings):
+        return []
+    return [Setting(key=_PROCESSES, value=1, location=first.alone, presumed=True)]
+
+
 def _joined(members: list[Context]) -> Context:
     """One context from a run (the first) and what belongs to it."""
     first, *others = members = _with_configs(_with_options(members))
@@ -412,6 +423,7 @@ def _joined(members: list[Context]) -> Context:
             # That a run is the one which a README shows is presumed, and so is what it alone brings.
             shown = first.documented and (member is first or not member.run) and setting.value is not None
             settings.append(replace(setting, presumed=True) if shown else setting)
+    settings += _one_process(first, settings)
     return replace(
         first,
         source=" + ".join(member.source for member in members),

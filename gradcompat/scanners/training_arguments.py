@@ -83,6 +83,7 @@ FSDP_CONFIG: Feeds = {
         "transformer_layer_cls_to_wrap": Feed("fsdp.layer_class", given=True),
         "auto_wrap_policy": Feed("fsdp.auto_wrap", WRAPPED),
         "activation_checkpointing": Feed("training.gradient_checkpointing", {"true": True}, only=True),
+        "cpu_ram_efficient_loading": Feed("fsdp.cpu_ram_efficient_loading"),
     }.items()
 }
 
@@ -181,6 +182,9 @@ FEEDS: Feeds = {
     "model_init_kwargs.output_router_logits": Feed("model.output_router_logits"),
     "model_init_kwargs.router_aux_loss_coef": ROUTER_COEFFICIENT,
     "save_only_model": Feed("training.save_only_model"),
+    "logging_nan_inf_filter": Feed("training.logging_nan_inf_filter"),
+    "ignore_data_skip": Feed("training.ignore_data_skip"),
+    "save_strategy": Feed("training.save_strategy", {"false": "no"}),
 }
 
 # Arguments that only TRL's configurations have: with one of them the trainer is TRL's.
@@ -272,8 +276,8 @@ def settled(named: Iterable[tuple[str, Setting]]) -> list[Setting]:
     """The settings of one run, where several arguments of it speak of one thing.
 
     Returns:
-        Each setting once. What two switches say is joined: neither `bf16` nor `fp16` is full precision, and one of
-        them that is false says nothing by itself; what either of two arguments turns on is on, and a loss that either
+        Each setting once. What two switches say is joined: neither `bf16` nor `fp16` is full precision, and `fp16`
+        that is false says nothing by itself; what either of two arguments turns on is on, and a loss that either
         of two turns off is off.
     """
     pairs = list(named)
@@ -294,8 +298,8 @@ def _precision(modes: list[tuple[str, Setting]]) -> list[Setting]:
         if values & wins:
             return [setting for _, setting in modes if setting.value in wins]
     off = {name for name, _ in modes}
-    # `mixed_precision: no` is a statement, `fp16: false` alone is none.
-    return [setting for name, setting in modes if name not in _SWITCHES or off >= _SWITCHES]
+    # `mixed_precision: no` is a statement, `fp16: false` alone is none: TRL turns bf16 on then.
+    return [setting for name, setting in modes if name != "fp16" or off >= _SWITCHES]
 
 
 def _flat(name: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:

@@ -61,7 +61,7 @@ def test_the_same_in_json() -> None:
 
 def test_keys_with_dots() -> None:
     text = "train.gradient_accumulation_steps: 8\ntrain.save_strategy: steps\n"
-    assert lines(scan(Document("config.yaml", text))) == [(1, KEY, 8)]
+    assert lines(scan(Document("config.yaml", text))) == [(1, KEY, 8), (2, "training.save_strategy", "steps")]
 
 
 @pytest.mark.parametrize("text", ["a: {learning_rate: 1}\n", "jobs: [gradient_accumulation_steps]\n"])

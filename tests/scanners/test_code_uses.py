@@ -331,3 +331,17 @@ def test_keywords_in_an_unpacked_mapping_and_of_a_class_of_the_project(text: str
 )
 def test_keywords_that_may_be_changed_or_taken_by_the_project(text: str) -> None:
     assert keywords(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "caught"),
+    [
+        ("try:\n    from peft import LoraConfig\nexcept ImportError:\n    LoraConfig = None\n", {"peft.LoraConfig"}),
+        ("try:\n    from peft import LoraConfig\nexcept ImportError:\n    raise\n", None),
+        ("from peft import LoraConfig\ntry:\n    from peft import LoraConfig\nexcept ImportError:\n    pass\n", None),
+    ],
+)
+def test_what_the_code_can_do_without(text: str, caught: set[str] | None) -> None:
+    context = scan(Document("train.py", f"import torch\n{text}print(LoraConfig)\n"))
+    found = [one.value for one in context.settings if one.key == "code.guarded"]
+    assert found == ([] if caught is None else [tuple(caught)])

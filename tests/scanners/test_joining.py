@@ -255,3 +255,23 @@ def test_a_deepspeed_config_that_a_program_changes_is_not_known() -> None:
     assert None in values(one)["deepspeed.zero_stage"]
     without = join([python_code.scan(Document("train.py", HANDED_ON))])[0]
     assert values(without)["deepspeed.zero_stage"] == [None]
+
+
+def test_python_alone_is_one_process_unless_the_trainer_starts_others() -> None:
+    start = Location(path="run.sh", line=1)
+    script = replace(context("run.sh", "train.py", kind="launch-script"), alone=start)
+    counts = {
+        framework: [
+            (setting.value, setting.presumed)
+            for setting in join(
+                [script, context("train.py", kind="python", **{"training.framework": framework, **more})]
+            )[0].settings
+            if setting.key == "distributed.processes"
+        ]
+        for framework, more in (
+            ("transformers.Trainer", {}),
+            ("lightning", {}),
+            ("accelerate", {"distributed.processes": 4}),
+        )
+    }
+    assert counts == {"transformers.Trainer": [(1, True)], "lightning": [], "accelerate": [(4, False)]}

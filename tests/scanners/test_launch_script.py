@@ -464,3 +464,23 @@ def test_any_script_gives_a_context_or_is_none(pieces: list[str]) -> None:
     for setting in context.settings:
         line, column = setting.location.line or 0, setting.location.column or 0
         assert 1 <= column <= len(lines_of_text[line - 1]) + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "alone"),
+    [
+        ("CUDA_VISIBLE_DEVICES=0 python train.py", True),
+        ("nohup python -u train.py > log &", True),
+        ("srun python train.py", False),
+        ("torchrun --nproc_per_node 2 train.py", False),
+        ("python train.py\ntorchrun train.py", False),
+        ("python -m torch.distributed.run train.py", False),
+    ],
+)
+def test_what_python_starts_by_itself(text: str, alone: bool) -> None:
+    assert (scanned(text).alone is not None) is alone
+
+
+def test_variables_that_packages_read() -> None:
+    assert values("export UNSLOTH_RETURN_LOGITS=1\npython train.py", "environment.unsloth_return_logits") == [True]
+    assert values("USE_TF=$FLAG python train.py", "environment.use_tf") == [None]

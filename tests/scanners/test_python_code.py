@@ -501,7 +501,8 @@ def test_what_is_set_later_than_training_is_no_part_of_it() -> None:
         (
             "from torch import nn\nfrom transformers import PreTrainedModel\nclass Rope(nn.Module):\n"
             "    def __init__(self):\n        self.register_buffer('f', t, False)\nROPES = {'rope': Rope}\n"
-            "class M(PreTrainedModel):\n    def __init__(self, config):\n        self.rope = ROPES[config.rope]()",
+            "class M(PreTrainedModel):\n    def __init__(self, config):\n        self.rope = ROPES[config.rope]()\n"
+            "M.from_pretrained('m')",
             "transformers.PreTrainedModel.register_buffer",
         ),
         (
@@ -1032,3 +1033,57 @@ def test_activation_checkpointing_is_the_new_name_of_gradient_checkpointing() ->
 def test_how_losses_of_liger_reduce(call: str, reduction: str | None) -> None:
     found = facts(f"from liger_kernel.transformers import {call.partition('(')[0]}\nloss = {call}")
     assert [value for _, key, value in found if key == "training.loss_reduction"] == [reduction]
+
+
+@pytest.mark.parametrize(
+    ("statement", "stated"),
+    [
+        ('os.environ["USE_TF"] = "0"', [False]),
+        ('os.environ.setdefault("USE_TF", "NO")', [False]),
+        ('os.environ.update(USE_TORCH="1")', [False]),
+        ('os.environ.update({"USE_TF": "1"})', [True]),
+        ('os.environ["USE_TF"] = "AUTO"', []),
+        ('os.environ["USE_TORCH"] = "0"', []),
+        ('os.environ["USE_TF"] = choice()', [None]),
+        ('if quick:\n    os.environ["USE_TF"] = "0"', [None]),
+        ('settings["USE_TF"] = "0"', []),
+    ],
+)
+def test_a_variable_that_the_program_sets(statement: str, stated: list[bool | None]) -> None:
+    told = facts(f"import os\n{statement}\nimport transformers\n")
+    assert [value for _, key, value in told if key == "environment.use_tf"] == stated
+
+
+def test_a_variable_that_is_set_too_late() -> None:
+    assert facts('import os\nimport trl\nos.environ["USE_TF"] = "0"\n') == []
+
+
+def test_a_training_step_of_ones_own() -> None:
+    head = "from transformers import Trainer\nclass Own(Trainer):\n    def training_step(self, model, inputs):\n"
+    assert (3, "training.own_step", True) in facts(f"{head}        return self.compute_loss(model, inputs)\n")
+    assert facts(f"{head}        return super().training_step(model, inputs)\n") == []
+
+
+@pytest.mark.parametrize(
+    ("size", "fact"),
+    [
+        ("STEPS", (2, "training.gradient_accumulation_steps", 4)),
+        ("8", (7, "training.gradient_accumulation_steps", 8)),
+        ("steps_of(loader)", (7, "training.gradient_accumulation_steps", None)),
+    ],
+)
+def test_a_loop_of_ones_own_that_steps_now_and_then(size: str, fact: Fact) -> None:
+    told = facts(
+        "import torch\nSTEPS = 4\nmodel = torch.nn.Linear(2, 2)\noptimizer = torch.optim.SGD(model.parameters())\n"
+        f"for i, batch in enumerate(loader):\n    model(batch).sum().backward()\n    if (i + 1) % {size} == 0:\n"
+        "        optimizer.step()\n"
+    )
+    assert [one for one in told if one[1] == fact[1]] == [fact]
+
+
+def test_a_loop_that_only_logs_now_and_then() -> None:
+    told = facts(
+        "import torch\noptimizer = torch.optim.SGD(p)\nfor i, batch in enumerate(loader):\n"
+        "    model(batch).sum().backward()\n    optimizer.step()\n    if i % 50 == 0:\n        logger.step(i)\n"
+    )
+    assert "training.gradient_accumulation_steps" not in {key for _, key, _ in told}

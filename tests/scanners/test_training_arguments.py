@@ -92,7 +92,7 @@ def said(name: str, value: Any) -> list[tuple[str, SettingValue | None]]:
         ("loss_type", ["sigmoid", "bco_pair"], [("training.loss_type", None)]),
         ("bf16", True, [("precision.mode", "bf16")]),
         ("bf16", "auto", [("precision.mode", None)]),
-        ("bf16", False, []),
+        ("bf16", False, [("precision.mode", "no")]),
         ("unheard_of", 3, []),
     ],
 )  # fmt: skip

@@ -1,0 +1,58 @@
+"""Variables of the environment that packages read, as programs and launch scripts set them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gradcompat.lazy_dataclasses import dataclass
+from gradcompat.model.environment import SettingValue
+from gradcompat.scanners.key_mapping import Feed
+
+_ON = frozenset({"1", "on", "yes", "true"})
+# Importing one of these imports transformers.
+_TRANSFORMERS = frozenset({"transformers", "trl", "peft", "sentence_transformers", "setfit", "unsloth"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variable:
+    """What one variable decides.
+
+    Attributes:
+        key: the fact.
+        on: what the words for "on" make of it; None where they say nothing.
+        off: what every other word makes of it; None where it says nothing.
+        undecided: words that leave it as it is.
+        before: the packages that read it when they are imported: set behind that, it does nothing.
+    """
+
+    key: str
+    on: bool | None = True
+    off: bool | None = False
+    undecided: frozenset[str] = frozenset()
+    before: frozenset[str] = frozenset()
+
+
+VARIABLES: Mapping[str, Variable] = {
+    # transformers.utils.import_utils: TensorFlow is not looked for where one is off or the other on.
+    "USE_TF": Variable(key="environment.use_tf", undecided=frozenset({"auto"}), before=_TRANSFORMERS),
+    "USE_TORCH": Variable(key="environment.use_tf", on=False, off=None, before=_TRANSFORMERS),
+    "UNSLOTH_RETURN_LOGITS": Variable(key="environment.unsloth_return_logits"),
+    "TORCHINDUCTOR_MIX_ORDER_REDUCTION": Variable(key="environment.mix_order_reduction"),
+}
+
+# For the page of settings.
+FEEDS = {name: Feed(variable.key) for name, variable in VARIABLES.items()}
+
+
+def said_by(name: str, value: str | None) -> tuple[str, SettingValue | None] | None:
+    """The setting that a variable with this value makes, without a value if that is not known; None if it makes none."""
+    variable = VARIABLES.get(name)
+    if variable is None:
+        return None
+    if value is None:
+        return variable.key, None
+    word = value.strip().lower()
+    if word in variable.undecided:
+        return None
+    decided = variable.on if word in _ON else variable.off
+    return None if decided is None else (variable.key, decided)
