@@ -357,8 +357,8 @@ def _loss_definitions(parameters: _Parameters) -> Settings:
 
 
 _METRICS = {
-    "macro": "torchmetrics.classification.MulticlassRecall",
-    "exact_match": "torchmetrics.classification.MulticlassExactMatch",
+    "macro": "torchmetrics.classification.MulticlassRecall.macro",
+    "exact_match": "torchmetrics.classification.MulticlassExactMatch.ignore_index",
     "pearson": "torchmetrics.PearsonCorrCoef",
 }
 
@@ -641,7 +641,7 @@ _OPTIMIZERS = {
     "schedule_free_radam": "ScheduleFreeRAdam",
     "schedule_free_sgd": "ScheduleFreeSGD",
     "shampoo": "Shampoo",
-    "sign_sgd": "SignSGD",
+    "sign_sgd": "SignSGD.momentum",
     "spam": "SPAM",
 }
 

@@ -99,6 +99,21 @@ def _decorates(given: Given) -> bool:
     return any(given[name].value not in (None, False) for name in _OF_INNER if name in given)
 
 
+def _is_given(argument: str) -> Callable[[Given], bool]:
+    """Is the argument given, and not None?"""
+    return _says(argument, lambda value: value is not None)
+
+
+def _averages_classes(given: Given) -> bool:
+    """Metrics of several classes take the mean over classes unless they are told otherwise."""
+    return "average" not in given or _says("average", lambda value: value == "macro")(given)
+
+
+def _has_momentum(given: Given) -> bool:
+    """It has some unless it is told otherwise."""
+    return "momentum" not in given or _says("momentum", lambda value: value != 0)(given)
+
+
 def _splits_sequences(given: Given) -> bool:
     """Experts under context parallelism."""
     return _has_experts(given) and _says("context_parallel_size", _above(1))(given)
@@ -185,6 +200,20 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
             positional=("hidden_size", "expert", "num_experts", "ep_size", "k"),
         ),
     ),
+    **dict.fromkeys(
+        (
+            *("MulticlassAccuracy", "MulticlassPrecision", "MulticlassRecall", "MulticlassF1Score"),
+            *("MulticlassFBetaScore", "multiclass_accuracy", "multiclass_precision", "multiclass_recall"),
+            *("multiclass_f1_score", "multiclass_fbeta_score"),
+        ),
+        (Manner(roots=frozenset({"torchmetrics"}), word="macro", holds=_averages_classes),),
+    ),
+    **dict.fromkeys(
+        ("MulticlassExactMatch", "multiclass_exact_match"),
+        (Manner(roots=frozenset({"torchmetrics"}), word="ignore_index", holds=_is_given("ignore_index")),),
+    ),
+    "SignSGD": (Manner(roots=frozenset({"pytorch_optimizer"}), word="momentum", holds=_has_momentum),),
+    "DPOTrainer": (Manner(roots=frozenset({"trl"}), word="peft_config", holds=_is_given("peft_config")),),
     "LossScaleOptimizer": (Manner(roots=frozenset({"keras", "tensorflow"}), word="clipnorm", holds=_decorates),),
     "flash_attn_varlen_func": (
         Manner(roots=_FLASH, word="causal", holds=_crosses, positional=("q", "k", "v", *_SEQUENCES)),

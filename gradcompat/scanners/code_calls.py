@@ -146,6 +146,10 @@ _SHARDED: Feeds = {
 _STATES = {f"{word}_state_dict": f"{word.upper()}_STATE_DICT" for word in ("full", "sharded", "local")}
 _OFFLOAD = {"none": "none"}
 _SEVERAL = tuple(str(size) for size in range(2, 129))  # GPUs that share one thing
+_OF_KERAS: Feeds = {
+    "gradient_accumulation_steps": Feed("training.gradient_accumulation_steps"),
+    "weight_decay": Feed("optimizer.weight_decay"),
+}
 _WEIGHTED: Feeds = {"weight_decay": Feed("optimizer.weight_decay"), "fused": Feed("optimizer.fused")}
 _CLIPPING: Feeds = {"max_norm": Feed("training.max_grad_norm")}
 
@@ -343,6 +347,10 @@ KNOWN: dict[str, tuple[Known, ...]] = {
         Known(_ENGINE_OF_NVIDIA, states={"training.gradient_checkpointing": True}),
     ),
     "fp8_autocast": (Known(_ENGINE_OF_NVIDIA, positional=("enabled",), states={"precision.mode": "fp8"}),),
+    **dict.fromkeys(
+        ("Adam", "AdamW", "Adamax", "Nadam", "Adafactor", "SGD", "RMSprop", "Lion", "Adagrad", "Adadelta"),
+        (Known(_KERAS, _OF_KERAS),),
+    ),
     "Masking": (Known(_KERAS, states={"model.masked_steps": True}),),
     "Embedding": (Known(_KERAS, {"mask_zero": Feed("model.masked_steps", only=True)}, ("input_dim", "output_dim")),),
     "DelayedScaling": (Known(_ENGINE_OF_NVIDIA, states={"precision.fp8_recipe": "delayed"}),),

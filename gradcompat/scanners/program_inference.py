@@ -30,8 +30,10 @@ _STARTS = frozenset({"train", "fit"})
 _LOADERS = frozenset({"torch.utils.data.DataLoader", *STATEFUL_LOADERS})
 _BEFORE_SHUFFLE = 2  # dataset and batch_size
 _BEFORE_WORKERS = 5  # dataset, batch_size, shuffle, sampler and batch_sampler come before num_workers
-_OF_OPTAX = frozenset({"apply_updates", "apply_gradients"})
+# What a program of Keras calls to train: compile and fit of a model, or a tape of its own.
+_OF_KERAS = (frozenset({"compile", "fit"}), frozenset({"GradientTape", "apply_gradients"}))
 _KERAS = frozenset({"keras", "tensorflow", "tf_keras"})
+_OF_OPTAX = frozenset({"apply_updates", "apply_gradients"})
 _LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed", "transformers"})
 
 
@@ -64,10 +66,7 @@ def _driven(found: Findings, end: Step) -> None:
             found.drivers.setdefault("torch", found.place(end.node))
     if "optax" in found.imported and found.mentioned & _OF_OPTAX:
         found.trains = True  # nothing of the vocabulary drives a loop of JAX
-    if found.imported & _KERAS and {"compile", "fit"} <= found.mentioned and not found.drivers:
-        found.trains = True
-        found.drivers.setdefault("keras", found.place(end.node))
-    for names in (("lightning",), ("keras",), ("sentence-transformers",), ("trl", "transformers.Trainer")):
+    for names in (("lightning",), ("sentence-transformers",), ("trl", "transformers.Trainer")):
         first = next((name for name in names if name in found.drivers), None)
         if first is not None:
             _framework(found, first)
@@ -75,6 +74,25 @@ def _driven(found: Findings, end: Step) -> None:
         first = next((name for name in ("accelerate", "torch") if name in found.drivers), None)
         if first is not None:
             _framework(found, first)
+    if not found.drivers and found.imported & _KERAS and any(names <= found.mentioned for names in _OF_KERAS):
+        found.trains = True
+        found.drivers["keras"] = found.place(end.node)
+        _framework(found, "keras")
+        _left_to_keras(found)
+
+
+def _left_to_keras(found: Findings) -> None:
+    """What the optimizers of Keras do unless they are told otherwise; AdamW alone decays by itself."""
+    names = found.names
+    if found.parts or names.relative or names.stars or names.rewritten:
+        return
+    said = {one.key for one in found.settings}
+    left = {"training.gradient_accumulation_steps": 1, "optimizer.weight_decay": 0.0}
+    if "AdamW" in found.mentioned:
+        del left["optimizer.weight_decay"]
+    for key, value in left.items():
+        if key not in said:
+            found.settings.append(Setting(key=key, value=value, location=found.drivers["keras"], presumed=True))
 
 
 def _loss(found: Findings) -> None:

@@ -140,6 +140,48 @@ def test_loop_by_hand() -> None:
     )
 
 
+def test_programs_of_keras_are_runs() -> None:
+    fitted = """
+import keras
+
+model = keras.Sequential([keras.layers.Dense(10)])
+model.compile(optimizer=keras.optimizers.Adam(1e-3, gradient_accumulation_steps=4), loss="mse")
+model.fit(x, y, epochs=3)
+"""
+    found = {one.key: (one.value, one.presumed) for one in of_text(fitted).settings if one.key != "code.symbols"}
+    assert of_text(fitted).run
+    assert found == {
+        "training.framework": ("keras", False),
+        "training.gradient_accumulation_steps": (4, False),
+        "optimizer.weight_decay": (0.0, True),
+    }
+    tape = "import tensorflow as tf\nwith tf.GradientTape() as tape: ...\nopt.apply_gradients(zip(grads, weights))\n"
+    assert of_text(tape).run
+    assert not of_text("import keras\nprint(keras.models.load_model('m.keras').predict(x))\n").run
+
+
+@pytest.mark.parametrize(
+    ("call", "word", "holds"),
+    [
+        ("torchmetrics.classification.MulticlassF1Score(num_classes=3)", "macro", True),
+        ("torchmetrics.classification.MulticlassF1Score(num_classes=3, average='micro')", "macro", False),
+        ("torchmetrics.classification.MulticlassExactMatch(num_classes=3, ignore_index=0)", "ignore_index", True),
+        ("torchmetrics.classification.MulticlassExactMatch(num_classes=3)", "ignore_index", False),
+        ("pytorch_optimizer.SignSGD(w)", "momentum", True),
+        ("pytorch_optimizer.SignSGD(w, momentum=0.0)", "momentum", False),
+        ("trl.DPOTrainer(model, peft_config=LoraConfig())", "peft_config", True),
+        ("trl.DPOTrainer(model, peft_config=None)", "peft_config", False),
+    ],
+)
+def test_what_a_call_says_is_behind_its_name(call: str, word: str, holds: bool) -> None:
+    name = call.partition("(")[0]
+    text = f"import torch, torchmetrics, trl, pytorch_optimizer\n{call}\nloss.backward()\nopt.step()\n"
+    symbols = next(one.value for one in of_text(text).settings if one.key == "code.symbols")
+    assert isinstance(symbols, tuple)
+    assert name in symbols
+    assert (f"{name}.{word}" in symbols) is holds
+
+
 def test_frozen_embeddings() -> None:
     assert rows(of_file("frozen_embeddings.py")) == [
         (5, 15, "training.framework", "accelerate", None),
