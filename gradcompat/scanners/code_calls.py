@@ -489,6 +489,17 @@ _WIDTH = re.compile(r"(?P<paged>Paged)?(?P<name>[A-Za-z]+?)(?P<bits>8|32)bit")
 _WIDE = frozenset({"Adagrad", "Adam", "AdamW", "AdEMAMix", "LAMB", "LARS", "Lion", "RMSprop", "SGD"})
 
 OPTIMIZER_ARGUMENTS = Known(frozenset(), _WEIGHTED)
+# Keras counts micro-batches in its optimizers.
+KERAS_OPTIMIZER = re.compile(
+    r"(?:keras|tf_keras|tensorflow\.(?:\w+\.)*keras)\.(?:\w+\.)*optimizers\.(?:\w+\.)*[A-Z]\w+"
+)
+KERAS_OPTIMIZER_ARGUMENTS = Known(
+    frozenset(),
+    {
+        "weight_decay": Feed("optimizer.weight_decay"),
+        "gradient_accumulation_steps": Feed("training.gradient_accumulation_steps"),
+    },
+)
 
 
 def known(name: str) -> Known | None:

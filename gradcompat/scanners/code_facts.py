@@ -32,6 +32,8 @@ from gradcompat.scanners.code_assignments import (
 from gradcompat.scanners.code_calls import (
     BATCH,
     DECIDING,
+    KERAS_OPTIMIZER,
+    KERAS_OPTIMIZER_ARGUMENTS,
     KNOWN_METHODS,
     KNOWN_OF_TYPE,
     OPTIMIZER_ARGUMENTS,
@@ -590,6 +592,8 @@ def _optimizer(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     if code_calls.optimizer(name) is None:
         if name.startswith("pytorch_optimizer.") and name.rpartition(".")[2][:1].isupper():
             found.feed(step, OPTIMIZER_ARGUMENTS, found.arguments(step, call))  # its names are those of torch's, too
+        elif KERAS_OPTIMIZER.fullmatch(name):
+            found.feed(step, KERAS_OPTIMIZER_ARGUMENTS, found.arguments(step, call))
         return
     arguments = found.arguments(step, call)
     bits = next((argument.value for argument in arguments if argument.name == "optim_bits"), None)

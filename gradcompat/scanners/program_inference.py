@@ -30,6 +30,8 @@ _STARTS = frozenset({"train", "fit"})
 _LOADERS = frozenset({"torch.utils.data.DataLoader", *STATEFUL_LOADERS})
 _BEFORE_WORKERS = 5  # dataset, batch_size, shuffle, sampler and batch_sampler come before num_workers
 _OF_OPTAX = frozenset({"apply_updates", "apply_gradients"})
+_KERAS = frozenset({"keras", "tensorflow", "tf_keras"})
+_FITS = frozenset({"compile", "fit"})  # methods of a model
 _LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed", "transformers"})
 
 
@@ -59,6 +61,9 @@ def _driven(found: Findings, end: Step) -> None:
         found.trains = found.trains or "lightning" not in found.drivers
         if "lightning" not in found.drivers:
             found.drivers.setdefault("torch", found.place(end.node))
+    if not found.drivers and _fits_keras(found):
+        found.trains = True
+        found.drivers["keras"] = found.place(end.node)
     if "optax" in found.imported and found.mentioned & _OF_OPTAX:
         found.trains = True  # nothing of the vocabulary drives a loop of JAX
     for names in (("lightning",), ("sentence-transformers",), ("trl", "transformers.Trainer")):
@@ -66,7 +71,7 @@ def _driven(found: Findings, end: Step) -> None:
         if first is not None:
             _framework(found, first)
     if found.drivers.keys().isdisjoint({"lightning", "sentence-transformers", "trl", "transformers.Trainer"}):
-        first = next((name for name in ("accelerate", "torch") if name in found.drivers), None)
+        first = next((name for name in ("accelerate", "torch", "keras") if name in found.drivers), None)
         if first is not None:
             _framework(found, first)
 
@@ -150,6 +155,14 @@ def _workers(call: ast.Call) -> int | None:
             value = one.value.value if isinstance(one.value, ast.Constant) else None
             return value if isinstance(value, int) and not isinstance(value, bool) else None
     return 0
+
+
+def _fits_keras(found: Findings) -> bool:
+    """Is a model of Keras compiled and fitted?"""
+    if not found.mentioned >= _FITS or found.imported.isdisjoint(_KERAS):
+        return False
+    used = found.mentioned.union(*(name.split(".") for name in found.symbols))
+    return not (found.imported | used).isdisjoint(_KERAS - {"tensorflow"})
 
 
 def _framework(found: Findings, name: str) -> None:
