@@ -70,6 +70,7 @@ KEYS: dict[str, Key] = {
     "training.temperature": Key("float", "temperature that GRPO and its likes sample completions at"),
     "training.use_vllm": Key("bool", "vLLM samples the completions of GRPO and its likes"),
     "training.vllm_mode": Key("str", "where that vLLM runs: server, colocate"),
+    "training.vllm_enable_lora": Key("bool", "that vLLM holds the adapter apart from the weights that it is added to"),
     "training.vllm_importance_sampling_correction": Key(
         "bool", "the loss is corrected for what differs between vLLM's log-probabilities and the trainer's"
     ),

@@ -140,6 +140,13 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
             method=True,
         ),
     ),
+    "Trainer": (
+        Manner(
+            roots=_LIGHTNING,
+            word="reload_dataloaders_every_n_epochs",
+            holds=_says("reload_dataloaders_every_n_epochs", _above(1)),
+        ),
+    ),
     "MeanAveragePrecision": (
         Manner(
             roots=frozenset({"torchmetrics"}),

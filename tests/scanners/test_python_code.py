@@ -913,6 +913,11 @@ def test_the_argument_that_is_given_decides(call: str, used: set[str], open_: bo
         ("torchmetrics.MeanAveragePrecision(max_detection_thresholds=[1, 100, 300])", None),
         ("torchmetrics.MeanAveragePrecision(max_detection_thresholds=None)", None),
         ("torchmetrics.MeanAveragePrecision()", None),
+        (
+            "lightning.Trainer(reload_dataloaders_every_n_epochs=10)",
+            "lightning.Trainer.reload_dataloaders_every_n_epochs",
+        ),
+        ("lightning.Trainer(reload_dataloaders_every_n_epochs=1)", None),
         ("self.clip_gradients(opt, 1.0)", "clip_gradients.gradient_clip_val"),
         ("self.clip_gradients(opt, gradient_clip_val=0)", None),
         ("fabric.clip_gradients(model, opt, max_norm=1.0)", None),
@@ -930,6 +935,7 @@ def test_the_argument_that_is_given_decides(call: str, used: set[str], open_: bo
 def test_what_an_argument_says_makes_a_use_of_its_own(call: str, word: str | None) -> None:
     text = f"import flash_attn, lightning, mamba_ssm, optax, torch, torchmetrics\n{call}\n"
     told = {"workers", "gamma", "ngroups", "causal", "num_shards", "max_detection_thresholds", "gradient_clip_val"}
+    told.add("reload_dataloaders_every_n_epochs")
     assert [name for name in symbols(text) if name.rpartition(".")[2] in told] == ([] if word is None else [word])
 
 
