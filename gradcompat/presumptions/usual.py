@@ -534,6 +534,12 @@ USUAL: dict[str, Usual] = {
         feature="vLLM for the completions",
         reason="the default",
     ),
+    "training.vllm_enable_lora": Usual(
+        values=((False, 1.0),),
+        taking="the adapter is merged into the weights that vLLM gets",
+        feature="vllm_enable_lora",
+        reason="the default of ms-swift",
+    ),
     "training.vllm_mode": Usual(
         values=(("server", 0.5), ("colocate", 0.5)),
         condition="vLLM runs as {}",

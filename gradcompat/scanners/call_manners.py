@@ -125,6 +125,14 @@ def _counts_tokens(given: Given) -> bool:
     return splits and _has_experts(given) and _says("calculate_per_token_loss", bool)(given)
 
 
+def _leaves_out_a_hundred(given: Given) -> bool:
+    """Limits of detections without 100, which is the one that pycocotools averages at."""
+    found = given.get("max_detection_thresholds")
+    if found is None or found.value is None:
+        return False
+    return not isinstance(found.value, (list, tuple)) or (UNKNOWN not in found.value and 100 not in found.value)
+
+
 def _has_experts(given: Given) -> bool:
     return _says("num_moe_experts", _above(1))(given)
 
@@ -142,6 +150,30 @@ _SEQUENCES = ("cu_seqlens_q", "cu_seqlens_k", "max_seqlen_q", "max_seqlen_k")
 _MANNERS: dict[str, tuple[Manner, ...]] = {
     "seed_everything": (
         Manner(roots=_LIGHTNING, word="workers", holds=_says("workers", bool), positional=("seed", "workers")),
+    ),
+    "clip_gradients": (
+        Manner(
+            roots=_LIGHTNING,
+            word="gradient_clip_val",
+            holds=_says("gradient_clip_val", lambda value: value not in (None, 0)),
+            positional=("optimizer", "gradient_clip_val", "gradient_clip_algorithm"),
+            method=True,
+        ),
+    ),
+    "Trainer": (
+        Manner(
+            roots=_LIGHTNING,
+            word="reload_dataloaders_every_n_epochs",
+            holds=_says("reload_dataloaders_every_n_epochs", _above(1)),
+        ),
+    ),
+    "MeanAveragePrecision": (
+        Manner(
+            roots=frozenset({"torchmetrics"}),
+            word="max_detection_thresholds",
+            holds=_leaves_out_a_hundred,
+            positional=("box_format", "iou_type", "iou_thresholds", "rec_thresholds", "max_detection_thresholds"),
+        ),
     ),
     "sigmoid_focal_loss": (
         Manner(

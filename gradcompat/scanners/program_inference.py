@@ -74,7 +74,7 @@ def _driven(found: Findings, end: Step) -> None:
         first = next((name for name in ("accelerate", "torch") if name in found.drivers), None)
         if first is not None:
             _framework(found, first)
-    if not found.drivers and found.imported & _KERAS and any(names <= found.mentioned for names in _OF_KERAS):
+    if not found.drivers and _trains_keras(found):
         found.trains = True
         found.drivers["keras"] = found.place(end.node)
         _framework(found, "keras")
@@ -194,6 +194,14 @@ def _workers(call: ast.Call) -> int | None:
             value = one.value.value if isinstance(one.value, ast.Constant) else None
             return value if isinstance(value, int) and not isinstance(value, bool) else None
     return 0
+
+
+def _trains_keras(found: Findings) -> bool:
+    """Does the program train a model of Keras? Others have a fit, too, where TensorFlow is only imported."""
+    if found.imported.isdisjoint(_KERAS) or not any(names <= found.mentioned for names in _OF_KERAS):
+        return False
+    used = found.mentioned.union(*(name.split(".") for name in found.symbols))
+    return not (found.imported | used).isdisjoint(_KERAS - {"tensorflow"})
 
 
 def _framework(found: Findings, name: str) -> None:

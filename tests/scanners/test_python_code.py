@@ -945,6 +945,25 @@ def test_the_argument_that_is_given_decides(call: str, used: set[str], open_: bo
         ("lightning.seed_everything(1)", None),
         ("optax.sigmoid_focal_loss(x, y, gamma=0.5)", "optax.sigmoid_focal_loss.gamma"),
         ("optax.sigmoid_focal_loss(x, y, None, 2.0)", None),
+        (
+            "torchmetrics.MeanAveragePrecision(max_detection_thresholds=[1, 10, 300])",
+            "torchmetrics.MeanAveragePrecision.max_detection_thresholds",
+        ),
+        (
+            "torchmetrics.MeanAveragePrecision(max_detection_thresholds=limits)",
+            "torchmetrics.MeanAveragePrecision.max_detection_thresholds",
+        ),
+        ("torchmetrics.MeanAveragePrecision(max_detection_thresholds=[1, 100, 300])", None),
+        ("torchmetrics.MeanAveragePrecision(max_detection_thresholds=None)", None),
+        ("torchmetrics.MeanAveragePrecision()", None),
+        (
+            "lightning.Trainer(reload_dataloaders_every_n_epochs=10)",
+            "lightning.Trainer.reload_dataloaders_every_n_epochs",
+        ),
+        ("lightning.Trainer(reload_dataloaders_every_n_epochs=1)", None),
+        ("self.clip_gradients(opt, 1.0)", "clip_gradients.gradient_clip_val"),
+        ("self.clip_gradients(opt, gradient_clip_val=0)", None),
+        ("fabric.clip_gradients(model, opt, max_norm=1.0)", None),
         ("mamba_ssm.Mamba2(64, ngroups=args.groups)", "mamba_ssm.Mamba2.ngroups"),
         ("mamba_ssm.Mamba2(64, ngroups=1)", None),
         (
@@ -957,8 +976,9 @@ def test_the_argument_that_is_given_decides(call: str, used: set[str], open_: bo
     ],
 )
 def test_what_an_argument_says_makes_a_use_of_its_own(call: str, word: str | None) -> None:
-    text = f"import flash_attn, lightning, mamba_ssm, optax, torch\n{call}\n"
-    told = {"workers", "gamma", "ngroups", "causal", "num_shards"}
+    text = f"import flash_attn, lightning, mamba_ssm, optax, torch, torchmetrics\n{call}\n"
+    told = {"workers", "gamma", "ngroups", "causal", "num_shards", "max_detection_thresholds", "gradient_clip_val"}
+    told.add("reload_dataloaders_every_n_epochs")
     assert [name for name in symbols(text) if name.rpartition(".")[2] in told] == ([] if word is None else [word])
 
 
@@ -1129,3 +1149,23 @@ def test_a_loop_that_only_logs_now_and_then() -> None:
         "    model(batch).sum().backward()\n    optimizer.step()\n    if i % 50 == 0:\n        logger.step(i)\n"
     )
     assert "training.gradient_accumulation_steps" not in {key for _, key, _ in told}
+
+
+@pytest.mark.parametrize(
+    "imports", ["import keras", "from tensorflow import keras", "import tensorflow as tf\nkeras = tf.keras"]
+)
+def test_a_model_of_keras_is_trained_by_compile_and_fit(imports: str) -> None:
+    text = f"{imports}\nmodel = keras.Sequential([])\nmodel.compile(optimizer='adam', loss='mse')\nmodel.fit(x, y)\n"
+    found = of_text(text)
+    assert found.run
+    assert [one.value for one in found.settings if one.key == "training.framework"] == ["keras"]
+    assert not of_text(text.replace(".fit(", ".predict(")).run
+
+
+def test_optimizers_of_keras_accumulate_gradients_themselves() -> None:
+    found = facts("import keras\nadam = keras.optimizers.AdamW(1e-3, weight_decay=0.01, gradient_accumulation_steps=3)")
+    assert (2, "training.gradient_accumulation_steps", 3) in found
+    assert (2, "optimizer.weight_decay", 0.01) in found
+    assert "training.gradient_accumulation_steps" not in {
+        key for _, key, _ in facts("import keras\nkeras.optimizers.SGD()")
+    }
