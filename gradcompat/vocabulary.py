@@ -46,6 +46,7 @@ KEYS: dict[str, Key] = {
     "training.max_grad_norm": Key("float", "gradient clipping by global norm; 0 is off"),
     "training.num_train_epochs": Key("float", "passes over the data"),
     "training.resume_from_checkpoint": Key("bool", "the run goes on from a checkpoint"),
+    "training.load_best_model_at_end": Key("bool", "the best checkpoint is loaded when the training is over"),
     "training.save_only_model": Key("bool", "checkpoints hold the model, and neither the optimizer nor random states"),
     "training.logging_nan_inf_filter": Key("bool", "losses that are NaN or infinite are left out of the log"),
     "training.seed": Key("int", "seed of the run"),
@@ -70,6 +71,7 @@ KEYS: dict[str, Key] = {
     "training.temperature": Key("float", "temperature that GRPO and its likes sample completions at"),
     "training.use_vllm": Key("bool", "vLLM samples the completions of GRPO and its likes"),
     "training.vllm_mode": Key("str", "where that vLLM runs: server, colocate"),
+    "training.vllm_enable_sleep_mode": Key("bool", "a colocated vLLM gives its memory back between generations"),
     "training.vllm_importance_sampling_correction": Key(
         "bool", "the loss is corrected for what differs between vLLM's log-probabilities and the trainer's"
     ),

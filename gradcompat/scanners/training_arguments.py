@@ -164,6 +164,7 @@ FEEDS: Feeds = {
     "temperature": Feed("training.temperature"),
     "use_vllm": Feed("training.use_vllm"),
     "vllm_mode": Feed("training.vllm_mode"),
+    "vllm_enable_sleep_mode": Feed("training.vllm_enable_sleep_mode"),
     "vllm_importance_sampling_correction": Feed("training.vllm_importance_sampling_correction"),
     "mask_truncated_completions": Feed("training.mask_truncated_completions"),
     "assistant_only_loss": Feed("training.assistant_only_loss"),
@@ -181,6 +182,7 @@ FEEDS: Feeds = {
     "model_init_kwargs.output_router_logits": Feed("model.output_router_logits"),
     "model_init_kwargs.router_aux_loss_coef": ROUTER_COEFFICIENT,
     "save_only_model": Feed("training.save_only_model"),
+    "load_best_model_at_end": Feed("training.load_best_model_at_end"),
 }
 
 # Arguments that only TRL's configurations have: with one of them the trainer is TRL's.
