@@ -48,6 +48,7 @@ KEYS: dict[str, Key] = {
     "training.resume_from_checkpoint": Key("bool", "the run goes on from a checkpoint"),
     "training.ignore_data_skip": Key("bool", "a resumed run starts its data anew, and skips none"),
     "training.save_strategy": Key("str", "when checkpoints are written: steps, epoch, no"),
+    "training.load_best_model_at_end": Key("bool", "the best checkpoint is loaded when the training is over"),
     "training.save_only_model": Key("bool", "checkpoints hold the model, and neither the optimizer nor random states"),
     "training.logging_nan_inf_filter": Key("bool", "losses that are NaN or infinite are left out of the log"),
     "training.seed": Key("int", "seed of the run"),
@@ -74,6 +75,7 @@ KEYS: dict[str, Key] = {
     "training.use_vllm": Key("bool", "vLLM samples the completions of GRPO and its likes"),
     "training.vllm_mode": Key("str", "where that vLLM runs: server, colocate"),
     "training.vllm_enable_lora": Key("bool", "that vLLM holds the adapter apart from the weights that it is added to"),
+    "training.vllm_enable_sleep_mode": Key("bool", "a colocated vLLM gives its memory back between generations"),
     "training.vllm_importance_sampling_correction": Key(
         "bool", "the loss is corrected for what differs between vLLM's log-probabilities and the trainer's"
     ),

@@ -9,10 +9,11 @@ from packaging.version import Version
 from gradcompat.audit.breaks import breaks_of, released_versions
 from gradcompat.breaks.code_issues import Beside, broken_uses, constraint_of, is_there, named
 from gradcompat.breaks.error_names import missing_member, missing_name, refused_keywords
+from gradcompat.breaks.module_needs import providers_of
 from gradcompat.breaks.release_ranges import ranges_of
 from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.matcher import Names
-from gradcompat.messages import joined, remedy_text
+from gradcompat.messages import joined, remedy_text, versions_text
 from gradcompat.model.code_use import CodeUse
 from gradcompat.model.diagnosis import Diagnosis, Seen
 from gradcompat.model.environment import Environment
@@ -79,13 +80,39 @@ def explained(
 
 def _diagnoses(seen: Seen, run: _Run) -> Iterator[Diagnosis]:
     missing = missing_name(seen.text or "", seen.location)
-    uses = [missing] if missing is not None else refused_keywords(seen.text or "", seen.location, _tops(run))
+    if missing is not None:
+        yield from _of_uses([missing], seen, run)
+    else:
+        text, place = seen.text or "", seen.location
+        near = list(_tops(run))
+        yield from _of_uses(refused_keywords(text, place, iter(near)), seen, run, named_by_class=True)
+        if not run.versions:
+            yield from _of_others(text, near, seen, run)
+    yield from _of_members(seen, run)
+
+
+def _of_others(text: str, near: Collection[str], seen: Seen, run: _Run) -> Iterator[Diagnosis]:
+    """Of any other package, since a call with a wrong argument fails in the frame of its caller.
+
+    Of several that have such a class it is the one that the others need, who hand it on; else nobody knows.
+    """
+    found: dict[str, Diagnosis] = {}
+    for package in sorted(tabled_packages()):
+        uses = refused_keywords(text, seen.location, (top for top in tops_of(package) if top not in near))
+        if (diagnosis := next(_of_uses(uses, seen, run, named_by_class=True), None)) is not None:
+            found[package] = diagnosis
+    own = [package for package in found if found.keys().isdisjoint({*providers_of(package)} - {package})]
+    if len(own) == 1:
+        yield found[own[0]]
+
+
+def _of_uses(uses: Iterable[CodeUse], seen: Seen, run: _Run, *, named_by_class: bool = False) -> Iterator[Diagnosis]:
     for use in uses:
         package = package_of(use.root)
         table = None if package is None else table_of(package)
         if package is None or table is None:
             continue
-        if missing is None and not any(is_there(use, table, version, run.beside) for version in table.versions):
+        if named_by_class and not any(is_there(use, table, version, run.beside) for version in table.versions):
             continue  # another class of that name
         listed = run.versions.get(package, ())
         broken = [one for version in listed for one in broken_uses([use], package, table, version, run.beside)]
@@ -95,13 +122,17 @@ def _diagnoses(seen: Seen, run: _Run) -> Iterator[Diagnosis]:
             yield _unseen(use, issue, seen, package, table, run)
         elif listed and all(is_there(use, table, version, run.beside) for version in listed):
             yield _having(named(use), use.root, seen, package, run)
-    yield from _of_members(seen, run)
 
 
 def _of_members(seen: Seen, run: _Run) -> Iterator[Diagnosis]:
     """Methods that a class has in some releases; of other attributes the tables know nothing."""
     missing = missing_member(seen.text or "")
-    for top in () if missing is None else _tops(run):
+    tops = (
+        ()
+        if missing is None
+        else tuple(_tops(run)) or (top for one in sorted(tabled_packages()) for top in tops_of(one))
+    )
+    for top in tops:
         package = package_of(top)
         table = None if package is None else table_of(package)
         if package is None or table is None or missing is None:
@@ -128,10 +159,10 @@ def _of_members(seen: Seen, run: _Run) -> Iterator[Diagnosis]:
 
 
 def _tops(run: _Run) -> Iterator[str]:
-    """The modules that may have a class: of what is listed, or of what tracebacks pass through, or else any."""
-    listed = (top for package in run.versions for top in tops_of(package))
-    passed = (module for module in sorted(run.modules) if package_of(module) is not None)
-    yield from dict.fromkeys((*listed, *passed)) or (top for one in sorted(tabled_packages()) for top in tops_of(one))
+    """The modules that may have a class: of what is listed, of what tracebacks pass through, and of what that needs."""
+    packages = dict.fromkeys((*run.versions, *filter(None, map(package_of, sorted(run.modules)))))
+    needed = (provider for package in list(packages) for provider in sorted(providers_of(package)))
+    yield from dict.fromkeys(top for package in (*packages, *needed) for top in tops_of(package))
 
 
 def _pair_that_needs(use: CodeUse, package: str, run: _Run) -> Issue | None:
@@ -171,7 +202,7 @@ def _unseen(use: CodeUse, issue: Issue, seen: Seen, package: str, table: Release
     newest = next(version for version in reversed(table.versions) if version in term.versions)
     broken = broken_uses([use], package, table, newest, run.beside)
     return Diagnosis(
-        title=f"{term.name} {term.versions} has no {named(use)} (read in the released files)",
+        title=f"{term.name} {versions_text(term.versions)} has no {named(use)} (read in the released files)",
         score=_MAY_LACK,
         because=(seen,),
         against=(f"no version of {term.name} was seen",),

@@ -42,7 +42,8 @@ def refused_keywords(error: str, location: Location, tops: Iterator[str]) -> Ite
         called = found[1].removesuffix(_MADE)
         if called and called != _MADE[1:]:
             for top in tops:
-                for name in (called, f"utils.{called}"):  # where accelerate has its plugins
+                # Where accelerate has its plugins, and bitsandbytes its optimizers.
+                for name in (called, f"utils.{called}", f"optim.{called}"):
                     yield CodeUse(kind="keyword", module=top, name=name, keyword=found[2], location=location)
 
 

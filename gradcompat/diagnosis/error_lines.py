@@ -12,7 +12,7 @@ _LONGEST_PREFIX = 400
 
 _ERROR = re.compile(
     r"(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception)(?:: \S.*|:?)"
-    r"|Fatal Python error: \S.*|Segmentation fault(?: \(core dumped\))?"
+    r"|Exception: \S.*|Fatal Python error: \S.*|Segmentation fault(?: \(core dumped\))?"
 )
 # pytest's `E   `; a time; a level; the place or the name of a logger.
 _PREFIX = re.compile(
@@ -36,6 +36,8 @@ _OUTDATED = re.compile(
     r"|log\(\) takes 2 positional arguments but 3 were given"
     r"|_get_train_sampler\(\) takes 1 positional argument but 2 were given)"
 )
+# How serde of tokenizers names a part of tokenizer.json that its release has no form for.
+_NEWER_TOKENIZER = re.compile(r"\bdata did not match any variant of untagged enum \w+Wrapper\b")
 
 
 def error_in(text: str) -> str | None:
@@ -60,4 +62,6 @@ def kind_of(error: str) -> str | None:
     """The kind of observation that an error is by itself, as :mod:`explanations` has it."""
     if _NAN.search(error):
         return "error-not-finite"
+    if _NEWER_TOKENIZER.search(error):
+        return "newer-tokenizer-file"
     return "outdated-signature" if _OUTDATED.search(error) else None

@@ -38,6 +38,7 @@ _NO_PROGRESS = frozenset({"no-op-training", "lost-gradient", "optimizer"})
 ERRORS = {
     "error-not-finite": "an error says that a loss or a gradient is not finite",
     "outdated-signature": "transformers passes an argument that the method does not take",
+    "newer-tokenizer-file": "tokenizers finds a part of tokenizer.json that it has no form for",
 }
 
 EXPLANATIONS: dict[str, Explanation] = {
@@ -50,6 +51,16 @@ EXPLANATIONS: dict[str, Explanation] = {
             "take the new argument",
             "the signature of the method in the installed transformers: compute_loss takes num_items_in_batch from "
             "4.46 on, log start_time from 4.47 on, _get_train_sampler the dataset from 4.52 on",
+        ),
+    ),
+    "newer-tokenizer-file": Explanation(
+        title="tokenizer.json was written by a newer tokenizers than the one that reads it, or is no whole file of one",
+        weight=0.7,
+        settles=(
+            "the versions of tokenizers and transformers where the tokenizer was saved, and here: pip show tokenizers",
+            "whether it goes away with a newer tokenizers, and the transformers that asks for it: merges as pairs came "
+            "with 0.20, the split of Metaspace with 0.19",
+            "whether tokenizer.json is whole: its size beside that on the hub",
         ),
     ),
     "loss-and-norm-zero": Explanation(

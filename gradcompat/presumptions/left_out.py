@@ -212,7 +212,7 @@ LEFT_OUT = (
         LeftOut(key=f"training.{name}", default=_of_grpo(name), frameworks=(_TRL,), beside=_GRPO)
         for name in (
             *("loss_type", "temperature", "vllm_mode", "mask_truncated_completions"),
-            "vllm_importance_sampling_correction",
+            *("vllm_enable_sleep_mode", "vllm_importance_sampling_correction"),
         )
     ),
     LeftOut(

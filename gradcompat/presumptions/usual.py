@@ -406,6 +406,12 @@ USUAL: dict[str, Usual] = {
         feature="layers_pattern",
         reason=_RARE,
     ),
+    "training.load_best_model_at_end": Usual(
+        values=((False, 1.0),),
+        taking="the last weights are kept, not those of the best checkpoint",
+        feature="load_best_model_at_end",
+        reason="the default",
+    ),
     "training.save_only_model": Usual(
         values=((False, 1.0),),
         taking="checkpoints hold the optimizer as well",
@@ -546,6 +552,12 @@ USUAL: dict[str, Usual] = {
         feature="vLLM for the completions",
         question="Does vLLM run in a server of its own, or colocated with the training?",
         reason="the default was the server and is colocation",
+    ),
+    "training.vllm_enable_sleep_mode": Usual(
+        values=((False, 1.0),),
+        taking="vLLM keeps its memory between generations",
+        feature="vLLM's sleep mode",
+        reason="the default",
     ),
     "training.vllm_importance_sampling_correction": Usual(
         values=((True, 1.0),),

@@ -675,9 +675,9 @@ def _groups(found: Findings, step: Step, call: ast.Call) -> str | None:
 
 
 def _refer(found: Findings, arguments: list[Argument]) -> None:
-    for argument in arguments:
-        path = argument.value
-        if argument.name in _CONFIGS and isinstance(path, str) and path.lower().endswith((".json", ".yaml", ".yml")):
+    for one in arguments:
+        path = one.value
+        if one.name in _CONFIGS and isinstance(path, str) and path.lower().endswith((".json", ".yaml", ".yml")):
             found.refers_to.append(path)
 
 

@@ -45,7 +45,7 @@ FEEDS = {name: Feed(variable.key) for name, variable in VARIABLES.items()}
 
 
 def said_by(name: str, value: str | None) -> tuple[str, SettingValue | None] | None:
-    """The setting that a variable with this value makes, without a value if that is not known; None if it makes none."""
+    """The setting that a variable with this value makes, without a value if none is known; None if it makes none."""
     variable = VARIABLES.get(name)
     if variable is None:
         return None

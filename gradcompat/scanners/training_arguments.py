@@ -165,6 +165,7 @@ FEEDS: Feeds = {
     "temperature": Feed("training.temperature"),
     "use_vllm": Feed("training.use_vllm"),
     "vllm_mode": Feed("training.vllm_mode"),
+    "vllm_enable_sleep_mode": Feed("training.vllm_enable_sleep_mode"),
     "vllm_importance_sampling_correction": Feed("training.vllm_importance_sampling_correction"),
     "mask_truncated_completions": Feed("training.mask_truncated_completions"),
     "assistant_only_loss": Feed("training.assistant_only_loss"),
@@ -185,6 +186,7 @@ FEEDS: Feeds = {
     "logging_nan_inf_filter": Feed("training.logging_nan_inf_filter"),
     "ignore_data_skip": Feed("training.ignore_data_skip"),
     "save_strategy": Feed("training.save_strategy", {"false": "no"}),
+    "load_best_model_at_end": Feed("training.load_best_model_at_end"),
 }
 
 # Arguments that only TRL's configurations have: with one of them the trainer is TRL's.

@@ -84,6 +84,35 @@ def test_the_class_of_an_error_is_the_one_that_takes_the_argument_in_some_releas
     assert "downgrade" not in first["settles"][1]
 
 
+@pytest.mark.parametrize(
+    ("error", "passed", "title"),
+    [
+        (
+            "AdamW8bit.__init__() got an unexpected keyword argument 'percentile_clipping'",
+            "accelerate",
+            "bitsandbytes >=0.50.0,<=0.50.2 has no `percentile_clipping` of bitsandbytes.optim.AdamW8bit",
+        ),
+        (
+            "SFTTrainer.__init__() got an unexpected keyword argument 'max_seq_length'",
+            "transformers",
+            "trl <0.4.2 or >=0.13.0,<=1.16.0 has no `max_seq_length` of trl.SFTTrainer",
+        ),
+        (
+            "Trainer.__init__() got an unexpected keyword argument 'tokenizer'",
+            "trl",  # ms-swift has a Trainer with that argument, too
+            "transformers >=5.0.0,<=5.24.0 has no `tokenizer` of transformers.Trainer",
+        ),
+    ],
+)
+def test_a_class_need_not_be_of_a_package_that_the_traceback_passes_through(
+    run: Run, error: str, passed: str, title: str
+) -> None:
+    frame = f'  File "/venv/lib/python3.12/site-packages/{passed}/utils/deprecation.py", line 165, in wrapped_func\n'
+    _, (first,), unexplained = told(run, f"Traceback (most recent call last):\n{frame}    f()\nTypeError: {error}\n")
+    assert first["title"].startswith(title)
+    assert unexplained == []
+
+
 def test_an_import_that_fails_late_has_its_cause_in_the_next_line(run: Run) -> None:
     late = "RuntimeError: Failed to import transformers.trainer because of the following error"
     cause = "No module named 'transformers.models.glm_moe_dsa'"

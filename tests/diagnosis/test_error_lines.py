@@ -61,6 +61,13 @@ def test_other_lines_are_no_errors(line: str) -> None:
     assert error_in(cleaned(line.encode())) is None
 
 
+def test_an_exception_of_no_narrower_class_is_an_error_if_it_says_something() -> None:
+    error = "Exception: data did not match any variant of untagged enum ModelWrapper at line 250 column 3"
+    assert error_in(error) == error
+    assert error_in("Exception ignored in: <function Pool.__del__>") is None
+    assert error_in("Exception: ") is None
+
+
 def test_crashes_without_an_exception() -> None:
     assert error_in("Fatal Python error: Aborted") == "Fatal Python error: Aborted"
     assert error_in("Segmentation fault (core dumped)") == "Segmentation fault (core dumped)"
@@ -81,6 +88,11 @@ def test_what_an_error_says() -> None:
         ("RuntimeError: Function 'MulBackward0' returned nan values in its 0th output.", "error-not-finite"),
         ("TypeError: Mine.log() takes 2 positional arguments but 3 were given", "outdated-signature"),
         ("TypeError: blog() takes 2 positional arguments but 3 were given", None),
+        (
+            "Exception: data did not match any variant of untagged enum PyPreTokenizerTypeWrapper",
+            "newer-tokenizer-file",
+        ),
+        ("ValueError: data did not match any variant of untagged enum Config at line 3 column 1", None),
     ],
 )
 def test_errors_that_explain_themselves(error: str, kind: str | None) -> None:
