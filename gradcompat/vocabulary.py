@@ -135,7 +135,9 @@ KEYS: dict[str, Key] = {
     "fsdp.auto_wrap": Key("bool", "submodules are wrapped by a policy"),
     "fsdp.layer_class": Key("bool", "the class of the layers that FSDP wraps is named"),
     "fsdp.state_dict_type": Key("str", "FULL_STATE_DICT, SHARDED_STATE_DICT, LOCAL_STATE_DICT"),
-    "fsdp.cpu_ram_efficient_loading": Key("bool", "only the first process reads the weights, and hands them to the others"),
+    "fsdp.cpu_ram_efficient_loading": Key(
+        "bool", "only the first process reads the weights, and hands them to the others"
+    ),
     "fsdp.use_orig_params": Key("bool", "parameters keep their shapes in FSDP 1"),
     "deepspeed.zero_stage": Key("int", "0 to 3"),
     "deepspeed.offload_optimizer": Key("str", "none, cpu, nvme"),
@@ -165,12 +167,15 @@ KEYS: dict[str, Key] = {
     "data.multi_turn": Key("bool", "examples are conversations of several turns"),
     "code.symbols": Key("list", "functions and classes that the training code uses: transformers.Adafactor"),
     "code.guarded": Key("list", "those of them that the code takes only where it catches that they are not there"),
-    "environment.use_tf": Key("bool", "transformers may take TensorFlow: neither USE_TF nor USE_TORCH speaks against it"),
+    "environment.use_tf": Key(
+        "bool", "transformers may take TensorFlow: neither USE_TF nor USE_TORCH speaks against it"
+    ),
     "environment.unsloth_return_logits": Key("bool", "UNSLOTH_RETURN_LOGITS is 1"),
     "environment.mix_order_reduction": Key("bool", "torch.compile may mix the orders of reductions, if it can"),
     "host.cuda": Key("version", "CUDA that torch was built for, else the newest that the driver runs"),
     "host.cuda_arch": Key("version", "compute capability of the GPU: 8.0, 9.0, 12.0"),
     "host.nvidia_driver": Key("version", "version of the NVIDIA driver"),
+    "host.cudnn_attention": Key("bool", "scaled_dot_product_attention may take cuDNN"),
     "host.nccl": Key("version", "version of NCCL"),
     "host.glibc": Key("version", "version of glibc"),
     "host.rocm": Key("version", "ROCm that torch was built for, else the one that is installed"),
