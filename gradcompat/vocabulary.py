@@ -178,6 +178,7 @@ KEYS: dict[str, Key] = {
     "host.cuda": Key("version", "CUDA that torch was built for, else the newest that the driver runs"),
     "host.cuda_arch": Key("version", "compute capability of the GPU: 8.0, 9.0, 12.0"),
     "host.nvidia_driver": Key("version", "version of the NVIDIA driver"),
+    "host.cudnn_attention": Key("bool", "scaled_dot_product_attention may take cuDNN"),
     "host.nccl": Key("version", "version of NCCL"),
     "host.glibc": Key("version", "version of glibc"),
     "host.rocm": Key("version", "ROCm that torch was built for, else the one that is installed"),

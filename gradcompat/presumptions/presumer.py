@@ -31,6 +31,10 @@ from gradcompat.versions import VersionSet, locate
 
 _TODAY = 0.7  # how often a range is installed in its newest release
 _HALF = 0.5
+# What programs take that build their models themselves.
+_WITHOUT_MODELS = frozenset(
+    {"torch", "accelerate", "numpy", "math", "os", "time", "random", "argparse", "tqdm", "wandb"}
+)
 _OF_TRAINING = "training."  # what only a run has
 _UNREAD = 0.3  # how often a version that cannot be placed is one of those that a term asks for
 _GPUS = {
@@ -111,6 +115,8 @@ class Presumer:
             return _of_stated(term, key, stated)
         if key == LOSS_KEY and has_own_loss(self._settings.get(METHOD_KEY, ())):
             return Presumed(certainty=Certainty.PRESUMED_NO, feature="the model's own loss")
+        if isinstance(term, ModelTerm) and self._takes_no_library():
+            return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"{_wanted(term)} of a library")
         if key.startswith(_OF_TRAINING) and self._trains_nothing():
             return Presumed(certainty=Certainty.PRESUMED_NO, feature="the training of a model")
         asked = key in USUAL and any(
@@ -118,6 +124,14 @@ class Presumer:
         )
         presumed = _of_usual(term, _types_in(term), self._engines, asked=asked)
         return replace(presumed, asks="") if presumed.asks and presumed.asks in self._settings else presumed
+
+    def _takes_no_library(self) -> bool:
+        """Was all of the run's code read, and does it take nothing of what brings models? Then they are its own."""
+        stated = [one for one in self._settings.get(SYMBOLS_KEY, ()) if not one.presumed]
+        names = [name for one in stated if isinstance(one.value, tuple) for name in one.value]
+        # A method is a bare name, and so is a class that comes from nobody knows where.
+        roots = {name.partition(".")[0] for name in names if "." in name or name[:1].isupper()}
+        return bool(roots) and all(one.value is not None for one in stated) and roots <= _WITHOUT_MODELS
 
     def _trains_nothing(self) -> bool:
         """Was all of the code read, and is there neither a run in it nor what could drive one?"""

@@ -262,6 +262,13 @@ USUAL: dict[str, Usual] = {
     "host.rocm": Usual(
         engine="rocm", feature="AMD GPUs", values=(("6.2", 1.0),), condition="ROCm is {}", reason=_NOT_NAMED
     ),
+    "host.cudnn_attention": Usual(
+        values=((True, 1.0),),
+        taking="attention may take cuDNN",
+        feature="attention without cuDNN",
+        condition="attention may take cuDNN",
+        reason="torch's default",
+    ),
     "host.nccl": Usual(
         values=(("2.20", 0.5), ("2.27", 0.5)), condition="NCCL is {}", feature="NCCL {}", reason="in use"
     ),

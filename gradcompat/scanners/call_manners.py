@@ -224,6 +224,7 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
             holds=lambda given: "position_ids_start" not in given or given["position_ids_start"].value == 0,
         ),
     ),
+    "DDPStrategy": (Manner(roots=_LIGHTNING, word="static_graph", holds=_says("static_graph", bool)),),
     "MoE": (
         Manner(
             roots=frozenset({"deepspeed"}),

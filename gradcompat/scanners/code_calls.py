@@ -491,6 +491,8 @@ _NO_OPTIMIZERS = frozenset({"Optimizer", "GlobalOptimManager", "SWALR", "Average
 _NAMES = {
     ("torch", "AdamW"): "adamw_torch",
     ("transformers", "AdamW"): "adamw_hf",
+    ("torchao", "AdamW8bit"): "adamw_torch_8bit",
+    ("torchao", "AdamW4bit"): "adamw_torch_4bit",
 }
 _WIDTH = re.compile(r"(?P<paged>Paged)?(?P<name>[A-Za-z]+?)(?P<bits>8|32)bit")
 

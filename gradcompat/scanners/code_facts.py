@@ -402,7 +402,8 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     if known(name) is not None:
         _known(found, step, call, name)
     elif name in ("os.environ.setdefault", "os.putenv") and len(call.args) == 2:
-        variable(found, step, *(found.names.literal(one, step.scope) for one in call.args), call)
+        said, value = (found.names.literal(one, step.scope) for one in call.args)
+        variable(found, step, said, value, call)
     elif name == "os.environ.update":
         for key, value, _ in (pair for one in call.args for pair in pairs(one, found.names, step.scope) or ()):
             variable(found, step, key, found.names.literal(value, step.scope), call)
@@ -410,6 +411,9 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
             variable(found, step, word.arg, found.names.literal(word.value, step.scope), call)
     elif name == "torch.device" and [found.names.literal(one, step.scope) for one in call.args] == ["mps"]:
         found.state(step, "host.device", "mps", at=call)
+    elif name == "torch.backends.cuda.enable_cudnn_sdp":
+        allowed = [found.names.literal(one, step.scope) for one in call.args]
+        found.truth(step, "host.cudnn_attention", allowed[0] if allowed else True, call)
     elif name == "torch.compile":
         maybe = any(word.arg == "disable" for word in call.keywords)
         found.state(step._replace(branch=step.branch or maybe), "training.torch_compile", True)
@@ -464,6 +468,10 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         found.drivers.setdefault(one.framework, found.place(call))
     if one.trains:
         found.trainer = True
+        if one.framework == "trl" and call.args and not one.positional:
+            value = found.names.literal(call.args[0], step.scope)
+            if isinstance(value, str):
+                named(found, step, Argument("model", value, call.args[0], None, call.args[0]), None)
         for argument in arguments:
             if argument.name == "model" and isinstance(argument.value, str):
                 named(found, step, argument, None)  # TRL's trainers load it themselves

@@ -45,7 +45,7 @@ FEEDS = {name: Feed(variable.key) for name, variable in VARIABLES.items()}
 
 
 def said_by(name: str, value: str | None) -> tuple[str, SettingValue | None] | None:
-    """The setting that a variable with this value makes, without a value if none is known; None if it makes none."""
+    """The setting that a variable with this value makes, if any; without a value where that is not known."""
     variable = VARIABLES.get(name)
     if variable is None:
         return None

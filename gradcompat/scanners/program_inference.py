@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 
 from gradcompat.model.environment import Setting
 from gradcompat.scanners.code_calls import STATEFUL_LOADERS
@@ -28,6 +29,8 @@ _RECOMPUTES = re.compile(
 # The methods of trainers that train.
 _STARTS = frozenset({"train", "fit"})
 _LOADERS = frozenset({"torch.utils.data.DataLoader", *STATEFUL_LOADERS})
+_UNGRADED = frozenset({"no_grad", "set_grad_enabled"})
+_EVALUATES = re.compile(r"(?:on_)?(?:validation|test|predict|eval|generate|sample|infer)")
 _BEFORE_SHUFFLE = 2  # dataset and batch_size
 _BEFORE_WORKERS = 5  # dataset, batch_size, shuffle, sampler and batch_sampler come before num_workers
 # What a program of Keras calls to train: compile and fit of a model, or a tape of its own.
@@ -49,6 +52,12 @@ def conclude(found: Findings, end: Step) -> None:
     _loaded(found)
     _shuffled(found)
     _kept(found)
+    if "trl" in found.drivers and found.trains and not found.parts and "peft" not in found.document.text.lower():
+        where = found.drivers["trl"]  # its trainers make an adapter of a peft_config alone
+        found.settings.append(Setting(key="peft.method", value="none", location=where, presumed=True))
+    ungraded = _ungraded(found.statements) if "lightning" in found.drivers else None
+    if ungraded is not None:
+        found.symbols.setdefault("lightning.LightningModule.no_grad", found.place(ungraded))
     buffer = buffer_of_model(found)
     if buffer is not None:
         found.symbols.setdefault("transformers.PreTrainedModel.register_buffer", buffer)
@@ -172,6 +181,18 @@ def _keeps_order(call: ast.Call) -> bool:
         return False
     told = [one.value for one in call.keywords if one.arg in ("shuffle", "sampler", "batch_sampler")]
     return all(isinstance(one, ast.Constant) and one.value in (False, None) for one in told)
+
+
+def _ungraded(statements: Sequence[ast.stmt]) -> ast.AST | None:
+    """The first place where gradients are switched off, outside of what only evaluates."""
+    waiting: list[ast.AST] = list(statements)
+    for node in waiting:
+        if isinstance(node, ast.FunctionDef) and _EVALUATES.match(node.name):
+            continue
+        if isinstance(node, (ast.Attribute, ast.Name)) and getattr(node, "attr", getattr(node, "id", "")) in _UNGRADED:
+            return node
+        waiting += ast.iter_child_nodes(node)
+    return None
 
 
 def _kept(found: Findings) -> None:

@@ -19,6 +19,9 @@ FEEDS: Feeds = {
     "epochs": Feed("training.num_train_epochs"),
     "seed": Feed("training.seed"),
     "shuffle": Feed("data.shuffle"),
+    "tensor_parallel_dim": Feed(
+        "distributed.strategy", {str(size): "tensor_parallel" for size in range(2, 129)}, only=True
+    ),
     "resume_from_checkpoint": Feed("training.resume_from_checkpoint"),
     "clip_grad_norm": Feed("training.max_grad_norm"),
     "compile": Feed("training.torch_compile", {"false": False}, given=True),
