@@ -38,7 +38,7 @@ def compared(lines: Iterable[dict[str, Any]]) -> Iterator[tuple[str, str, str]]:
         if "shifts" in line:
             cells.append(("shifts", line["shifts"], facts and facts.shifts))
         for flag, taken in line.get("supports", {}).items():
-            said = facts and any(one in (flag, f"{flag}_2") for one in facts.supports)
+            said: object = facts and any(one in (flag, f"{flag}_2") for one in facts.supports)
             cells.append((f"supports {flag}", taken, said))
         if "output" in line:
             said = facts and any(re.search(pattern, line["output"]) is not None for pattern in facts.tied)
