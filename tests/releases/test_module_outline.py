@@ -114,7 +114,7 @@ def test_a_module_says_the_same_without_them(text: str) -> None:
 def test_definitions_with_the_same_outline_are_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed = []
 
-    def _parse(source: str) -> ast.Module:
+    def _parse(source: str) -> ast.AST:
         parsed.append(source)
         return compile(source, "x", "exec", ast.PyCF_ONLY_AST)
 

@@ -260,18 +260,19 @@ def test_a_deepspeed_config_that_a_program_changes_is_not_known() -> None:
 def test_python_alone_is_one_process_unless_the_trainer_starts_others() -> None:
     start = Location(path="run.sh", line=1)
     script = replace(context("run.sh", "train.py", kind="launch-script"), alone=start)
+    programs: tuple[tuple[str, dict[str, int]], ...] = (
+        ("transformers.Trainer", {}),
+        ("lightning", {}),
+        ("accelerate", {"distributed.processes": 4}),
+    )
     counts = {
         framework: [
             (setting.value, setting.presumed)
             for setting in join(
-                [script, context("train.py", kind="python", **{"training.framework": framework, **more})]
+                [script, context("train.py", kind="python", run=True, **{"training.framework": framework}, **more)]
             )[0].settings
             if setting.key == "distributed.processes"
         ]
-        for framework, more in (
-            ("transformers.Trainer", {}),
-            ("lightning", {}),
-            ("accelerate", {"distributed.processes": 4}),
-        )
+        for framework, more in programs
     }
     assert counts == {"transformers.Trainer": [(1, True)], "lightning": [], "accelerate": [(4, False)]}
