@@ -115,6 +115,12 @@ class Presumer:
             return _of_stated(term, key, stated)
         if key == LOSS_KEY and has_own_loss(self._settings.get(METHOD_KEY, ())):
             return Presumed(certainty=Certainty.PRESUMED_NO, feature="the model's own loss")
+        devices = {one.value for one in self._settings.get("host.device", ()) if not one.presumed}
+        if isinstance(term, PlatformTerm) and devices == {"mps"}:  # Apple's alone
+            taking = "the training runs on macOS"
+            return Presumed(
+                certainty=Certainty.presumed(_truth(term, "darwin")), taking=taking, feature="another system"
+            )
         if isinstance(term, ModelTerm) and self._takes_no_library():
             return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"{_wanted(term)} of a library")
         if key.startswith(_OF_TRAINING) and self._trains_nothing():

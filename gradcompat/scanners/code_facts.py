@@ -450,7 +450,7 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     elif last == "autocast" and ("dtype" not in given or given.get("enabled", True) is UNKNOWN):
         step = step._replace(branch=True)
         found.state(step, "precision.mode", None)
-    if _validates_at_steps(given):
+    if given.get("limit_val_batches", 1) in (0, 0.0):  # no validation at all
         arguments = [argument for argument in arguments if argument.name != "val_check_interval"]
     if given.get("gradient_clip_algorithm", "norm") != "norm":
         arguments = [argument for argument in arguments if argument.name != "gradient_clip_val"]
@@ -499,14 +499,6 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         for keyword in call.keywords:
             if keyword.arg is not None:
                 found.symbol(f"{name}.{keyword.arg}", keyword.value)
-
-
-def _validates_at_steps(given: Mapping[str, object]) -> bool:
-    """Does Lightning validate between steps of the optimizer alone, or never?"""
-    if given.get("limit_val_batches", 1) in (0, 0.0):
-        return True
-    every, steps = given.get("val_check_interval"), given.get("accumulate_grad_batches", 1)
-    return type(every) is int and type(steps) is int and steps > 0 and every % steps == 0
 
 
 def _own_module(found: Findings, step: Step, call: ast.Call) -> None:
