@@ -97,7 +97,7 @@ def with_package_facts(environment: Environment, *, installed: bool = False) -> 
         stated = any(setting.key == "host.device" for setting in settings)
         if build.device == "cpu" and elsewhere and not stated and not installed:
             settings = (*settings, Setting(key="host.device", value="cpu", location=said[build]))
-        if build.device == "rocm" and not stated:
+        if build.device == "rocm" and not stated and not installed:
             settings = (*settings, Setting(key="host.device", value="rocm", location=said[build], presumed=True))
     return replace(
         environment,

@@ -156,7 +156,7 @@ MADE = {
 UNSEEN = {
     "check": {"advice.beside", "assumption.line", "package.forks"},
     "diagnose": {
-        *("assumption.line", "assumption.path"),
+        "assumption.line",
         *(".ruled_out", "ruled_out.issue", "ruled_out.sentence", "ruled_out.title", "skipped.line"),
     },
     "inspect": {"package.forks"},

@@ -34,7 +34,8 @@ _EVALUATES = re.compile(r"(?:on_)?(?:validation|test|predict|eval|generate|sampl
 _BEFORE_SHUFFLE = 2  # dataset and batch_size
 _BEFORE_WORKERS = 5  # dataset, batch_size, shuffle, sampler and batch_sampler come before num_workers
 # What a program of Keras calls to train: compile and fit of a model, or a tape of its own.
-_OF_KERAS = (frozenset({"compile", "fit"}), frozenset({"GradientTape", "apply_gradients"}))
+_FIT = frozenset({"compile", "fit"})
+_TAPE = frozenset({"GradientTape", "apply_gradients"})
 _KERAS = frozenset({"keras", "tensorflow", "tf_keras"})
 _OF_OPTAX = frozenset({"apply_updates", "apply_gradients"})
 _LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed", "transformers"})
@@ -219,8 +220,10 @@ def _workers(call: ast.Call) -> int | None:
 
 def _trains_keras(found: Findings) -> bool:
     """Does the program train a model of Keras? Others have a fit, too, where TensorFlow is only imported."""
-    if found.imported.isdisjoint(_KERAS) or not any(names <= found.mentioned for names in _OF_KERAS):
+    if found.imported.isdisjoint(_KERAS):
         return False
+    if not found.mentioned >= _FIT:
+        return found.mentioned >= _TAPE
     used = found.mentioned.union(*(name.split(".") for name in found.symbols))
     return not (found.imported | used).isdisjoint(_KERAS - {"tensorflow"})
 

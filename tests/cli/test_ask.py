@@ -60,7 +60,7 @@ def test_answers_decide_and_are_kept(run: Run, here: Path, typed: Callable[..., 
 def test_a_choice_is_taken_by_its_letter_and_a_number_is_a_value(
     here: Path, typed: Callable[..., Outcome], answer: str, kept: int
 ) -> None:
-    out = typed([answer], *LLAMA).out
+    out = typed([answer], *LLAMA, "--set", "distributed.processes=1").out
     assert "   a  8\n   b  1\n   ?  don't know\n" in out
     settings = tomli.loads((here / "gradcompat.toml").read_text("utf-8"))["settings"]
     assert settings == {"training.gradient_accumulation_steps": kept}
