@@ -181,6 +181,11 @@ def _status(issue: Issue, environment: Environment, base: KnowledgeBase) -> str:
     return findings[0].status if findings else "not_affected"
 
 
+def _affected(issues: Iterable[Issue], environment: Environment, base: KnowledgeBase) -> set[str]:
+    findings = match(with_class_facts(environment, base.class_facts), issues, base.names)
+    return {finding.issue.id for finding in findings if finding.status == "affected"}
+
+
 def _names(record: Record, names: Names) -> Iterator[str]:
     used = {name for combination in record.affected for name in combination.packages}
     used |= {remedy.package for remedy in record.remedies if isinstance(remedy, VersionRemedy)}
@@ -334,11 +339,14 @@ def _remedies(record: Record, issue: Issue, issues: dict[str, Issue], base: Know
             tried += 1
             if _status(issue, after, base) != "not_affected":
                 yield f"{where} leaves examples.affected.{number} ({_shown(example)}) affected"
-            for other in base.about([after]):
-                if other.id == record.id or other.informational or other.id in remedy.accepts:
-                    continue
-                was = _status(other, before, base)
-                if was == "not_affected" and _status(other, after, base) == "affected":
+            others = [
+                other
+                for other in base.possible(after)
+                if other.id != record.id and not other.informational and other.id not in remedy.accepts
+            ]
+            now = _affected(others, after, base)
+            for other in others:
+                if other.id in now and _status(other, before, base) == "not_affected":
                     yield f"{where} lands in the affected range of {other.id} (examples.affected.{number})"
         if not tried:
             yield f"{where}: no affected example can move there"

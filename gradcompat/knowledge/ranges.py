@@ -70,9 +70,10 @@ def verdicts_of(rows: Iterable[Row], probe: IssueProbe) -> dict[Version, Outcome
         probe: what is looked at; rows of others do not count.
     """
     found: dict[Version, Outcome] = {}
-    recipe = recipe_of(probe.spec)
+    recipe, wanted = recipe_of(probe.spec), str(probe.spec)
     for row in rows:
-        if str(row.measurement.spec) != str(probe.spec):
+        spec = row.measurement.spec
+        if spec.name != probe.spec.name or str(spec) != wanted:  # most rows are of other recipes
             continue
         known, version = release_key(row.version)
         if not known:
