@@ -310,7 +310,11 @@ def _lightning(parameters: _Parameters) -> Settings:
                 "training.batch_idx": False,
             }
         case "fsdp_weights":
-            settings |= {"distributed.strategy": "fsdp", "precision.mode": "bf16"}
+            settings |= {
+                "distributed.strategy": "fsdp",
+                "precision.mode": "bf16",
+                "code.symbols": ("lightning.LightningModule.configure_model",),
+            }
         case "worker_seeds":
             settings |= {
                 "training.dataloader_num_workers": 2,
@@ -532,6 +536,8 @@ def _adapters(parameters: _Parameters) -> Settings:
             return {
                 "peft.method": "lora",
                 "peft.layers_to_transform": True,
+                "peft.layers_pattern": False,
+                "peft.attention_only": False,
                 "model.architecture": ("MixtralForCausalLM",),
             }
         case "tokens":  # of a model that scales its embeddings
@@ -559,7 +565,7 @@ def _round_trip(parameters: _Parameters) -> Settings:
         "buffers": "transformers.PreTrainedModel.register_buffer",
         "initialiser": "transformers.PreTrainedModel._init_weights",
         **dict.fromkeys(("dtype", "weights", "tied"), "transformers.AutoModelForCausalLM.from_pretrained"),
-        "from_config": "transformers.AutoModelForCausalLM.from_config",
+        "from_config": "transformers.AutoModelForCausalLM.from_config.no_dtype",
     }
     what = str(parameters["what"])
     if what == "tokenizer":
@@ -609,7 +615,7 @@ def _keras_accumulation(parameters: _Parameters) -> Settings:
 
 def _liger(parameters: _Parameters) -> Settings:
     if parameters["autocast"]:
-        return {"training.use_liger_kernel": True, "precision.mode": "bf16", "model.torch_dtype": "fp32"}
+        return {"training.use_liger_kernel": True, "precision.mode": "bf16", "model.torch_dtype": "float32"}
     fused = parameters["kernel"] == "fused_linear_cross_entropy"
     name = "LigerFusedLinearCrossEntropyLoss" if fused else "LigerCrossEntropyLoss"
     return {
@@ -641,14 +647,15 @@ _OPTIMIZERS = {
     "schedule_free_radam": "ScheduleFreeRAdam",
     "schedule_free_sgd": "ScheduleFreeSGD",
     "shampoo": "Shampoo",
-    "sign_sgd": "SignSGD.momentum",
+    "sign_sgd": "SignSGD",
     "spam": "SPAM",
 }
 
 
 def _optimizer_definitions(parameters: _Parameters) -> Settings:
+    name = f"pytorch_optimizer.{_OPTIMIZERS[str(parameters['optimizer'])]}"
     return {
-        "code.symbols": (f"pytorch_optimizer.{_OPTIMIZERS[str(parameters['optimizer'])]}",),
+        "code.symbols": (name, f"{name}.momentum") if name.endswith(".SignSGD") else (name,),
         "optimizer.weight_decay": 0.5 if parameters["weight_decay"] else 0.0,
     }
 
