@@ -14,15 +14,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
-import subprocess
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from packaging.version import Version
+from release_program import lines_of
 
 from gradcompat.releases.table import table_of
 
@@ -57,15 +56,7 @@ def main() -> None:
     parser.add_argument("--mapping", action="append", help="of classes; CAUSAL_LM and MASKED_LM unless one is given")
     given = parser.parse_args()
     for layer in given.layer:
-        done = subprocess.run(
-            [given.python, "-W", "ignore", INSIDE, *(given.mapping or ("CAUSAL_LM", "MASKED_LM"))],
-            env={**os.environ, "PYTHONPATH": layer, "HF_HUB_OFFLINE": "1"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            check=False,
-        )
-        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        lines = lines_of(given.python, layer, INSIDE, *(given.mapping or ("CAUSAL_LM", "MASKED_LM")))
         cells = list(compared(lines))
         errors = Counter(key for line in lines for key in line if key.startswith("error"))
         print(

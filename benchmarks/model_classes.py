@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
+
+from release_program import lines_of
 
 from gradcompat.knowledge.model_tables import TAKES, USES, facts_of_class
 from gradcompat.recipes.run_settings import CLASSES
@@ -52,15 +52,7 @@ def main() -> None:
     given = parser.parse_args()
     known = json.dumps(sorted(CLASSES.values()))
     for layer in given.layer:
-        done = subprocess.run(
-            [given.python, "-W", "ignore", INSIDE, known],
-            env={**os.environ, "PYTHONPATH": layer, "HF_HUB_OFFLINE": "1"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            check=False,
-        )
-        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        lines = lines_of(given.python, layer, INSIDE, known)
         cells = list(compared(lines))
         print(
             json.dumps(

@@ -39,7 +39,7 @@ _PEFT = frozenset({"peft"})
 _LIGHTNING = frozenset({"lightning", "pytorch_lightning", "lightning_fabric"})
 _ACCELERATE = frozenset({"accelerate"})
 _TORCH = frozenset({"torch"})
-_KERAS = frozenset({"keras", "tensorflow", "tf_keras"})
+KERAS = frozenset({"keras", "tensorflow", "tf_keras"})
 _ENGINE_OF_NVIDIA = frozenset({"transformer_engine"})
 _LIGER = frozenset({"liger_kernel"})
 _LIGER_LOSS = ("ce_weight", "ignore_index", "lse_square_scale", "label_smoothing", "reduction")
@@ -349,10 +349,10 @@ KNOWN: dict[str, tuple[Known, ...]] = {
     "fp8_autocast": (Known(_ENGINE_OF_NVIDIA, positional=("enabled",), states={"precision.mode": "fp8"}),),
     **dict.fromkeys(
         ("Adam", "AdamW", "Adamax", "Nadam", "Adafactor", "SGD", "RMSprop", "Lion", "Adagrad", "Adadelta"),
-        (Known(_KERAS, _OF_KERAS),),
+        (Known(KERAS, _OF_KERAS),),
     ),
-    "Masking": (Known(_KERAS, states={"model.masked_steps": True}),),
-    "Embedding": (Known(_KERAS, {"mask_zero": Feed("model.masked_steps", only=True)}, ("input_dim", "output_dim")),),
+    "Masking": (Known(KERAS, states={"model.masked_steps": True}),),
+    "Embedding": (Known(KERAS, {"mask_zero": Feed("model.masked_steps", only=True)}, ("input_dim", "output_dim")),),
     "DelayedScaling": (Known(_ENGINE_OF_NVIDIA, states={"precision.fp8_recipe": "delayed"}),),
     "Float8CurrentScaling": (Known(_ENGINE_OF_NVIDIA, states={"precision.fp8_recipe": "tensorwise"}),),
     "MXFP8BlockScaling": (Known(_ENGINE_OF_NVIDIA, states={"precision.fp8_recipe": "mxfp8"}),),

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from gradcompat.model.environment import Setting
-from gradcompat.scanners.code_calls import STATEFUL_LOADERS
+from gradcompat.scanners.code_calls import KERAS, STATEFUL_LOADERS
 from gradcompat.scanners.code_findings import Findings
 from gradcompat.scanners.code_walk import Step
 from gradcompat.scanners.model_buffers import buffer_of_model
@@ -36,7 +36,6 @@ _BEFORE_WORKERS = 5  # dataset, batch_size, shuffle, sampler and batch_sampler c
 # What a program of Keras calls to train: compile and fit of a model, or a tape of its own.
 _FIT = frozenset({"compile", "fit"})
 _TAPE = frozenset({"GradientTape", "apply_gradients"})
-_KERAS = frozenset({"keras", "tensorflow", "tf_keras"})
 _OF_OPTAX = frozenset({"apply_updates", "apply_gradients"})
 _LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed", "transformers"})
 
@@ -220,12 +219,12 @@ def _workers(call: ast.Call) -> int | None:
 
 def _trains_keras(found: Findings) -> bool:
     """Does the program train a model of Keras? Others have a fit, too, where TensorFlow is only imported."""
-    if found.imported.isdisjoint(_KERAS):
+    if found.imported.isdisjoint(KERAS):
         return False
     if not found.mentioned >= _FIT:
         return found.mentioned >= _TAPE
     used = found.mentioned.union(*(name.split(".") for name in found.symbols))
-    return not (found.imported | used).isdisjoint(_KERAS - {"tensorflow"})
+    return not (found.imported | used).isdisjoint(KERAS - {"tensorflow"})
 
 
 def _framework(found: Findings, name: str) -> None:
