@@ -14,11 +14,18 @@ from gradcompat.scanners.notebook_code import scan
 
 _PEFT = "huggingface__peft__5d602fdb__examples__int8_training__"
 
+# The names that a notebook uses have a test of their own.
+NAMES = ("code.symbols", "code.guarded")
+
 Facts = list[tuple[int, str, SettingValue | None]]
 
 REVIEWED: dict[str, Facts] = {
-    # of TensorFlow: nothing but the names that it uses
-    "Graham-Broughton__Mushroom-Classifier__ef6bc372__training__train.ipynb": [],
+    # `compile` with Adam and `fit`: what Keras does unless it is told otherwise
+    "Graham-Broughton__Mushroom-Classifier__ef6bc372__training__train.ipynb": [
+        (None, "training.framework", "keras"),
+        (None, "training.gradient_accumulation_steps", 1),
+        (None, "optimizer.weight_decay", 0.0),
+    ],
     # for inference; the class comes from one of two packages, so what it loads is not sure
     "QwenLM__Qwen__2df8e8ac__recipes__quickstart__qwen.ipynb": [
         # cells behind one that may end: which of them run is not known, and what each loads is
@@ -40,6 +47,7 @@ REVIEWED: dict[str, Facts] = {
         (342, "training.checkpointing_before_peft", True),
         (396, "peft.method", "lora"),
         (397, "peft.all_linear", False),
+        (397, "peft.attention_only", False),
         (629, "training.framework", "transformers.Trainer"),
         (633, "training.gradient_accumulation_steps", 1),
         (634, "training.auto_find_batch_size", True),
@@ -55,6 +63,7 @@ REVIEWED: dict[str, Facts] = {
         (255, "training.checkpointing_before_peft", True),
         (314, "peft.method", "lora"),
         (315, "peft.all_linear", False),
+        (315, "peft.attention_only", True),
         (1209, "training.framework", "transformers.Trainer"),
         (1213, "training.per_device_train_batch_size", 4),
         (1214, "training.gradient_accumulation_steps", 4),
@@ -71,6 +80,7 @@ REVIEWED: dict[str, Facts] = {
         (1160, "training.checkpointing_before_peft", True),
         (1198, "peft.all_linear", False),
         (1198, "peft.method", "lora"),
+        (1198, "peft.attention_only", True),
         (1243, "training.framework", "transformers.Trainer"),
         (1245, "training.per_device_train_batch_size", 8),
         (1246, "training.gradient_accumulation_steps", 1),
@@ -90,6 +100,7 @@ REVIEWED: dict[str, Facts] = {
         (319, "model.architecture", None),
         (342, "peft.method", "lora"),
         (345, "peft.all_linear", False),
+        (345, "peft.attention_only", False),
         (376, "training.method", "sft"),
         (376, "training.framework", "trl"),
         (378, "training.per_device_train_batch_size", 1),
@@ -109,6 +120,7 @@ REVIEWED: dict[str, Facts] = {
         (353, "quantization.double_quant", True),
         (584, "peft.method", "lora"),
         (590, "peft.all_linear", False),
+        (590, "peft.attention_only", True),
         (636, "training.per_device_train_batch_size", 1),
         (641, "training.num_train_epochs", 5.0),
         (643, "precision.mode", "fp16"),
@@ -143,7 +155,7 @@ def context_of(corpus: Path, name: str) -> Context:
 @pytest.mark.parametrize("name", REVIEWED)
 def test_reviewed_settings(corpus: Path, name: str) -> None:
     context = context_of(corpus, name)
-    found = [(one.location.line, one.key, one.value) for one in context.settings if one.key != "code.symbols"]
+    found = [(one.location.line, one.key, one.value) for one in context.settings if one.key not in NAMES]
     assert found == REVIEWED[name]
     assert context.skipped == ()
     assert context.run is any(key == "training.framework" for _, key, _ in REVIEWED[name])

@@ -143,6 +143,7 @@ ACCELERATE: dict[str, list[Line]] = {
     f"{FACTORY}accelerate__fsdp2_config.yaml": [
         (3, "distributed.strategy", "fsdp"),
         (6, "fsdp.auto_wrap", True),
+        (7, "fsdp.cpu_ram_efficient_loading", True),
         (10, "fsdp.state_dict_type", "FULL_STATE_DICT"),
         (11, "fsdp.version", 2),
         (14, "precision.mode", "bf16"),
@@ -151,6 +152,7 @@ ACCELERATE: dict[str, list[Line]] = {
     "huggingface__alignment-handbook__925acdfe__recipes__accelerate_configs__fsdp.yaml": [
         (3, "distributed.strategy", "fsdp"),
         (7, "fsdp.auto_wrap", True),
+        (9, "fsdp.cpu_ram_efficient_loading", True),
         (12, "fsdp.sharding_strategy", "FULL_SHARD"),
         (13, "fsdp.state_dict_type", "SHARDED_STATE_DICT"),
         (15, "fsdp.use_orig_params", True),
@@ -160,6 +162,7 @@ ACCELERATE: dict[str, list[Line]] = {
     "huggingface__peft__5d602fdb__examples__sft__configs__fsdp_config_qlora.yaml": [
         (3, "distributed.strategy", "fsdp"),
         (6, "fsdp.auto_wrap", True),
+        (8, "fsdp.cpu_ram_efficient_loading", True),
         (11, "fsdp.sharding_strategy", "FULL_SHARD"),
         (12, "fsdp.state_dict_type", "SHARDED_STATE_DICT"),
         (14, "fsdp.use_orig_params", False),
@@ -169,6 +172,7 @@ ACCELERATE: dict[str, list[Line]] = {
     "huggingface__trl__f2cd5771__examples__accelerate_configs__fsdp1.yaml": [
         (3, "distributed.strategy", "fsdp"),
         (8, "fsdp.auto_wrap", True),
+        (10, "fsdp.cpu_ram_efficient_loading", True),
         (13, "fsdp.sharding_strategy", "FULL_SHARD"),
         (14, "fsdp.state_dict_type", "FULL_STATE_DICT"),
         (16, "fsdp.use_orig_params", True),

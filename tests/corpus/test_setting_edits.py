@@ -13,8 +13,8 @@ from tests.edit.changing import literal, outcome
 
 # By the kind of file: how many settings there are, and how many of them are changed.
 CHANGED = {
-    "config-accelerate": (43, 43),
-    "config-axolotl": (67, 67),
+    "config-accelerate": (47, 47),
+    "config-axolotl": (68, 68),
     "config-deepspeed": (40, 40),
     "config-llamafactory": (35, 35),
     "notebook": (28, 28),

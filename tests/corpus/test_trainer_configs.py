@@ -114,6 +114,7 @@ SETTINGS: dict[str, list[Line]] = {
         (45, "fsdp.sharding_strategy", "FULL_SHARD"),
         (45, "fsdp.auto_wrap", True),
         (52, "fsdp.use_orig_params", False),
+        (53, "fsdp.cpu_ram_efficient_loading", True),
         (55, "fsdp.layer_class", True),
         (56, "fsdp.state_dict_type", "FULL_STATE_DICT"),
         (None, "training.framework", "transformers.Trainer"),
