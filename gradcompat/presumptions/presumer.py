@@ -377,8 +377,9 @@ def _models(classes: tuple[str, ...]) -> str:
 
 
 def _symbol(symbols: tuple[str, ...]) -> str:
-    parts = [part for part in symbols[0].split(".") if part.strip("*")]
-    return parts[-1].strip("*_") if parts else symbols[0]
+    """``transformers.AdamW``, ``SentenceTransformer.add_adapter``: a function's name alone says too little."""
+    parts = [part.replace("*", "").strip("_") for part in symbols[0].split(".") if part.strip("*")]
+    return ".".join(parts[-2:]) if parts else symbols[0]
 
 
 def _owner(symbol: str) -> str:

@@ -724,6 +724,10 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
             "from transformers import AutoModelForSequenceClassification as M\nM.from_pretrained('Qwen/Qwen2-7B')",
             [("model.name", "Qwen/Qwen2-7B"), ("model.architecture", ("Qwen2ForSequenceClassification",))],
         ),
+        (
+            "from liger_kernel.transformers import AutoLigerKernelForCausalLM as M\nM.from_pretrained('Qwen/Qwen2-7B')",
+            [("model.name", "Qwen/Qwen2-7B"), ("model.architecture", ("Qwen2ForCausalLM",))],
+        ),
     ],
 )
 def test_settings(code: str, expected: list[tuple[str, SettingValue | None]]) -> None:
