@@ -66,6 +66,11 @@ def test_what_names_an_engine(packages: tuple[str, ...], settings: dict[str, obj
     assert ("deepspeed" in named_engines(packages, settings, run=run)) is named
 
 
+def test_an_engine_that_a_run_says_it_does_without_is_not_named() -> None:
+    assert "peft" in named_engines(["peft"], {"peft.method": "lora"}, run=True)
+    assert "peft" not in named_engines(["peft"], {"peft.method": "none"}, run=True)
+
+
 def test_an_engine_that_is_not_named_is_dormant_and_one_that_is_named_is_open() -> None:
     stage = equals("deepspeed.zero_stage", 1, 2)
     stated = environment(package("torch", "2.5.1"))

@@ -105,3 +105,10 @@ def test_an_argument_of_one_trainer_says_what_is_presumably_trained(argument: st
     settings = trl.scan(Document(path="recipe.yaml", text=text)).settings
     assert [one.value for one in settings if one.key == "training.method"] == methods
     assert all(one.presumed for one in settings if one.key == "training.method")
+
+
+@pytest.mark.parametrize(("argument", "method"), [("max_length: 512", "none"), ("use_peft: true", "lora")])
+def test_an_adapter_is_made_where_it_is_asked_for(argument: str, method: str) -> None:
+    text = f"model_name_or_path: m\noutput_dir: out\nlearning_rate: 1.0e-5\npacking: true\n{argument}\n"
+    settings = trl.scan(Document(path="recipe.yaml", text=text)).settings
+    assert [one.value for one in settings if one.key == "peft.method"] == [method]
