@@ -1,7 +1,8 @@
 """What conda says of a package in one line: a match specification (``pytorch::pytorch=2.5``) or the URL of an archive.
 
 One ``=`` asks for a prefix: ``pytorch=2.5`` allows 2.5.1. Two ask for that version, and so does one where a build
-follows: ``pytorch=2.5.1=py3.11_cuda12.4`` is exact. Without any operator (``pytorch 2.5``) a version is exact, too.
+follows: ``pytorch=2.5.1=py3.11_cuda12.4`` is exact. Without any operator (``pytorch 2.5``) a version is exact, too. A
+prefix of three numbers is taken for the version, as releases with a fourth are rare: ``pytorch=2.5.1`` is 2.5.1.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ _KEY_VALUE = re.compile(r"""\s*([a-z_0-9]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s,"
 # A last word that follows a version, not an operator.
 _BUILD = re.compile(r"[\s=]([^\s=,|<>~!]+)\s*$")
 _OPERATORS = "=!|,<>~"
+_WHOLE = re.compile(r"=\d+\.\d+\.\d+")
 _CLAUSE = re.compile(r"(==|~=|!=|>=|<=|>|<|=)?((?:\d+!)?[A-Za-z0-9_.+*-]+)")
 _ARCHIVES = (".tar.bz2", ".conda")
 
@@ -138,8 +140,9 @@ def _versions(wanted: str, build: bool) -> tuple[str | None, str | None, str | N
     """The one version that is allowed, or a specifier, or what is wrong."""
     if wanted in ("", "*", "=", "=*"):
         return None, "*", None
-    if wanted.startswith("=") and not wanted.startswith("==") and build and not wanted.endswith("*"):
-        wanted = wanted[1:]  # beside a build, one sign is as good as two
+    beside_build = build and wanted.startswith("=") and not wanted.startswith("==") and not wanted.endswith("*")
+    if beside_build or _WHOLE.fullmatch(wanted):
+        wanted = wanted[1:]  # one sign is as good as two
     alternatives: list[str] = []
     exact: str | None = None
     for alternative in wanted.split("|"):

@@ -18,6 +18,8 @@ from gradcompat.sources.conda_spec import Archive, Spec, parse_archive, parse_sp
         ("pytorch==2.5.*", None, "==2.5.*"),
         ("pytorch=2.5*", None, "==2.5.*"),
         ("pytorch==2.5.1", "2.5.1", None),
+        ("pytorch=2.5.1", "2.5.1", None),
+        ("pytorch=2.5.1.*", None, "==2.5.1.*"),
         ("pytorch 2.5.1", "2.5.1", None),
         ("pytorch 2.5.1 py311_0", "2.5.1", None),
         ("pytorch=2.5.1=py3.11_cuda12.4_cudnn9.1.0_0", "2.5.1", None),
