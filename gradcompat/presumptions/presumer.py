@@ -8,6 +8,7 @@ from functools import lru_cache
 from gradcompat.class_facts import LOSS_KEY, METHOD_KEY, has_own_loss
 from gradcompat.comparison import named, satisfies
 from gradcompat.lazy_dataclasses import dataclass, replace
+from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.messages import entry_text, joined, value_text, versions_text
 from gradcompat.model.environment import Location, Package, Setting, SettingValue
 from gradcompat.model.issue import (
@@ -34,6 +35,14 @@ _HALF = 0.5
 # What programs take that build their models themselves.
 _WITHOUT_MODELS = frozenset(
     {"torch", "accelerate", "numpy", "math", "os", "time", "random", "argparse", "tqdm", "wandb"}
+)
+# What can be used beside models of transformers and brings none of them.
+_BESIDE_MODELS = _WITHOUT_MODELS | {"diffusers", "peft", "datasets", "torchvision", "bitsandbytes", "safetensors"}
+# Classes of transformers that say which model they are, and those that are no models.
+_SAYS_WHICH = lazy_pattern(
+    r"(?!Auto|PreTrained|(?:Vision|Speech)?EncoderDecoder)[A-Z]\w*(?:Model|For[A-Z]\w+)"
+    r"|(?:\w*Tokenizer(?:Fast)?|\w*Processor|\w*FeatureExtractor|\w*Config|\w*Scheduler|\w*Trainer|\w*TrainingArguments"
+    r"|DataCollator\w*|\w*Callback|\w*Output|get_\w*schedule\w*|set_seed|logging|utils|optimization)"
 )
 _OF_TRAINING = "training."  # what only a run has
 _UNREAD = 0.3  # how often a version that cannot be placed is one of those that a term asks for
@@ -123,6 +132,8 @@ class Presumer:
             )
         if isinstance(term, ModelTerm) and self._takes_no_library():
             return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"{_wanted(term)} of a library")
+        if isinstance(term, ModelTerm) and self._takes_others(term):
+            return Presumed(certainty=Certainty.PRESUMED_NO, feature=_wanted(term))
         if key.startswith(_OF_TRAINING) and self._trains_nothing():
             return Presumed(certainty=Certainty.PRESUMED_NO, feature="the training of a model")
         asked = key in USUAL and any(
@@ -138,6 +149,20 @@ class Presumer:
         # A method is a bare name, and so is a class that comes from nobody knows where.
         roots = {name.partition(".")[0] for name in names if "." in name or name[:1].isupper()}
         return bool(roots) and all(one.value is not None for one in stated) and roots <= _WITHOUT_MODELS
+
+    def _takes_others(self, term: ModelTerm) -> bool:
+        """Was all of the run's code read, and does every class of transformers that it takes say that it is another?"""
+        stated = [one for one in self._settings.get(SYMBOLS_KEY, ()) if not one.presumed]
+        names = [name.split(".") for one in stated if isinstance(one.value, tuple) for name in one.value]
+        taken = {parts[1] for parts in names if parts[0] == "transformers" and len(parts) > 1}
+        others = {parts[0] for parts in names if len(parts) > 1 or parts[0][:1].isupper()} - {"transformers"}
+        return (
+            bool(taken)
+            and all(one.value is not None for one in stated)
+            and others <= _BESIDE_MODELS
+            and all(_SAYS_WHICH.fullmatch(name) for name in taken)
+            and not any(matches(name, pattern) for name in taken for pattern in term.classes)
+        )
 
     def _trains_nothing(self) -> bool:
         """Was all of the code read, and is there neither a run in it nor what could drive one?"""

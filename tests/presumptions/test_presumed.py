@@ -591,3 +591,20 @@ def test_a_loop_with_deepspeed_is_in_float32_unless_its_config_says_more(
 def test_a_function_that_is_not_used_is_named_with_its_owner(pattern: str, feature: str) -> None:
     read = environment(package("torch", "2.9.0"))
     assert presumed(read, SymbolTerm(symbols=(pattern,))).dormant == (feature,)
+
+
+@pytest.mark.parametrize(
+    ("symbols", "status"),
+    [
+        (("transformers.CLIPTextModel", "transformers.CLIPTokenizer", "diffusers.UNet2DConditionModel"), "dormant"),
+        (("transformers.CLIPTextModel", "transformers.AutoModelForCausalLM"), "conditional"),
+        (("transformers.CLIPTextModel", "mine.load"), "conditional"),
+        (("transformers.Gemma2Model", "transformers.AutoTokenizer"), "conditional"),
+        (("transformers.Trainer", "transformers.pipeline"), "conditional"),
+    ],
+)
+def test_a_program_whose_classes_all_say_which_models_they_are_trains_no_others(
+    symbols: tuple[str, ...], status: str
+) -> None:
+    read = environment(package("torch", "2.9.0"), settings={"code.symbols": symbols})
+    assert presumed(read, ModelTerm(classes=("Gemma2*",))).status == status
