@@ -5,14 +5,15 @@ From what weighs most to what weighs least:
 1. packages moved that do not come from an index (a checkout, an own build): not while anything else works
 2. releases with a wheel whose requirements could not be read: what is not seen must not look like what asks for nothing
 3. packages touched, those that are added among them
-4. severity left: findings that are sure, by level from high to low
+4. errors left, then warnings: findings that are sure
 5. packages moved out of the range that the project itself asks for
 6. major, then minor, then patch steps
 7. downgrades
 8. findings at or above the level that come new under a condition
 9. releases that have to be built on the target: no wheel fits, or torch's interface changes under an extension
 10. releases skipped on the way: the nearest one is taken
-11. names and versions
+11. notes left, for which nobody goes further
+12. names and versions
 
 Pre-releases and yanked releases are not in it: they are no candidates unless one is used already. The same tuple is a
 lower bound for everything that an unfinished assignment can become: what is certain to move is counted as touched, and
@@ -32,7 +33,7 @@ from gradcompat.planner.assignment_issues import Assignment, Judge
 from gradcompat.planner.families import BUILT_AGAINST_TORCH, new_interface
 from gradcompat.planner.universe import MAJOR, MINOR, PATCH, Candidate, Universe
 
-Cost = tuple[int, int, int, tuple[int, ...], int, tuple[int, int, int], int, int, int, int]
+Cost = tuple[int, int, int, tuple[int, ...], int, tuple[int, int, int], int, int, int, int, int]
 
 # What one move adds by itself; sums of these compare as the cost does, so that the least of each gives a lower bound.
 Vector = tuple[int, int, int, int, int, int, int]
@@ -75,7 +76,7 @@ class Pricing:
         """
         universe = self.universe
         candidates = chosen.values()
-        severity, conditional = self._findings(chosen, pending.names)
+        (*severity, notes), conditional = self._findings(chosen, pending.names)
         own = [vector(candidate, universe.listed(name)) for name, candidate in chosen.items()]
         off, major, minor, patch, down, built, distance = (
             sum(parts) for parts in zip(_ZERO, *own, *pending.floors, strict=True)
@@ -84,13 +85,14 @@ class Pricing:
             sum(map(universe.rehomed, chosen)) + pending.rehomed,
             sum(universe.obscure(name, candidate) for name, candidate in chosen.items()),
             len(candidates) + len(pending.floors),
-            severity,
+            tuple(severity),
             off,
             (major, minor, patch),
             down,
             conditional,
             built + len(rebuilt(chosen, universe, pending.names)),
             distance,
+            notes,
         )
 
     def least(self, name: str, candidate: Candidate) -> Cost:
@@ -105,13 +107,14 @@ class Pricing:
             int(universe.rehomed(name)),
             0,
             1,
-            tuple(left[level] for level in reversed(LEVELS)),
+            tuple(left[level] for level in reversed(LEVELS[1:])),
             off,
             (major, minor, patch),
             down,
             0,
             built + len(rebuilt({name: candidate}, universe)),
             distance,
+            left[LEVELS[0]],
         )
 
     def nearest(self, name: str) -> tuple[tuple[Vector, Version], ...]:

@@ -345,7 +345,6 @@ USUAL: dict[str, Usual] = {
     ),
     "training.frozen_embeddings": Usual(
         values=((False, 1.0),),
-        named={"peft": ((True, 0.5),)},
         taking="the input embeddings are trained",
         feature="frozen input embeddings",
         condition="the input embeddings are frozen",

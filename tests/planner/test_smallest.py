@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from packaging.version import Version
@@ -75,7 +76,7 @@ def worlds(draw: st.DrawFn) -> World:
         if draw(st.integers(0, 2)) == 0:
             others = st.sampled_from([other for other in NAMED if other != name])
             requires[name, version] = draw(st.dictionaries(others, ranges, min_size=1, max_size=2))
-    levels: st.SearchStrategy[Level] = st.sampled_from(["error", "error", "warning"])
+    levels: st.SearchStrategy[Level] = st.sampled_from(["error", "error", "warning", "note"])
     record = st.tuples(levels, st.dictionaries(st.sampled_from(NAMED), ranges, min_size=1, max_size=2))
     records = draw(st.lists(record, min_size=1, max_size=4))
     direct = draw(st.dictionaries(st.sampled_from(listed), ranges, max_size=2))
@@ -84,6 +85,7 @@ def worlds(draw: st.DrawFn) -> World:
 
 # The oracle
 
+_BELOW: tuple[Level, ...] = ("warning", "note")
 State = dict[str, str]
 
 
@@ -136,9 +138,9 @@ def cost(world: World, state: State, moved: set[str]) -> object:
         major = world.present[name][0] != state[name][0]
         minor = world.present[name][:3] != state[name][:3]
         steps[0 if major else 1 if minor else 2] += 1
-    left = sum(found(record, state) for level, record in world.records if level == "warning")
+    left, noted = (sum(found(record, state) for level, record in world.records if level == one) for one in _BELOW)
     named = sorted((name, Version(state[name])) for name in moved)
-    return (len(moved), left, outside, steps, down, distance, named)
+    return (len(moved), left, outside, steps, down, distance, noted, named)
 
 
 # The search
@@ -191,6 +193,13 @@ def test_a_plan_is_the_cheapest_of_all(world: World) -> None:
         moved = {name: version for name, version in best[1].items() if world.present.get(name) != version}
         assert made["versions"] == moved
         assert made["complete"] is True
+
+
+@pytest.mark.parametrize(("level", "nearest"), [("note", "1.2"), ("warning", "1.0")])
+def test_nobody_goes_further_for_a_note(level: Level, nearest: str) -> None:
+    records: list[tuple[Level, dict[str, str]]] = [("error", {"one": ">=2"}), (level, {"one": ">=1.1"})]
+    made = plan_of(World(present={"one": "2.0", "two": "1.0"}, requires={}, records=records, direct={}))
+    assert made["versions"] == {"one": nearest}
 
 
 def errors_in(world: World, state: State) -> set[str]:
