@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from packaging.version import Version
 
 from gradcompat.audit.breaks import breaks_of, released_versions
-from gradcompat.breaks.code_issues import Beside, broken_uses, constraint_of, is_there, named
+from gradcompat.breaks.code_issues import Beside, broken_uses, constraint_of, is_there, named, not_surely_there
 from gradcompat.breaks.error_names import missing_member, missing_name, refused_keywords
 from gradcompat.breaks.module_needs import providers_of
 from gradcompat.breaks.release_ranges import ranges_of
@@ -184,15 +184,15 @@ def _lacking(issue: Issue, use: CodeUse, seen: Seen, package: str, table: Releas
 
 
 def _ways(issue: Issue, use: CodeUse, package: str, table: ReleaseTable, beside: Beside) -> Iterator[str]:
-    """What would make it go away; of the package no releases without one that was read and has the name."""
-    having = [version for version in table.versions if is_there(use, table, version, beside)]
-    ways = tuple(
-        remedy_text(remedy)
-        for remedy in issue.remedies
-        if not isinstance(remedy, VersionRemedy)
-        or remedy.package != package
-        or any(version in remedy.versions for version in having)
-    )
+    """What would make it go away; of the package no releases but those that were read and have the name."""
+    lacking = not_surely_there(use, table, beside)
+    ways = []
+    for remedy in issue.remedies:
+        if isinstance(remedy, VersionRemedy) and remedy.package == package:
+            remedy = replace(remedy, versions=remedy.versions & ~lacking)
+            if not any(version in remedy.versions for version in table.versions):
+                continue
+        ways.append(remedy_text(remedy))
     if ways:
         yield f"whether it goes away: {joined(ways[:_MOST_WAYS])}"
 

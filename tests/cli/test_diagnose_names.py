@@ -113,6 +113,25 @@ def test_a_class_need_not_be_of_a_package_that_the_traceback_passes_through(
     assert unexplained == []
 
 
+@pytest.mark.parametrize("called", ["AxolotlGRPOConfig", "_UnslothGRPOConfig"])
+def test_a_class_that_another_tool_derives_takes_what_its_base_takes(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, called: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    error = f"TypeError: {called}.__init__() got an unexpected keyword argument 'max_prompt_length'\n"
+    _, (first,), unexplained = told(run, error, "trl==0.28.0\ntransformers==4.57.6\n")
+    assert first["title"].startswith("GRPOConfig has no `max_prompt_length` in trl 0.28.0: removed in 0.28.0")
+    assert unexplained == []
+
+
+def test_a_module_without_the_name_is_no_way_out(run: Run) -> None:
+    error = "ImportError: cannot import name 'BaseTrainer' from 'trl.trainer.alignprop_trainer' (x.py)\n"
+    _, (first,), _ = told(run, error)
+    # The module was there until 0.23, and took the name from 0.9.6 to 0.13.
+    assert first["title"].startswith("trl <0.9.6 or >=0.14.0,<=1.16.0 has no trl.trainer.alignprop_trainer.BaseTrainer")
+    assert "downgrade trl to >=0.9.6,<0.14.0" in first["settles"][1]
+
+
 def test_an_import_that_fails_late_has_its_cause_in_the_next_line(run: Run) -> None:
     late = "RuntimeError: Failed to import transformers.trainer because of the following error"
     cause = "No module named 'transformers.models.glm_moe_dsa'"

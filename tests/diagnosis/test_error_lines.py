@@ -35,6 +35,7 @@ ERROR = "RuntimeError: it stopped"
         "[rank1]: [2025-01-02 03:04:05,678] [ERROR] ",
         "03:04:05 ERROR ",
         "10/30 22:18:02 - mmengine - ERROR - ",
+        "(EngineCore_DP0 pid=4343) ERROR 08-29 10:18:10 [core.py:459] ",
         "ERROR:root:",
         "ERROR: ",
         "2025-01-02 03:04:05,678 - __main__ - ERROR - ",
