@@ -74,6 +74,9 @@ KEYS: dict[str, Key] = {
     "training.temperature": Key("float", "temperature that GRPO and its likes sample completions at"),
     "training.use_vllm": Key("bool", "vLLM samples the completions of GRPO and its likes"),
     "training.vllm_mode": Key("str", "where that vLLM runs: server, colocate"),
+    "training.async_rollout": Key(
+        "bool", "engines of their own, beside the training processes, sample verl's completions"
+    ),
     "training.vllm_enable_lora": Key("bool", "that vLLM holds the adapter apart from the weights that it is added to"),
     "training.vllm_enable_sleep_mode": Key("bool", "a colocated vLLM gives its memory back between generations"),
     "training.vllm_importance_sampling_correction": Key(

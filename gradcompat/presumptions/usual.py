@@ -547,6 +547,12 @@ USUAL: dict[str, Usual] = {
         feature="vLLM for the completions",
         reason="the default",
     ),
+    "training.async_rollout": Usual(
+        values=((False, 1.0),),
+        taking="the training processes sample the completions",
+        feature="rollout.mode=async",
+        reason="the default of verl up to 0.6.1",
+    ),
     "training.vllm_enable_lora": Usual(
         values=((False, 1.0),),
         taking="the adapter is merged into the weights that vLLM gets",

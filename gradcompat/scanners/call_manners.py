@@ -109,6 +109,22 @@ def _averages_classes(given: Given) -> bool:
     return "average" not in given or _says("average", lambda value: value == "macro")(given)
 
 
+def _averages_an_ignored_class(given: Given) -> bool:
+    """A mean over classes of which one is ignored: a label that is none of them, such as -100 or 255, is no class."""
+    ignored, classes = given.get("ignore_index"), given.get("num_classes")
+    if ignored is None or type(ignored.value) is not int:
+        return False
+    number = classes.value if classes is not None and type(classes.value) is int else _FEWEST_OUTSIDE
+    return 0 <= ignored.value < number and _averages_classes(given)
+
+
+def _averages_an_ignored_class_of_several(given: Given) -> bool:
+    """The same by task, whose mean is the micro average unless it is told otherwise."""
+    return _says("task", lambda value: value == "multiclass")(given) and (
+        "average" in given and _averages_an_ignored_class(given)
+    )
+
+
 def _has_momentum(given: Given) -> bool:
     """It has some unless it is told otherwise."""
     return "momentum" not in given or _says("momentum", lambda value: value != 0)(given)
@@ -137,6 +153,7 @@ def _has_experts(given: Given) -> bool:
     return _says("num_moe_experts", _above(1))(given)
 
 
+_FEWEST_OUTSIDE = 100  # where the number of classes cannot be read: labels of no class are 255 or -100
 _FLASH = frozenset({"flash_attn"})
 _MEGATRON = frozenset({"megatron"})
 _MAMBA = frozenset({"mamba_ssm"})
@@ -239,7 +256,21 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
             *("MulticlassFBetaScore", "multiclass_accuracy", "multiclass_precision", "multiclass_recall"),
             *("multiclass_f1_score", "multiclass_fbeta_score"),
         ),
-        (Manner(roots=frozenset({"torchmetrics"}), word="macro", holds=_averages_classes),),
+        (
+            Manner(roots=frozenset({"torchmetrics"}), word="macro", holds=_averages_classes),
+            Manner(roots=frozenset({"torchmetrics"}), word="ignored_class", holds=_averages_an_ignored_class),
+        ),
+    ),
+    **dict.fromkeys(
+        ("MulticlassAUROC", "multiclass_auroc"),
+        (Manner(roots=frozenset({"torchmetrics"}), word="ignored_class", holds=_averages_an_ignored_class),),
+    ),
+    **dict.fromkeys(
+        ("Accuracy", "Precision", "Recall", "F1Score", "FBetaScore"),
+        (Manner(roots=frozenset({"torchmetrics"}), word="ignored_class", holds=_averages_an_ignored_class_of_several),),
+    ),
+    "from_pretrained": (
+        Manner(roots=frozenset({"unsloth"}), word="fast_inference", holds=_says("fast_inference", bool)),
     ),
     **dict.fromkeys(
         ("MulticlassExactMatch", "multiclass_exact_match"),

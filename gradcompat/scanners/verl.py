@@ -22,7 +22,10 @@ FEEDS: Feeds = {
     "actor_rollout_ref.model.path": Feed("model.name"),
     "actor_rollout_ref.model.enable_gradient_checkpointing": Feed("training.gradient_checkpointing"),
     "actor_rollout_ref.model.lora_rank": _LORA,
+    "actor_rollout_ref.model.lora.rank": _LORA,
     "actor_rollout_ref.actor.strategy": (_STRATEGY, _FSDP),
+    "actor_rollout_ref.rollout.name": Feed("training.use_vllm", {"vllm": True, "hf": False, "sglang": False}, only=True),
+    "actor_rollout_ref.rollout.mode": Feed("training.async_rollout", {"async": True, "sync": False}, only=True),
     "trainer.total_epochs": Feed("training.num_train_epochs"),
 }
 

@@ -132,6 +132,22 @@ def test_a_module_without_the_name_is_no_way_out(run: Run) -> None:
     assert "downgrade trl to >=0.9.6,<0.14.0" in first["settles"][1]
 
 
+def test_a_name_that_no_table_keeps_is_laid_to_a_pair_that_cannot_be_imported(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    error = "ImportError: cannot import name 'return_and_correct_aliasing' from 'torch.utils._python_dispatch' (x.py)\n"
+    _, (first,), unexplained = told(run, error, "torch==2.1.1\ntorchao==0.3.1\n")
+    assert first["title"].startswith("torchao 0.3.1 cannot be imported with torch 2.1.1")
+    assert first["settles"] == ["whether it goes away: upgrade torch to >=2.2.0"]
+    assert unexplained == []
+    _, diagnoses, _ = told(run, error, "torch==2.2.0\ntorchao==0.3.1\n")
+    assert diagnoses == []
+    frame = '  File "/venv/lib/python3.10/site-packages/peft/utils/other.py", line 9, in <module>\n    f()\n'
+    _, diagnoses, _ = told(run, f"Traceback (most recent call last):\n{frame}{error}", "torch==2.1.1\ntorchao==0.3.1\n")
+    assert diagnoses == []
+
+
 def test_an_import_that_fails_late_has_its_cause_in_the_next_line(run: Run) -> None:
     late = "RuntimeError: Failed to import transformers.trainer because of the following error"
     cause = "No module named 'transformers.models.glm_moe_dsa'"
