@@ -77,6 +77,9 @@ KEYS: dict[str, Key] = {
     "training.async_rollout": Key(
         "bool", "engines of their own, beside the training processes, sample verl's completions"
     ),
+    "training.separate_rollout": Key(
+        "bool", "verl's engines that sample have GPUs of their own, and get the weights through a checkpoint engine"
+    ),
     "training.vllm_enable_lora": Key("bool", "that vLLM holds the adapter apart from the weights that it is added to"),
     "training.vllm_enable_sleep_mode": Key("bool", "a colocated vLLM gives its memory back between generations"),
     "training.vllm_importance_sampling_correction": Key(

@@ -553,6 +553,12 @@ USUAL: dict[str, Usual] = {
         feature="rollout.mode=async",
         reason="the default of verl up to 0.6.1",
     ),
+    "training.separate_rollout": Usual(
+        values=((False, 1.0),),
+        taking="the GPUs that train sample the completions",
+        feature="GPUs of their own for verl's rollouts",
+        reason="the default of verl",
+    ),
     "training.vllm_enable_lora": Usual(
         values=((False, 1.0),),
         taking="the adapter is merged into the weights that vLLM gets",
