@@ -269,6 +269,24 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
         ("Accuracy", "Precision", "Recall", "F1Score", "FBetaScore"),
         (Manner(roots=frozenset({"torchmetrics"}), word="ignored_class", holds=_averages_an_ignored_class_of_several),),
     ),
+    "SequentialLR": (
+        Manner(
+            roots=frozenset({"torch"}),
+            word="last_epoch",
+            holds=_says("last_epoch", lambda value: value not in (-1, None)),
+            positional=("optimizer", "schedulers", "milestones", "last_epoch"),
+        ),
+    ),
+    **dict.fromkeys(
+        ("create_optimizer_v2", "param_groups_layer_decay"),
+        (
+            Manner(
+                roots=frozenset({"timm"}),
+                word="layer_decay",
+                holds=_says("layer_decay", lambda value: value not in (None, 1, 1.0, 0)),
+            ),
+        ),
+    ),
     "from_pretrained": (
         Manner(roots=frozenset({"unsloth"}), word="fast_inference", holds=_says("fast_inference", bool)),
     ),

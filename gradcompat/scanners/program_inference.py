@@ -11,6 +11,7 @@ from gradcompat.scanners.code_calls import KERAS, STATEFUL_LOADERS
 from gradcompat.scanners.code_findings import Findings
 from gradcompat.scanners.code_walk import Step
 from gradcompat.scanners.model_buffers import buffer_of_model
+from gradcompat.scanners.schedules import uses
 
 # What puts the hook on the embeddings, under whichever name; their mention alone makes the absence doubtful.
 HOOKS = frozenset(
@@ -58,9 +59,22 @@ def conclude(found: Findings, end: Step) -> None:
     ungraded = _ungraded(found.statements) if "lightning" in found.drivers else None
     if ungraded is not None:
         found.symbols.setdefault("lightning.LightningModule.no_grad", found.place(ungraded))
+    _scheduled(found)
     buffer = buffer_of_model(found)
     if buffer is not None:
         found.symbols.setdefault("transformers.PreTrainedModel.register_buffer", buffer)
+
+
+def _scheduled(found: Findings) -> None:
+    """Schedules of torch that start from a wrong learning rate; and a decay by layers that nothing puts into force."""
+    if "torch" in found.imported:
+        for one in (found, *found.parts):
+            for name, node in uses(one.statements):
+                found.symbols.setdefault(name, one.place(node))
+    decayed = next((name for name in found.symbols if name.startswith("timm.") and name.endswith(".layer_decay")), None)
+    scaled = any("lr_scale" in one.document.text for one in (found, *found.parts))
+    if decayed is not None and not scaled and not any(name.startswith("timm.scheduler") for name in found.symbols):
+        found.symbols.setdefault(f"{decayed}.alone", found.symbols[decayed])
 
 
 def _driven(found: Findings, end: Step) -> None:
