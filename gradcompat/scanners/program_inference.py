@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from gradcompat.model.environment import Setting
+from gradcompat.scanners.autocast_regions import ungraded_first
 from gradcompat.scanners.code_calls import KERAS, STATEFUL_LOADERS
 from gradcompat.scanners.code_findings import Findings
 from gradcompat.scanners.code_walk import Step
@@ -71,6 +72,9 @@ def _scheduled(found: Findings) -> None:
         for one in (found, *found.parts):
             for name, node in uses(one.statements):
                 found.symbols.setdefault(name, one.place(node))
+            second = ungraded_first(one.statements)
+            if second is not None:
+                found.symbols.setdefault("torch.autocast.ungraded_first", one.place(second))
     decayed = next((name for name in found.symbols if name.startswith("timm.") and name.endswith(".layer_decay")), None)
     scaled = any("lr_scale" in one.document.text for one in (found, *found.parts))
     if decayed is not None and not scaled and not any(name.startswith("timm.scheduler") for name in found.symbols):

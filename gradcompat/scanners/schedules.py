@@ -1,4 +1,4 @@
-"""Schedules of torch that are made at a moment at which their optimizer has another learning rate than they take it for.
+"""Schedules of torch that are made when their optimizer has another learning rate than they take it for.
 
 The schedules that warm up multiply the learning rate as soon as they are made, and go on from there: one that is made
 after the optimizer has taken back its state starts from a learning rate that was scheduled already. The cosine goes on
