@@ -58,7 +58,9 @@ def _is_of_weights(called: ast.Name | ast.Attribute) -> bool:
     root: ast.expr = called
     while isinstance(root, ast.Attribute):
         root = root.value
-    packaged = isinstance(called, ast.Attribute) and isinstance(root, ast.Name) and root.id in ("torch", "F", "nn", "np")
+    packaged = (
+        isinstance(called, ast.Attribute) and isinstance(root, ast.Name) and root.id in ("torch", "F", "nn", "np")
+    )
     return not packaged and ("model" in name.lower() or "net" in name.lower() or name in ("student", "policy", "actor"))
 
 

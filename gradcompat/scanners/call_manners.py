@@ -149,6 +149,14 @@ def _leaves_out_a_hundred(given: Given) -> bool:
     return not isinstance(found.value, (list, tuple)) or (UNKNOWN not in found.value and 100 not in found.value)
 
 
+def _ends_before_a_step(given: Given) -> bool:
+    """An epoch of fewer batches than an optimizer step has; a fraction of the data says nothing."""
+    step = given.get("accumulate_grad_batches")
+    limits = [given[name].value for name in ("limit_train_batches", "overfit_batches") if name in given]
+    number = None if step is None else step.value
+    return type(number) is int and any(type(limit) is int and 0 < limit < number for limit in limits)
+
+
 def _has_experts(given: Given) -> bool:
     return _says("num_moe_experts", _above(1))(given)
 
@@ -183,6 +191,7 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
             word="reload_dataloaders_every_n_epochs",
             holds=_says("reload_dataloaders_every_n_epochs", _above(1)),
         ),
+        Manner(roots=_LIGHTNING, word="shorter_than_a_step", holds=_ends_before_a_step),
     ),
     "MeanAveragePrecision": (
         Manner(
@@ -269,6 +278,7 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
         ("Accuracy", "Precision", "Recall", "F1Score", "FBetaScore"),
         (Manner(roots=frozenset({"torchmetrics"}), word="ignored_class", holds=_averages_an_ignored_class_of_several),),
     ),
+    "unfreeze": (Manner(roots=frozenset({"flax"}), word="method", holds=lambda given: not given, method=True),),
     "SequentialLR": (
         Manner(
             roots=frozenset({"torch"}),

@@ -60,14 +60,14 @@ def conclude(found: Findings, end: Step) -> None:
     ungraded = _ungraded(found.statements) if "lightning" in found.drivers else None
     if ungraded is not None:
         found.symbols.setdefault("lightning.LightningModule.no_grad", found.place(ungraded))
-    _scheduled(found)
+    _composed(found)
     buffer = buffer_of_model(found)
     if buffer is not None:
         found.symbols.setdefault("transformers.PreTrainedModel.register_buffer", buffer)
 
 
-def _scheduled(found: Findings) -> None:
-    """Schedules of torch that start from a wrong learning rate; and a decay by layers that nothing puts into force."""
+def _composed(found: Findings) -> None:
+    """What is wrong by what else the program says: orders of calls, and names that go only together."""
     if "torch" in found.imported:
         for one in (found, *found.parts):
             for name, node in uses(one.statements):
@@ -75,6 +75,9 @@ def _scheduled(found: Findings) -> None:
             second = ungraded_first(one.statements)
             if second is not None:
                 found.symbols.setdefault("torch.autocast.ungraded_first", one.place(second))
+    unfrozen = found.symbols.get("unfreeze.method")
+    if unfrozen is not None and "flax" in found.imported:
+        found.symbols.setdefault("flax.core.FrozenDict.unfreeze", unfrozen)
     decayed = next((name for name in found.symbols if name.startswith("timm.") and name.endswith(".layer_decay")), None)
     scaled = any("lr_scale" in one.document.text for one in (found, *found.parts))
     if decayed is not None and not scaled and not any(name.startswith("timm.scheduler") for name in found.symbols):
