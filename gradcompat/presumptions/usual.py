@@ -913,6 +913,12 @@ USUAL: dict[str, Usual] = {
         question="Do your samples end with the end-of-sequence token, from a chat template or by hand?",
         reason="data differ",
     ),
+    "data.turn_end_named": Usual(
+        values=((True, 1.0),),
+        taking="the end of each turn is trained",
+        feature="axolotl's chat_template without eot_tokens",
+        reason="few tools look for that token by themselves",
+    ),
     "data.sequence_length": Usual(
         values=((2048, 0.5), (8192, 0.5)),
         condition="sequences have {} tokens",

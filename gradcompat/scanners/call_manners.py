@@ -279,6 +279,10 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
         (Manner(roots=frozenset({"torchmetrics"}), word="ignored_class", holds=_averages_an_ignored_class_of_several),),
     ),
     "unfreeze": (Manner(roots=frozenset({"flax"}), word="method", holds=lambda given: not given, method=True),),
+    **dict.fromkeys(
+        ("DistributedDataParallel", "DistributedDataParallelKwargs"),
+        (Manner(roots=frozenset({"torch", "accelerate"}), word="static_graph", holds=_says("static_graph", bool)),),
+    ),
     "SequentialLR": (
         Manner(
             roots=frozenset({"torch"}),

@@ -75,6 +75,9 @@ def _composed(found: Findings) -> None:
             second = ungraded_first(one.statements)
             if second is not None:
                 found.symbols.setdefault("torch.autocast.ungraded_first", one.place(second))
+    static = next((name for name in found.symbols if name.endswith("DistributedDataParallel.static_graph")), None)
+    if static is not None and "no_sync" in found.mentioned:
+        found.symbols.setdefault(f"{static}.no_sync", found.symbols[static])
     unfrozen = found.symbols.get("unfreeze.method")
     if unfrozen is not None and "flax" in found.imported:
         found.symbols.setdefault("flax.core.FrozenDict.unfreeze", unfrozen)
