@@ -215,7 +215,7 @@ def _ways(issue: Issue, use: CodeUse, package: str, table: ReleaseTable, beside:
         elif any(version in remedy.versions & having for version in table.versions):
             ways.append(remedy_text(replace(remedy, versions=remedy.versions & having)))
     if ways:
-        yield f"whether it goes away: {joined(ways[:_MOST_WAYS])}"
+        yield f"whether it goes away: {joined(tuple(ways[:_MOST_WAYS]))}"
 
 
 def _unseen(use: CodeUse, issue: Issue, seen: Seen, package: str, table: ReleaseTable, run: _Run) -> Diagnosis:
