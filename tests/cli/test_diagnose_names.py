@@ -124,6 +124,22 @@ def test_a_class_that_another_tool_derives_takes_what_its_base_takes(
     assert unexplained == []
 
 
+@pytest.mark.parametrize(
+    ("above", "explained"),
+    [
+        ("    args = TrainingArguments(output_dir='out', evaluation_strategy='steps')\n", True),
+        ("    return super().__init__(**kwargs)\n", False),
+        ("    trainer = Trainer(model, TrainingArguments(**options))\n", False),
+    ],
+)
+def test_the_line_of_code_says_whose_init_it_is(run: Run, above: str, explained: bool) -> None:
+    frame = f'Traceback (most recent call last):\n  File "train.py", line 9, in <module>\n{above}'
+    error = "TypeError: __init__() got an unexpected keyword argument 'evaluation_strategy'\n"
+    _, diagnoses, unexplained = told(run, frame + error)
+    assert [one["title"].startswith("transformers >=4.51.0,<=5.24.0 has no") for one in diagnoses] == [True] * explained
+    assert bool(unexplained) is not explained
+
+
 def test_a_module_without_the_name_is_no_way_out(run: Run) -> None:
     error = "ImportError: cannot import name 'BaseTrainer' from 'trl.trainer.alignprop_trainer' (x.py)\n"
     _, (first,), _ = told(run, error)
