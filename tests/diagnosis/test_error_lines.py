@@ -94,6 +94,11 @@ def test_what_an_error_says() -> None:
             "newer-tokenizer-file",
         ),
         ("ValueError: data did not match any variant of untagged enum Config at line 3 column 1", None),
+        (
+            "TypeError: MistralForCausalLM.forward() got an unexpected keyword argument 'token_type_ids'",
+            "untaken-column",
+        ),
+        ("TypeError: forward() got an unexpected keyword argument 'labels'", None),
     ],
 )
 def test_errors_that_explain_themselves(error: str, kind: str | None) -> None:
