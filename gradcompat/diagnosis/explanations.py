@@ -65,12 +65,12 @@ EXPLANATIONS: dict[str, Explanation] = {
         ),
     ),
     "untaken-column": Explanation(
-        title="The tokenizer makes token_type_ids, as generic ones do unless they are told otherwise, and the model has none",
+        title="The tokenizer makes token_type_ids, as generic ones do unless told otherwise, and the model has none",
         weight=0.7,
         settles=(
             "the columns of a tokenised sample, and tokenizer.model_input_names",
-            "whether it goes away with model_input_names of input_ids and attention_mask before the data are tokenised, "
-            "or with that column removed; axolotl removes it for Mistral from 0.7.0 on",
+            "whether it goes away with model_input_names of input_ids and attention_mask before the data are "
+            "tokenised, or with that column removed; axolotl removes it for Mistral from 0.7.0 on",
         ),
     ),
     "loss-and-norm-zero": Explanation(
