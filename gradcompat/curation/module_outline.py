@@ -12,7 +12,8 @@ from functools import lru_cache
 # Strings and comments, which are passed over so that what follows stands in neither; of long strings, their beginning.
 STRINGS = r"""\"\"\"|'''|"(?:[^"\\\n]|\\[\s\S])*"|'(?:[^'\\\n]|\\[\s\S])*'|\#[^\n]*|\\\n"""
 _STRING = re.compile(STRINGS)
-_TEXT = r"""(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\#[^\n]*)"""
+# A comment goes to the end of its line: one that could end earlier would be matched in as many ways as it is long.
+_TEXT = r"""(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\#[^\n]*(?=\n))"""
 _DEEPEST = 4
 
 

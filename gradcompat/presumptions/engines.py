@@ -21,6 +21,7 @@ class Engine:
         packages: an environment that lists one of them names it.
         prefix: a setting below this prefix names it.
         settings: a setting of this key with this value names it.
+        unused: a setting of this key with this value says that it is not used, whatever is listed.
         feature: what it is called.
         of_run: a run that was read and does not name it does not use it, whatever is installed.
     """
@@ -28,6 +29,7 @@ class Engine:
     packages: frozenset[str] = frozenset()
     prefix: str | None = None
     settings: tuple[tuple[str, str], ...] = ()
+    unused: tuple[tuple[str, str], ...] = ()
     feature: str
     of_run: bool = True
 
@@ -45,7 +47,13 @@ ENGINES: dict[str, Engine] = {
         settings=(("distributed.strategy", "tensor_parallel"),),
         feature="tensor parallelism",
     ),
-    "peft": Engine(packages=frozenset({"peft"}), prefix="peft.", feature="PEFT", of_run=False),
+    "peft": Engine(
+        packages=frozenset({"peft"}),
+        prefix="peft.",
+        unused=(("peft.method", "none"),),
+        feature="PEFT",
+        of_run=False,
+    ),
     "quantisation": Engine(
         packages=frozenset({"bitsandbytes", "torchao", "auto-gptq", "gptqmodel", "autoawq"}),
         prefix="quantization.",
@@ -98,7 +106,8 @@ def named_engines(packages: Iterable[str], settings: Mapping[str, object], *, ru
     for name, engine in ENGINES.items():
         stated = any(engine.prefix is not None and key.startswith(engine.prefix) for key in settings)
         valued = any(str(settings.get(key)).lower() == value for key, value in engine.settings)
+        unused = any(str(settings.get(key)).lower() == value for key, value in engine.unused)
         installed = bool(listed & engine.packages) and not (run and engine.of_run)
-        if stated or valued or installed:
+        if (stated or valued or installed) and not unused:
             found.add(name)
     return frozenset(found)

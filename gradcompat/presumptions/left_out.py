@@ -409,6 +409,19 @@ LEFT_OUT = (
         )
     ),
     LeftOut(key="optimizer.weight_decay", default=_argument("weight_decay")),
+    LeftOut(
+        key="training.enable_input_require_grads",
+        default=Stated(
+            value=True,
+            package="peft",
+            versions=">=0.8.2,<=0.21.2",
+            read="0.8.2, 0.9.0, 0.12.0, 0.13.2, 0.14.0, 0.15.2, 0.18.0, 0.21.2, whose preparation sets the hook",
+            reference="https://github.com/huggingface/peft/blob/v0.18.0/src/peft/utils/other.py",
+        ),
+        frameworks=_OF_ENGINE,
+        beside=(("peft.prepare_model_for_kbit_training", True),),
+        against=(("quantization.method", "none"),),
+    ),
 )
 
 

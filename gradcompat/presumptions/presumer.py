@@ -386,8 +386,11 @@ def _models(classes: tuple[str, ...]) -> str:
 
 
 def _symbol(symbols: tuple[str, ...]) -> str:
-    parts = [part for part in symbols[0].split(".") if part.strip("*")]
-    return _IN_WORDS.get(parts[-1], parts[-1].strip("*_")) if parts else symbols[0]
+    """``transformers.AdamW``, ``SentenceTransformer.add_adapter``: a function's name alone says too little."""
+    parts = [part.replace("*", "").strip("_") for part in symbols[0].split(".") if part.strip("*")]
+    if not parts:
+        return symbols[0]
+    return _IN_WORDS.get(parts[-1], ".".join(parts[-2:]))
 
 
 def _owner(symbol: str) -> str:

@@ -15,7 +15,7 @@ from gradcompat.scanners.config_lookups import lookup
 from gradcompat.scanners.model_names import model_settings
 from gradcompat.scanners.option_defaults import is_option
 
-_AUTO = re.compile(r"Auto(?:Peft)?Model(?:For(?P<task>\w+?))?(?:WithValueHead)?")
+_AUTO = re.compile(r"Auto(?:(?:Peft)?Model|LigerKernel)(?:For(?P<task>\w+?))?(?:WithValueHead)?")
 _CLASS = re.compile(
     r"(?!Auto|DataCollator)[A-Z]\w*(?:LMHeadModel|For(?:CausalLM|ConditionalGeneration|QuestionAnswering|MaskedLM|PreTraining"
     r"|MultipleChoice|CTC|SpeechSeq2Seq|\w*Classification|\w*Segmentation|\w*Detection|MaskedImageModeling))"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from gradcompat.model.environment import Setting
 from gradcompat.scanners.autocast_regions import ungraded_first
@@ -96,7 +96,7 @@ def _driven(found: Findings, end: Step) -> None:
     if {"backward", "step"} <= found.mentioned and found.imported & _LOOP_LIBRARIES:
         found.trains = found.trains or "lightning" not in found.drivers
         if "lightning" not in found.drivers:
-            found.drivers.setdefault("torch", found.place(end.node))
+            found.drivers.setdefault("torch", found.place(_first(end, {"backward"})))
     if "optax" in found.imported and found.mentioned & _OF_OPTAX:
         found.trains = True  # nothing of the vocabulary drives a loop of JAX
     for names in (("lightning",), ("sentence-transformers",), ("trl", "transformers.Trainer")):
@@ -109,9 +109,15 @@ def _driven(found: Findings, end: Step) -> None:
             _framework(found, first)
     if not found.drivers and _trains_keras(found):
         found.trains = True
-        found.drivers["keras"] = found.place(end.node)
+        found.drivers["keras"] = found.place(_first(end, {"fit", "GradientTape"}))
         _framework(found, "keras")
         _left_to_keras(found)
+
+
+def _first(end: Step, names: Collection[str]) -> ast.AST:
+    """The first method of those names that the program mentions; the program where it imports what mentions them."""
+    mentions = (node for node in ast.walk(end.node) if isinstance(node, ast.Attribute) and node.attr in names)
+    return min(mentions, key=lambda node: node.lineno, default=end.node)
 
 
 def _left_to_keras(found: Findings) -> None:

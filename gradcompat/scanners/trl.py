@@ -22,6 +22,19 @@ _TRAINER = frozenset(
         *("activation_checkpointing", "activation_checkpointing_kwargs"),
     }
 )
+# Arguments of the config of one trainer in the releases from 0.9 to 1.16, and what it presumably trains.
+_METHODS = {
+    ("gkd",): frozenset({"teacher_model_name_or_path", "teacher_model_init_kwargs", "lmbda", "seq_kd"}),
+    ("sft",): frozenset(
+        {
+            *("packing", "eval_packing", "packing_strategy", "completion_only_loss", "assistant_only_loss"),
+            *("dataset_text_field", "dataset_kwargs", "max_seq_length"),
+        }
+    ),
+    ("kto",): frozenset({"desirable_weight", "undesirable_weight"}),
+    ("grpo",): frozenset({"scale_rewards", "importance_sampling_level", "vllm_importance_sampling_correction"}),
+    ("grpo", "rloo"): frozenset({"num_generations", "num_iterations", "steps_per_generation", "log_completions"}),
+}
 
 
 def scan(document: Document) -> Context:
@@ -39,5 +52,10 @@ def scan(document: Document) -> Context:
     if training_arguments.TRL_OWN.isdisjoint(top):
         settings += training_arguments.drivers_by_arguments(top, Location(path=document.path))
         return replace(run_of(config, "transformers", settings, skipped), keys=keys)
-    settings.append(Setting(key="training.framework", value="trl", location=Location(path=document.path)))
+    place = Location(path=document.path)
+    settings.append(Setting(key="training.framework", value="trl", location=place))
+    methods = next((methods for methods, names in _METHODS.items() if names & top.keys()), ())
+    settings += [Setting(key="training.method", value=one, location=place, presumed=True) for one in methods]
+    if all(setting.key != "peft.method" for setting in settings):  # TRL makes no adapter unless it is asked for one
+        settings.append(Setting(key="peft.method", value="none", location=place, presumed=True))
     return replace(run_of(config, "trl", settings, skipped), keys=keys)

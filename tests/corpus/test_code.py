@@ -22,9 +22,9 @@ Facts = list[tuple[int, str, SettingValue | None]]
 REVIEWED: dict[str, Facts] = {
     # `compile` with Adam and `fit`: what Keras does unless it is told otherwise
     "Graham-Broughton__Mushroom-Classifier__ef6bc372__training__train.ipynb": [
-        (None, "training.framework", "keras"),
-        (None, "training.gradient_accumulation_steps", 1),
-        (None, "optimizer.weight_decay", 0.0),
+        (997, "training.framework", "keras"),
+        (997, "training.gradient_accumulation_steps", 1),
+        (997, "optimizer.weight_decay", 0.0),
     ],
     # for inference; the class comes from one of two packages, so what it loads is not sure
     "QwenLM__Qwen__2df8e8ac__recipes__quickstart__qwen.ipynb": [

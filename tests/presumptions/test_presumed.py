@@ -14,7 +14,7 @@ from gradcompat.knowledge.load import load
 from gradcompat.matcher import match
 from gradcompat.model.environment import Environment, Location, Package, Setting
 from gradcompat.model.finding import Finding
-from gradcompat.model.issue import ModelTerm
+from gradcompat.model.issue import ModelTerm, SymbolTerm
 from gradcompat.model.report import ReportedFinding
 from gradcompat.presumptions import presumer as presuming
 from gradcompat.presumptions.engines import named_engines
@@ -64,6 +64,11 @@ def test_the_best_known_defect_is_told(tmp_path: Path) -> None:
 )
 def test_what_names_an_engine(packages: tuple[str, ...], settings: dict[str, object], run: bool, named: bool) -> None:
     assert ("deepspeed" in named_engines(packages, settings, run=run)) is named
+
+
+def test_an_engine_that_a_run_says_it_does_without_is_not_named() -> None:
+    assert "peft" in named_engines(["peft"], {"peft.method": "lora"}, run=True)
+    assert "peft" not in named_engines(["peft"], {"peft.method": "none"}, run=True)
 
 
 def test_an_engine_that_is_not_named_is_dormant_and_one_that_is_named_is_open() -> None:
@@ -572,3 +577,17 @@ def test_a_loop_with_deepspeed_is_in_float32_unless_its_config_says_more(
     )
     found = statuses(tmp_path, "deepspeed==0.18.4\ntorch==2.9.1\n", program, "GC-0041")
     assert [status for status in found if status != "dormant"] == expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "feature"),
+    [
+        ("datasets.load_metric", "datasets.load_metric"),
+        ("*PreTrainedModel.register_buffer", "PreTrainedModel.register_buffer"),
+        ("transformers.Auto*Model.from_pretrained", "AutoModel.from_pretrained"),
+        ("*.load_adapter", "load_adapter"),
+    ],
+)
+def test_a_function_that_is_not_used_is_named_with_its_owner(pattern: str, feature: str) -> None:
+    read = environment(package("torch", "2.9.0"))
+    assert presumed(read, SymbolTerm(symbols=(pattern,))).dormant == (feature,)

@@ -53,6 +53,8 @@ def test_a_row(key: str) -> None:
         assert usual.taking, "what is presumed is said"
     if len(values) > 1:
         assert usual.condition, "what is open is said as a person would"
+    if {str(value) for value, _ in values} >= {"True", "False"} and "{}" not in usual.condition and not usual.asks:
+        assert "false" in usual.conditions, "a clause that is the same for both says the wrong thing of one"
 
 
 @pytest.mark.parametrize("one", LEFT_OUT, ids=lambda one: f"{one.key} {one.default.package} {one.frameworks[0]}")

@@ -129,3 +129,10 @@ def test_definitions_with_the_same_outline_are_parsed_once(monkeypatch: pytest.M
 def test_python_2_in_a_body_is_seen(body: str) -> None:
     with pytest.raises(ValueError, match="is not Python 3"):
         read_module(f"def f():\n    {body}\n".encode(), "one", package=False, cache=KnownPieces())
+
+
+def test_a_header_that_does_not_end_as_expected_is_matched_once() -> None:
+    """Its comments have one end each: with any, matching would go on for as long as there are ways to end forty."""
+    parameters = "".join(f"        a{number}=1,  # what it is, and what it is not\n" for number in range(40))
+    text = f"class A:\n    def method(\n        self,\n{parameters}    ): return 1\n"
+    assert outline(text, keeping_lines=False) == text

@@ -724,6 +724,10 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
             "from transformers import AutoModelForSequenceClassification as M\nM.from_pretrained('Qwen/Qwen2-7B')",
             [("model.name", "Qwen/Qwen2-7B"), ("model.architecture", ("Qwen2ForSequenceClassification",))],
         ),
+        (
+            "from liger_kernel.transformers import AutoLigerKernelForCausalLM as M\nM.from_pretrained('Qwen/Qwen2-7B')",
+            [("model.name", "Qwen/Qwen2-7B"), ("model.architecture", ("Qwen2ForCausalLM",))],
+        ),
     ],
 )
 def test_settings(code: str, expected: list[tuple[str, SettingValue | None]]) -> None:
@@ -1169,3 +1173,14 @@ def test_optimizers_of_keras_accumulate_gradients_themselves() -> None:
     assert "training.gradient_accumulation_steps" not in {
         key for _, key, _ in facts("import keras\nkeras.optimizers.SGD()")
     }
+
+
+@pytest.mark.parametrize(
+    ("code", "framework"),
+    [
+        ("import torch\nfor x in data:\n    loss(x).backward()\n    optimizer.step()\n", (3, "torch")),
+        ("import keras\nmodel.compile(loss='mse')\nmodel.fit(data)\n", (3, "keras")),
+    ],
+)
+def test_a_loop_stands_where_it_goes_back(code: str, framework: tuple[int, str]) -> None:
+    assert [(line, value) for line, key, value in facts(code) if key == "training.framework"] == [framework]

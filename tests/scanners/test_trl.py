@@ -40,6 +40,7 @@ def test_a_config_of_trl() -> None:
         (28, "training.torch_compile", True),
         (29, "training.loss_type", None),
         (None, "training.framework", "trl"),
+        (None, "training.method", "sft"),
     ]
 
 
@@ -86,3 +87,28 @@ def test_activation_checkpointing_is_the_new_name_of_gradient_checkpointing() ->
     found = lines(trl.scan(Document("sft.yaml", text)))
     assert (4, "training.gradient_checkpointing", True) in found
     assert (6, "training.use_reentrant", True) in found
+
+
+@pytest.mark.parametrize(
+    ("argument", "methods"),
+    [
+        ("packing: true", ["sft"]),
+        ("packing: true\nteacher_model_name_or_path: m", ["gkd"]),
+        ("desirable_weight: 1.0", ["kto"]),
+        ("num_generations: 8", ["grpo", "rloo"]),
+        ("num_generations: 8\nscale_rewards: none", ["grpo"]),
+        ("max_prompt_length: 512", []),
+    ],
+)
+def test_an_argument_of_one_trainer_says_what_is_presumably_trained(argument: str, methods: list[str]) -> None:
+    text = f"model_name_or_path: m\noutput_dir: out\nlearning_rate: 1.0e-5\n{argument}\n"
+    settings = trl.scan(Document(path="recipe.yaml", text=text)).settings
+    assert [one.value for one in settings if one.key == "training.method"] == methods
+    assert all(one.presumed for one in settings if one.key == "training.method")
+
+
+@pytest.mark.parametrize(("argument", "method"), [("max_length: 512", "none"), ("use_peft: true", "lora")])
+def test_an_adapter_is_made_where_it_is_asked_for(argument: str, method: str) -> None:
+    text = f"model_name_or_path: m\noutput_dir: out\nlearning_rate: 1.0e-5\npacking: true\n{argument}\n"
+    settings = trl.scan(Document(path="recipe.yaml", text=text)).settings
+    assert [one.value for one in settings if one.key == "peft.method"] == [method]
