@@ -74,6 +74,12 @@ KEYS: dict[str, Key] = {
     "training.temperature": Key("float", "temperature that GRPO and its likes sample completions at"),
     "training.use_vllm": Key("bool", "vLLM samples the completions of GRPO and its likes"),
     "training.vllm_mode": Key("str", "where that vLLM runs: server, colocate"),
+    "training.async_rollout": Key(
+        "bool", "engines of their own, beside the training processes, sample verl's completions"
+    ),
+    "training.separate_rollout": Key(
+        "bool", "verl's engines that sample have GPUs of their own, and get the weights through a checkpoint engine"
+    ),
     "training.vllm_enable_lora": Key("bool", "that vLLM holds the adapter apart from the weights that it is added to"),
     "training.vllm_enable_sleep_mode": Key("bool", "a colocated vLLM gives its memory back between generations"),
     "training.vllm_importance_sampling_correction": Key(
@@ -166,6 +172,7 @@ KEYS: dict[str, Key] = {
     ),
     "data.padding_side": Key("str", "where shorter samples of a batch are filled up: left or right"),
     "data.ends_with_eos": Key("bool", "samples end with the end-of-sequence token before a trainer sees them"),
+    "data.turn_end_named": Key("bool", "the token that ends a turn of a conversation is named: eot_tokens of axolotl"),
     "data.sequence_length": Key("int", "tokens of a sequence"),
     "data.multi_turn": Key("bool", "examples are conversations of several turns"),
     "code.symbols": Key("list", "functions and classes that the training code uses: transformers.Adafactor"),

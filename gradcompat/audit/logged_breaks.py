@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from packaging.version import Version
 
 from gradcompat.audit.breaks import breaks_of, released_versions
-from gradcompat.breaks.code_issues import Beside, broken_uses, constraint_of, is_there, named
+from gradcompat.breaks.code_issues import Beside, broken_uses, constraint_of, is_there, named, not_surely_there
 from gradcompat.breaks.error_names import missing_member, missing_name, refused_keywords
 from gradcompat.breaks.module_needs import providers_of
 from gradcompat.breaks.release_ranges import ranges_of
@@ -82,6 +82,7 @@ def _diagnoses(seen: Seen, run: _Run) -> Iterator[Diagnosis]:
     missing = missing_name(seen.text or "", seen.location)
     if missing is not None:
         yield from _of_uses([missing], seen, run)
+        yield from _of_pairs(missing, seen, run)
     else:
         text, place = seen.text or "", seen.location
         near = list(_tops(run))
@@ -122,6 +123,27 @@ def _of_uses(uses: Iterable[CodeUse], seen: Seen, run: _Run, *, named_by_class: 
             yield _unseen(use, issue, seen, package, table, run)
         elif listed and all(is_there(use, table, version, run.beside) for version in listed):
             yield _having(named(use), use.root, seen, package, run)
+
+
+def _of_pairs(use: CodeUse, seen: Seen, run: _Run) -> Iterator[Diagnosis]:
+    """Of a name that the tables leave open, what is listed and cannot be imported for want of another one beside it.
+
+    Which of its imports fails first the order of the modules says, and the tables keep few of torch's own modules.
+    """
+    package = package_of(use.root)
+    if package is None or not run.versions.get(package):
+        return
+    for issue in breaks_of(run.environment, (), run.names).issues:
+        terms = [term.name for one in issue.affected for term in one.terms if isinstance(term, PackageTerm)]
+        importing = {top for name in terms if name != package for top in tops_of(name)}
+        ways = [one for one in issue.remedies if isinstance(one, VersionRemedy) and one.package == package]
+        if package in terms and issue.id.endswith(f":{package}") and (not run.modules or importing & set(run.modules)):
+            yield Diagnosis(
+                title=f"{issue.summary} (read in the released files)",
+                score=_MAY_LACK,
+                because=(seen, *run.entries(package, "")),
+                settles=tuple(f"whether it goes away: {remedy_text(one)}" for one in ways[:1]),
+            )
 
 
 def _of_members(seen: Seen, run: _Run) -> Iterator[Diagnosis]:
@@ -184,17 +206,16 @@ def _lacking(issue: Issue, use: CodeUse, seen: Seen, package: str, table: Releas
 
 
 def _ways(issue: Issue, use: CodeUse, package: str, table: ReleaseTable, beside: Beside) -> Iterator[str]:
-    """What would make it go away; of the package no releases without one that was read and has the name."""
-    having = [version for version in table.versions if is_there(use, table, version, beside)]
-    ways = tuple(
-        remedy_text(remedy)
-        for remedy in issue.remedies
-        if not isinstance(remedy, VersionRemedy)
-        or remedy.package != package
-        or any(version in remedy.versions for version in having)
-    )
+    """What would make it go away; of the package no releases but those that were read and have the name."""
+    having = ~not_surely_there(use, table, beside)
+    ways = []
+    for remedy in issue.remedies:
+        if not isinstance(remedy, VersionRemedy) or remedy.package != package:
+            ways.append(remedy_text(remedy))
+        elif any(version in remedy.versions & having for version in table.versions):
+            ways.append(remedy_text(replace(remedy, versions=remedy.versions & having)))
     if ways:
-        yield f"whether it goes away: {joined(ways[:_MOST_WAYS])}"
+        yield f"whether it goes away: {joined(tuple(ways[:_MOST_WAYS]))}"
 
 
 def _unseen(use: CodeUse, issue: Issue, seen: Seen, package: str, table: ReleaseTable, run: _Run) -> Diagnosis:

@@ -374,7 +374,7 @@ def _issue(identifier: str, use: CodeUse, package: str, table: ReleaseTable, ver
     if meant is not None:
         words, renamed = (f"did you mean `{meant}`?",), (meant, version)
     history = joined(words, "and") if words else _NOWHERE if use.kind == "keyword" else "no release has it"
-    without = missing if use.kind == "option" else missing | _not_surely_there(use, table, beside)
+    without = missing if use.kind == "option" else missing | not_surely_there(use, table, beside)
     remedies: list[Remedy] = list(_remedies(package, without, version))
     if renamed is not None and renamed[0]:
         remedies.insert(0, CodeRemedy(text=f"write `{renamed[0]}` instead of `{use.keyword}`"))
@@ -426,7 +426,7 @@ def _history(
         yield f"new in {behind[0]}"
 
 
-def _not_surely_there(use: CodeUse, table: ReleaseTable, beside: Beside) -> VersionSet:
+def not_surely_there(use: CodeUse, table: ReleaseTable, beside: Beside) -> VersionSet:
     """The releases of which it is not certain: no change leads to one that nobody knows to have it.
 
     A key has to be a field, in a release that was read: what only a validator reads may be refused.

@@ -14,6 +14,8 @@ _ATTRIBUTE = re.compile(r"module '(\w+(?:\.\w+)*)' has no attribute '(\w+)'")
 _KEYWORD = re.compile(r"\b(\w+(?:\.\w+)*)\(\) got an unexpected keyword argument '(\w+)'")
 _MEMBER = re.compile(r"(?:'|\btype object ')(\w+)' (?:object )?has no attribute '(\w+)'")
 _MADE = ".__init__"
+# What Unsloth and axolotl derive from classes of TRL and transformers, or copy: it takes whatever these take.
+_DERIVED = re.compile(r"_?(?:Unsloth|Axolotl)(?=[A-Z])")
 
 
 def missing_name(error: str, location: Location) -> CodeUse | None:
@@ -36,10 +38,13 @@ def missing_name(error: str, location: Location) -> CodeUse | None:
 def refused_keywords(error: str, location: Location, tops: Iterator[str]) -> Iterator[CodeUse]:
     """The argument that a class or a function does not take, for each module at whose top that may be.
 
-    An error names a class without its module: ``TrainingArguments.__init__() got an unexpected keyword argument``.
+    An error names a class without its module: ``TrainingArguments.__init__() got an unexpected keyword argument``. One
+    that another tool has derived from it has the tool's name before its own: ``AxolotlGRPOConfig``.
     """
     if found := _KEYWORD.search(error):
         called = found[1].removesuffix(_MADE)
+        if derived := _DERIVED.match(called):
+            called = called[derived.end() :]
         if called and called != _MADE[1:]:
             for top in tops:
                 # Where accelerate has its plugins, and bitsandbytes its optimizers.

@@ -18,7 +18,7 @@ _ERROR = re.compile(
 _PREFIX = re.compile(
     r"(?:E\s{2,20}"
     r"|\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?\s{0,4}[-:|,]?\s{1,4}"
-    r"|\[?(?:\d\d/\d\d )?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]?\s{0,4}[-:|,]?\s{1,4}"
+    r"|\[?(?:\d\d[/-]\d\d )?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]?\s{0,4}[-:|,]?\s{1,4}"
     r"|\[?(?:DEBUG|INFO|WARNING|ERROR|CRITICAL|FATAL)\]?(?::[\w.]{1,60}:|\s{0,8}[-:|]?\s{1,4})"
     r"|\[[\w./-]{1,80}(?::\d{1,6})?(?::[\w<>.]{1,60})?\]\s{1,4}"
     r"|(?:[\w.]{1,80}(?::\d{1,6})?) (?:-|\|) ){1,8}"
@@ -36,6 +36,8 @@ _OUTDATED = re.compile(
     r"|log\(\) takes 2 positional arguments but 3 were given"
     r"|_get_train_sampler\(\) takes 1 positional argument but 2 were given)"
 )
+# A column that generic tokenizers make unasked, and a trainer hands to a model of another kind.
+_UNTAKEN_COLUMN = re.compile(r"\bforward\(\) got an unexpected keyword argument 'token_type_ids'")
 # How serde of tokenizers names a part of tokenizer.json that its release has no form for.
 _NEWER_TOKENIZER = re.compile(r"\bdata did not match any variant of untagged enum \w+Wrapper\b")
 
@@ -64,4 +66,6 @@ def kind_of(error: str) -> str | None:
         return "error-not-finite"
     if _NEWER_TOKENIZER.search(error):
         return "newer-tokenizer-file"
+    if _UNTAKEN_COLUMN.search(error):
+        return "untaken-column"
     return "outdated-signature" if _OUTDATED.search(error) else None

@@ -39,6 +39,7 @@ ERRORS = {
     "error-not-finite": "an error says that a loss or a gradient is not finite",
     "outdated-signature": "transformers passes an argument that the method does not take",
     "newer-tokenizer-file": "tokenizers finds a part of tokenizer.json that it has no form for",
+    "untaken-column": "the model is given token_type_ids, which its class does not take",
 }
 
 EXPLANATIONS: dict[str, Explanation] = {
@@ -61,6 +62,15 @@ EXPLANATIONS: dict[str, Explanation] = {
             "whether it goes away with a newer tokenizers, and the transformers that asks for it: merges as pairs came "
             "with 0.20, the split of Metaspace with 0.19",
             "whether tokenizer.json is whole: its size beside that on the hub",
+        ),
+    ),
+    "untaken-column": Explanation(
+        title="The tokenizer makes token_type_ids, as generic ones do unless told otherwise, and the model has none",
+        weight=0.7,
+        settles=(
+            "the columns of a tokenised sample, and tokenizer.model_input_names",
+            "whether it goes away with model_input_names of input_ids and attention_mask before the data are "
+            "tokenised, or with that column removed; axolotl removes it for Mistral from 0.7.0 on",
         ),
     ),
     "loss-and-norm-zero": Explanation(

@@ -118,6 +118,9 @@ def read_log(stream: BinaryIO, log: Log, patterns: tuple[Pattern, ...], metrics:
         reading.take(block)
 
 
+# Up to Python 3.9 the message leaves out whose it is, which the line of code above it says.
+_NAMELESS = "TypeError: __init__() got an unexpected keyword argument "
+_MADE = re.compile(r"\b([A-Z]\w{0,80})\(")
 # How transformers hands on what a module that it loads when it is needed has failed with: the error stands below.
 _CAUSE_BELOW = " because of the following error (look up to see its traceback):"
 
@@ -267,6 +270,11 @@ class _Reading:
                 below = passage.end_of(start) + 1
                 cause = cleaned(passage.text[below : passage.end_of(below)]).strip()
                 error = f"{error.removesuffix(_CAUSE_BELOW)}: {cause}" if cause else error
+            if error.startswith(_NAMELESS):
+                above = "".join(cleaned(passage.text[first:last]) for first, last in passage.before(start, 1))
+                made = set(_MADE.findall(above[:_LONGEST_WRAPPED]))
+                if len(made) == 1:
+                    error = error.replace("__init__()", f"{made.pop()}.__init__()", 1)
             self._error(error, passage.number(start))
         if marks & _FRAME:
             for frame in _FRAME_NAME.finditer(text[:_LONGEST_WRAPPED]):

@@ -334,6 +334,42 @@ LEFT_OUT = (
         frameworks=("verl",),
         beside=(("training.method", "sft"),),
     ),
+    *(
+        LeftOut(
+            key=key,
+            default=Stated(
+                value=value,
+                package="verl",
+                versions=">=0.8.0,<=0.9.1",
+                read="0.8.0, 0.9.0, 0.9.1",
+                reference="https://github.com/verl-project/verl/blob/v0.8.0/verl/trainer/config/model/hf_model.yaml",
+            ),
+            frameworks=("verl",),
+            beside=(("training.method", method),),
+        )
+        for key, value in (("training.separate_rollout", False), ("training.vllm_enable_lora", True))
+        for method in ("grpo", "ppo")
+    ),
+    *(
+        LeftOut(
+            key=key,
+            default=Stated(
+                value=value,
+                package="verl",
+                versions=f">=0.4.0,<={last}",
+                read="0.4.0, 0.4.1, 0.5.0, 0.6.0, 0.6.1; the last of them also in 0.7.0, 0.8.0, 0.9.0, 0.9.1",
+                reference="https://github.com/volcengine/verl/blob/v0.5.0/verl/trainer/config/ppo_trainer.yaml",
+            ),
+            frameworks=("verl",),
+            beside=(("training.method", method),),
+        )
+        for key, value, last in (
+            ("training.async_rollout", False, "0.6.1"),
+            ("training.use_vllm", True, "0.5.0"),  # the engine has to be named from 0.6.0 on
+            ("peft.method", "none", "0.9.1"),
+        )
+        for method in ("grpo", "ppo")
+    ),
     LeftOut(
         key="optimizer.name",
         default=Stated(

@@ -64,6 +64,15 @@ _ORDINARY_SYMBOLS = {
     "sentence-transformers": ("sentence_transformers.SentenceTransformerTrainer",),
 }
 
+# What the scanner calls orders and combinations of calls, which have no name of their own.
+_IN_WORDS = {
+    "after_state": "a warm-up made after load_state_dict",
+    "again": "a new CosineAnnealingLR for each stage",
+    "alone": "layer_decay of timm",
+    "ignored_class": "an ignored class in a macro average",
+    "shorter_than_a_step": "epochs shorter than an accumulated step",
+    "ungraded_first": "no_grad inside autocast",
+}
 # What nearly all code of these libraries uses.
 _NEARLY_ALWAYS = {
     "transformers": ("transformers.AutoModel", "models of transformers"),
@@ -404,7 +413,9 @@ def _models(classes: tuple[str, ...]) -> str:
 def _symbol(symbols: tuple[str, ...]) -> str:
     """``transformers.AdamW``, ``SentenceTransformer.add_adapter``: a function's name alone says too little."""
     parts = [part.replace("*", "").strip("_") for part in symbols[0].split(".") if part.strip("*")]
-    return ".".join(parts[-2:]) if parts else symbols[0]
+    if not parts:
+        return symbols[0]
+    return _IN_WORDS.get(parts[-1], ".".join(parts[-2:]))
 
 
 def _owner(symbol: str) -> str:

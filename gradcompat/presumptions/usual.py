@@ -551,6 +551,18 @@ USUAL: dict[str, Usual] = {
         feature="vLLM for the completions",
         reason="the default",
     ),
+    "training.async_rollout": Usual(
+        values=((False, 1.0),),
+        taking="the training processes sample the completions",
+        feature="rollout.mode=async",
+        reason="the default of verl up to 0.6.1",
+    ),
+    "training.separate_rollout": Usual(
+        values=((False, 1.0),),
+        taking="the GPUs that train sample the completions",
+        feature="GPUs of their own for verl's rollouts",
+        reason="the default of verl",
+    ),
     "training.vllm_enable_lora": Usual(
         values=((False, 1.0),),
         taking="the adapter is merged into the weights that vLLM gets",
@@ -917,6 +929,12 @@ USUAL: dict[str, Usual] = {
         feature="samples that end so",
         question="Do your samples end with the end-of-sequence token, from a chat template or by hand?",
         reason="data differ",
+    ),
+    "data.turn_end_named": Usual(
+        values=((True, 1.0),),
+        taking="the end of each turn is trained",
+        feature="axolotl's chat_template without eot_tokens",
+        reason="few tools look for that token by themselves",
     ),
     "data.sequence_length": Usual(
         values=((2048, 0.5), (8192, 0.5)),

@@ -12,7 +12,7 @@ from gradcompat.model.code_use import CodeUse
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners import training_arguments
-from gradcompat.scanners.configs import Config, key_places, read_config, run_of, settings_of, values_of
+from gradcompat.scanners.configs import Config, key_places, read_config, rows_of, run_of, settings_of, values_of
 from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.scanners.tool_defaults import left_to_tool
 from gradcompat.scanners.training_arguments import ATTENTION, FSDP_CONFIG, OPTIMIZER
@@ -119,8 +119,22 @@ def scan(document: Document) -> Context:
         # Whatever else it says: this loop is transformers' own, in a class derived from it.
         place = Location(path=document.path)
         settings.append(Setting(key="training.framework", value="transformers.Trainer", location=place))
+    named = _names_turn_end(config)
+    if named is not None:
+        place = key_places(config)["datasets"]
+        settings.append(Setting(key="data.turn_end_named", value=named, location=place))
     settings += left_to_tool("axolotl", settings)
     return replace(run_of(config, "axolotl", settings, skipped), uses=tuple(_keys(config)))
+
+
+def _names_turn_end(config: Config) -> bool | None:
+    """Does a config with conversations say which token ends a turn? It may also make that the tokenizer's own end."""
+    types = [row.get("type") for row in rows_of(config, "datasets")]
+    if config.top.get("rl") or not any(isinstance(one, str) and one.startswith("chat_template") for one in types):
+        return None
+    if config.top.get("eot_tokens") is not None:
+        return True
+    return None if {"special_tokens", "tokens"} & config.top.keys() else False
 
 
 def _keys(config: Config) -> Iterator[CodeUse]:

@@ -109,6 +109,22 @@ def _averages_classes(given: Given) -> bool:
     return "average" not in given or _says("average", lambda value: value == "macro")(given)
 
 
+def _averages_an_ignored_class(given: Given) -> bool:
+    """A mean over classes of which one is ignored: a label that is none of them, such as -100 or 255, is no class."""
+    ignored, classes = given.get("ignore_index"), given.get("num_classes")
+    if ignored is None or type(ignored.value) is not int:
+        return False
+    number = classes.value if classes is not None and type(classes.value) is int else _FEWEST_OUTSIDE
+    return 0 <= ignored.value < number and _averages_classes(given)
+
+
+def _averages_an_ignored_class_of_several(given: Given) -> bool:
+    """The same by task, whose mean is the micro average unless it is told otherwise."""
+    return _says("task", lambda value: value == "multiclass")(given) and (
+        "average" in given and _averages_an_ignored_class(given)
+    )
+
+
 def _has_momentum(given: Given) -> bool:
     """It has some unless it is told otherwise."""
     return "momentum" not in given or _says("momentum", lambda value: value != 0)(given)
@@ -133,10 +149,19 @@ def _leaves_out_a_hundred(given: Given) -> bool:
     return not isinstance(found.value, (list, tuple)) or (UNKNOWN not in found.value and 100 not in found.value)
 
 
+def _ends_before_a_step(given: Given) -> bool:
+    """An epoch of fewer batches than an optimizer step has; a fraction of the data says nothing."""
+    step = given.get("accumulate_grad_batches")
+    limits = [given[name].value for name in ("limit_train_batches", "overfit_batches") if name in given]
+    number = None if step is None else step.value
+    return type(number) is int and any(type(limit) is int and 0 < limit < number for limit in limits)
+
+
 def _has_experts(given: Given) -> bool:
     return _says("num_moe_experts", _above(1))(given)
 
 
+_FEWEST_OUTSIDE = 100  # where the number of classes cannot be read: labels of no class are 255 or -100
 _FLASH = frozenset({"flash_attn"})
 _MEGATRON = frozenset({"megatron"})
 _MAMBA = frozenset({"mamba_ssm"})
@@ -166,6 +191,7 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
             word="reload_dataloaders_every_n_epochs",
             holds=_says("reload_dataloaders_every_n_epochs", _above(1)),
         ),
+        Manner(roots=_LIGHTNING, word="shorter_than_a_step", holds=_ends_before_a_step),
     ),
     "MeanAveragePrecision": (
         Manner(
@@ -239,7 +265,44 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
             *("MulticlassFBetaScore", "multiclass_accuracy", "multiclass_precision", "multiclass_recall"),
             *("multiclass_f1_score", "multiclass_fbeta_score"),
         ),
-        (Manner(roots=frozenset({"torchmetrics"}), word="macro", holds=_averages_classes),),
+        (
+            Manner(roots=frozenset({"torchmetrics"}), word="macro", holds=_averages_classes),
+            Manner(roots=frozenset({"torchmetrics"}), word="ignored_class", holds=_averages_an_ignored_class),
+        ),
+    ),
+    **dict.fromkeys(
+        ("MulticlassAUROC", "multiclass_auroc"),
+        (Manner(roots=frozenset({"torchmetrics"}), word="ignored_class", holds=_averages_an_ignored_class),),
+    ),
+    **dict.fromkeys(
+        ("Accuracy", "Precision", "Recall", "F1Score", "FBetaScore"),
+        (Manner(roots=frozenset({"torchmetrics"}), word="ignored_class", holds=_averages_an_ignored_class_of_several),),
+    ),
+    "unfreeze": (Manner(roots=frozenset({"flax"}), word="method", holds=lambda given: not given, method=True),),
+    **dict.fromkeys(
+        ("DistributedDataParallel", "DistributedDataParallelKwargs"),
+        (Manner(roots=frozenset({"torch", "accelerate"}), word="static_graph", holds=_says("static_graph", bool)),),
+    ),
+    "SequentialLR": (
+        Manner(
+            roots=frozenset({"torch"}),
+            word="last_epoch",
+            holds=_says("last_epoch", lambda value: value not in (-1, None)),
+            positional=("optimizer", "schedulers", "milestones", "last_epoch"),
+        ),
+    ),
+    **dict.fromkeys(
+        ("create_optimizer_v2", "param_groups_layer_decay"),
+        (
+            Manner(
+                roots=frozenset({"timm"}),
+                word="layer_decay",
+                holds=_says("layer_decay", lambda value: value not in (None, 1, 1.0, 0)),
+            ),
+        ),
+    ),
+    "from_pretrained": (
+        Manner(roots=frozenset({"unsloth"}), word="fast_inference", holds=_says("fast_inference", bool)),
     ),
     **dict.fromkeys(
         ("MulticlassExactMatch", "multiclass_exact_match"),

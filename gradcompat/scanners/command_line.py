@@ -275,6 +275,8 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
         ("", Setting(key=key, value=_METHODS.get(str(value), value), location=places.location(place)))
         for key, value in stated.items()
     ]
+    if launch.tool == "verl" and verl.separates(launch.subcommand):
+        found.append(("", Setting(key="training.separate_rollout", value=True, location=places.location(place))))
     if launch.tool == "verl" and verl.takes_conversations(launch.subcommand):
         found.append(("", Setting(key="data.multi_turn", value=True, location=places.location(place))))
     return found

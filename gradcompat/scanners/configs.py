@@ -107,6 +107,16 @@ def values_of(config: Config, key: str) -> list[Any] | None:
     return found if isinstance(found, list) else None
 
 
+def rows_of(config: Config, key: str) -> list[Mapping[str, Any]]:
+    """The mappings of a list at a key, with their scalars."""
+    try:
+        node = _mapping(config.document.text, config.document.path).entries.get(key)
+    except Malformed:  # JSON with what YAML does not take
+        return []
+    items = node.items if isinstance(node, yaml_nodes.Sequence) else ()
+    return [_of_node(item) for item in items if isinstance(item, yaml_nodes.Mapping)]
+
+
 def settings_of(config: Config, feeds: Feeds) -> tuple[list[Setting], list[Skipped]]:
     """The settings that a table makes of a config, and what is not understood."""
     named: list[tuple[str, Setting]] = []

@@ -61,7 +61,13 @@ _PARTS = (
     (re.compile(r"(?:^|/)llamafactory[./](?:cli|launcher)()(?:\.py)?$"), "llamafactory"),
     (re.compile(r"(?:^|/)swift[./]cli[./](sft|pt|rlhf)(?:\.py)?$"), "ms-swift"),
     (re.compile(r"(?:^|/)trl[./]scripts[./](\w+?)(?:\.py)?$"), "trl"),
-    (re.compile(r"(?:^|/)verl[./]trainer[./](fsdp_sft_trainer|sft_trainer(?:_ray)?|main_ppo)(?:\.py)?$"), "verl"),
+    (
+        re.compile(
+            r"(?:^|/)verl[./](?:trainer|experimental)[./](fsdp_sft_trainer|sft_trainer(?:_ray)?|main_ppo"
+            r"|fully_async_policy[./]fully_async_main|one_step_off_policy[./]main_ppo)(?:\.py)?$"
+        ),
+        "verl",
+    ),
     (re.compile(r"(?:^|/)xtuner[./]tools[./]()train(?:\.py)?$"), "xtuner"),
 )
 # Options of launchers that take no value; all others take one.

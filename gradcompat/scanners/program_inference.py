@@ -7,10 +7,12 @@ import re
 from collections.abc import Collection, Sequence
 
 from gradcompat.model.environment import Setting
+from gradcompat.scanners.autocast_regions import ungraded_first
 from gradcompat.scanners.code_calls import KERAS, STATEFUL_LOADERS
 from gradcompat.scanners.code_findings import Findings
 from gradcompat.scanners.code_walk import Step
 from gradcompat.scanners.model_buffers import buffer_of_model
+from gradcompat.scanners.schedules import uses
 
 # What puts the hook on the embeddings, under whichever name; their mention alone makes the absence doubtful.
 HOOKS = frozenset(
@@ -58,9 +60,31 @@ def conclude(found: Findings, end: Step) -> None:
     ungraded = _ungraded(found.statements) if "lightning" in found.drivers else None
     if ungraded is not None:
         found.symbols.setdefault("lightning.LightningModule.no_grad", found.place(ungraded))
+    _composed(found)
     buffer = buffer_of_model(found)
     if buffer is not None:
         found.symbols.setdefault("transformers.PreTrainedModel.register_buffer", buffer)
+
+
+def _composed(found: Findings) -> None:
+    """What is wrong by what else the program says: orders of calls, and names that go only together."""
+    if "torch" in found.imported:
+        for one in (found, *found.parts):
+            for name, node in uses(one.statements):
+                found.symbols.setdefault(name, one.place(node))
+            second = ungraded_first(one.statements)
+            if second is not None:
+                found.symbols.setdefault("torch.autocast.ungraded_first", one.place(second))
+    static = next((name for name in found.symbols if name.endswith("DistributedDataParallel.static_graph")), None)
+    if static is not None and "no_sync" in found.mentioned:
+        found.symbols.setdefault(f"{static}.no_sync", found.symbols[static])
+    unfrozen = found.symbols.get("unfreeze.method")
+    if unfrozen is not None and "flax" in found.imported:
+        found.symbols.setdefault("flax.core.FrozenDict.unfreeze", unfrozen)
+    decayed = next((name for name in found.symbols if name.startswith("timm.") and name.endswith(".layer_decay")), None)
+    scaled = any("lr_scale" in one.document.text for one in (found, *found.parts))
+    if decayed is not None and not scaled and not any(name.startswith("timm.scheduler") for name in found.symbols):
+        found.symbols.setdefault(f"{decayed}.alone", found.symbols[decayed])
 
 
 def _driven(found: Findings, end: Step) -> None:

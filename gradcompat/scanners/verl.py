@@ -22,7 +22,16 @@ FEEDS: Feeds = {
     "actor_rollout_ref.model.path": Feed("model.name"),
     "actor_rollout_ref.model.enable_gradient_checkpointing": Feed("training.gradient_checkpointing"),
     "actor_rollout_ref.model.lora_rank": _LORA,
+    "actor_rollout_ref.model.lora.rank": _LORA,
     "actor_rollout_ref.actor.strategy": (_STRATEGY, _FSDP),
+    "actor_rollout_ref.rollout.name": Feed(
+        "training.use_vllm", {"vllm": True, "hf": False, "sglang": False}, only=True
+    ),
+    "actor_rollout_ref.rollout.mode": Feed("training.async_rollout", {"async": True, "sync": False}, only=True),
+    "actor_rollout_ref.rollout.checkpoint_engine.backend": Feed(
+        "training.separate_rollout", {"naive": False}, given=True
+    ),
+    "actor_rollout_ref.model.lora.merge": Feed("training.vllm_enable_lora", {"true": False, "false": True}),
     "trainer.total_epochs": Feed("training.num_train_epochs"),
 }
 
@@ -37,6 +46,11 @@ def method(trainer: str, overrides: Mapping[str, object]) -> str:
     if trainer == SFT or trainer in _ENGINES:
         return "sft"
     return "grpo" if overrides.get("algorithm.adv_estimator") == "grpo" else "ppo"
+
+
+def separates(trainer: str) -> bool:
+    """Do the engines that sample have processors of their own, unless the command line says otherwise?"""
+    return "async" in trainer or "off_policy" in trainer
 
 
 def takes_conversations(trainer: str) -> bool:

@@ -113,6 +113,57 @@ def test_a_class_need_not_be_of_a_package_that_the_traceback_passes_through(
     assert unexplained == []
 
 
+@pytest.mark.parametrize("called", ["AxolotlGRPOConfig", "_UnslothGRPOConfig"])
+def test_a_class_that_another_tool_derives_takes_what_its_base_takes(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, called: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    error = f"TypeError: {called}.__init__() got an unexpected keyword argument 'max_prompt_length'\n"
+    _, (first,), unexplained = told(run, error, "trl==0.28.0\ntransformers==4.57.6\n")
+    assert first["title"].startswith("GRPOConfig has no `max_prompt_length` in trl 0.28.0: removed in 0.28.0")
+    assert unexplained == []
+
+
+@pytest.mark.parametrize(
+    ("above", "explained"),
+    [
+        ("    args = TrainingArguments(output_dir='out', evaluation_strategy='steps')\n", True),
+        ("    return super().__init__(**kwargs)\n", False),
+        ("    trainer = Trainer(model, TrainingArguments(**options))\n", False),
+    ],
+)
+def test_the_line_of_code_says_whose_init_it_is(run: Run, above: str, explained: bool) -> None:
+    frame = f'Traceback (most recent call last):\n  File "train.py", line 9, in <module>\n{above}'
+    error = "TypeError: __init__() got an unexpected keyword argument 'evaluation_strategy'\n"
+    _, diagnoses, unexplained = told(run, frame + error)
+    assert [one["title"].startswith("transformers >=4.51.0,<=5.24.0 has no") for one in diagnoses] == [True] * explained
+    assert bool(unexplained) is not explained
+
+
+def test_a_module_without_the_name_is_no_way_out(run: Run) -> None:
+    error = "ImportError: cannot import name 'BaseTrainer' from 'trl.trainer.alignprop_trainer' (x.py)\n"
+    _, (first,), _ = told(run, error)
+    # The module was there until 0.23, and took the name from 0.9.6 to 0.13.
+    assert first["title"].startswith("trl <0.9.6 or >=0.14.0,<=1.16.0 has no trl.trainer.alignprop_trainer.BaseTrainer")
+    assert "downgrade trl to >=0.9.6,<0.14.0" in first["settles"][1]
+
+
+def test_a_name_that_no_table_keeps_is_laid_to_a_pair_that_cannot_be_imported(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    error = "ImportError: cannot import name 'return_and_correct_aliasing' from 'torch.utils._python_dispatch' (x.py)\n"
+    _, (first,), unexplained = told(run, error, "torch==2.1.1\ntorchao==0.3.1\n")
+    assert first["title"].startswith("torchao 0.3.1 cannot be imported with torch 2.1.1")
+    assert first["settles"] == ["whether it goes away: upgrade torch to >=2.2.0"]
+    assert unexplained == []
+    _, diagnoses, _ = told(run, error, "torch==2.2.0\ntorchao==0.3.1\n")
+    assert diagnoses == []
+    frame = '  File "/venv/lib/python3.10/site-packages/peft/utils/other.py", line 9, in <module>\n    f()\n'
+    _, diagnoses, _ = told(run, f"Traceback (most recent call last):\n{frame}{error}", "torch==2.1.1\ntorchao==0.3.1\n")
+    assert diagnoses == []
+
+
 def test_an_import_that_fails_late_has_its_cause_in_the_next_line(run: Run) -> None:
     late = "RuntimeError: Failed to import transformers.trainer because of the following error"
     cause = "No module named 'transformers.models.glm_moe_dsa'"

@@ -35,6 +35,7 @@ ERROR = "RuntimeError: it stopped"
         "[rank1]: [2025-01-02 03:04:05,678] [ERROR] ",
         "03:04:05 ERROR ",
         "10/30 22:18:02 - mmengine - ERROR - ",
+        "(EngineCore_DP0 pid=4343) ERROR 08-29 10:18:10 [core.py:459] ",
         "ERROR:root:",
         "ERROR: ",
         "2025-01-02 03:04:05,678 - __main__ - ERROR - ",
@@ -93,6 +94,11 @@ def test_what_an_error_says() -> None:
             "newer-tokenizer-file",
         ),
         ("ValueError: data did not match any variant of untagged enum Config at line 3 column 1", None),
+        (
+            "TypeError: MistralForCausalLM.forward() got an unexpected keyword argument 'token_type_ids'",
+            "untaken-column",
+        ),
+        ("TypeError: forward() got an unexpected keyword argument 'labels'", None),
     ],
 )
 def test_errors_that_explain_themselves(error: str, kind: str | None) -> None:

@@ -114,3 +114,20 @@ def test_a_model_to_merge_is_no_config() -> None:
     with pytest.raises(Malformed) as caught:
         axolotl.scan(Document("c.yml", "base_model: m\nmodels: [a, b]\nmerge_method: ties\ndtype: bfloat16\n"))
     assert str(caught.value) == "`c.yml`: is not an axolotl config"
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("datasets: [{path: a, type: chat_template}]", False),
+        ("datasets: [{path: a, type: alpaca}, {path: b, type: chat_template.default}]", False),
+        ("datasets: [{path: a, type: chat_template}]\neot_tokens: [<end_of_turn>]", True),
+        ("datasets: [{path: a, type: chat_template}]\nspecial_tokens: {eos_token: <end_of_turn>}", None),
+        ("datasets: [{path: a, type: alpaca}]", None),
+        ("datasets: [{path: a, type: chat_template.default}]\nrl: dpo", None),
+        ("val_set_size: 0", None),
+    ],
+)
+def test_the_end_of_a_turn(text: str, named: bool | None) -> None:
+    document = Document(path="a.yml", text=f"base_model: x\nsequence_len: 512\nmicro_batch_size: 1\n{text}\n")
+    assert stated(axolotl.scan(document)).get("data.turn_end_named") is named

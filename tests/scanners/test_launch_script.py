@@ -232,6 +232,26 @@ def test_a_config_that_the_script_writes() -> None:
                 ("fsdp.version", 2, "1:96", None),
             ],
         ),
+        (
+            "python3 -m verl.experimental.fully_async_policy.fully_async_main actor_rollout_ref.rollout.mode=async",
+            [
+                ("training.framework", "verl", "1:12", None),
+                ("training.method", "ppo", "1:12", None),
+                ("training.separate_rollout", True, "1:12", None),
+                ("training.async_rollout", True, "1:97", None),
+            ],
+        ),
+        (
+            "python3 -m verl.trainer.main_ppo actor_rollout_ref.rollout.checkpoint_engine.backend=nccl"
+            " actor_rollout_ref.rollout.name=sglang actor_rollout_ref.model.lora.merge=True",
+            [
+                ("training.framework", "verl", "1:12", None),
+                ("training.method", "ppo", "1:12", None),
+                ("training.separate_rollout", True, "1:86", None),
+                ("training.use_vllm", False, "1:122", None),
+                ("training.vllm_enable_lora", False, "1:164", None),
+            ],
+        ),
         ("axolotl train a.yml --gradient-accumulation-steps 4", [(GA, 4, "1:51", "--gradient-accumulation-steps {}")]),
         ("accelerate launch -m axolotl.cli.train a.yml --micro_batch_size 1",
          [("training.per_device_train_batch_size", 1, "1:65", "--micro_batch_size {}")]),

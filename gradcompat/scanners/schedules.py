@@ -1,0 +1,99 @@
+"""Schedules of torch that are made when their optimizer has another learning rate than they take it for.
+
+The schedules that warm up multiply the learning rate as soon as they are made, and go on from there: one that is made
+after the optimizer has taken back its state starts from a learning rate that was scheduled already. The cosine goes on
+from the learning rate that it finds, which is the lowest where another cosine has just ended.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+_PACKAGE = "torch.optim.lr_scheduler"
+_MULTIPLYING = ("SequentialLR", "LinearLR", "ConstantLR")
+_COSINE = "CosineAnnealingLR"
+_STATE = "load_state_dict"
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+
+
+def uses(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.AST]]:
+    """``….LinearLR.after_state`` and ``….CosineAnnealingLR.again``, with the calls that make the schedules."""
+    bodies: list[list[ast.stmt]] = [list(statements)]
+    for body in bodies:
+        nodes = list(_inside(body))
+        for node in nodes:
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                bodies.append(node.body)
+        yield from _after_state([node for node in nodes if isinstance(node, ast.Call)])
+        for loop in nodes:
+            if isinstance(loop, _LOOPS):
+                yield from _again(loop)
+
+
+def _inside(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """The nodes of a body in the order of the text, without those of the functions in it."""
+    for node in body:
+        yield node
+        if not isinstance(node, _FUNCTIONS):
+            yield from _inside(ast.iter_child_nodes(node))
+
+
+def _after_state(calls: list[ast.Call]) -> Iterator[tuple[str, ast.AST]]:
+    """A schedule that is made between the state of its optimizer and its own."""
+    taken = False
+    made: ast.Call | None = None
+    for call in calls:
+        name, owner = _name(call), _owner(call)
+        if name == _STATE and "opt" in owner:
+            if made is not None:
+                return  # which puts the learning rate right
+            taken = True
+        elif name in _MULTIPLYING and taken and made is None:
+            made = call
+        elif name == _STATE and made is not None and ("sched" in owner or "lr" in owner):
+            yield f"{_PACKAGE}.{_name(made)}.after_state", made
+            return
+
+
+def _again(loop: ast.For | ast.AsyncFor | ast.While) -> Iterator[tuple[str, ast.AST]]:
+    """A cosine that each turn of a loop makes anew for an optimizer that stays, and steps in a loop of its own."""
+    calls = [node for node in _inside(loop.body) if isinstance(node, ast.Call)]
+    made = next((call for call in calls if _name(call) == _COSINE), None)
+    if made is None or not made.args or not isinstance(made.args[0], (ast.Name, ast.Attribute)):
+        return
+    optimizer = ast.dump(made.args[0])
+    targets = (
+        ast.dump(target).replace("Store()", "Load()")
+        for node in _inside(loop.body)
+        if isinstance(node, ast.Assign)
+        for one in node.targets
+        for target in ast.walk(one)
+        if isinstance(target, (ast.Name, ast.Attribute))
+    )
+    stepped = any(isinstance(node, _LOOPS) and _steps(node) for node in _inside(loop.body))
+    reset = any(isinstance(node, ast.Attribute) and node.attr == "param_groups" for node in _inside(loop.body))
+    if stepped and not reset and optimizer not in targets:
+        yield f"{_PACKAGE}.{_COSINE}.again", made
+
+
+def _steps(loop: ast.AST) -> bool:
+    return any(
+        isinstance(node, ast.Call) and _name(node) == "step" and "sched" in _owner(node) for node in ast.walk(loop)
+    )
+
+
+def _name(call: ast.Call) -> str:
+    """What is called, without what it is taken from."""
+    called = call.func
+    return called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
+
+
+def _owner(call: ast.Call) -> str:
+    """The last name of the object whose method is called, in lower case."""
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    while isinstance(owner, (ast.Subscript, ast.Call)):
+        owner = owner.value if isinstance(owner, ast.Subscript) else owner.func
+    name = owner.attr if isinstance(owner, ast.Attribute) else owner.id if isinstance(owner, ast.Name) else ""
+    return name.lower()

@@ -1,0 +1,130 @@
+"""Schedules that start from a learning rate that is not theirs."""
+
+from __future__ import annotations
+
+import ast
+from textwrap import dedent
+
+import pytest
+
+from gradcompat.scanners.schedules import uses
+
+
+def names(text: str) -> list[str]:
+    return [name.removeprefix("torch.optim.lr_scheduler.") for name, _ in uses(ast.parse(dedent(text)).body)]
+
+
+RESUMED = """
+    optimizer = AdamW(model.parameters(), lr=1e-3)
+    if args.resume:
+        state = torch.load(args.resume)
+        optimizer.load_state_dict(state["optimizer"])
+    scheduler = {made}
+    if args.resume:
+        scheduler.load_state_dict(state["scheduler"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "found"),
+    [
+        ("LinearLR(optimizer, 0.1, total_iters=5)", ["LinearLR.after_state"]),
+        ("lr_scheduler.SequentialLR(optimizer, [warmup, cosine], milestones=[5])", ["SequentialLR.after_state"]),
+        ("StepLR(optimizer, 30)", []),  # which takes the learning rate as it is
+    ],
+)
+def test_a_schedule_between_two_states(made: str, found: list[str]) -> None:
+    assert names(RESUMED.format(made=made)) == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        """
+        scheduler = LinearLR(optimizer, 0.1)
+        optimizer.load_state_dict(state["optimizer"])
+        scheduler.load_state_dict(state["scheduler"])
+        """,
+        """
+        optimizer.load_state_dict(state["optimizer"])
+        scheduler = LinearLR(optimizer, 0.1)
+        optimizer.load_state_dict(state["optimizer"])
+        scheduler.load_state_dict(state["scheduler"])
+        """,
+        """
+        optimizer.load_state_dict(state["optimizer"])
+        scheduler = LinearLR(optimizer, 0.1)
+        """,
+        """
+        def load():
+            optimizer.load_state_dict(state["optimizer"])
+        scheduler = LinearLR(optimizer, 0.1)
+        scheduler.load_state_dict(state["scheduler"])
+        """,
+        """
+        model.load_state_dict(state["model"])
+        scheduler = LinearLR(optimizer, 0.1)
+        scheduler.load_state_dict(state["scheduler"])
+        """,
+    ],
+)
+def test_another_order_is_right(text: str) -> None:
+    assert names(text) == []
+
+
+def test_a_cosine_for_each_stage() -> None:
+    text = """
+        def train(model, stages):
+            optimizer = SGD(model.parameters(), lr=0.1)
+            for epochs in stages:
+                scheduler = CosineAnnealingLR({optimizer}, T_max=epochs)
+                for epoch in range(epochs):
+                    one_epoch(model, optimizer)
+                    scheduler.step()
+    """
+    assert names(text.format(optimizer="optimizer")) == ["CosineAnnealingLR.again"]
+    assert names(text.format(optimizer="optimizer, epochs")) == ["CosineAnnealingLR.again"]
+    assert names(text.format(optimizer="make(model)")) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        """
+        for fold in folds:
+            optimizer = SGD(model.parameters(), lr=0.1)
+            scheduler = CosineAnnealingLR(optimizer, T_max=10)
+            for epoch in range(10):
+                scheduler.step()
+        """,
+        """
+        for fold in folds:
+            model, optimizer = make(fold)
+            scheduler = CosineAnnealingLR(optimizer, T_max=10)
+            for epoch in range(10):
+                scheduler.step()
+        """,
+        """
+        for epochs in stages:
+            for group in optimizer.param_groups:
+                group["lr"] = 0.1
+            scheduler = CosineAnnealingLR(optimizer, T_max=epochs)
+            for epoch in range(epochs):
+                scheduler.step()
+        """,
+        """
+        scheduler = CosineAnnealingLR(optimizer, T_max=10)
+        for epoch in range(10):
+            for batch in loader:
+                optimizer.step()
+            scheduler.step()
+        """,
+        """
+        for epoch in range(10):
+            scheduler = CosineAnnealingLR(optimizer, T_max=10)
+            scheduler.step()
+        """,
+    ],
+)
+def test_one_cosine_for_an_optimizer(text: str) -> None:
+    assert names(text) == []
