@@ -51,6 +51,7 @@ from gradcompat.scanners.config_lookups import is_config, loaded_file, lookup
 from gradcompat.scanners.dataclass_parsers import dataclass_parser, parsed_input
 from gradcompat.scanners.option_defaults import Option, fields, is_option, option_of
 from gradcompat.scanners.program_inference import FIRST, HOOKS, conclude, order
+from gradcompat.scanners.stream_order import manner_of_stream
 
 # Of arguments that decide, those that decide nothing where they are false.
 _BY_VALUE = frozenset({"reduce_loss"})
@@ -352,6 +353,9 @@ def _is_told(found: Findings, step: Step, call: ast.Call) -> None:
             given, _ = arguments(call, found.names, step.scope, manner.positional)
             if manner.holds({argument.name: argument for argument in given}):
                 found.symbol(f"{name}.{manner.word}", call)
+        word = manner_of_stream(call, name, found.names, step.scope)
+        if word is not None:
+            found.symbol(f"{name}.{word}", call)
         if name.startswith("xformers.ops.") and name.endswith("memory_efficient_attention"):
             inside = (node.func for given in call.args for node in ast.walk(given) if isinstance(node, ast.Call))
             if any(isinstance(called, ast.Attribute) and called.attr == "expand" for called in inside):
