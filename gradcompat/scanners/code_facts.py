@@ -52,6 +52,7 @@ from gradcompat.scanners.dataclass_parsers import dataclass_parser, parsed_input
 from gradcompat.scanners.option_defaults import Option, fields, is_option, option_of
 from gradcompat.scanners.program_inference import FIRST, HOOKS, conclude, order
 from gradcompat.scanners.stream_order import manner_of_stream
+from gradcompat.scanners.trained_adapters import gets_frozen_adapter
 
 # Of arguments that decide, those that decide nothing where they are false.
 _BY_VALUE = frozenset({"reduce_loss"})
@@ -485,6 +486,9 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
             _collator(found, step, keyword.value)
     if one.trains and one.framework == "transformers.Trainer":
         _own_module(found, step, call)
+    thaws = "requires_grad" in found.document.text
+    if one.trains and one.framework == "trl" and not thaws and gets_frozen_adapter(call, found.names, step.scope):
+        found.symbol(f"{name}.frozen_adapter", call)
     if one.trains and "compute_loss_func" in given:
         # How it weighs labels is its own matter; the model's loss is not used.
         found.state(step, "model.uses_num_items_in_batch", None)
