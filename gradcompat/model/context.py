@@ -200,6 +200,7 @@ class Context:
         uses: what it takes from other packages, and what its modules do.
         given: the names that it and its modules put into modules of other packages.
         alone: where a launch script starts a program as one process, by Python itself, if it starts all of them so.
+        devices: where a launch script lets all programs that it starts so see several GPUs, by CUDA_VISIBLE_DEVICES.
         documented: it is a command of a README: how the project is presumed to be run, and no script that runs it.
     """
 
@@ -226,4 +227,5 @@ class Context:
     uses: tuple[CodeUse, ...] = ()
     given: frozenset[str] = frozenset()
     alone: Location | None = None
+    devices: Location | None = None
     documented: bool = False

@@ -161,6 +161,15 @@ def _has_experts(given: Given) -> bool:
     return _says("num_moe_experts", _above(1))(given)
 
 
+def _weighs_rewards(given: Given) -> bool:
+    """Weights of rewards that differ from what no weights are."""
+
+    def differ(value: object) -> bool:
+        return value is not None and not (isinstance(value, (list, tuple)) and all(one == 1 for one in value))
+
+    return _says("reward_weights", differ)(given)
+
+
 _FEWEST_OUTSIDE = 100  # where the number of classes cannot be read: labels of no class are 255 or -100
 _FLASH = frozenset({"flash_attn"})
 _MEGATRON = frozenset({"megatron"})
@@ -309,6 +318,11 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
         (Manner(roots=frozenset({"torchmetrics"}), word="ignore_index", holds=_is_given("ignore_index")),),
     ),
     "SignSGD": (Manner(roots=frozenset({"pytorch_optimizer"}), word="momentum", holds=_has_momentum),),
+    **dict.fromkeys(
+        ("GRPOConfig", "RLOOConfig"),
+        (Manner(roots=frozenset({"trl"}), word="reward_weights", holds=_weighs_rewards),),
+    ),
+    "from_pretrained": (Manner(roots=frozenset({"transformers"}), word="device_map", holds=_is_given("device_map")),),
     "DPOTrainer": (Manner(roots=frozenset({"trl"}), word="peft_config", holds=_is_given("peft_config")),),
     "LossScaleOptimizer": (Manner(roots=frozenset({"keras", "tensorflow"}), word="clipnorm", holds=_decorates),),
     "flash_attn_varlen_func": (

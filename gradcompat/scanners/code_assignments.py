@@ -200,6 +200,9 @@ def _own_loss(found: Findings, step: Step, trainer: ast.ClassDef) -> None:
     elif any(_divides(inner, "gradient_accumulation_steps") for inner in ast.walk(methods[0])):
         # Neither the model divides here nor nobody.
         found.state(step, "model.uses_num_items_in_batch", None, at=methods[0])
+    elif refuses:
+        # What it does not take it does not hand on to the model.
+        found.state(step, "model.uses_num_items_in_batch", None, at=methods[0])
 
 
 def _own_step(found: Findings, step: Step, trainer: ast.ClassDef) -> None:

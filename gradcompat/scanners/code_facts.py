@@ -51,6 +51,8 @@ from gradcompat.scanners.config_lookups import is_config, loaded_file, lookup
 from gradcompat.scanners.dataclass_parsers import dataclass_parser, parsed_input
 from gradcompat.scanners.option_defaults import Option, fields, is_option, option_of
 from gradcompat.scanners.program_inference import FIRST, HOOKS, conclude, order
+from gradcompat.scanners.stream_order import manner_of_stream
+from gradcompat.scanners.trained_adapters import gets_frozen_adapter
 
 # Of arguments that decide, those that decide nothing where they are false.
 _BY_VALUE = frozenset({"reduce_loss"})
@@ -352,6 +354,9 @@ def _is_told(found: Findings, step: Step, call: ast.Call) -> None:
             given, _ = arguments(call, found.names, step.scope, manner.positional)
             if manner.holds({argument.name: argument for argument in given}):
                 found.symbol(f"{name}.{manner.word}", call)
+        word = manner_of_stream(call, name, found.names, step.scope)
+        if word is not None:
+            found.symbol(f"{name}.{word}", call)
         if name.startswith("xformers.ops.") and name.endswith("memory_efficient_attention"):
             inside = (node.func for given in call.args for node in ast.walk(given) if isinstance(node, ast.Call))
             if any(isinstance(called, ast.Attribute) and called.attr == "expand" for called in inside):
@@ -481,6 +486,9 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
             _collator(found, step, keyword.value)
     if one.trains and one.framework == "transformers.Trainer":
         _own_module(found, step, call)
+    thaws = "requires_grad" in found.document.text
+    if one.trains and one.framework == "trl" and not thaws and gets_frozen_adapter(call, found.names, step.scope):
+        found.symbol(f"{name}.frozen_adapter", call)
     if one.trains and "compute_loss_func" in given:
         # How it weighs labels is its own matter; the model's loss is not used.
         found.state(step, "model.uses_num_items_in_batch", None)

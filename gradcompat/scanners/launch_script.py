@@ -53,6 +53,8 @@ _SBATCH_VARIABLES = {
     "--gres": ("SLURM_GPUS_ON_NODE",),
 }
 _CONFIGS = (".json", ".yaml", ".yml")
+_DEVICES = "CUDA_VISIBLE_DEVICES"
+_SEVERAL = re.compile(r"\s*\d+\s*(?:,\s*\d+\s*)+")
 # Wrappers that start what they are given once, on this machine.
 _ALONE = frozenset({"", "nohup", "time", "env", "uv", "poetry", "pipenv", "conda", "stdbuf", "taskset", "numactl"})
 
@@ -183,6 +185,7 @@ def _context(script: _Script, launches: list[Launch]) -> Context:
         options=tuple(_given_options(script, launch) for launch in launches),
         commands=tuple(map(_command, launches)),
         alone=script.location(launches[0].place) if all(map(_is_alone, launches)) else None,
+        devices=_devices(script, launches),
     )
 
 
@@ -190,6 +193,14 @@ def _is_alone(launch: Launch) -> bool:
     """Does Python itself start one program, once?"""
     program = "" if launch.target is None else launch.target.text
     return launch.launcher == "python" and not launch.tool and launch.wrapper in _ALONE and program.endswith(".py")
+
+
+def _devices(script: _Script, launches: list[Launch]) -> Location | None:
+    """Where several GPUs are named that each launch sees; None if one sees a single one, or all that there are."""
+    named = [launch.environment.get(_DEVICES) for launch in launches]
+    first = named[0]
+    several = all(word is not None and _SEVERAL.fullmatch(word.text) for word in named)
+    return script.location(first.place(0)) if first is not None and several else None
 
 
 def _command(launch: Launch) -> str:

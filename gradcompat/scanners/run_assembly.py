@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 from gradcompat.budget import Budget
 from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.context import Context, LaunchOption, OptionDefault, Override
-from gradcompat.model.environment import Location, Setting
+from gradcompat.model.environment import Location, Setting, SettingValue
 from gradcompat.scanners.any_config import recomposed
 from gradcompat.scanners.argument_blocks import settings_of_lookup, with_passed_blocks
 from gradcompat.scanners.launch_options import given_option, settings_of_option
@@ -30,7 +30,11 @@ _COMPOSED = "hydra"
 _LAUNCH_CONFIG, _CLI_CONFIG = "accelerate", "lightning-cli"
 # What drives a loop that accelerate prepares.
 _ACCELERATED = frozenset({"accelerate", "transformers.Trainer", "trl", "sentence-transformers"})
+# Trainers that copy the model to each GPU that their one process sees.
+_REPLICATING = frozenset({"transformers.Trainer", "trl", "sentence-transformers"})
 _PROCESSES = "distributed.processes"
+_STRATEGY = "distributed.strategy"
+_SHARDING = ("fsdp.", "deepspeed.")
 # What a training leaves beside the model that it has trained.
 _LEFT_BEHIND = frozenset({"hf-model", "hf-adapter", "hf-trainer-state"})
 
@@ -398,7 +402,21 @@ def _one_process(first: Context, settings: Sequence[Setting]) -> list[Setting]:
         return []
     if any(setting.key == _PROCESSES and setting.value is not None for setting in settings):
         return []
-    return [Setting(key=_PROCESSES, value=1, location=first.alone, presumed=True)]
+    one = Setting(key=_PROCESSES, value=1, location=first.alone, presumed=True)
+    return [one, *_replicas(first, settings, drivers)]
+
+
+def _replicas(first: Context, settings: Sequence[Setting], drivers: set[SettingValue | None]) -> list[Setting]:
+    """`CUDA_VISIBLE_DEVICES=0,1 python train.py`: nn.DataParallel around the model, if nothing shares it out."""
+    if first.devices is None or not drivers <= _REPLICATING:
+        return []
+    if any(setting.key == _STRATEGY or setting.key.startswith(_SHARDING) for setting in settings):
+        return []
+    used = [setting.value for setting in settings if setting.key == "code.symbols"]
+    names = [str(name) for value in used if isinstance(value, tuple) for name in value]
+    if None in used or any(name.endswith(".device_map") or name.startswith("unsloth.") for name in names):
+        return []  # layers may lie on several GPUs
+    return [Setting(key=_STRATEGY, value="dp", location=first.devices, presumed=True)]
 
 
 def _joined(members: list[Context]) -> Context:

@@ -276,3 +276,41 @@ def test_python_alone_is_one_process_unless_the_trainer_starts_others() -> None:
         for framework, more in programs
     }
     assert counts == {"transformers.Trainer": [(1, True)], "lightning": [], "accelerate": [(4, False)]}
+
+
+def test_a_trainer_that_python_starts_on_several_gpus_copies_the_model_to_each() -> None:
+    start = Location(path="run.sh", line=1)
+    script = replace(context("run.sh", "train.py", kind="launch-script"), alone=start, devices=start)
+    by_all: dict[str, SettingValue] = {"training.framework": "transformers.Trainer"}
+    programs: dict[str, tuple[dict[str, SettingValue], bool]] = {
+        "several": (by_all, True),
+        "one": (by_all, False),
+        "accelerate": ({"training.framework": "accelerate"}, True),
+        "sharded": ({**by_all, "fsdp.version": 2}, True),
+        "told": ({**by_all, "distributed.strategy": "deepspeed"}, True),
+        "spread": (
+            {**by_all, "code.symbols": ("transformers.AutoModelForCausalLM.from_pretrained.device_map",)},
+            True,
+        ),
+    }
+    strategies = {
+        name: [
+            (setting.value, setting.presumed)
+            for setting in join(
+                [
+                    script if several else replace(script, devices=None),
+                    context("train.py", kind="python", run=True, **said),
+                ]
+            )[0].settings
+            if setting.key == "distributed.strategy"
+        ]
+        for name, (said, several) in programs.items()
+    }
+    assert strategies == {
+        "several": [("dp", True)],
+        "one": [],
+        "accelerate": [],
+        "sharded": [],
+        "told": [("deepspeed", False)],
+        "spread": [],
+    }

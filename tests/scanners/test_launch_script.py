@@ -501,6 +501,22 @@ def test_what_python_starts_by_itself(text: str, alone: bool) -> None:
     assert (scanned(text).alone is not None) is alone
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("CUDA_VISIBLE_DEVICES=0,1,2,3 python train.py", 1),
+        ("export CUDA_VISIBLE_DEVICES=0,1\npython train.py", 1),
+        ("CUDA_VISIBLE_DEVICES=2 python train.py", None),
+        ("CUDA_VISIBLE_DEVICES=$GPUS python train.py", None),
+        ("python train.py", None),
+        ("CUDA_VISIBLE_DEVICES=0,1 python train.py\nCUDA_VISIBLE_DEVICES=0 python train.py", None),
+    ],
+)
+def test_several_gpus_that_every_launch_sees(text: str, line: int | None) -> None:
+    devices = scanned(text).devices
+    assert (None if devices is None else devices.line) == line
+
+
 def test_variables_that_packages_read() -> None:
     assert values("export UNSLOTH_RETURN_LOGITS=1\npython train.py", "environment.unsloth_return_logits") == [True]
     assert values("USE_TF=$FLAG python train.py", "environment.use_tf") == [None]

@@ -434,6 +434,7 @@ def test_a_loss_that_the_trainer_cannot_tell_its_count(signature: str, refuses: 
     assert ("transformers.Trainer.compute_loss.without_num_items_in_batch" in symbols(text)) is refuses
     if refuses and "super" not in body:
         assert found["training.custom_compute_loss"] is False  # it stops, and trains nothing wrongly
+        assert found["model.uses_num_items_in_batch"] is None  # nor does it hand the count on
 
 
 LOOP = """\
