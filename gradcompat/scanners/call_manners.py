@@ -312,6 +312,7 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
     ),
     "from_pretrained": (
         Manner(roots=frozenset({"unsloth"}), word="fast_inference", holds=_says("fast_inference", bool)),
+        Manner(roots=frozenset({"transformers"}), word="device_map", holds=_is_given("device_map")),
     ),
     **dict.fromkeys(
         ("MulticlassExactMatch", "multiclass_exact_match"),
@@ -322,7 +323,6 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
         ("GRPOConfig", "RLOOConfig"),
         (Manner(roots=frozenset({"trl"}), word="reward_weights", holds=_weighs_rewards),),
     ),
-    "from_pretrained": (Manner(roots=frozenset({"transformers"}), word="device_map", holds=_is_given("device_map")),),
     "DPOTrainer": (Manner(roots=frozenset({"trl"}), word="peft_config", holds=_is_given("peft_config")),),
     "LossScaleOptimizer": (Manner(roots=frozenset({"keras", "tensorflow"}), word="clipnorm", holds=_decorates),),
     "flash_attn_varlen_func": (
