@@ -163,6 +163,7 @@ def _accumulation(parameters: _Parameters) -> Settings:
         "training.max_grad_norm": 0.0,
         "data.unequal_labels": parameters["labels"] == "unequal",
         "data.partial_last_step": bool(parameters["tail"]),
+        "data.epoch_below_window": bool(parameters["tail"]),  # of two batches
         "optimizer.name": "sgd",
         "precision.mode": "no",
         **({"peft.method": "lora"} if parameters["model"] == "llama_lora" else {}),
@@ -335,7 +336,12 @@ def _lightning_callbacks(parameters: _Parameters) -> Settings:
             "code.symbols": ("lightning.pytorch.callbacks.ModelCheckpoint",),
         },
         "inside_epoch": {"training.resume_from_checkpoint": True, "training.validation_inside_epoch": True},
-        "fused_clipping": {"optimizer.fused": True, "training.max_grad_norm": 1.0, "precision.mode": "bf16"},
+        "fused_clipping": {
+            "optimizer.fused": True,
+            "training.max_grad_norm": 1.0,
+            "precision.mode": "bf16",
+            "precision.half_weights": False,
+        },
     }
     return {
         "training.framework": "lightning",

@@ -99,6 +99,20 @@ def _decorates(given: Given) -> bool:
     return any(given[name].value not in (None, False) for name in _OF_INNER if name in given)
 
 
+def _clips(given: Given) -> bool:
+    return any(given[name].value not in (None, False) for name in _CLIPS if name in given)
+
+
+def _alone(given: Given) -> bool:
+    """Gradients without the variables that they belong to."""
+    return "trainable_variables" not in given
+
+
+def _patched(given: Given) -> bool:
+    """Unsloth hands weights that are all trained, or held in 8 bits, on to FastModel."""
+    return not any(_says(name, bool)(given) for name in ("full_finetuning", "load_in_8bit"))
+
+
 def _is_given(argument: str) -> Callable[[Given], bool]:
     """Is the argument given, and not None?"""
     return _says(argument, lambda value: value is not None)
@@ -133,6 +147,11 @@ def _leaves_out_a_hundred(given: Given) -> bool:
     return not isinstance(found.value, (list, tuple)) or (UNKNOWN not in found.value and 100 not in found.value)
 
 
+def _measures_boxes(given: Given) -> bool:
+    """The metric of detection takes boxes unless it is told to take masks alone."""
+    return "iou_type" not in given or _says("iou_type", lambda value: value != "segm")(given)
+
+
 def _has_experts(given: Given) -> bool:
     return _says("num_moe_experts", _above(1))(given)
 
@@ -145,6 +164,7 @@ _GROUPED = Manner(roots=_MAMBA, word="ngroups", holds=_says("ngroups", _above(1)
 _LIGHTNING = frozenset({"lightning", "pytorch_lightning", "lightning_fabric"})
 # What Keras takes for any optimizer, in its order.
 _OF_INNER = ("weight_decay", "clipnorm", "clipvalue", "global_clipnorm", "use_ema")
+_CLIPS = ("clipnorm", "clipvalue", "global_clipnorm")
 _SEQUENCES = ("cu_seqlens_q", "cu_seqlens_k", "max_seqlen_q", "max_seqlen_k")
 
 _MANNERS: dict[str, tuple[Manner, ...]] = {
@@ -168,6 +188,12 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
         ),
     ),
     "MeanAveragePrecision": (
+        Manner(
+            roots=frozenset({"torchmetrics"}),
+            word="boxes",
+            holds=_measures_boxes,
+            positional=("box_format", "iou_type"),
+        ),
         Manner(
             roots=frozenset({"torchmetrics"}),
             word="max_detection_thresholds",
@@ -247,6 +273,22 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
     ),
     "SignSGD": (Manner(roots=frozenset({"pytorch_optimizer"}), word="momentum", holds=_has_momentum),),
     "DPOTrainer": (Manner(roots=frozenset({"trl"}), word="peft_config", holds=_is_given("peft_config")),),
+    "ModelCheckpoint": (
+        Manner(roots=_LIGHTNING, word="every_n_train_steps", holds=_says("every_n_train_steps", bool)),
+    ),
+    "from_pretrained": (Manner(roots=frozenset({"unsloth"}), word="patched", holds=_patched),),
+    "apply": (
+        Manner(
+            roots=frozenset({"keras", "tensorflow"}),
+            word="alone",
+            holds=_alone,
+            positional=("grads", "trainable_variables"),
+        ),
+    ),
+    **dict.fromkeys(
+        ("SGD", "RMSprop", "Lion", "Adagrad", "Adadelta"),
+        (Manner(roots=frozenset({"keras", "tensorflow"}), word="clipnorm", holds=_clips),),
+    ),
     "LossScaleOptimizer": (Manner(roots=frozenset({"keras", "tensorflow"}), word="clipnorm", holds=_decorates),),
     "flash_attn_varlen_func": (
         Manner(roots=_FLASH, word="causal", holds=_crosses, positional=("q", "k", "v", *_SEQUENCES)),

@@ -81,7 +81,10 @@ FSDP_CONFIG: Feeds = {
         "state_dict_type": Feed("fsdp.state_dict_type"),
         "use_orig_params": Feed("fsdp.use_orig_params"),
         "transformer_layer_cls_to_wrap": Feed("fsdp.layer_class", given=True),
-        "auto_wrap_policy": Feed("fsdp.auto_wrap", WRAPPED),
+        "auto_wrap_policy": (
+            Feed("fsdp.auto_wrap", WRAPPED),
+            Feed("fsdp.wraps_by_size", {"size_based_wrap": True}, only=True),
+        ),
         "activation_checkpointing": Feed("training.gradient_checkpointing", {"true": True}, only=True),
         "cpu_ram_efficient_loading": Feed("fsdp.cpu_ram_efficient_loading"),
     }.items()
@@ -157,6 +160,7 @@ FEEDS: Feeds = {
     "use_bnb_nested_quant": Feed("quantization.double_quant"),
     # SFTConfig, DPOConfig, GRPOConfig and their likes
     "packing": Feed("training.packing"),
+    "packing_strategy": Feed("training.packing_strategy"),
     "padding_free": Feed("training.padding_free"),
     "loss_type": Feed("training.loss_type"),
     "dataloader_persistent_workers": Feed("training.persistent_workers"),
