@@ -59,6 +59,9 @@ KEYS: dict[str, Key] = {
     "training.torch_compile": Key("bool", "the model goes through torch.compile"),
     "training.regional_compilation": Key("bool", "accelerate compiles the repeated blocks of the model one by one"),
     "training.neftune_noise_alpha": Key("float", "noise on the embeddings"),
+    "training.kd_ce_alpha": Key(
+        "float", "Axolotl's weight of the cross entropy beside the divergence of a distillation"
+    ),
     "training.packing_strategy": Key("str", "how TRL packs: bfd (or ffd) keeps examples whole, wrapped cuts them"),
     "training.packing": Key("bool", "several examples share one sequence"),
     "training.padding_free": Key("bool", "batches are flattened into one sequence without padding"),

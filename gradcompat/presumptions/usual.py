@@ -554,6 +554,7 @@ USUAL: dict[str, Usual] = {
         feature="vLLM for the completions",
         reason="the default",
     ),
+    "training.kd_ce_alpha": Usual(feature="distillation with a cross entropy beside the divergence", reason=_RARE),
     "training.packing_strategy": Usual(
         values=(("bfd", 1.0),),
         taking="packing keeps examples whole",
@@ -561,7 +562,7 @@ USUAL: dict[str, Usual] = {
         reason="the default",
     ),
     "training.vllm_sleep_level": Usual(
-        values=((0, 0.7), (1, 0.3)),
+        values=((0, 1.0),),
         taking="vLLM keeps its weights while the model trains",
         feature="vLLM that gives up its weights",
         reason="the default of ms-swift is 0",

@@ -152,6 +152,11 @@ def _measures_boxes(given: Given) -> bool:
     return "iou_type" not in given or _says("iou_type", lambda value: value != "segm")(given)
 
 
+def _mixes(given: Given) -> bool:
+    """A divergence between two models and their mixture, which betas of 0 and 1 are not."""
+    return "beta" not in given or _says("beta", lambda value: value not in (0, 1))(given)
+
+
 def _has_experts(given: Given) -> bool:
     return _says("num_moe_experts", _above(1))(given)
 
@@ -276,6 +281,17 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
     "ModelCheckpoint": (
         Manner(roots=_LIGHTNING, word="every_n_train_steps", holds=_says("every_n_train_steps", bool)),
     ),
+    **dict.fromkeys(
+        ("ViT", "PatchEmbeddingBlock"),
+        (
+            Manner(
+                roots=frozenset({"monai"}),
+                word="sincos",
+                holds=_says("pos_embed_type", lambda value: value == "sincos"),
+            ),
+        ),
+    ),
+    "LigerFusedLinearJSDLoss": (Manner(roots=frozenset({"liger_kernel"}), word="mixed", holds=_mixes),),
     "from_pretrained": (Manner(roots=frozenset({"unsloth"}), word="patched", holds=_patched),),
     "apply": (
         Manner(

@@ -81,6 +81,12 @@ def _driven(found: Findings, end: Step) -> None:
         found.trains = found.trains or "lightning" not in found.drivers
         if "lightning" not in found.drivers:
             found.drivers.setdefault("torch", found.place(end.node))
+    if "train_batch" in found.mentioned and "deepspeed" in found.imported and not found.drivers:
+        found.trains = True  # a pipeline takes whole steps
+        found.drivers["torch"] = found.place(end.node)
+    if "train_batch" in found.mentioned and "deepspeed" in found.imported and not found.drivers:
+        found.trains = True  # a pipeline takes whole steps
+        found.drivers["torch"] = found.place(end.node)
     if "optax" in found.imported and found.mentioned & _OF_OPTAX:
         found.trains = True  # nothing of the vocabulary drives a loop of JAX
     for names in (("lightning",), ("sentence-transformers",), ("trl", "transformers.Trainer")):

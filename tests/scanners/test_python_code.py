@@ -169,13 +169,26 @@ model.fit(x, y, epochs=3)
         ("torchmetrics.classification.MulticlassExactMatch(num_classes=3)", "ignore_index", False),
         ("pytorch_optimizer.SignSGD(w)", "momentum", True),
         ("pytorch_optimizer.SignSGD(w, momentum=0.0)", "momentum", False),
+        ("keras.optimizers.SGD(0.1, clipnorm=1.0)", "clipnorm", True),
+        ("keras.optimizers.SGD(0.1)", "clipnorm", False),
+        ("monai.networks.nets.ViT(1, 96, 16, pos_embed_type='sincos')", "sincos", True),
+        ("monai.networks.nets.ViT(1, 96, 16)", "sincos", False),
+        ("torchmetrics.detection.MeanAveragePrecision(iou_type='segm')", "boxes", False),
+        ("torchmetrics.detection.MeanAveragePrecision(iou_type=('bbox', 'segm'))", "boxes", True),
+        ("liger_kernel.chunked_loss.LigerFusedLinearJSDLoss()", "mixed", True),
+        ("liger_kernel.chunked_loss.LigerFusedLinearJSDLoss(beta=0.0)", "mixed", False),
+        ("unsloth.FastLanguageModel.from_pretrained('m')", "patched", True),
+        ("unsloth.FastLanguageModel.from_pretrained('m', full_finetuning=True)", "patched", False),
+        ("lightning.pytorch.callbacks.ModelCheckpoint(every_n_train_steps=100)", "every_n_train_steps", True),
+        ("lightning.pytorch.callbacks.ModelCheckpoint(every_n_train_steps=0)", "every_n_train_steps", False),
         ("trl.DPOTrainer(model, peft_config=LoraConfig())", "peft_config", True),
         ("trl.DPOTrainer(model, peft_config=None)", "peft_config", False),
     ],
 )
 def test_what_a_call_says_is_behind_its_name(call: str, word: str, holds: bool) -> None:
     name = call.partition("(")[0]
-    text = f"import torch, torchmetrics, trl, pytorch_optimizer\n{call}\nloss.backward()\nopt.step()\n"
+    packages = "keras, lightning, liger_kernel, monai, pytorch_optimizer, torch, torchmetrics, trl, unsloth"
+    text = f"import {packages}\n{call}\nloss.backward()\nopt.step()\n"
     symbols = next(one.value for one in of_text(text).settings if one.key == "code.symbols")
     assert isinstance(symbols, tuple)
     assert name in symbols
@@ -1233,7 +1246,7 @@ def test_a_trainer_that_takes_its_loss_from_the_logits() -> None:
     code = (
         "from transformers import BertForMaskedLM, Trainer\nclass T(Trainer):\n"
         "    def compute_loss(self, model, inputs, **options):\n        out = model(**inputs)\n        return {loss}\n"
-        "T(model=BertForMaskedLM.from_pretrained('bert-base-cased')).train()\n"
+        "model = BertForMaskedLM.from_pretrained('bert-base-cased')\nT(model=model).train()\n"
     )
     of_logits = of_text(code.format(loss="criterion(out.logits)"))
     assert [one.value for one in of_logits.settings if one.key == "model.returns_loss"] == [False]
@@ -1250,3 +1263,15 @@ def test_a_trainer_with_a_step_of_its_own_calls_its_loss_as_it_likes() -> None:
     used = "transformers.Trainer.compute_loss.without_num_items_in_batch"
     assert used in symbols(f"{code}T(model=model).train()\n")
     assert used not in symbols(f"{code}{step}T(model=model).train()\n")
+
+
+@pytest.mark.parametrize(("device", "value"), [("'cpu'", "cpu"), ("'cuda'", None), ("args.device", None)])
+def test_a_loop_on_the_cpu(device: str, value: str | None) -> None:
+    code = f"import torch\nmodel.to({device})\nfor one in data:\n    model(one).backward()\n    optimizer.step()\n"
+    assert presumed(code).get("host.device") == value
+
+
+def test_a_pipeline_of_deepspeed_is_a_run() -> None:
+    code = "import deepspeed\nengine, _, _, _ = deepspeed.initialize(config={})\nengine.train_batch(data)\n"
+    assert of_text(code).run
+    assert "torch" in [value for _, key, value in facts(code) if key == "training.framework"]
