@@ -314,6 +314,7 @@ def _lightning(parameters: _Parameters) -> Settings:
             settings |= {
                 "distributed.strategy": "fsdp",
                 "precision.mode": "bf16",
+                "precision.half_weights": False,
                 "code.symbols": ("lightning.LightningModule.configure_model",),
             }
         case "worker_seeds":
@@ -417,7 +418,12 @@ def _streams(parameters: _Parameters) -> Settings:
     what = parameters["what"]
     settings: dict[str, SettingValue] = {"data.streaming": True, "data.shuffle": what in ("shuffle", "workers")}
     if what == "workers":
-        return {**settings, "training.dataloader_num_workers": 2, "training.resume_from_checkpoint": False}
+        return {
+            **settings,
+            "training.dataloader_num_workers": 2,
+            "training.resume_from_checkpoint": False,
+            "code.symbols": ("shuffle.several_shards",),
+        }
     return {
         **settings,
         "training.resume_from_checkpoint": True,
@@ -687,7 +693,7 @@ def _low_bit(parameters: _Parameters) -> Settings:
     if parameters["what"] == "rates":
         return {"optimizer.groups": "own_rates", "code.symbols": ("torchao.optim.AdamW8bit",)}
     bits = "8bit" if parameters["optimizer"] == "adamw8bit" else "4bit"
-    return {"optimizer.name": f"adamw_torch_{bits}", "code.symbols": ("torch.set_default_dtype",)}
+    return {"optimizer.name": f"adamw_torch_{bits}", "code.symbols": ("torch.set_default_dtype.half",)}
 
 
 def _compiled(parameters: _Parameters) -> Settings:

@@ -152,6 +152,17 @@ def _measures_boxes(given: Given) -> bool:
     return "iou_type" not in given or _says("iou_type", lambda value: value != "segm")(given)
 
 
+def _is_no_float32(given: Given) -> bool:
+    dtype = given.get("d")
+    return dtype is not None and not ast.unparse(dtype.given).endswith(("float32", "torch.float", "float64"))
+
+
+def _shuffles_shards(given: Given) -> bool:
+    """A stream draws from several files at once unless it is told not to."""
+    shards = given.get("max_buffer_input_shards")
+    return shards is None or shards.value != 1
+
+
 def _mixes(given: Given) -> bool:
     """A divergence between two models and their mixture, which betas of 0 and 1 are not."""
     return "beta" not in given or _says("beta", lambda value: value not in (0, 1))(given)
@@ -291,6 +302,8 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
             ),
         ),
     ),
+    "set_default_dtype": (Manner(roots=frozenset({"torch"}), word="half", holds=_is_no_float32, positional=("d",)),),
+    "shuffle": (Manner(roots=_DATASETS, word="several_shards", holds=_shuffles_shards, method=True),),
     "LigerFusedLinearJSDLoss": (Manner(roots=frozenset({"liger_kernel"}), word="mixed", holds=_mixes),),
     "from_pretrained": (Manner(roots=frozenset({"unsloth"}), word="patched", holds=_patched),),
     "apply": (

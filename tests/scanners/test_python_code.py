@@ -171,6 +171,8 @@ model.fit(x, y, epochs=3)
         ("pytorch_optimizer.SignSGD(w, momentum=0.0)", "momentum", False),
         ("keras.optimizers.SGD(0.1, clipnorm=1.0)", "clipnorm", True),
         ("keras.optimizers.SGD(0.1)", "clipnorm", False),
+        ("torch.set_default_dtype(torch.bfloat16)", "half", True),
+        ("torch.set_default_dtype(torch.float32)", "half", False),
         ("monai.networks.nets.ViT(1, 96, 16, pos_embed_type='sincos')", "sincos", True),
         ("monai.networks.nets.ViT(1, 96, 16)", "sincos", False),
         ("torchmetrics.detection.MeanAveragePrecision(iou_type='segm')", "boxes", False),
