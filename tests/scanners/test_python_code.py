@@ -1030,6 +1030,8 @@ def test_a_mask_that_the_program_passes(line: str) -> None:
     key = "model.cross_attention_mask"
     assert [value for _, told, value in facts(f"import transformers\n{line}\n") if told == key] == [True]
     assert not [value for _, told, value in facts("import transformers\nmodel(**batch)\n") if told == key]
+    without = facts("import transformers\nmodel(pixel_values=x, aspect_ratio_ids=y)\n")
+    assert [value for _, told, value in without if told == key] == [False]
 
 
 @pytest.mark.parametrize(
