@@ -59,6 +59,10 @@ KEYS: dict[str, Key] = {
     "training.torch_compile": Key("bool", "the model goes through torch.compile"),
     "training.regional_compilation": Key("bool", "accelerate compiles the repeated blocks of the model one by one"),
     "training.neftune_noise_alpha": Key("float", "noise on the embeddings"),
+    "training.kd_ce_alpha": Key(
+        "float", "Axolotl's weight of the cross entropy beside the divergence of a distillation"
+    ),
+    "training.packing_strategy": Key("str", "how TRL packs: bfd (or ffd) keeps examples whole, wrapped cuts them"),
     "training.packing": Key("bool", "several examples share one sequence"),
     "training.padding_free": Key("bool", "batches are flattened into one sequence without padding"),
     "training.dataloader_num_workers": Key("int", "worker processes of the data loader"),
@@ -80,6 +84,7 @@ KEYS: dict[str, Key] = {
     "training.separate_rollout": Key(
         "bool", "verl's engines that sample have GPUs of their own, and get the weights through a checkpoint engine"
     ),
+    "training.vllm_sleep_level": Key("int", "how much vLLM gives up while the model trains: 0, 1, 2"),
     "training.vllm_enable_lora": Key("bool", "that vLLM holds the adapter apart from the weights that it is added to"),
     "training.vllm_enable_sleep_mode": Key("bool", "a colocated vLLM gives its memory back between generations"),
     "training.vllm_importance_sampling_correction": Key(
@@ -124,6 +129,7 @@ KEYS: dict[str, Key] = {
     "quantization.bits": Key("int", "bits of a weight"),
     "quantization.double_quant": Key("bool", "the quantisation constants are quantised too"),
     "precision.mode": Key("str", "no, fp16, bf16, fp8"),
+    "precision.half_weights": Key("bool", "the weights themselves are fp16 or bf16, without a copy in float32"),
     "precision.earlier_run": Key("bool", "an earlier run of the same process has mixed precision"),
     "precision.fp8_recipe": Key("str", "how Transformer Engine scales fp8: delayed, tensorwise, blockwise, mxfp8"),
     "precision.tf32": Key("bool", "TF32 matrix products"),
@@ -142,6 +148,7 @@ KEYS: dict[str, Key] = {
     "fsdp.version": Key("int", "1 or 2"),
     "fsdp.sharding_strategy": Key("str", "FULL_SHARD, SHARD_GRAD_OP, HYBRID_SHARD, NO_SHARD"),
     "fsdp.auto_wrap": Key("bool", "submodules are wrapped by a policy"),
+    "fsdp.wraps_by_size": Key("bool", "submodules are wrapped by the number of their parameters, not by their class"),
     "fsdp.layer_class": Key("bool", "the class of the layers that FSDP wraps is named"),
     "fsdp.state_dict_type": Key("str", "FULL_STATE_DICT, SHARDED_STATE_DICT, LOCAL_STATE_DICT"),
     "fsdp.cpu_ram_efficient_loading": Key(
@@ -162,6 +169,7 @@ KEYS: dict[str, Key] = {
     "deepspeed.immediate_grad_update": Key("bool", "bf16 gradients are accumulated as they come"),
     "data.streaming": Key("bool", "an iterable dataset is read"),
     "data.stream_filter": Key("bool", "a streamed dataset goes through filter"),
+    "data.epoch_below_window": Key("bool", "an epoch has fewer micro-batches than a step accumulates"),
     "data.partial_last_step": Key("bool", "the last optimizer step of an epoch has fewer micro-batches"),
     "data.seedable_sampler": Key("bool", "accelerate draws the order of an epoch from its seed: use_seedable_sampler"),
     "data.shuffle": Key("bool", "the data are shuffled"),

@@ -201,6 +201,13 @@ USUAL: dict[str, Usual] = {
     "fsdp.auto_wrap": Usual(
         engine="fsdp", values=((True, 1.0),), taking="FSDP wraps by a policy", feature="FSDP", reason="the default"
     ),
+    "fsdp.wraps_by_size": Usual(
+        engine="fsdp",
+        values=((False, 1.0),),
+        taking="FSDP wraps layers by their class",
+        feature="wrapping by size",
+        reason="the default",
+    ),
     "fsdp.layer_class": Usual(
         engine="fsdp",
         values=((False, 1.0),),
@@ -563,6 +570,19 @@ USUAL: dict[str, Usual] = {
         feature="GPUs of their own for verl's rollouts",
         reason="the default of verl",
     ),
+    "training.kd_ce_alpha": Usual(feature="distillation with a cross entropy beside the divergence", reason=_RARE),
+    "training.packing_strategy": Usual(
+        values=(("bfd", 1.0),),
+        taking="packing keeps examples whole",
+        feature="another way of packing",
+        reason="the default",
+    ),
+    "training.vllm_sleep_level": Usual(
+        values=((0, 1.0),),
+        taking="vLLM keeps its weights while the model trains",
+        feature="vLLM that gives up its weights",
+        reason="the default of ms-swift is 0",
+    ),
     "training.vllm_enable_lora": Usual(
         values=((False, 1.0),),
         taking="the adapter is merged into the weights that vLLM gets",
@@ -797,6 +817,12 @@ USUAL: dict[str, Usual] = {
         question="In which precision do you train?",
         reason="what nearly all runs have",
     ),
+    "precision.half_weights": Usual(
+        values=((False, 1.0),),
+        taking="weights are kept in float32",
+        feature="weights in half precision",
+        reason="mixed precision is what most runs use",
+    ),
     "precision.earlier_run": Usual(
         values=((False, 1.0),),
         taking="no earlier run of the process has mixed precision",
@@ -871,6 +897,12 @@ USUAL: dict[str, Usual] = {
         conditions={"false": "the stream goes through no filter"},
         feature="filtered streams",
         reason="data differ",
+    ),
+    "data.epoch_below_window": Usual(
+        values=((False, 1.0),),
+        taking="an epoch has more batches than a step accumulates",
+        feature="epochs shorter than a step",
+        reason="data of so few batches are rare",
     ),
     "data.partial_last_step": Usual(
         values=((True, 0.7), (False, 0.3)),

@@ -163,6 +163,7 @@ def _accumulation(parameters: _Parameters) -> Settings:
         "training.max_grad_norm": 0.0,
         "data.unequal_labels": parameters["labels"] == "unequal",
         "data.partial_last_step": bool(parameters["tail"]),
+        "data.epoch_below_window": bool(parameters["tail"]),  # of two batches
         "optimizer.name": "sgd",
         "precision.mode": "no",
         **({"peft.method": "lora"} if parameters["model"] == "llama_lora" else {}),
@@ -313,6 +314,7 @@ def _lightning(parameters: _Parameters) -> Settings:
             settings |= {
                 "distributed.strategy": "fsdp",
                 "precision.mode": "bf16",
+                "precision.half_weights": False,
                 "code.symbols": ("lightning.LightningModule.configure_model",),
             }
         case "worker_seeds":
@@ -332,10 +334,15 @@ def _lightning_callbacks(parameters: _Parameters) -> Settings:
         "finder": {"code.symbols": ("lightning.pytorch.callbacks.LearningRateFinder",)},
         "checkpoint_metric": {
             "training.validation_inside_epoch": True,
-            "code.symbols": ("lightning.pytorch.callbacks.ModelCheckpoint",),
+            "code.symbols": ("lightning.pytorch.callbacks.ModelCheckpoint.every_n_train_steps",),
         },
         "inside_epoch": {"training.resume_from_checkpoint": True, "training.validation_inside_epoch": True},
-        "fused_clipping": {"optimizer.fused": True, "training.max_grad_norm": 1.0, "precision.mode": "bf16"},
+        "fused_clipping": {
+            "optimizer.fused": True,
+            "training.max_grad_norm": 1.0,
+            "precision.mode": "bf16",
+            "precision.half_weights": False,
+        },
     }
     return {
         "training.framework": "lightning",
@@ -411,7 +418,12 @@ def _streams(parameters: _Parameters) -> Settings:
     what = parameters["what"]
     settings: dict[str, SettingValue] = {"data.streaming": True, "data.shuffle": what in ("shuffle", "workers")}
     if what == "workers":
-        return {**settings, "training.dataloader_num_workers": 2, "training.resume_from_checkpoint": False}
+        return {
+            **settings,
+            "training.dataloader_num_workers": 2,
+            "training.resume_from_checkpoint": False,
+            "code.symbols": ("shuffle.several_shards",),
+        }
     return {
         **settings,
         "training.resume_from_checkpoint": True,
@@ -681,7 +693,7 @@ def _low_bit(parameters: _Parameters) -> Settings:
     if parameters["what"] == "rates":
         return {"optimizer.groups": "own_rates", "code.symbols": ("torchao.optim.AdamW8bit",)}
     bits = "8bit" if parameters["optimizer"] == "adamw8bit" else "4bit"
-    return {"optimizer.name": f"adamw_torch_{bits}", "code.symbols": ("torch.set_default_dtype",)}
+    return {"optimizer.name": f"adamw_torch_{bits}", "code.symbols": ("torch.set_default_dtype.half",)}
 
 
 def _compiled(parameters: _Parameters) -> Settings:

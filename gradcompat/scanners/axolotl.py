@@ -45,6 +45,7 @@ FEEDS: Feeds = {
     "adapter": Feed("peft.method", {"qlora": "lora"}),
     "peft_layers_to_transform": Feed("peft.layers_to_transform", given=True),
     "peft_trainable_token_indices": Feed("peft.trainable_tokens", given=True),
+    "kd_ce_alpha": Feed("training.kd_ce_alpha"),
     "loraplus_lr_ratio": Feed("peft.optimizer", given="loraplus"),
     # Which parameters these patterns free is known only with the model at hand.
     "unfrozen_parameters": Feed("training.frozen_embeddings", {"auto": None}, only=True),

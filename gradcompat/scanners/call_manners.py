@@ -99,6 +99,20 @@ def _decorates(given: Given) -> bool:
     return any(given[name].value not in (None, False) for name in _OF_INNER if name in given)
 
 
+def _clips(given: Given) -> bool:
+    return any(given[name].value not in (None, False) for name in _CLIPS if name in given)
+
+
+def _alone(given: Given) -> bool:
+    """Gradients without the variables that they belong to."""
+    return "trainable_variables" not in given
+
+
+def _patched(given: Given) -> bool:
+    """Unsloth hands weights that are all trained, or held in 8 bits, on to FastModel."""
+    return not any(_says(name, bool)(given) for name in ("full_finetuning", "load_in_8bit"))
+
+
 def _is_given(argument: str) -> Callable[[Given], bool]:
     """Is the argument given, and not None?"""
     return _says(argument, lambda value: value is not None)
@@ -157,6 +171,27 @@ def _ends_before_a_step(given: Given) -> bool:
     return type(number) is int and any(type(limit) is int and 0 < limit < number for limit in limits)
 
 
+def _measures_boxes(given: Given) -> bool:
+    """The metric of detection takes boxes unless it is told to take masks alone."""
+    return "iou_type" not in given or _says("iou_type", lambda value: value != "segm")(given)
+
+
+def _is_no_float32(given: Given) -> bool:
+    dtype = given.get("d")
+    return dtype is not None and not ast.unparse(dtype.given).endswith(("float32", "torch.float", "float64"))
+
+
+def _shuffles_shards(given: Given) -> bool:
+    """A stream draws from several files at once unless it is told not to."""
+    shards = given.get("max_buffer_input_shards")
+    return shards is None or shards.value != 1
+
+
+def _mixes(given: Given) -> bool:
+    """A divergence between two models and their mixture, which betas of 0 and 1 are not."""
+    return "beta" not in given or _says("beta", lambda value: value not in (0, 1))(given)
+
+
 def _has_experts(given: Given) -> bool:
     return _says("num_moe_experts", _above(1))(given)
 
@@ -179,6 +214,7 @@ _GROUPED = Manner(roots=_MAMBA, word="ngroups", holds=_says("ngroups", _above(1)
 _LIGHTNING = frozenset({"lightning", "pytorch_lightning", "lightning_fabric"})
 # What Keras takes for any optimizer, in its order.
 _OF_INNER = ("weight_decay", "clipnorm", "clipvalue", "global_clipnorm", "use_ema")
+_CLIPS = ("clipnorm", "clipvalue", "global_clipnorm")
 _SEQUENCES = ("cu_seqlens_q", "cu_seqlens_k", "max_seqlen_q", "max_seqlen_k")
 
 _MANNERS: dict[str, tuple[Manner, ...]] = {
@@ -203,6 +239,12 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
         Manner(roots=_LIGHTNING, word="shorter_than_a_step", holds=_ends_before_a_step),
     ),
     "MeanAveragePrecision": (
+        Manner(
+            roots=frozenset({"torchmetrics"}),
+            word="boxes",
+            holds=_measures_boxes,
+            positional=("box_format", "iou_type"),
+        ),
         Manner(
             roots=frozenset({"torchmetrics"}),
             word="max_detection_thresholds",
@@ -312,6 +354,7 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
     ),
     "from_pretrained": (
         Manner(roots=frozenset({"unsloth"}), word="fast_inference", holds=_says("fast_inference", bool)),
+        Manner(roots=frozenset({"unsloth"}), word="patched", holds=_patched),
         Manner(roots=frozenset({"transformers"}), word="device_map", holds=_is_given("device_map")),
     ),
     **dict.fromkeys(
@@ -324,6 +367,34 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
         (Manner(roots=frozenset({"trl"}), word="reward_weights", holds=_weighs_rewards),),
     ),
     "DPOTrainer": (Manner(roots=frozenset({"trl"}), word="peft_config", holds=_is_given("peft_config")),),
+    "ModelCheckpoint": (
+        Manner(roots=_LIGHTNING, word="every_n_train_steps", holds=_says("every_n_train_steps", bool)),
+    ),
+    **dict.fromkeys(
+        ("ViT", "PatchEmbeddingBlock"),
+        (
+            Manner(
+                roots=frozenset({"monai"}),
+                word="sincos",
+                holds=_says("pos_embed_type", lambda value: value == "sincos"),
+            ),
+        ),
+    ),
+    "set_default_dtype": (Manner(roots=frozenset({"torch"}), word="half", holds=_is_no_float32, positional=("d",)),),
+    "shuffle": (Manner(roots=_DATASETS, word="several_shards", holds=_shuffles_shards, method=True),),
+    "LigerFusedLinearJSDLoss": (Manner(roots=frozenset({"liger_kernel"}), word="mixed", holds=_mixes),),
+    "apply": (
+        Manner(
+            roots=frozenset({"keras", "tensorflow"}),
+            word="alone",
+            holds=_alone,
+            positional=("grads", "trainable_variables"),
+        ),
+    ),
+    **dict.fromkeys(
+        ("SGD", "RMSprop", "Lion", "Adagrad", "Adadelta"),
+        (Manner(roots=frozenset({"keras", "tensorflow"}), word="clipnorm", holds=_clips),),
+    ),
     "LossScaleOptimizer": (Manner(roots=frozenset({"keras", "tensorflow"}), word="clipnorm", holds=_decorates),),
     "flash_attn_varlen_func": (
         Manner(roots=_FLASH, word="causal", holds=_crosses, positional=("q", "k", "v", *_SEQUENCES)),

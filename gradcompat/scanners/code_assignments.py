@@ -178,7 +178,7 @@ def _own_loss(found: Findings, step: Step, trainer: ast.ClassDef) -> None:
     if len(methods) != 1:
         return
     refuses = not _takes_count(methods[0].args)
-    if refuses:
+    if refuses and not _steps_itself(trainer):  # otherwise its own step calls it, as it likes
         found.symbol(_REFUSES_COUNT, methods[0])
     used: set[str] = set()
     labels = False  # without them nobody counts, and releases from 4.53.0 on divide
@@ -207,6 +207,12 @@ def _own_loss(found: Findings, step: Step, trainer: ast.ClassDef) -> None:
 
 def _own_step(found: Findings, step: Step, trainer: ast.ClassDef) -> None:
     """A `training_step` that does not ask the Trainer's: how its loss is divided is its own matter."""
+    method = _steps_itself(trainer)
+    if method is not None:
+        found.state(step, "training.own_step", True, at=method)
+
+
+def _steps_itself(trainer: ast.ClassDef) -> ast.FunctionDef | None:
     for method in trainer.body:
         if isinstance(method, ast.FunctionDef) and method.name == "training_step":
             asks = any(
@@ -217,7 +223,8 @@ def _own_step(found: Findings, step: Step, trainer: ast.ClassDef) -> None:
                 for inner in ast.walk(method)
             )
             if not asks:
-                found.state(step, "training.own_step", True, at=method)
+                return method
+    return None
 
 
 def variable(found: Findings, step: Step, name: object, value: object, at: ast.AST) -> None:

@@ -391,6 +391,9 @@ def _call(found: Findings, step: Step, call: ast.Call) -> None:
     for keyword in call.keywords:
         if keyword.arg in BATCH:
             found.state(step, BATCH[keyword.arg], True, at=keyword.value)
+    given = {keyword.arg for keyword in call.keywords}
+    if "aspect_ratio_ids" in given and given.isdisjoint({None, *BATCH}):  # Mllama alone takes these
+        found.state(step, "model.cross_attention_mask", False, at=call)
     config = loaded_file(call, found.names, step.scope)
     if config is not None:
         found.refers_to.append(config)

@@ -22,7 +22,7 @@ _CLASS = re.compile(
     r"|(?:Vision|Speech)?EncoderDecoderModel"
 )
 _HOMES = ("transformers.", "fla.models.")
-_LOADERS = frozenset({"FastLanguageModel", "FastModel", "FastVisionModel"})
+_LOADERS = frozenset({"FastLanguageModel", "FastModel", "FastVisionModel", "AutoLigerKernelForCausalLM"})
 _QUANTISED = re.compile(
     r"quant|[248]-?bits?\b|(?:int|fp|nf|w)[48]\b|w[48]a|awq|gptq|bnb|gguf|hqq|exl2|aqlm", re.IGNORECASE
 )

@@ -23,6 +23,7 @@ _PRECISIONS: dict[str, SettingValue | None] = {
     **dict.fromkeys(("32", "32-true", "64", "64-true"), "no"),
     **dict.fromkeys(("transformer-engine", "transformer-engine-float16"), "fp8"),
 }
+_HALVED: dict[str, SettingValue | None] = {"16-true": True, "bf16-true": True}
 _STAGES = {
     **{f"deepspeed_stage_{stage}{offload}": stage for stage in (1, 2, 3) for offload in ("", "_offload")},
     "deepspeed_stage_3_offload_nvme": 3,
@@ -60,7 +61,7 @@ TRAINER: Feeds = {
     "gradient_clip_val": Feed("training.max_grad_norm"),
     "gradient_clip_algorithm": (),
     "max_epochs": Feed("training.num_train_epochs", {"-1": None}),
-    "precision": Feed("precision.mode", _PRECISIONS),
+    "precision": (Feed("precision.mode", _PRECISIONS), Feed("precision.half_weights", _HALVED, only=True)),
     # Whole numbers count batches, fractions are of an epoch: `literal` makes the words.
     "val_check_interval": Feed(
         "training.validation_inside_epoch", {"inside": True, "end": False, "auto": None}, only=True

@@ -11,6 +11,9 @@ from collections.abc import Iterator
 
 from gradcompat.model.environment import Location
 from gradcompat.scanners.code_findings import Findings
+from gradcompat.scanners.code_walk import text
+
+_BESIDE_MODELS = ("Tokenizer", "TokenizerFast", "Processor", "Config", "Extractor")
 
 
 def buffer_of_model(found: Findings) -> Location | None:
@@ -38,6 +41,17 @@ def buffer_of_model(found: Findings) -> Location | None:
                         waiting.append(mentioned)
     left = ((call, location) for call, location in found.buffers if call in inside)
     return next((location for call, location in left if _name_of(call) not in filled), None)
+
+
+def loads_a_model(found: Findings) -> bool:
+    """Is anything but a tokenizer, a config and the like taken from_pretrained?"""
+    return any(
+        isinstance(node, ast.Attribute)
+        and node.attr == "from_pretrained"
+        and not text(node.value).endswith(_BESIDE_MODELS)
+        for statement in _statements(found)
+        for node in ast.walk(statement)
+    )
 
 
 def _name_of(call: ast.Call) -> object:

@@ -77,6 +77,10 @@ _FAMILIES = (
     ("Phi4MMForCausalLM", r"phi-4-multimodal"),
     ("FuyuForCausalLM", r"fuyu-8b"),
     ("GitForCausalLM", r"git-(?:base|large)(?:-(?:coco|textcaps|vqav2|textvqa|vatex|msrvtt-qa|r(?:-coco)?))?"),
+    ("Qwen3_5MoeForConditionalGeneration", r"qwen3\.5-SIZE-a\d+b"),
+    ("Qwen3_5ForConditionalGeneration", r"qwen3\.5-SIZE"),
+    ("MoonshineForConditionalGeneration", r"moonshine-(?:tiny|base)"),
+    ("RWKV7ForCausalLM", r"rwkv7-SIZE-(?:world|g1)"),
     (
         "WhisperForConditionalGeneration",
         r"whisper-(?:(?:tiny|base|small|medium)(?:\.en)?|large(?:-v[23](?:-turbo)?)?)"

@@ -24,6 +24,8 @@ FEEDS: Feeds = {
     "sft_type": _TUNER,  # and in version 2
     "rlhf_type": Feed("training.method", {"rm": "reward", "simpo": "cpo"}),
     "vllm_enable_lora": Feed("training.vllm_enable_lora"),
+    "router_aux_loss_coef": Feed("model.output_router_logits", {"0": False, "0.0": False}, given=True),
+    "sleep_level": Feed("training.vllm_sleep_level"),
     "attn_impl": Feed("model.attn_implementation", {"flash_attn": "flash_attention_2"}),
     "quant_method": Feed("quantization.method", {"bnb": "bitsandbytes"}),
     "quant_bits": Feed("quantization.bits", {"0": None}),

@@ -11,7 +11,7 @@ from gradcompat.scanners.autocast_regions import ungraded_first
 from gradcompat.scanners.code_calls import KERAS, STATEFUL_LOADERS
 from gradcompat.scanners.code_findings import Findings
 from gradcompat.scanners.code_walk import Step
-from gradcompat.scanners.model_buffers import buffer_of_model
+from gradcompat.scanners.model_buffers import buffer_of_model, loads_a_model
 from gradcompat.scanners.schedules import uses
 
 # What puts the hook on the embeddings, under whichever name; their mention alone makes the absence doubtful.
@@ -38,7 +38,12 @@ _BEFORE_WORKERS = 5  # dataset, batch_size, shuffle, sampler and batch_sampler c
 # What a program of Keras calls to train: compile and fit of a model, or a tape of its own.
 _FIT = frozenset({"compile", "fit"})
 _TAPE = frozenset({"GradientTape", "apply_gradients"})
+_OF_TORCH = frozenset({"backward", "apply"})  # with torch behind Keras
 _OF_OPTAX = frozenset({"apply_updates", "apply_gradients"})
+_CPU = re.compile(r"""(?:\bdevice\s*=\s*|torch\.device\(|\.to\()["']cpu["']""")
+_OTHER_DEVICE = re.compile(r"cuda|gpu|mps|xpu|deepspeed|environ|argparse", re.IGNORECASE)
+_TAKES_ADAPTERS = ("trl", "transformers.Trainer", "accelerate", "torch")
+_ADAPTED = ("peft", "adapter", "lora")
 _LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed", "transformers"})
 
 
@@ -52,15 +57,18 @@ def conclude(found: Findings, end: Step) -> None:
     _outside(found, end)
     _streamed(found)
     _loaded(found)
+    _batched(found)
+    _validated(found, end)
     _shuffled(found)
     _kept(found)
-    if "trl" in found.drivers and found.trains and not found.parts and "peft" not in found.document.text.lower():
-        where = found.drivers["trl"]  # its trainers make an adapter of a peft_config alone
-        found.settings.append(Setting(key="peft.method", value="none", location=where, presumed=True))
+    _unadapted(found)
+    _on_cpu(found)
     ungraded = _ungraded(found.statements) if "lightning" in found.drivers else None
     if ungraded is not None:
         found.symbols.setdefault("lightning.LightningModule.no_grad", found.place(ungraded))
     _composed(found)
+    if not loads_a_model(found):
+        found.symbols.pop("transformers.PreTrainedModel._init_weights", None)  # no checkpoint, which it could overwrite
     buffer = buffer_of_model(found)
     if buffer is not None:
         found.symbols.setdefault("transformers.PreTrainedModel.register_buffer", buffer)
@@ -97,6 +105,9 @@ def _driven(found: Findings, end: Step) -> None:
         found.trains = found.trains or "lightning" not in found.drivers
         if "lightning" not in found.drivers:
             found.drivers.setdefault("torch", found.place(_first(end, {"backward"})))
+    if "train_batch" in found.mentioned and "deepspeed" in found.imported and not found.drivers:
+        found.trains = True  # a pipeline takes whole steps
+        found.drivers["torch"] = found.place(_first(end, {"train_batch"}))
     if "optax" in found.imported and found.mentioned & _OF_OPTAX:
         found.trains = True  # nothing of the vocabulary drives a loop of JAX
     for names in (("lightning",), ("sentence-transformers",), ("trl", "transformers.Trainer")):
@@ -134,6 +145,26 @@ def _left_to_keras(found: Findings) -> None:
             found.settings.append(Setting(key=key, value=value, location=found.drivers["keras"], presumed=True))
 
 
+def _on_cpu(found: Findings) -> None:
+    """A loop of torch whose device is the CPU, by a word of the program and without one of another."""
+    driven = {one.value for one in found.settings if one.key == "training.framework"}
+    if driven != {"torch"} or found.parts or found.names.relative or found.names.stars:
+        return
+    if _CPU.search(found.document.text) and not _OTHER_DEVICE.search(found.document.text):
+        where = found.drivers["torch"]
+        found.settings.append(Setting(key="host.device", value="cpu", location=where, presumed=True))
+
+
+def _unadapted(found: Findings) -> None:
+    """Whoever trains adapters says so somewhere, and an installed PEFT alone makes none."""
+    driver = next((name for name in _TAKES_ADAPTERS if name in found.drivers), None)
+    if driver is None or not found.trains or found.parts or found.names.relative or found.names.stars:
+        return
+    if not any(word in found.document.text.lower() for word in _ADAPTED):
+        where = found.drivers[driver]
+        found.settings.append(Setting(key="peft.method", value="none", location=where, presumed=True))
+
+
 def _loss(found: Findings) -> None:
     """A loss of one's own: how labels weigh in it is not known, nor what a model of one's own takes."""
     if not found.own_losses:
@@ -147,10 +178,14 @@ def _loss(found: Findings) -> None:
 
 
 def _outside(found: Findings, end: Step) -> None:
-    """A loop of the program's own that never takes a loss out of what its model returns computes it from the logits."""
+    """A loop of the program's own that never takes a loss out of what its model returns computes it from the logits.
+
+    So does a Trainer of its own in `compute_loss`.
+    """
     driven = {one.value for one in found.settings if one.key == "training.framework"}
     names = found.names
-    if not driven or not driven <= {"torch", "accelerate"} or not found.models:
+    own = bool(driven) and driven <= {"torch", "accelerate"}
+    if not (own or found.own_losses) or not found.models:
         return
     if found.parts or names.relative or names.stars or names.rewritten or found.dynamic or found.hidden:
         return
@@ -191,6 +226,76 @@ def _loaded(found: Findings) -> None:
     if counts and len(counts) == len(given) and (min(counts) > 1 or max(counts) == 0):
         location = found.place(calls[counts.index(min(counts))])
         found.settings.append(Setting(key="training.dataloader_num_workers", value=min(counts), location=location))
+
+
+def _batched(found: Findings) -> None:
+    """The samples of a batch of the data loaders that a program makes itself, if all say how many and no two differ
+    in whether it is one. Loaders of training and of validation are not told apart.
+    """
+    driven = {one.value for one in found.settings if one.key == "training.framework"}
+    if not driven or not driven <= {"torch", "accelerate", "lightning"}:
+        return
+    calls = [call.node for call in found.called if _LOADERS.issuperset(call.names)]
+    given = [_batch(call) for call in calls]
+    counts = [count for count in given if count is not None]
+    if counts and len(counts) == len(given) and (min(counts) > 1 or max(counts) == 1):
+        location = found.place(calls[counts.index(min(counts))])
+        found.settings.append(
+            Setting(key="training.per_device_eval_batch_size", value=min(counts), location=location, presumed=True)
+        )
+
+
+def _batch(call: ast.Call) -> int | None:
+    """The batch size of one loader, 1 where it says nothing; None if what it says is computed."""
+    if any(one.arg in (None, "batch_sampler") for one in call.keywords):
+        return None
+    told = [one.value for one in call.keywords if one.arg == "batch_size"] or call.args[1:_BEFORE_SHUFFLE]
+    if not told:
+        return 1
+    value = told[0].value if isinstance(told[0], ast.Constant) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _validated(found: Findings, end: Step) -> None:
+    """A loop of the program's own that evaluates between its steps: a loop without gradients within that of the steps,
+    or a function that puts the model into evaluation.
+    """
+    driven = {one.value for one in found.settings if one.key == "training.framework"}
+    if not driven or not driven <= {"torch", "accelerate"}:
+        return
+    nodes = [node for statement in found.statements for node in ast.walk(statement)]
+    evaluating = {
+        node.name for node in nodes if isinstance(node, ast.FunctionDef) and _calls(node, "eval") and _loops(node)
+    }
+    for loop in nodes:
+        if not isinstance(loop, ast.For) or not _calls(loop, "backward"):
+            continue
+        inner = [node for node in ast.walk(loop) if isinstance(node, ast.For) and node is not loop]
+        if any(_calls(node, "backward") for node in inner):
+            continue
+        called = next(
+            (
+                node
+                for node in ast.walk(loop)
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in evaluating
+            ),
+            None,
+        )
+        where = called or (inner[0] if inner and _calls(loop, "eval") else None)
+        if where is not None:
+            found.state(end, "training.validation_inside_epoch", True, at=where)
+            return
+
+
+def _calls(node: ast.AST, method: str) -> bool:
+    return any(
+        isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr == method
+        for one in ast.walk(node)
+    )
+
+
+def _loops(node: ast.AST) -> bool:
+    return any(isinstance(one, ast.For) for one in ast.walk(node))
 
 
 def _shuffled(found: Findings) -> None:
@@ -252,7 +357,7 @@ def _trains_keras(found: Findings) -> bool:
     if found.imported.isdisjoint(KERAS):
         return False
     if not found.mentioned >= _FIT:
-        return found.mentioned >= _TAPE
+        return found.mentioned >= _TAPE or (found.mentioned >= _OF_TORCH and "torch" not in found.imported)
     used = found.mentioned.union(*(name.split(".") for name in found.symbols))
     return not (found.imported | used).isdisjoint(KERAS - {"tensorflow"})
 

@@ -60,32 +60,32 @@ BITS_4 = (
 WRAPPED = {"transformer_based_wrap": True, "size_based_wrap": True, "no_wrap": False}
 
 # FSDP's options below `fsdp_config`, with and without the prefix that accelerate's own names have.
-FSDP_CONFIG: Feeds = {
-    f"fsdp_config.{prefix}{name}": feed
-    for prefix in ("", "fsdp_")
-    for name, feed in {
-        "version": Feed("fsdp.version"),
-        "sharding_strategy": Feed(
-            "fsdp.sharding_strategy",
-            {
-                "1": "FULL_SHARD",
-                "2": "SHARD_GRAD_OP",
-                "3": "NO_SHARD",
-                "4": "HYBRID_SHARD",
-                "full_shard": "FULL_SHARD",
-                "shard_grad_op": "SHARD_GRAD_OP",
-                "no_shard": "NO_SHARD",
-                "hybrid_shard": "HYBRID_SHARD",
-            },
-        ),
-        "state_dict_type": Feed("fsdp.state_dict_type"),
-        "use_orig_params": Feed("fsdp.use_orig_params"),
-        "transformer_layer_cls_to_wrap": Feed("fsdp.layer_class", given=True),
-        "auto_wrap_policy": Feed("fsdp.auto_wrap", WRAPPED),
-        "activation_checkpointing": Feed("training.gradient_checkpointing", {"true": True}, only=True),
-        "cpu_ram_efficient_loading": Feed("fsdp.cpu_ram_efficient_loading"),
-    }.items()
+_FSDP: Feeds = {
+    "version": Feed("fsdp.version"),
+    "sharding_strategy": Feed(
+        "fsdp.sharding_strategy",
+        {
+            "1": "FULL_SHARD",
+            "2": "SHARD_GRAD_OP",
+            "3": "NO_SHARD",
+            "4": "HYBRID_SHARD",
+            "full_shard": "FULL_SHARD",
+            "shard_grad_op": "SHARD_GRAD_OP",
+            "no_shard": "NO_SHARD",
+            "hybrid_shard": "HYBRID_SHARD",
+        },
+    ),
+    "state_dict_type": Feed("fsdp.state_dict_type"),
+    "use_orig_params": Feed("fsdp.use_orig_params"),
+    "transformer_layer_cls_to_wrap": Feed("fsdp.layer_class", given=True),
+    "auto_wrap_policy": (
+        Feed("fsdp.auto_wrap", WRAPPED),
+        Feed("fsdp.wraps_by_size", {"size_based_wrap": True}, only=True),
+    ),
+    "activation_checkpointing": Feed("training.gradient_checkpointing", {"true": True}, only=True),
+    "cpu_ram_efficient_loading": Feed("fsdp.cpu_ram_efficient_loading"),
 }
+FSDP_CONFIG: Feeds = {f"fsdp_config.{prefix}{name}": feed for prefix in ("", "fsdp_") for name, feed in _FSDP.items()}
 
 FEEDS: Feeds = {
     # TrainingArguments: the loop
@@ -157,6 +157,7 @@ FEEDS: Feeds = {
     "use_bnb_nested_quant": Feed("quantization.double_quant"),
     # SFTConfig, DPOConfig, GRPOConfig and their likes
     "packing": Feed("training.packing"),
+    "packing_strategy": Feed("training.packing_strategy"),
     "padding_free": Feed("training.padding_free"),
     "loss_type": Feed("training.loss_type"),
     "dataloader_persistent_workers": Feed("training.persistent_workers"),

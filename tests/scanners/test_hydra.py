@@ -26,6 +26,7 @@ def test_what_overrides_the_choices_of_another_config_is_a_part() -> None:
     assert lines(context) == [
         (9, "training.framework", "lightning"),
         (10, "distributed.processes", 2),
+        (11, "precision.half_weights", None),
         (12, "training.gradient_accumulation_steps", 4),
         (16, "precision.mode", "fp16"),
         (18, "training.use_reentrant", False),

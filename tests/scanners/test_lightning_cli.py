@@ -65,7 +65,8 @@ def test_a_config_of_a_subcommand() -> None:
     [
         ("precision: 16-mixed", {"precision.mode": "fp16"}),
         ('precision: "32-true"', {"precision.mode": "no"}),
-        ("precision: ${precision}", {"precision.mode": None}),
+        ("precision: ${precision}", {"precision.mode": None, "precision.half_weights": None}),
+        ("precision: bf16-true", {"precision.mode": "bf16", "precision.half_weights": True}),
         ("strategy: auto", {"distributed.strategy": None}),
         ("strategy: ddp_find_unused_parameters_true", {"distributed.strategy": "ddp"}),
         (

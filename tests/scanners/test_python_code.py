@@ -169,13 +169,28 @@ model.fit(x, y, epochs=3)
         ("torchmetrics.classification.MulticlassExactMatch(num_classes=3)", "ignore_index", False),
         ("pytorch_optimizer.SignSGD(w)", "momentum", True),
         ("pytorch_optimizer.SignSGD(w, momentum=0.0)", "momentum", False),
+        ("keras.optimizers.SGD(0.1, clipnorm=1.0)", "clipnorm", True),
+        ("keras.optimizers.SGD(0.1)", "clipnorm", False),
+        ("torch.set_default_dtype(torch.bfloat16)", "half", True),
+        ("torch.set_default_dtype(torch.float32)", "half", False),
+        ("monai.networks.nets.ViT(1, 96, 16, pos_embed_type='sincos')", "sincos", True),
+        ("monai.networks.nets.ViT(1, 96, 16)", "sincos", False),
+        ("torchmetrics.detection.MeanAveragePrecision(iou_type='segm')", "boxes", False),
+        ("torchmetrics.detection.MeanAveragePrecision(iou_type=('bbox', 'segm'))", "boxes", True),
+        ("liger_kernel.chunked_loss.LigerFusedLinearJSDLoss()", "mixed", True),
+        ("liger_kernel.chunked_loss.LigerFusedLinearJSDLoss(beta=0.0)", "mixed", False),
+        ("unsloth.FastLanguageModel.from_pretrained('m')", "patched", True),
+        ("unsloth.FastLanguageModel.from_pretrained('m', full_finetuning=True)", "patched", False),
+        ("lightning.pytorch.callbacks.ModelCheckpoint(every_n_train_steps=100)", "every_n_train_steps", True),
+        ("lightning.pytorch.callbacks.ModelCheckpoint(every_n_train_steps=0)", "every_n_train_steps", False),
         ("trl.DPOTrainer(model, peft_config=LoraConfig())", "peft_config", True),
         ("trl.DPOTrainer(model, peft_config=None)", "peft_config", False),
     ],
 )
 def test_what_a_call_says_is_behind_its_name(call: str, word: str, holds: bool) -> None:
     name = call.partition("(")[0]
-    text = f"import torch, torchmetrics, trl, pytorch_optimizer\n{call}\nloss.backward()\nopt.step()\n"
+    packages = "keras, lightning, liger_kernel, monai, pytorch_optimizer, torch, torchmetrics, trl, unsloth"
+    text = f"import {packages}\n{call}\nloss.backward()\nopt.step()\n"
     symbols = next(one.value for one in of_text(text).settings if one.key == "code.symbols")
     assert isinstance(symbols, tuple)
     assert name in symbols
@@ -538,7 +553,7 @@ def test_what_is_set_later_than_training_is_no_part_of_it() -> None:
         ("import torch\nself.register_buffer('a', b)", "register_buffer"),
         (
             "from transformers import LlamaForCausalLM\nclass M(LlamaForCausalLM):\n"
-            "    def _init_weights(self, m):\n        m.weight.data.normal_()",
+            "    def _init_weights(self, m):\n        m.weight.data.normal_()\nM.from_pretrained('mine')",
             "transformers.PreTrainedModel._init_weights",
         ),
         (
@@ -741,8 +756,20 @@ def test_initialisers_of_torch_leave_loaded_tensors_alone() -> None:
         "class M(PreTrainedModel):\n    def _init_weights(self, m):\n"
     )
     used = "transformers.PreTrainedModel._init_weights"
-    assert used not in symbols(f"{code}        nn.init.normal_(m.weight)\n")
-    assert used in symbols(f"{code}        nn.init.normal_(m.weight)\n        m.bias.zero_()\n")
+    loaded = "M.from_pretrained('mine')\n"
+    assert used not in symbols(f"{code}        nn.init.normal_(m.weight)\n{loaded}")
+    assert used in symbols(f"{code}        nn.init.normal_(m.weight)\n        m.bias.zero_()\n{loaded}")
+
+
+def test_a_model_that_is_built_anew_has_nothing_to_overwrite() -> None:
+    code = (
+        "from transformers import AutoTokenizer, PreTrainedModel\n"
+        "class M(PreTrainedModel):\n    def _init_weights(self, m):\n        m.weight.data.normal_()\n"
+        "AutoTokenizer.from_pretrained('mine')\n"
+    )
+    used = "transformers.PreTrainedModel._init_weights"
+    assert used not in symbols(f"{code}M(config)\n")
+    assert used in symbols(f"{code}M.from_pretrained('mine')\n")
 
 
 @pytest.mark.parametrize(
@@ -1008,6 +1035,8 @@ def test_a_mask_that_the_program_passes(line: str) -> None:
     key = "model.cross_attention_mask"
     assert [value for _, told, value in facts(f"import transformers\n{line}\n") if told == key] == [True]
     assert not [value for _, told, value in facts("import transformers\nmodel(**batch)\n") if told == key]
+    without = facts("import transformers\nmodel(pixel_values=x, aspect_ratio_ids=y)\n")
+    assert [value for _, told, value in without if told == key] == [False]
 
 
 @pytest.mark.parametrize(
@@ -1185,3 +1214,84 @@ def test_optimizers_of_keras_accumulate_gradients_themselves() -> None:
 )
 def test_a_loop_stands_where_it_goes_back(code: str, framework: tuple[int, str]) -> None:
     assert [(line, value) for line, key, value in facts(code) if key == "training.framework"] == [framework]
+
+
+_LOOP = (
+    "import torch\nfrom torch.utils.data import DataLoader\nopt = torch.optim.SGD(model.parameters(), lr=1.0)\n{before}"
+    "for batch in loader:\n    model(batch).mean().backward()\n    opt.step()\n{inside}"
+)
+_EVALUATE = "def evaluate():\n    model.eval()\n    for batch in dev:\n        print(model(batch))\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "inside", "stated"),
+    [
+        ("", "    model.eval()\n    for one in dev:\n        print(model(one))\n", [True]),
+        (_EVALUATE, "    if step % 500 == 0:\n        evaluate()\n", [True]),
+        (_EVALUATE, "evaluate()\n", []),
+        ("", "model.eval()\nfor one in dev:\n    print(model(one))\n", []),
+        ("", "    for group in opt.param_groups:\n        print(group)\n", []),
+    ],
+)
+def test_a_loop_of_ones_own_that_evaluates_between_its_steps(before: str, inside: str, stated: list[bool]) -> None:
+    context = of_text(_LOOP.format(before=before, inside=inside))
+    assert [one.value for one in context.settings if one.key == "training.validation_inside_epoch"] == stated
+
+
+@pytest.mark.parametrize(
+    ("loaders", "size"),
+    [
+        ("loader = DataLoader(data, batch_size=8)\ndev = DataLoader(rest, 4)\n", 4),
+        ("loader = DataLoader(data)\n", 1),
+        ("loader = DataLoader(data, batch_size=8)\ndev = DataLoader(rest, batch_size=1)\n", None),
+        ("loader = DataLoader(data, batch_size=args.size)\n", None),
+        ("loader = DataLoader(data, batch_sampler=sampler)\n", None),
+        ("", None),
+    ],
+)
+def test_the_batches_of_data_loaders(loaders: str, size: int | None) -> None:
+    found = presumed(_LOOP.format(before=loaders, inside=""))
+    assert found.get("training.per_device_eval_batch_size") == size
+
+
+@pytest.mark.parametrize(
+    ("line", "value"), [("", "none"), ("model = get_peft_model(model, config)\n", None), ("use_adapter()\n", None)]
+)
+def test_a_program_without_a_word_of_adapters_trains_none(line: str, value: str | None) -> None:
+    code = f"from transformers import Trainer\n{line}Trainer(model=model).train()\n"
+    assert presumed(code).get("peft.method") == value
+
+
+def test_a_trainer_that_takes_its_loss_from_the_logits() -> None:
+    code = (
+        "from transformers import BertForMaskedLM, Trainer\nclass T(Trainer):\n"
+        "    def compute_loss(self, model, inputs, **options):\n        out = model(**inputs)\n        return {loss}\n"
+        "model = BertForMaskedLM.from_pretrained('bert-base-cased')\nT(model=model).train()\n"
+    )
+    of_logits = of_text(code.format(loss="criterion(out.logits)"))
+    assert [one.value for one in of_logits.settings if one.key == "model.returns_loss"] == [False]
+    of_model = of_text(code.format(loss="out.loss"))
+    assert not any(one.key == "model.returns_loss" for one in of_model.settings)
+
+
+def test_a_trainer_with_a_step_of_its_own_calls_its_loss_as_it_likes() -> None:
+    code = (
+        "from transformers import Trainer\nclass T(Trainer):\n"
+        "    def compute_loss(self, model, inputs):\n        return 2 * model(**inputs).loss\n"
+    )
+    step = "    def training_step(self, model, inputs, n=None):\n        return self.compute_loss(model, inputs)\n"
+    used = "transformers.Trainer.compute_loss.without_num_items_in_batch"
+    assert used in symbols(f"{code}T(model=model).train()\n")
+    assert used not in symbols(f"{code}{step}T(model=model).train()\n")
+
+
+@pytest.mark.parametrize(("device", "value"), [("'cpu'", "cpu"), ("'cuda'", None), ("args.device", None)])
+def test_a_loop_on_the_cpu(device: str, value: str | None) -> None:
+    code = f"import torch\nmodel.to({device})\nfor one in data:\n    model(one).backward()\n    optimizer.step()\n"
+    assert presumed(code).get("host.device") == value
+
+
+def test_a_pipeline_of_deepspeed_is_a_run() -> None:
+    code = "import deepspeed\nengine, _, _, _ = deepspeed.initialize(config={})\nengine.train_batch(data)\n"
+    assert of_text(code).run
+    assert "torch" in [value for _, key, value in facts(code) if key == "training.framework"]
