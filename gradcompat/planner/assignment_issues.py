@@ -16,7 +16,7 @@ from math import prod
 from packaging.version import Version
 
 from gradcompat.lazy_dataclasses import dataclass, replace
-from gradcompat.matcher import MAX_CHOICES, alike, entries_by_name, match, packages_seen, questions, ruled_out
+from gradcompat.matcher import MAX_CHOICES, Listed, View, alike, match_in, packages_seen, questions, ruled_out
 from gradcompat.model.class_fact import ClassFact
 from gradcompat.model.environment import Environment, Location, Package, SourceKind
 from gradcompat.model.finding import Finding
@@ -83,7 +83,9 @@ class Judge:
         self.runs = runs
         self.issues = tuple(sorted(universe.issues, key=lambda issue: issue.id))
         universe.budget.take(_PREPARED * len(self.issues))
-        self._distinct = distinct(runs, self.issues)
+        self._views = tuple(
+            View(run, universe.names, universe.forks, universe.listing) for run in distinct(runs, self.issues)
+        )
         self.mentions = {issue.id: packages_seen(issue) for issue in self.issues}
         aliases: dict[str, list[str]] = {}
         for name, canonical in universe.names.families.items():
@@ -102,10 +104,7 @@ class Judge:
         self._own: dict[str, dict[str, tuple[int, ...]]] = {}
         self._seen: dict[tuple[str, Version], tuple[int, ...]] = {}
         self._between: dict[str, tuple[list[Cut], list[tuple[int, ...]]]] = {}
-        self._by_canonical: dict[str, list[Package]] = {}
-        for entries in universe.entries.values():
-            for entry in entries:
-                self._by_canonical.setdefault(universe.canonical(universe.name_of(entry)), []).append(entry)
+        self._moved: dict[tuple[str, tuple[tuple[str, Version], ...]], Listed] = {}
         self._now: dict[str, Verdict] = {}
         self._kinds: dict[tuple[str, Version], int] = {}
         self._kinds_of_candidates: dict[str, tuple[int, ...]] = {}
@@ -288,51 +287,68 @@ class Judge:
         self.universe.budget.take()
         named = tuple([(name, kinds[name]) for name in self._names[issue.id] if name in kinds])
         found = self._verdicts.get((issue.id, named))
-        if found is None and not named and self.mentions[issue.id].isdisjoint(self._by_canonical):
+        if found is None and not named and self.mentions[issue.id].isdisjoint(self.universe.listing.packages):
             found = _NOTHING  # an issue none of whose packages is there has no finding
         if found is None:
             bounds = tuple([(name, self._seen_by(issue, name, kind)) for name, kind in named])
             found = self._verdicts_by_bounds.get((issue.id, bounds))
             if found is None:
-                self.universe.budget.take(len(self._distinct) * (_MATCH + _CHOICE * self._choices(issue)))
+                self.universe.budget.take(len(self._views) * (_MATCH + _CHOICE * self._choices(issue)))
                 found = self._verdict(issue, {name: assignment[name] for name, _ in named})
                 self._verdicts_by_bounds[issue.id, bounds] = found
             self._verdicts[issue.id, named] = found
         return found
 
     def _verdict(self, issue: Issue, assignment: Assignment) -> Verdict:
-        packages = self._entries(issue, assignment)
-        if ruled_out(issue, entries_by_name(packages, self.universe.names)):
-            return _NOTHING
         found: dict[str, set[str]] = {}
-        for run in self._distinct:
-            reduced = replace(run, packages=packages)
-            for finding in match(reduced, [issue], self.universe.names, self.universe.forks):
+        for view in self._moved_views(assignment):
+            if ruled_out(issue, view):
+                return _NOTHING  # the versions are the same in all runs
+            for finding in match_in(view, [issue]):
                 found.setdefault(finding.status, set()).update(map(self.universe.name_of, finding.packages))
         affected, conditional = found.get("affected"), found.get("conditional")
         return Verdict(
             None if affected is None else frozenset(affected), None if conditional is None else frozenset(conditional)
         )
 
+    def _moved_views(self, assignment: Assignment) -> Sequence[View]:
+        """The runs with an assignment applied to the entries on the target."""
+        if not assignment:
+            return self._views
+        universe = self.universe
+        by_canonical: dict[str, list[tuple[str, Version]]] = {}
+        for name, version in assignment.items():
+            by_canonical.setdefault(universe.canonical(name), []).append((name, version))
+        packages = {canonical: self._moved_to(canonical, tuple(moves)) for canonical, moves in by_canonical.items()}
+        listing = universe.listing.moved(packages)
+        if packages.keys() <= universe.listing.packages.keys():
+            return [view.over(listing, universe.forks) for view in self._views]
+        # What is presumed of a run may hang on what is listed.
+        return [View(view.environment, universe.names, universe.forks, listing) for view in self._views]
+
+    def _moved_to(self, canonical: str, moves: tuple[tuple[str, Version], ...]) -> Listed:
+        """The entries of a package of the records at other versions."""
+        key = (canonical, moves)
+        if key not in self._moved:
+            universe, assignment = self.universe, dict(moves)
+            listed = universe.listing.packages.get(canonical)
+            entries = [
+                moved(entry, assignment[name]) if (name := universe.name_of(entry)) in assignment else entry
+                for entry in (() if listed is None else listed.entries)
+            ]
+            entries += [
+                Package(name=name, version=str(version), location=_PLANNED)
+                for name, version in moves
+                if not universe.listed(name)
+            ]
+            self._moved[key] = Listed(entries)
+        return self._moved[key]
+
     def _choices(self, issue: Issue) -> int:
         """How many entries and choices of them the matcher looks at, at most."""
-        counts = [len(self._by_canonical.get(name, ())) or 1 for name in self.mentions[issue.id]]
+        listed = self.universe.listing.packages
+        counts = [len(listed[name].entries) if name in listed else 1 for name in self.mentions[issue.id]]
         return 2 * sum(counts) + min(prod(counts), MAX_CHOICES)
-
-    def _entries(self, issue: Issue, assignment: Assignment) -> tuple[Package, ...]:
-        """The entries on the target that the issue can see, with the assignment applied."""
-        universe = self.universe
-        packages = [
-            moved(entry, assignment[universe.name_of(entry)]) if universe.name_of(entry) in assignment else entry
-            for name in sorted(self.mentions[issue.id])
-            for entry in self._by_canonical.get(name, ())
-        ]
-        packages += [
-            Package(name=name, version=str(version), location=_PLANNED)
-            for name, version in assignment.items()
-            if not universe.listed(name)
-        ]
-        return tuple(packages)
 
 
 def least_steps(runs: tuple[Environment, ...], universe: Universe) -> int:
@@ -352,9 +368,8 @@ def matched(runs: tuple[Environment, ...], issues: tuple[Issue, ...], universe: 
     """Every finding of every run that is affected or may be."""
     found: list[Finding] = []
     for run in distinct(runs, issues):
-        entries = entries_by_name(run.packages, universe.names)
-        possible = [issue for issue in issues if not ruled_out(issue, entries)]
-        found += match(run, possible, universe.names, universe.forks)
+        view = View(run, universe.names, universe.forks)
+        found += match_in(view, [issue for issue in issues if not ruled_out(issue, view)])
     return [finding for finding in found if finding.status in ("affected", "conditional")]
 
 

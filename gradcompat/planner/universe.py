@@ -14,7 +14,7 @@ from gradcompat.budget import Budget
 from gradcompat.errors import IndexUnavailable
 from gradcompat.forks import Forks
 from gradcompat.lazy_dataclasses import dataclass
-from gradcompat.matcher import Names
+from gradcompat.matcher import Listing, Names
 from gradcompat.model.environment import Environment, Package
 from gradcompat.model.issue import Issue, PackageTerm, VersionRemedy
 from gradcompat.model.release import Catalogue, Release, Requirers
@@ -108,6 +108,13 @@ class Universe:
         self._by_canonical: dict[str, list[str]] = {}
         for name in self.entries:
             self._by_canonical.setdefault(self.canonical(name), []).append(name)
+        # The entries on the target, by the names that records have for them.
+        self.listing = Listing(
+            {
+                canonical: [entry for name in names for entry in self.entries[name]]
+                for canonical, names in self._by_canonical.items()
+            }
+        )
         self._releases: dict[str, tuple[Release, ...]] = {}
         self._release_at: dict[tuple[str, Version], Release | None] = {}
         self._fits: dict[tuple[str, Version], Fit | None] = {}

@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from gradcompat.matcher import Listed
 from gradcompat.truth import Truth
-from gradcompat.versions import ALL, VersionSet, any_of, locate
+from gradcompat.versions import ALL, Placed, VersionSet, any_of, locate
+from tests.building import package
 from tests.examples import examples
 
 OFTEN = settings(deadline=None, max_examples=examples(150))
@@ -103,3 +105,26 @@ def test_a_build_is_judged_as_every_place_of_its_window(build: str, a: VersionSe
         truth = a.truth(found)
         assert truth is not Truth.YES or place in a
         assert truth is not Truth.NO or place not in a
+
+
+@OFTEN
+@given(sets, st.lists(builds, max_size=12))
+def test_many_builds_at_once(a: VersionSet, listed: list[str]) -> None:
+    windows = [window for window in map(locate, listed) if window is not None]
+    assert Placed(windows).may_be_in(a) == any(a.truth(window) is not Truth.NO for window in windows)
+
+
+@OFTEN
+@given(sets, st.lists(builds, max_size=30, unique_by=locate))
+def test_entries_that_may_be_in_a_set(a: VersionSet, listed: list[str]) -> None:
+    entries = [package("torch", version) for version in listed]
+    left = [one for group in Listed(entries).perhaps_in(a) for one in group]
+    assert left == sorted(left, key=entries.index)
+    for version, entry in zip(listed, entries, strict=True):
+        window = locate(version)
+        if entry not in left:
+            assert len(listed) > 8
+            assert window is not None
+            assert a.truth(window) is Truth.NO
+        elif len(listed) > 8 and window is not None and window.exact:
+            assert a.truth(window) is Truth.YES
