@@ -107,15 +107,25 @@ def test_a_build_is_judged_as_every_place_of_its_window(build: str, a: VersionSe
         assert truth is not Truth.NO or place not in a
 
 
+# So few that bounds and builds often meet.
+near = st.sampled_from(
+    ["1.0", "1.1", "1.1.post0", "1.2", "1.2rc1", "1.3", "2.0", "2.0.dev0", "2.1", "2.2", "2.3+cu124"]
+)
+near_clauses = st.lists(
+    st.builds("{}{}".format, operators, st.sampled_from(["1.0", "1.1", "1.3", "2.1", "2.2"])), min_size=1, max_size=3
+)
+near_sets = (near_clauses.map(" || ".join) | near_clauses.map(",".join)).map(VersionSet.parse)
+
+
 @OFTEN
-@given(sets, st.lists(builds, max_size=12))
+@given(sets | near_sets, st.lists(builds | near, max_size=12))
 def test_many_builds_at_once(a: VersionSet, listed: list[str]) -> None:
     windows = [window for window in map(locate, listed) if window is not None]
     assert Placed(windows).may_be_in(a) == any(a.truth(window) is not Truth.NO for window in windows)
 
 
 @OFTEN
-@given(sets, st.lists(builds, max_size=30, unique_by=locate))
+@given(sets | near_sets, st.lists(builds | near, min_size=5, max_size=30, unique_by=locate))
 def test_entries_that_may_be_in_a_set(a: VersionSet, listed: list[str]) -> None:
     entries = [package("torch", version) for version in listed]
     left = [one for group in Listed(entries).perhaps_in(a) for one in group]
