@@ -16,7 +16,7 @@ from packaging.version import Version
 
 from gradcompat.forks import Forks
 from gradcompat.lazy_dataclasses import dataclass, replace
-from gradcompat.matcher import MAX_CHOICES, Listed, Names, View, is_about, match_in, ruled_out
+from gradcompat.matcher import MAX_CHOICES, Listed, Listing, Names, View, is_about, match_in, ruled_out
 from gradcompat.messages import joined, line_with
 from gradcompat.model.environment import Environment, Location, Package
 from gradcompat.model.finding import Advice, Finding
@@ -45,6 +45,7 @@ def advise(
     names: Names,
     published: Published = _unknown,
     held: Collection[str] = (),
+    listing: Listing | None = None,
 ) -> Advice | None:
     """The remedy that clears the finding and brings no other, as the planner would choose it, or the next best.
 
@@ -58,6 +59,7 @@ def advise(
         names: under which names packages go.
         published: the releases of a package; where they are not known, those count that the record advises.
         held: packages that stay at their version, by canonical name.
+        listing: the entries of the environment, where they have been matched.
     """
     remedies = finding.issue.remedies
     if not remedies:
@@ -66,7 +68,7 @@ def advise(
     if len(finding.packages) > MAX_CHOICES or (remedies and isinstance(remedies[0], CodeRemedy)):
         # So many entries are no lockfile that somebody works with; trying remedies on it would take too long.
         return code
-    view = View(environment, names, Forks(environment.conflicts))
+    view = View(environment, names, Forks(environment.conflicts), listing)
     tried = list(_tried(finding, view, issues, published, held))
     first = next((index for index, one in enumerate(remedies) if not isinstance(one, SettingRemedy)), len(remedies))
     good = [advice for advice in tried if not advice.introduces]
@@ -114,7 +116,7 @@ def _clears(change: _Change, finding: Finding) -> bool:
 def _advice(remedy: VersionRemedy | SettingRemedy, change: _Change, before: View, issues: Sequence[Issue]) -> Advice:
     """A change that clears its finding, with what it brings."""
     location, line = _edit(before.environment, remedy) if isinstance(remedy, SettingRemedy) else (None, None)
-    introduces = _introduced(remedy, before, change.view, issues)
+    introduces = _introduced(remedy, before, change, issues)
     return Advice(
         remedy=remedy,
         clears=True,
@@ -153,10 +155,21 @@ def _untried(remedy: CodeRemedy | InstallRemedy) -> Advice:
     return Advice(remedy=remedy, clears=False, target=None, introduces=())
 
 
-def _introduced(remedy: VersionRemedy | SettingRemedy, before: View, after: View, issues: Sequence[Issue]) -> set[str]:
+def _introduced(
+    remedy: VersionRemedy | SettingRemedy, before: View, change: _Change, issues: Sequence[Issue]
+) -> set[str]:
     """The ids of issues that the change brings. Only those that speak of what was changed can have changed."""
     concerned = [issue for issue in issues if not issue.informational and _speaks_of(issue, remedy, before.names)]
-    found = _affected_ids(after, concerned)
+    if isinstance(remedy, VersionRemedy):
+        # What comes is about what was moved, or its special record goes, which stood in its place.
+        general = {identifier for issue in concerned for identifier in issue.instead_of}
+        view = change.view.over(change.view.listing, change.view.forks.renewed())
+        concerned = [
+            issue
+            for issue in concerned
+            if issue.instead_of or issue.id in general or is_about(issue, view, change.touched, ["affected"])
+        ]
+    found = _affected_ids(change.view, concerned)
     if not found:
         return found
     return found - _affected_ids(before, [issue for issue in concerned if issue.id in found])

@@ -8,7 +8,6 @@ in three values; where the environment may be presumed upon, :mod:`gradcompat.pr
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property, lru_cache
@@ -127,10 +126,7 @@ class _Match:
 
     certainty: Certainty
     packages: tuple[Package, ...]
-    reasons: tuple[Reason, ...]
-    unknown: tuple[Unknown, ...]
-    assumed: tuple[Assumption, ...]
-    dormant: tuple[str, ...]
+    verdicts: Sequence[_Verdict]
     terms: tuple[Term, ...]
 
 
@@ -159,10 +155,12 @@ def match_in(view: View, issues: Iterable[Issue]) -> tuple[Finding, ...]:
     return _without_general([finding for issue in issues for finding in _findings(issue, view)])
 
 
-def is_about(issue: Issue, view: View, entries: Collection[int]) -> bool:
-    """Is there a finding of the issue, ``affected`` or ``conditional``, with one of these entries, by identity?"""
+def is_about(
+    issue: Issue, view: View, entries: Collection[int], statuses: Collection[Status] = ("affected", "conditional")
+) -> bool:
+    """Is there a finding of the issue, of one of these statuses, with one of these entries, by identity?"""
     return any(
-        found.certainty >= Certainty.OPEN and any(id(package) in entries for package in found.packages)
+        _STATUS[found.certainty] in statuses and any(id(package) in entries for package in found.packages)
         for combination in issue.affected
         for found in _matches(combination, issue, view)
     )
@@ -208,9 +206,13 @@ def packages_seen(issue: Issue) -> frozenset[str]:
     return named | {_DEEPSPEED.name} if any(key_of(term) == STRATEGY_KEY for term in terms) else named
 
 
-def questions(packages: Iterable[Package], issues: Iterable[Issue], names: Names) -> list[int]:
-    """For each issue how many entries and choices of entries it is asked about, at most, in one run."""
-    counts = Counter(names.canonical(package) for package in packages)
+def questions(counts: Mapping[str, int], issues: Iterable[Issue]) -> list[int]:
+    """For each issue how many entries and choices of entries it is asked about, at most, in one run.
+
+    Args:
+        counts: how many entries each package has, by its canonical name.
+        issues: the records.
+    """
     return [sum(_questions(combination, counts) for combination in issue.affected) for issue in issues]
 
 
@@ -253,24 +255,21 @@ def _findings(issue: Issue, view: View) -> Iterator[Finding]:
             continue
         packages = {id(package): package for found in chosen for package in found.packages}
         told.update(packages)
-        # The presumptions of one combination are enough for it.
-        assumed = min((found.assumed for found in chosen), key=len)
+        verdicts = {id(verdict): verdict for found in chosen for verdict in found.verdicts}  # forks share most of them
+        guesses = certainty in (Certainty.OPEN, Certainty.PRESUMED_YES)
         yield Finding(
             issue=issue,
             status=_STATUS[certainty],
             source=view.environment.source,
             packages=tuple(packages.values()),
-            because=tuple(dict.fromkeys(reason for found in chosen for reason in found.reasons)),
-            unknown=tuple(dict.fromkeys(found.unknown for found in chosen)) if certainty is Certainty.OPEN else (),
-            assumed=assumed if certainty in (Certainty.OPEN, Certainty.PRESUMED_YES) else (),
-            dormant=_rarest(chosen) if certainty is Certainty.PRESUMED_NO else (),
+            because=tuple(dict.fromkeys(_reasons(verdicts.values()))),
+            unknown=tuple(dict.fromkeys(map(_unknown, chosen))) if certainty is Certainty.OPEN else (),
+            # The presumptions of one combination are enough for it.
+            assumed=min(map(_assumed, chosen), key=len) if guesses else (),
+            # What is not used in the combination of which least is presumed not to hold.
+            dormant=min(map(_dormant, chosen), key=len) if certainty is Certainty.PRESUMED_NO else (),
             terms=chosen[0].terms,
         )
-
-
-def _rarest(matches: Sequence[_Match]) -> tuple[str, ...]:
-    """What is not used in the combination of which least is presumed not to hold."""
-    return min((found.dormant for found in matches), key=len)
 
 
 class Listing:
@@ -282,6 +281,11 @@ class Listing:
     @classmethod
     def of(cls, packages: Iterable[Package], names: Names) -> Listing:
         return cls(entries_by_name(packages, names))
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many entries each package has."""
+        return {name: len(listed.entries) for name, listed in self.packages.items()}
 
     def moved(self, packages: Mapping[str, Listed]) -> Listing:
         """The same with other entries of some packages."""
@@ -439,12 +443,13 @@ def _matches(combination: Combination, issue: Issue, view: View) -> Iterator[_Ma
                     *_own_step(combination, issue, view),
                     *_guarded(combination, issue, view),
                 ]
-                yield _combined(combination, chosen, [*verdicts, *absent, *beside_these, *beyond_facts])
+                decisive = [*verdicts, *absent, *beside_these, *beyond_facts]
+                yield _Match(min([one.certainty for one in decisive]), chosen, decisive, combination.terms)
     if not matched:
         entries = tuple(entry for alternatives in choices for entry in alternatives.listed.entries)
         verdicts = [choice.verdict for alternatives in possible for choice in alternatives]
         # What is open or presumed decides nothing here.
-        yield _Match(Certainty.NO, entries, _reasons([*verdicts, *others]), (), (), (), combination.terms)
+        yield _Match(Certainty.NO, entries, [*verdicts, *others], combination.terms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -501,39 +506,18 @@ def _chosen(
             yield tuple(entry for choice in choices for entry in choice.entries), [choice.verdict for choice in choices]
 
 
-def _reasons(verdicts: Iterable[_Verdict]) -> tuple[Reason, ...]:
-    return tuple(
-        [
-            Reason(sentence=verdict.sentence, location=verdict.location)
-            for verdict in verdicts
-            if verdict.certainty is Certainty.YES
-        ]
-    )
+def _reasons(verdicts: Iterable[_Verdict]) -> Iterator[Reason]:
+    for verdict in verdicts:
+        if verdict.certainty is Certainty.YES:
+            yield Reason(sentence=verdict.sentence, location=verdict.location)
 
 
-def _combined(combination: Combination, entries: tuple[Package, ...], verdicts: Sequence[_Verdict]) -> _Match:
-    return _Match(
-        certainty=min([verdict.certainty for verdict in verdicts]),
-        packages=entries,
-        reasons=_reasons(verdicts),
-        unknown=tuple(_unknown(verdict) for verdict in verdicts if verdict.certainty is Certainty.OPEN),
-        assumed=tuple(
-            Assumption(key=verdict.key, sentence=verdict.presumed.taking, location=verdict.presumed.location)
-            for verdict in verdicts
-            if verdict.certainty is Certainty.PRESUMED_YES and verdict.presumed is not None
-        ),
-        dormant=tuple(
-            dict.fromkeys(
-                verdict.presumed.feature
-                for verdict in verdicts
-                if verdict.certainty is Certainty.PRESUMED_NO and verdict.presumed is not None
-            )
-        ),
-        terms=combination.terms,
-    )
+def _unknown(found: _Match) -> tuple[Unknown, ...]:
+    """What is open in a match."""
+    return tuple(_question(verdict) for verdict in found.verdicts if verdict.certainty is Certainty.OPEN)
 
 
-def _unknown(verdict: _Verdict) -> Unknown:
+def _question(verdict: _Verdict) -> Unknown:
     if verdict.presumed is None:
         return Unknown(key=verdict.key, sentence=verdict.sentence, unlisted=verdict.unlisted)
     return Unknown(
@@ -543,6 +527,26 @@ def _unknown(verdict: _Verdict) -> Unknown:
         plain=verdict.presumed.condition,
         asks=verdict.presumed.asks,
         likelihood=verdict.presumed.likelihood,
+    )
+
+
+def _assumed(found: _Match) -> tuple[Assumption, ...]:
+    """What is presumed to hold in a match."""
+    return tuple(
+        Assumption(key=verdict.key, sentence=verdict.presumed.taking, location=verdict.presumed.location)
+        for verdict in found.verdicts
+        if verdict.certainty is Certainty.PRESUMED_YES and verdict.presumed is not None
+    )
+
+
+def _dormant(found: _Match) -> tuple[str, ...]:
+    """What is presumed not to hold in a match."""
+    return tuple(
+        dict.fromkeys(
+            verdict.presumed.feature
+            for verdict in found.verdicts
+            if verdict.certainty is Certainty.PRESUMED_NO and verdict.presumed is not None
+        )
     )
 
 

@@ -125,9 +125,8 @@ class KnowledgeBase:
             for name, windows in listed.items()
         }
 
-    def ask_of_host(self, environment: Environment) -> bool:
-        """Does any issue that speaks of a package of the environment ask what the machine is?"""
-        names = {self.names.canonical(package) for package in environment.packages}
+    def ask_of_host(self, names: Iterable[str]) -> bool:
+        """Does any issue that speaks of one of these (canonical) packages ask what the machine is?"""
         return any(
             term[0] in ("virtual", "platform") or (term[0] in ("setting", "compare") and term[1].startswith("host."))
             for position in self._positions(names)

@@ -7,6 +7,7 @@ Versions that every bound of an issue treats alike are matched once for it.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
@@ -354,7 +355,8 @@ class Judge:
 def least_steps(runs: tuple[Environment, ...], universe: Universe) -> int:
     """Steps without which there is no plan: the whole environment is matched as it is and, in the end, as planned."""
     packages = universe.environment.packages
-    entries = len(packages) + _CHOICE * sum(questions(packages, universe.issues, universe.names))
+    counts = Counter(map(universe.names.canonical, packages))
+    entries = len(packages) + _CHOICE * sum(questions(counts, universe.issues))
     once = _PREPARED * len(universe.issues) + entries
     return len(runs) + 2 * len(distinct(runs, universe.issues)) * once
 
