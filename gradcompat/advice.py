@@ -163,11 +163,10 @@ def _introduced(
     if isinstance(remedy, VersionRemedy):
         # What comes is about what was moved, or its special record goes, which stood in its place.
         general = {identifier for issue in concerned for identifier in issue.instead_of}
-        view = change.view.over(change.view.listing, change.view.forks.renewed())
         concerned = [
             issue
             for issue in concerned
-            if issue.instead_of or issue.id in general or is_about(issue, view, change.touched, ["affected"])
+            if issue.instead_of or issue.id in general or is_about(issue, change.view, change.touched, ["affected"])
         ]
     found = _affected_ids(change.view, concerned)
     if not found:
@@ -184,7 +183,6 @@ def _speaks_of(issue: Issue, remedy: VersionRemedy | SettingRemedy, names: Names
 
 
 def _affected_ids(view: View, issues: Sequence[Issue]) -> set[str]:
-    view = view.over(view.listing, view.forks.renewed())
     found = match_in(view, [issue for issue in issues if not ruled_out(issue, view)])
     return {finding.issue.id for finding in found if finding.status == "affected"}
 
@@ -265,7 +263,7 @@ def _moved(view: View, name: str, entries: Sequence[Package], target: Version) -
             touched.add(id(entry))
         packages.append(entry)
     # A change moves versions, and no marker.
-    moved = view.over(view.listing.moved({name: Listed(packages)}), view.forks.renewed())
+    moved = view.moved({name: Listed(packages)}, view.forks.renewed())
     written = tuple(dict.fromkeys(package.version for package in entries if package.version is not None))
     current = joined(written, "and") if written else None
     return _Change(moved, touched, current, str(target), entries[0].name)

@@ -151,8 +151,8 @@ def match(
 
 
 def match_in(view: View, issues: Iterable[Issue]) -> tuple[Finding, ...]:
-    """The same in a view, which remembers what issues and other views of it have in common."""
-    return _without_general([finding for issue in issues for finding in _findings(issue, view)])
+    """The same in a view, which remembers it."""
+    return _without_general([finding for issue in issues for finding in view.findings(issue)])
 
 
 def is_about(
@@ -359,12 +359,28 @@ class View:
         )
         used = {name.partition(".")[0] for one in self.stated(SYMBOLS_KEY) for name in _texts(one.value)}
         self.replacing = [library for library in REPLACED if library in used]
+        self._found: dict[int, tuple[Issue, tuple[Finding, ...]]] = {}  # of issues, by identity
+        self._unmoved: View | None = None
+        self._moved: Collection[str] = ()
 
-    def over(self, listing: Listing, forks: Forks) -> View:
-        """The same run over other entries of the same packages."""
+    def moved(self, packages: Mapping[str, Listed], forks: Forks) -> View:
+        """The same run with other entries of some of its packages; what is found about others alone stays."""
+        if not packages.keys() <= self.listing.packages.keys():
+            # What is presumed of a run may hang on what is listed.
+            return View(self.environment, self.names, forks, self.listing.moved(packages))
         view = copy(self)
-        view.listing, view.forks = listing, forks
+        view.listing, view.forks = self.listing.moved(packages), forks
+        view._found, view._unmoved, view._moved = {}, self, packages.keys()
         return view
+
+    def findings(self, issue: Issue) -> tuple[Finding, ...]:
+        """What is found of an issue."""
+        known = self._found.get(id(issue))
+        if known is None:
+            stays = self._unmoved is not None and packages_seen(issue).isdisjoint(self._moved)
+            found = self._unmoved.findings(issue) if self._unmoved and stays else tuple(_findings(issue, self))
+            known = self._found[id(issue)] = (issue, found)
+        return known[1]
 
     def listed(self, name: str) -> tuple[tuple[Package, ...], ...]:
         """The entries of a package in groups that are one choice; none if it is not listed."""
