@@ -201,9 +201,10 @@ def alike(runs: Sequence[Environment], issues: Iterable[Issue]) -> list[list[int
 
 def packages_seen(issue: Issue) -> frozenset[str]:
     """The packages whose entries decide about an issue."""
-    terms = [term for combination in issue.affected for term in combination.terms]
-    named = frozenset(term.name for term in terms if isinstance(term, (PackageTerm, PackageAbsentTerm)))
-    return named | {_DEEPSPEED.name} if any(key_of(term) == STRATEGY_KEY for term in terms) else named
+    named = {term.name for one in issue.affected for terms in (one.packages, one.absent) for term in terms}
+    if any(key_of(term) == STRATEGY_KEY for combination in issue.affected for term in combination.beyond):
+        named.add(_DEEPSPEED.name)
+    return frozenset(named)
 
 
 def questions(counts: Mapping[str, int], issues: Iterable[Issue]) -> list[int]:
@@ -217,7 +218,7 @@ def questions(counts: Mapping[str, int], issues: Iterable[Issue]) -> list[int]:
 
 
 def _questions(combination: Combination, counts: Mapping[str, int]) -> int:
-    named = {term.name for term in combination.terms if isinstance(term, (PackageTerm, PackageAbsentTerm))}
+    named = {term.name for terms in (combination.packages, combination.absent) for term in terms}
     entries = [counts.get(name) or 1 for name in named]
     return sum(entries) + min(prod(entries), MAX_CHOICES)
 
@@ -232,10 +233,7 @@ def entries_by_name(packages: Iterable[Package], names: Names) -> dict[str, list
 
 def ruled_out(issue: Issue, view: View) -> bool:
     """Do versions alone keep an issue from applying, whatever the run? That is what most versions do."""
-    return all(
-        any(isinstance(term, PackageTerm) and not view.choices(term).possible for term in combination.terms)
-        for combination in issue.affected
-    )
+    return all(any(not view.choices(term).possible for term in combination.packages) for combination in issue.affected)
 
 
 def _findings(issue: Issue, view: View) -> Iterator[Finding]:
@@ -350,7 +348,7 @@ class View:
         self.listing = Listing.of(environment.packages, names) if listing is None else listing
         self.verdicts: dict[int, tuple[Term, _Verdict]] = {}  # of terms that are not about packages, by identity
         self.ranges: dict[int, tuple[Term, str]] = {}  # of terms, by identity, too
-        self.absent: dict[str, Listed] = {}  # what is said of packages that are not listed
+        self.absent = Listed(())  # what is said of packages that are not listed
         self.settings: dict[str, list[Setting]] = {}
         for setting in environment.settings:
             self.settings.setdefault(setting.key, []).append(setting)
@@ -389,9 +387,7 @@ class View:
 
     def choices(self, term: PackageTerm) -> _Choices:
         """The entries that a term may be about; records share terms, and each is decided once."""
-        listed = self.listing.packages.get(term.name)
-        if listed is None:
-            listed = self.absent.setdefault(term.name, Listed(()))
+        listed = self.listing.packages.get(term.name, self.absent)
         known = listed.choices.get(id(term))
         if known is None:
             known = listed.choices[id(term)] = (term, _choices(term, listed, self))
@@ -434,21 +430,18 @@ def _matches(combination: Combination, issue: Issue, view: View) -> Iterator[_Ma
 
     Where no choice can be affected there is one match that says so, with all entries.
     """
-    package_terms = [term for term in combination.terms if isinstance(term, PackageTerm)]
-    absent_terms = [term for term in combination.terms if isinstance(term, PackageAbsentTerm)]
-    if not any(view.listed(term.name) for term in package_terms):
+    if not any(view.listed(term.name) for term in combination.packages):
         return
-    choices = [view.choices(term) for term in package_terms]
+    choices = [view.choices(term) for term in combination.packages]
     # A choice with a term that does not hold is not affected, whatever else it holds; mostly few are left.
     possible = [alternatives.possible for alternatives in choices]
     # Versions rule out most combinations, and cost less to look at than the run.
-    beyond = (term for term in combination.terms if not isinstance(term, (PackageTerm, PackageAbsentTerm)))
-    others = [_verdict(term, view) for term in beyond] if all(possible) else []
+    others = [_verdict(term, view) for term in combination.beyond] if all(possible) else []
     matched = False
     if all(possible) and all(other.certainty for other in others):
-        beside = prod(len(view.listed(term.name)) or 1 for term in absent_terms)
+        beside = prod(len(view.listed(term.name)) or 1 for term in combination.absent)
         for chosen, verdicts in _chosen(choices, beside, view.forks):
-            absent = [_absence(term, chosen, view) for term in absent_terms]
+            absent = [_absence(term, chosen, view) for term in combination.absent]
             beside_these = _by_class(combination, _without_deepspeed(combination, others, chosen, view), chosen, view)
             beside_these = _by_build(combination, beside_these, chosen, view)
             if all(verdict.certainty for verdict in (*absent, *beside_these)):
@@ -644,7 +637,7 @@ def _replaced(combination: Combination, issue: Issue, view: View) -> Iterator[_V
     """What a record says of trainers, losses and forward passes that another library puts its own in the place of."""
     if view.presumer is None or not view.replacing or OF_TRAINING.isdisjoint(issue.categories):
         return
-    named = {term.name for term in combination.terms if isinstance(term, PackageTerm)}
+    named = {term.name for term in combination.packages}
     for library in view.replacing:
         if named & REPLACED[library] and not any(name.startswith(library) for name in named):
             verdict = _Verdict(Certainty.OPEN, f"{library} leaves it as it is", library)
@@ -740,12 +733,11 @@ def _by_class(
     facts = view.environment.class_facts
     if not facts or not {fact.key for fact in facts} & {verdict.key for verdict in others}:
         return others
-    terms = [term for term in combination.terms if not isinstance(term, (PackageTerm, PackageAbsentTerm))]
     return [
         _of_class(term, combination, chosen, view) or _of_newest(term, verdict, chosen, view)
         if isinstance(term, SettingTerm) and not view.stated(term.key)
         else verdict
-        for term, verdict in zip(terms, others, strict=True)
+        for term, verdict in zip(combination.beyond, others, strict=True)
     ]
 
 
@@ -761,12 +753,11 @@ def _by_build(
     build = next(iter(builds)) if len(builds) == 1 else None
     if build is None:
         return others
-    terms = [term for term in combination.terms if not isinstance(term, (PackageTerm, PackageAbsentTerm))]
     return [
         _of_build(term, build, torches[0]) or verdict
         if isinstance(term, VirtualTerm) and term.name in _OF_CUDA and term.name not in view.environment.virtual
         else verdict
-        for term, verdict in zip(terms, others, strict=True)
+        for term, verdict in zip(combination.beyond, others, strict=True)
     ]
 
 
@@ -824,9 +815,7 @@ def _entries_of(name: str, chosen: tuple[Package, ...], view: View) -> list[Pack
 
 def _only_in(fact: ClassFact, combination: Combination, chosen: tuple[Package, ...], view: View) -> bool:
     """Does the fact hold in every release that the combination and the chosen entries leave?"""
-    versions = [
-        term.versions for term in combination.terms if isinstance(term, PackageTerm) and term.name == fact.package
-    ]
+    versions = [term.versions for term in combination.packages if term.name == fact.package]
     if not versions:
         return False
     entries = _entries_of(fact.package, chosen, view)

@@ -303,12 +303,18 @@ class Placed:
         different = set(windows)
         self._releases = sorted(window.low for window in different if window.exact)
         self._others = [window for window in different if not window.exact]
+        self._known: dict[str, bool] = {}
 
-    def may_be_in(self, versions: VersionSet) -> bool:
-        """Is one of them in the set, or may it be?"""
-        return any(versions.places_in(self._releases)) or any(
-            versions.truth(window) is not Truth.NO for window in self._others
-        )
+    def may_be_in(self, text: str) -> bool:
+        """Is one of them in a set, or may it be?"""
+        if text not in self._known:
+            self._known[text] = self._meets(VersionSet.parse(text))
+        return self._known[text]
+
+    def _meets(self, versions: VersionSet) -> bool:
+        releases = self._releases
+        within = versions.places_in(releases) if len(releases) > _FEW else (one in versions for one in releases)
+        return any(within) or any(versions.truth(window) is not Truth.NO for window in self._others)
 
 
 @lru_cache(maxsize=512)  # a range is read where it stands, joined with others, and matched

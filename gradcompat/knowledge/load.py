@@ -120,10 +120,7 @@ class KnowledgeBase:
                 version = package.version
                 window = None if version is None else locate(version, unreleased=package.unreleased)
                 listed.setdefault(name, set()).add(window)
-        return {
-            name: None if None in windows else Placed(window for window in windows if window is not None)
-            for name, windows in listed.items()
-        }
+        return {name: _placed_at(frozenset(windows)) for name, windows in listed.items()}
 
     def ask_of_host(self, names: Iterable[str]) -> bool:
         """Does any issue that speaks of one of these (canonical) packages ask what the machine is?"""
@@ -187,6 +184,12 @@ def _sees(record: Mapping[str, Any], names: frozenset[str]) -> bool:
     )
 
 
+@lru_cache(maxsize=1024)  # many environments have the same versions
+def _placed_at(windows: frozenset[Window | None]) -> Placed | None:
+    known = [window for window in windows if window is not None]
+    return Placed(known) if len(known) == len(windows) else None
+
+
 def _ruled_out(terms: Sequence[Sequence[Any]], listed: Mapping[str, Placed | None], closed: bool) -> bool:
     """Is there a package among the terms of which no listed version is in the range, or that is surely not there?"""
     for kind, name, *rest in terms:
@@ -195,7 +198,7 @@ def _ruled_out(terms: Sequence[Sequence[Any]], listed: Mapping[str, Placed | Non
         if name not in listed:
             if closed:
                 return True
-        elif (placed := listed[name]) is not None and not placed.may_be_in(VersionSet.parse(rest[0])):
+        elif (placed := listed[name]) is not None and not placed.may_be_in(rest[0]):
             return True
     return False
 

@@ -92,9 +92,28 @@ Term = PackageTerm | PackageAbsentTerm | SettingTerm | ModelTerm | SymbolTerm | 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Combination:
-    """All of these terms hold. There is at least one :class:`PackageTerm` among them."""
+    """All of these terms hold. There is at least one :class:`PackageTerm` among them.
+
+    Attributes:
+        terms: all of them.
+        packages: those about a version of a package.
+        absent: those about a package that is not there.
+        beyond: those about the run and the host.
+    """
 
     terms: tuple[Term, ...]
+    packages: tuple[PackageTerm, ...] = field(init=False, repr=False, compare=False)
+    absent: tuple[PackageAbsentTerm, ...] = field(init=False, repr=False, compare=False)
+    beyond: tuple[Term, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Sort the terms, which each environment and run asks for."""
+        packages = tuple([term for term in self.terms if isinstance(term, PackageTerm)])
+        absent = tuple([term for term in self.terms if isinstance(term, PackageAbsentTerm)])
+        of_packages = {id(term) for term in (*packages, *absent)}
+        object.__setattr__(self, "packages", packages)
+        object.__setattr__(self, "absent", absent)
+        object.__setattr__(self, "beyond", tuple([term for term in self.terms if id(term) not in of_packages]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

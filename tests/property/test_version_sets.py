@@ -118,10 +118,10 @@ near_sets = (near_clauses.map(" || ".join) | near_clauses.map(",".join)).map(Ver
 
 
 @OFTEN
-@given(sets | near_sets, st.lists(builds | near, max_size=12))
+@given((sets | near_sets).filter(bool), st.lists(builds | near, max_size=12))
 def test_many_builds_at_once(a: VersionSet, listed: list[str]) -> None:
     windows = [window for window in map(locate, listed) if window is not None]
-    assert Placed(windows).may_be_in(a) == any(a.truth(window) is not Truth.NO for window in windows)
+    assert Placed(windows).may_be_in(str(a)) == any(a.truth(window) is not Truth.NO for window in windows)
 
 
 @OFTEN
