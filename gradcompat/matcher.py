@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import product
 from math import prod
 
@@ -393,6 +393,11 @@ class View:
             known = listed.choices[id(term)] = (term, _choices(term, listed, self))
         return known[1]
 
+    def releases(self, combination: Combination) -> frozenset[Release]:
+        """The versions of Python at which the markers of the entries of its packages change."""
+        listed = (self.listing.packages.get(term.name, self.absent) for term in combination.packages)
+        return frozenset().union(*(one.releases for one in listed))
+
     def range_text(self, term: PackageTerm) -> str:
         """The range of a term as its record spells it, in words; each fork may have to say it."""
         known = self.ranges.get(id(term))
@@ -440,7 +445,7 @@ def _matches(combination: Combination, issue: Issue, view: View) -> Iterator[_Ma
     matched = False
     if all(possible) and all(other.certainty for other in others):
         beside = prod(len(view.listed(term.name)) or 1 for term in combination.absent)
-        for chosen, verdicts in _chosen(choices, beside, view.forks):
+        for chosen, verdicts in _chosen(choices, beside, view.forks, partial(view.releases, combination)):
             absent = [_absence(term, chosen, view) for term in combination.absent]
             beside_these = _by_class(combination, _without_deepspeed(combination, others, chosen, view), chosen, view)
             beside_these = _by_build(combination, beside_these, chosen, view)
@@ -455,7 +460,7 @@ def _matches(combination: Combination, issue: Issue, view: View) -> Iterator[_Ma
                 decisive = [*verdicts, *absent, *beside_these, *beyond_facts]
                 yield _Match(min([one.certainty for one in decisive]), chosen, decisive, combination.terms)
     if not matched:
-        entries = tuple(entry for alternatives in choices for entry in alternatives.listed.entries)
+        entries = tuple(entry for alternatives in choices for entry in alternatives.entries)
         verdicts = [choice.verdict for alternatives in possible for choice in alternatives]
         # What is open or presumed decides nothing here.
         yield _Match(Certainty.NO, entries, [*verdicts, *others], combination.terms)
@@ -471,9 +476,9 @@ class _Choice:
 
 @dataclass(frozen=True, slots=True)
 class _Choices:
-    """The entries of the package of a term, and those that it may be about."""
+    """All entries of the package of a term, and those that it may be about."""
 
-    listed: Listed
+    entries: tuple[Package, ...]
     possible: tuple[_Choice, ...]
 
 
@@ -484,11 +489,11 @@ def _choices(term: PackageTerm, listed: Listed, view: View) -> _Choices:
         else [((), _absent_package(term, view))]
     )
     possible = tuple([_Choice(alike, verdict) for alike, verdict in decided if verdict.certainty])
-    return _Choices(listed, possible)
+    return _Choices(listed.entries, possible)
 
 
 def _chosen(
-    alternatives: Sequence[_Choices], beside: int, forks: Forks
+    alternatives: Sequence[_Choices], beside: int, forks: Forks, releases: Callable[[], frozenset[Release]]
 ) -> Iterator[tuple[tuple[Package, ...], list[_Verdict]]]:
     """The entries of each choice that can be installed together, with their verdicts.
 
@@ -496,9 +501,10 @@ def _chosen(
         alternatives: those of each term.
         beside: how many entries each choice will be compared with in addition.
         forks: compares entries.
+        releases: the versions of Python at which the markers of any of the entries change.
     """
     possible = [one.possible for one in alternatives]
-    compared = beside > 1 or sum(1 for one in alternatives if one.listed.entries) > 1
+    compared = beside > 1 or sum(1 for one in alternatives if one.entries) > 1
     count = prod(map(len, possible)) * beside
     if compared and (count > MAX_CHOICES or (count > 1 and not forks.budget.take(_CHOICE * count))):
         entries = tuple(entry for choices in possible for choice in choices for entry in choice.entries)
@@ -506,12 +512,10 @@ def _chosen(
         sentence = f"{joined(names, 'and')} are installed together in versions that are affected"
         yield entries, [_Verdict(Certainty.OPEN, sentence, names[0])]
         return
-    releases: frozenset[Release] = frozenset()
-    if compared and count > _FEW:
-        releases = releases.union(*(one.listed.releases for one in alternatives))
+    shared = releases() if compared and count > _FEW else frozenset()
     for choices in product(*possible):
         first = [choice.entries[0] for choice in choices if choice.entries]
-        if all(forks.together(entry, other, releases) for index, entry in enumerate(first) for other in first[:index]):
+        if all(forks.together(entry, other, shared) for index, entry in enumerate(first) for other in first[:index]):
             yield tuple(entry for choice in choices for entry in choice.entries), [choice.verdict for choice in choices]
 
 
