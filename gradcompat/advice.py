@@ -16,7 +16,7 @@ from packaging.version import Version
 
 from gradcompat.forks import Forks
 from gradcompat.lazy_dataclasses import dataclass, replace
-from gradcompat.matcher import MAX_CHOICES, Names, entries_by_name, match, ruled_out
+from gradcompat.matcher import MAX_CHOICES, Listed, Listing, Names, View, is_about, match_in, ruled_out
 from gradcompat.messages import joined, line_with
 from gradcompat.model.environment import Environment, Location, Package
 from gradcompat.model.finding import Advice, Finding
@@ -45,6 +45,7 @@ def advise(
     names: Names,
     published: Published = _unknown,
     held: Collection[str] = (),
+    listing: Listing | None = None,
 ) -> Advice | None:
     """The remedy that clears the finding and brings no other, as the planner would choose it, or the next best.
 
@@ -58,6 +59,7 @@ def advise(
         names: under which names packages go.
         published: the releases of a package; where they are not known, those count that the record advises.
         held: packages that stay at their version, by canonical name.
+        listing: the entries of the environment, where they have been matched.
     """
     remedies = finding.issue.remedies
     if not remedies:
@@ -66,8 +68,8 @@ def advise(
     if len(finding.packages) > MAX_CHOICES or (remedies and isinstance(remedies[0], CodeRemedy)):
         # So many entries are no lockfile that somebody works with; trying remedies on it would take too long.
         return code
-    forks = Forks(environment.conflicts)  # a change moves versions, and no marker
-    tried = list(_tried(finding, environment, issues, names, forks, published, held))
+    view = View(environment, names, Forks(environment.conflicts), listing)
+    tried = list(_tried(finding, view, issues, published, held))
     first = next((index for index, one in enumerate(remedies) if not isinstance(one, SettingRemedy)), len(remedies))
     good = [advice for advice in tried if not advice.introduces]
     for advice in good:
@@ -83,26 +85,21 @@ def advise(
 
 
 def _tried(
-    finding: Finding,
-    environment: Environment,
-    issues: Sequence[Issue],
-    names: Names,
-    forks: Forks,
-    published: Published,
-    held: Collection[str],
+    finding: Finding, view: View, issues: Sequence[Issue], published: Published, held: Collection[str]
 ) -> Iterator[Advice]:
     """Everything that clears the finding: settings of the record, and the nearest release of each package that does."""
     for remedy in finding.issue.remedies:
-        if isinstance(remedy, SettingRemedy) and is_taken(remedy, environment, names.canonical):
+        if isinstance(remedy, SettingRemedy) and is_taken(remedy, view.environment, view.names.canonical):
             touched = {id(package) for package in finding.packages}
-            change = _Change(with_setting(environment, remedy), touched)
-            if _clears(change, finding, names, forks):
-                yield _advice(remedy, change, environment, issues, names, forks)
-    for remedy_of, changes in _moves(finding, environment, issues, names, published, held):
+            changed = with_setting(view.environment, remedy)
+            change = _Change(View(changed, view.names, view.forks.renewed(), view.listing), touched)
+            if _clears(change, finding):
+                yield _advice(remedy, change, view, issues)
+    for remedy_of, changes in _moves(finding, view, issues, published, held):
         best: Advice | None = None
         for change in changes:
-            if _clears(change, finding, names, forks):
-                advice = _advice(remedy_of(change), change, environment, issues, names, forks)
+            if _clears(change, finding):
+                advice = _advice(remedy_of(change), change, view, issues)
                 if best is None or len(advice.introduces) < len(best.introduces):
                     best = advice
                 if not advice.introduces:
@@ -111,26 +108,15 @@ def _tried(
             yield best
 
 
-def _clears(change: _Change, finding: Finding, names: Names, forks: Forks) -> bool:
+def _clears(change: _Change, finding: Finding) -> bool:
     """Another fork may have a finding of this issue of its own, and gets advice of its own."""
-    return not any(
-        reported.status in ("affected", "conditional")
-        and any(id(package) in change.touched for package in reported.packages)
-        for reported in match(change.environment, [finding.issue], names, forks.renewed())
-    )
+    return not is_about(finding.issue, change.view, change.touched)
 
 
-def _advice(
-    remedy: VersionRemedy | SettingRemedy,
-    change: _Change,
-    environment: Environment,
-    issues: Sequence[Issue],
-    names: Names,
-    forks: Forks,
-) -> Advice:
+def _advice(remedy: VersionRemedy | SettingRemedy, change: _Change, before: View, issues: Sequence[Issue]) -> Advice:
     """A change that clears its finding, with what it brings."""
-    location, line = _edit(environment, remedy) if isinstance(remedy, SettingRemedy) else (None, None)
-    introduces = _introduced(remedy, environment, change.environment, issues, names, forks)
+    location, line = _edit(before.environment, remedy) if isinstance(remedy, SettingRemedy) else (None, None)
+    introduces = _introduced(remedy, before, change, issues)
     return Advice(
         remedy=remedy,
         clears=True,
@@ -156,9 +142,9 @@ def _way(advice: Advice, finding: Finding, names: Names) -> tuple[int, bool] | N
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """An environment after a remedy, and the ids of the entries that a finding would have to be about to remain."""
+    """A view after a remedy, and the ids of the entries that a finding would have to be about to remain."""
 
-    environment: Environment
+    view: View
     touched: set[int]
     current: str | None = None
     target: str | None = None
@@ -170,19 +156,22 @@ def _untried(remedy: CodeRemedy | InstallRemedy) -> Advice:
 
 
 def _introduced(
-    remedy: VersionRemedy | SettingRemedy,
-    before: Environment,
-    after: Environment,
-    issues: Sequence[Issue],
-    names: Names,
-    forks: Forks,
+    remedy: VersionRemedy | SettingRemedy, before: View, change: _Change, issues: Sequence[Issue]
 ) -> set[str]:
     """The ids of issues that the change brings. Only those that speak of what was changed can have changed."""
-    concerned = [issue for issue in issues if not issue.informational and _speaks_of(issue, remedy, names)]
-    found = _affected_ids(after, concerned, names, forks)
+    concerned = [issue for issue in issues if not issue.informational and _speaks_of(issue, remedy, before.names)]
+    if isinstance(remedy, VersionRemedy):
+        # What comes is about what was moved, or its special record goes, which stood in its place.
+        general = {identifier for issue in concerned for identifier in issue.instead_of}
+        concerned = [
+            issue
+            for issue in concerned
+            if issue.instead_of or issue.id in general or is_about(issue, change.view, change.touched, ["affected"])
+        ]
+    found = _affected_ids(change.view, concerned)
     if not found:
         return found
-    return found - _affected_ids(before, [issue for issue in concerned if issue.id in found], names, forks)
+    return found - _affected_ids(before, [issue for issue in concerned if issue.id in found])
 
 
 def _speaks_of(issue: Issue, remedy: VersionRemedy | SettingRemedy, names: Names) -> bool:
@@ -193,25 +182,19 @@ def _speaks_of(issue: Issue, remedy: VersionRemedy | SettingRemedy, names: Names
     return any(isinstance(term, PackageTerm) and term.name == wanted for term in terms)
 
 
-def _affected_ids(environment: Environment, issues: Sequence[Issue], names: Names, forks: Forks) -> set[str]:
-    entries = entries_by_name(environment.packages, names)
-    possible = [issue for issue in issues if not ruled_out(issue, entries)]
-    found = match(environment, possible, names, forks.renewed())
+def _affected_ids(view: View, issues: Sequence[Issue]) -> set[str]:
+    found = match_in(view, [issue for issue in issues if not ruled_out(issue, view)])
     return {finding.issue.id for finding in found if finding.status == "affected"}
 
 
 def _moves(
-    finding: Finding,
-    environment: Environment,
-    issues: Sequence[Issue],
-    names: Names,
-    published: Published,
-    held: Collection[str],
+    finding: Finding, view: View, issues: Sequence[Issue], published: Published, held: Collection[str]
 ) -> Iterator[tuple[Callable[[_Change], VersionRemedy], Iterator[_Change]]]:
-    """For each package of the finding and each way the environments that it leads to, the nearest release first.
+    """For each package of the finding and each way the views that it leads to, the nearest release first.
 
     With each way comes what makes a remedy of a change: the record's own where it advises the release.
     """
+    names = view.names
     groups: dict[str, list[Package]] = {}
     for package in finding.packages:
         if (name := names.canonical(package)) not in held:
@@ -241,7 +224,7 @@ def _moves(
                 advised = next((remedy for remedy in remedies if only & remedy.versions), None)
                 return advised or VersionRemedy(kind=kind, package=change.package or "", versions=only)
 
-            yield remedy_of, (_moved(environment, entries, target) for target in targets[:_MOST_TRIED])
+            yield remedy_of, (_moved(view, wanted, entries, target) for target in targets[:_MOST_TRIED])
 
 
 def _ends(remedy: VersionRemedy) -> list[Version]:
@@ -268,20 +251,22 @@ def _first_of_each(versions: Sequence[Version], cuts: Sequence[Cut]) -> list[Ver
     return list(seen.values())
 
 
-def _moved(environment: Environment, entries: Sequence[Package], target: Version) -> _Change:
-    """The environment with these entries at another release."""
+def _moved(view: View, name: str, entries: Sequence[Package], target: Version) -> _Change:
+    """The view with these entries of a (canonical) package at another release."""
     concerned = set(map(id, entries))
     touched: set[int] = set()
     packages: list[Package] = []
-    for package in environment.packages:
+    for package in view.listing.packages[name].entries:
         entry = package
         if id(package) in concerned:
             entry = replace(package, version=str(target), specifier=None, unreleased=False)
             touched.add(id(entry))
         packages.append(entry)
+    # A change moves versions, and no marker.
+    moved = view.moved({name: Listed(packages)}, view.forks.renewed())
     written = tuple(dict.fromkeys(package.version for package in entries if package.version is not None))
     current = joined(written, "and") if written else None
-    return _Change(replace(environment, packages=tuple(packages)), touched, current, str(target), entries[0].name)
+    return _Change(moved, touched, current, str(target), entries[0].name)
 
 
 def _versions(packages: Iterable[Package]) -> list[Version]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from gradcompat.model.environment import SettingValue
 from gradcompat.model.issue import SettingTerm
-from gradcompat.name_patterns import matches
+from gradcompat.name_patterns import any_matches, matches
 from gradcompat.truth import Truth
 
 
 def named(patterns: tuple[str, ...], value: SettingValue) -> Truth:
     """Is any of the names among those that are wanted?"""
     given = value if isinstance(value, tuple) else (str(value),)
-    return Truth.of(any(matches(name, pattern) for name in given for pattern in patterns))
+    return Truth.of(any_matches(given, patterns))
 
 
 def satisfies(term: SettingTerm, value: SettingValue) -> Truth:

@@ -11,11 +11,11 @@ the project says that they conflict.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 
 from gradcompat.budget import Budget
-from gradcompat.markers import Grid, Release, excludes, parse_marker
+from gradcompat.markers import Grid, Marker, Release, excludes, parse_marker
 from gradcompat.model.environment import Package
 
 # A step is an operation on so many points; a lockfile of 3,000 entries in 50 forks needs a hundredth of these.
@@ -58,8 +58,14 @@ class Forks:
         forks._grids, forks._held = self._grids, self._held
         return forks
 
-    def together(self, one: Package, other: Package) -> bool:
-        """Is there an environment in which both entries are installed?"""
+    def together(self, one: Package, other: Package, releases: frozenset[Release] = frozenset()) -> bool:
+        """Is there an environment in which both entries are installed?
+
+        Args:
+            one: an entry.
+            other: an entry of another package, mostly.
+            releases: versions of Python at which entries change that are compared, too: all share a grid with these.
+        """
         if one.forks and other.forks and set(one.forks).isdisjoint(other.forks):
             return False
         if one.marker == other.marker and one.reached == other.reached:
@@ -71,7 +77,7 @@ class Forks:
             self._take((len(one.reached) + len(other.reached)) // 32)
             pair = (self._number(one), self._number(other))
             if pair not in self._compared:
-                grid = self._grid_of((one, other))
+                grid = self._grid_of((one, other), releases)
                 met = bool(self._points(one, grid) & self._points(other, grid))
                 self._compared[pair] = self._compared[pair[::-1]] = met
             return self._compared[pair]
@@ -108,18 +114,16 @@ class Forks:
     def _number(self, package: Package) -> int:
         return self._numbers.setdefault((package.marker, package.reached), len(self._numbers))
 
-    def _grid_of(self, packages: Iterable[Package]) -> Grid:
+    def _grid_of(self, packages: Iterable[Package], shared: frozenset[Release] = frozenset()) -> Grid:
         """The grid on which their markers differ: every encoded extra and version of Python that they name."""
         extras: set[str] = set()
         releases: set[Release] = set()
-        for package in packages:
-            for text in _texts(package):
-                marker = parse_marker(text)
-                if marker is not None:
-                    self._take((len(marker.extras) + len(marker.releases)) // 8)
-                    extras.update(filter(excludes, marker.extras))
-                    releases |= marker.releases
-        key = frozenset(extras), frozenset(releases)
+        for marker in _markers(packages):
+            self._take((len(marker.extras) + len(marker.releases)) // 8)
+            extras.update(filter(excludes, marker.extras))
+            releases |= marker.releases
+        # Choices of extras make a grid so large that each pair has a small one of its own.
+        key = frozenset(extras), shared if not extras and releases <= shared else frozenset(releases)
         grid = self._grids.get(key)
         if grid is None:
             declared = {name for group in self.conflicts for name in group & extras}
@@ -156,6 +160,19 @@ class Forks:
 
 def _texts(package: Package) -> tuple[str, ...]:
     return package.reached if package.marker is None else (package.marker, *package.reached)
+
+
+def releases_of(packages: Iterable[Package]) -> frozenset[Release]:
+    """The versions of Python at which the markers of some entries change."""
+    return frozenset().union(*(marker.releases for marker in _markers(packages)))
+
+
+def _markers(packages: Iterable[Package]) -> Iterator[Marker]:
+    """Their markers that can be read."""
+    for package in packages:
+        for text in _texts(package):
+            if (marker := parse_marker(text)) is not None:
+                yield marker
 
 
 def _shared_forks(packages: Iterable[Package]) -> tuple[str, ...]:

@@ -7,7 +7,6 @@ on the grid, and becomes an integer with a bit for each point; *and* and *or* ar
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Literal, NamedTuple
@@ -16,7 +15,7 @@ from packaging.version import Version
 
 from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.names import normalise
-from gradcompat.versions import BELOW, Cut, VersionSet, parse_version
+from gradcompat.versions import VersionSet, parse_version
 
 _LONGEST = 100_000
 _TOKEN = lazy_pattern(
@@ -342,8 +341,8 @@ class Grid:
             odd = _bits([compared[version] for version in versions])
             return None if odd is None else odd * self._each_platform
         bits = 0
-        for low, high in wanted.intervals:
-            bits |= (1 << _index(versions, high, len(versions))) - (1 << _index(versions, low, 0))
+        for places in wanted.places_in(versions):
+            bits |= (1 << places.stop) - (1 << places.start)
         return bits * self._each_platform
 
     def _extra(self, atom: Atom, free: str) -> int | None:
@@ -389,13 +388,6 @@ def _bits(held: list[bool | None]) -> int | None:
     if None in held:
         return None
     return int("".join("1" if one else "0" for one in reversed(held)), 2)
-
-
-def _index(versions: list[Version], cut: Cut | None, infinite: int) -> int:
-    """How many of the sorted versions lie below a cut."""
-    if cut is None:
-        return infinite
-    return (bisect_left if cut[1] == BELOW else bisect_right)(versions, cut[0])
 
 
 def _compares(atom: Atom, value: str | None) -> bool | None:

@@ -8,17 +8,20 @@ in three values; where the environment may be presumed upon, :mod:`gradcompat.pr
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from functools import cached_property, lru_cache, partial
 from itertools import product
 from math import prod
 
+from packaging.version import Version
+
 from gradcompat.class_facts import MODEL_KEY, classes_of
 from gradcompat.comparison import named, satisfies
-from gradcompat.forks import Forks
+from gradcompat.forks import Forks, releases_of
 from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.lazy_patterns import lazy_pattern
+from gradcompat.markers import Release
 from gradcompat.messages import condition, entry_text, joined, value_text, versions_text
 from gradcompat.model.assumption import Assumption
 from gradcompat.model.class_fact import ClassFact
@@ -58,6 +61,7 @@ from gradcompat.versions import ALL, VersionSet, all_of, locate
 # asked whether they go together, and nothing about it is better than UNKNOWN.
 MAX_CHOICES = 2_000
 _CHOICE = 3  # steps of the budget of the forks
+_FEW = 8  # entries or choices that are looked through sooner than prepared
 _LONGEST_SPECIFIER = 2_000
 _PRE_RELEASE = lazy_pattern(r"\d[._-]?(?:a|b|c|rc|alpha|beta|pre|preview|dev)[._-]?\d*", re.IGNORECASE)
 
@@ -122,10 +126,7 @@ class _Match:
 
     certainty: Certainty
     packages: tuple[Package, ...]
-    reasons: tuple[Reason, ...]
-    unknown: tuple[Unknown, ...]
-    assumed: tuple[Assumption, ...]
-    dormant: tuple[str, ...]
+    verdicts: Sequence[_Verdict]
     terms: tuple[Term, ...]
 
 
@@ -146,8 +147,23 @@ def match(
         other than ``not_affected`` that some fork of the environment gives it. Where a special record of a defect is
         affected, the general one has none.
     """
-    view = _View(environment, names, Forks(environment.conflicts) if forks is None else forks)
-    return _without_general([finding for issue in issues for finding in _findings(issue, view)])
+    return match_in(View(environment, names, Forks(environment.conflicts) if forks is None else forks), issues)
+
+
+def match_in(view: View, issues: Iterable[Issue]) -> tuple[Finding, ...]:
+    """The same in a view, which remembers it."""
+    return _without_general([finding for issue in issues for finding in view.findings(issue)])
+
+
+def is_about(
+    issue: Issue, view: View, entries: Collection[int], statuses: Collection[Status] = ("affected", "conditional")
+) -> bool:
+    """Is there a finding of the issue, of one of these statuses, with one of these entries, by identity?"""
+    return any(
+        _STATUS[found.certainty] in statuses and any(id(package) in entries for package in found.packages)
+        for combination in issue.affected
+        for found in _matches(combination, issue, view)
+    )
 
 
 def _without_general(findings: Sequence[Finding]) -> tuple[Finding, ...]:
@@ -185,19 +201,24 @@ def alike(runs: Sequence[Environment], issues: Iterable[Issue]) -> list[list[int
 
 def packages_seen(issue: Issue) -> frozenset[str]:
     """The packages whose entries decide about an issue."""
-    terms = [term for combination in issue.affected for term in combination.terms]
-    named = frozenset(term.name for term in terms if isinstance(term, (PackageTerm, PackageAbsentTerm)))
-    return named | {_DEEPSPEED.name} if any(key_of(term) == STRATEGY_KEY for term in terms) else named
+    named = {term.name for one in issue.affected for terms in (one.packages, one.absent) for term in terms}
+    if any(key_of(term) == STRATEGY_KEY for combination in issue.affected for term in combination.beyond):
+        named.add(_DEEPSPEED.name)
+    return frozenset(named)
 
 
-def questions(packages: Iterable[Package], issues: Iterable[Issue], names: Names) -> list[int]:
-    """For each issue how many entries and choices of entries it is asked about, at most, in one run."""
-    counts = Counter(names.canonical(package) for package in packages)
+def questions(counts: Mapping[str, int], issues: Iterable[Issue]) -> list[int]:
+    """For each issue how many entries and choices of entries it is asked about, at most, in one run.
+
+    Args:
+        counts: how many entries each package has, by its canonical name.
+        issues: the records.
+    """
     return [sum(_questions(combination, counts) for combination in issue.affected) for issue in issues]
 
 
 def _questions(combination: Combination, counts: Mapping[str, int]) -> int:
-    named = {term.name for term in combination.terms if isinstance(term, (PackageTerm, PackageAbsentTerm))}
+    named = {term.name for terms in (combination.packages, combination.absent) for term in terms}
     entries = [counts.get(name) or 1 for name in named]
     return sum(entries) + min(prod(entries), MAX_CHOICES)
 
@@ -210,28 +231,12 @@ def entries_by_name(packages: Iterable[Package], names: Names) -> dict[str, list
     return found
 
 
-def ruled_out(issue: Issue, entries: Mapping[str, Sequence[Package]]) -> bool:
-    """Do versions alone keep an issue from applying, whatever the run? That is what most versions do.
-
-    Args:
-        issue: the record.
-        entries: those of each package that is listed, by its canonical name.
-    """
-    return all(
-        any(isinstance(term, PackageTerm) and _is_outside(term, entries.get(term.name, ())) for term in one.terms)
-        for one in issue.affected
-    )
+def ruled_out(issue: Issue, view: View) -> bool:
+    """Do versions alone keep an issue from applying, whatever the run? That is what most versions do."""
+    return all(any(not view.choices(term).possible for term in combination.packages) for combination in issue.affected)
 
 
-def _is_outside(term: PackageTerm, entries: Sequence[Package]) -> bool:
-    """Is a package listed, and no version of it in the range, not even perhaps?"""
-    windows = [
-        None if entry.version is None else locate(entry.version, unreleased=entry.unreleased) for entry in entries
-    ]
-    return bool(windows) and all(window is not None and term.versions.truth(window) is Truth.NO for window in windows)
-
-
-def _findings(issue: Issue, view: _View) -> Iterator[Finding]:
+def _findings(issue: Issue, view: View) -> Iterator[Finding]:
     matches = [found for combination in issue.affected for found in _matches(combination, issue, view)]
     if not matches:
         return
@@ -248,48 +253,150 @@ def _findings(issue: Issue, view: _View) -> Iterator[Finding]:
             continue
         packages = {id(package): package for found in chosen for package in found.packages}
         told.update(packages)
-        # The presumptions of one combination are enough for it.
-        assumed = min((found.assumed for found in chosen), key=len)
+        verdicts = {id(verdict): verdict for found in chosen for verdict in found.verdicts}  # forks share most of them
+        guesses = certainty in (Certainty.OPEN, Certainty.PRESUMED_YES)
         yield Finding(
             issue=issue,
             status=_STATUS[certainty],
             source=view.environment.source,
             packages=tuple(packages.values()),
-            because=tuple(dict.fromkeys(reason for found in chosen for reason in found.reasons)),
-            unknown=tuple(dict.fromkeys(found.unknown for found in chosen)) if certainty is Certainty.OPEN else (),
-            assumed=assumed if certainty in (Certainty.OPEN, Certainty.PRESUMED_YES) else (),
-            dormant=_rarest(chosen) if certainty is Certainty.PRESUMED_NO else (),
+            because=tuple(dict.fromkeys(_reasons(verdicts.values()))),
+            unknown=tuple(dict.fromkeys(map(_unknown, chosen))) if certainty is Certainty.OPEN else (),
+            # The presumptions of one combination are enough for it.
+            assumed=min(map(_assumed, chosen), key=len) if guesses else (),
+            # What is not used in the combination of which least is presumed not to hold.
+            dormant=min(map(_dormant, chosen), key=len) if certainty is Certainty.PRESUMED_NO else (),
             terms=chosen[0].terms,
         )
 
 
-def _rarest(matches: Sequence[_Match]) -> tuple[str, ...]:
-    """What is not used in the combination of which least is presumed not to hold."""
-    return min((found.dormant for found in matches), key=len)
+class Listing:
+    """The entries of an environment by canonical name; what terms say of them is the same in all runs of it."""
+
+    def __init__(self, entries: Mapping[str, Sequence[Package]]) -> None:
+        self.packages = {name: Listed(found) for name, found in entries.items()}
+
+    @classmethod
+    def of(cls, packages: Iterable[Package], names: Names) -> Listing:
+        return cls(entries_by_name(packages, names))
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many entries each package has."""
+        return {name: len(listed.entries) for name, listed in self.packages.items()}
+
+    def moved(self, packages: Mapping[str, Listed]) -> Listing:
+        """The same with other entries of some packages."""
+        listing = copy(self)
+        listing.packages = {**self.packages, **packages}
+        return listing
 
 
-class _View:
-    """An environment with its entries by canonical name, those that are alike together, and its settings by key."""
+class Listed:
+    """The entries of one package, those that are alike together, and the choices that terms leave of them."""
 
-    packages: dict[str, tuple[tuple[Package, ...], ...]]
+    def __init__(self, entries: Sequence[Package]) -> None:
+        self.alike = _alike(entries)
+        self.entries = tuple(entry for group in self.alike for entry in group)
+        self.choices: dict[int, tuple[PackageTerm, _Choices]] = {}  # by the identity of a term
 
-    def __init__(self, environment: Environment, names: Names, forks: Forks) -> None:
+    def perhaps_in(self, versions: VersionSet) -> Sequence[tuple[Package, ...]]:
+        """The groups without those that surely are none of these versions, where there are so many that it pays."""
+        if len(self.alike) <= _FEW:
+            return self.alike
+        releases, groups, others = self._in_order
+        found = sorted(
+            [
+                *others,
+                *(group for places in versions.places_in(releases) for group in groups[places.start : places.stop]),
+            ]
+        )
+        return [self.alike[group] for group in found]
+
+    @cached_property
+    def _in_order(self) -> tuple[list[Version], list[int], list[int]]:
+        """The releases of the groups from low to high, these groups, and those that are no release, by their index."""
+        windows = [
+            None if one.version is None else locate(one.version, unreleased=one.unreleased) for one, *_ in self.alike
+        ]
+        exact = sorted(
+            (window.low, group) for group, window in enumerate(windows) if window is not None and window.exact
+        )
+        groups = [group for _, group in exact]
+        return [low for low, _ in exact], groups, sorted(set(range(len(windows))).difference(groups))
+
+    @cached_property
+    def releases(self) -> frozenset[Release]:
+        """The versions of Python at which the markers of the entries change."""
+        return releases_of(self.entries)
+
+
+class View:
+    """A run of an environment: its entries, its settings by key, and what was found out about its terms.
+
+    Args:
+        environment: the run.
+        names: under which names packages go.
+        forks: compares entries.
+        listing: the entries; those of the environment, if none are given.
+    """
+
+    def __init__(self, environment: Environment, names: Names, forks: Forks, listing: Listing | None = None) -> None:
         self.environment = environment
         self.names = names
         self.forks = forks
-        entries = entries_by_name(environment.packages, names)
-        self.packages = {name: _alike(found) for name, found in entries.items()}
+        self.listing = Listing.of(environment.packages, names) if listing is None else listing
         self.verdicts: dict[int, tuple[Term, _Verdict]] = {}  # of terms that are not about packages, by identity
-        self.choices: dict[int, tuple[Term, Sequence[_Choice]]] = {}  # of those that are
         self.ranges: dict[int, tuple[Term, str]] = {}  # of terms, by identity, too
+        self.absent = Listed(())  # what is said of packages that are not listed
         self.settings: dict[str, list[Setting]] = {}
         for setting in environment.settings:
             self.settings.setdefault(setting.key, []).append(setting)
         self.presumer = (
-            None if environment.engines is None else Presumer(environment.engines, self.packages, self.settings)
+            None if environment.engines is None else Presumer(environment.engines, self.listing.packages, self.settings)
         )
         used = {name.partition(".")[0] for one in self.stated(SYMBOLS_KEY) for name in _texts(one.value)}
         self.replacing = [library for library in REPLACED if library in used]
+        self._found: dict[int, tuple[Issue, tuple[Finding, ...]]] = {}  # of issues, by identity
+        self._unmoved: View | None = None
+        self._moved: Collection[str] = ()
+
+    def moved(self, packages: Mapping[str, Listed], forks: Forks) -> View:
+        """The same run with other entries of some of its packages; what is found about others alone stays."""
+        if not packages.keys() <= self.listing.packages.keys():
+            # What is presumed of a run may hang on what is listed.
+            return View(self.environment, self.names, forks, self.listing.moved(packages))
+        view = copy(self)
+        view.listing, view.forks = self.listing.moved(packages), forks
+        view._found, view._unmoved, view._moved = {}, self, packages.keys()
+        return view
+
+    def findings(self, issue: Issue) -> tuple[Finding, ...]:
+        """What is found of an issue."""
+        known = self._found.get(id(issue))
+        if known is None:
+            stays = self._unmoved is not None and packages_seen(issue).isdisjoint(self._moved)
+            found = self._unmoved.findings(issue) if self._unmoved and stays else tuple(_findings(issue, self))
+            known = self._found[id(issue)] = (issue, found)
+        return known[1]
+
+    def listed(self, name: str) -> tuple[tuple[Package, ...], ...]:
+        """The entries of a package in groups that are one choice; none if it is not listed."""
+        found = self.listing.packages.get(name)
+        return () if found is None else found.alike
+
+    def choices(self, term: PackageTerm) -> _Choices:
+        """The entries that a term may be about; records share terms, and each is decided once."""
+        listed = self.listing.packages.get(term.name, self.absent)
+        known = listed.choices.get(id(term))
+        if known is None:
+            known = listed.choices[id(term)] = (term, _choices(term, listed, self))
+        return known[1]
+
+    def releases(self, combination: Combination) -> frozenset[Release]:
+        """The versions of Python at which the markers of the entries of its packages change."""
+        listed = (self.listing.packages.get(term.name, self.absent) for term in combination.packages)
+        return frozenset().union(*(one.releases for one in listed))
 
     def range_text(self, term: PackageTerm) -> str:
         """The range of a term as its record spells it, in words; each fork may have to say it."""
@@ -323,26 +430,23 @@ def _alike(entries: Sequence[Package]) -> tuple[tuple[Package, ...], ...]:
     return tuple(map(tuple, groups.values()))
 
 
-def _matches(combination: Combination, issue: Issue, view: _View) -> Iterator[_Match]:
+def _matches(combination: Combination, issue: Issue, view: View) -> Iterator[_Match]:
     """A match for each choice of entries that can be installed together, if any package is listed at all.
 
     Where no choice can be affected there is one match that says so, with all entries.
     """
-    package_terms = [term for term in combination.terms if isinstance(term, PackageTerm)]
-    absent_terms = [term for term in combination.terms if isinstance(term, PackageAbsentTerm)]
-    if not any(view.packages.get(term.name) for term in package_terms):
+    if not any(view.listed(term.name) for term in combination.packages):
         return
-    choices = [_choices(term, view) for term in package_terms]
+    choices = [view.choices(term) for term in combination.packages]
     # A choice with a term that does not hold is not affected, whatever else it holds; mostly few are left.
-    possible = [[choice for choice in alternatives if choice.verdict.certainty] for alternatives in choices]
+    possible = [alternatives.possible for alternatives in choices]
     # Versions rule out most combinations, and cost less to look at than the run.
-    beyond = (term for term in combination.terms if not isinstance(term, (PackageTerm, PackageAbsentTerm)))
-    others = [_verdict(term, view) for term in beyond] if all(possible) else []
+    others = [_verdict(term, view) for term in combination.beyond] if all(possible) else []
     matched = False
     if all(possible) and all(other.certainty for other in others):
-        beside = prod(len(view.packages.get(term.name, ())) or 1 for term in absent_terms)
-        for chosen, verdicts in _chosen(possible, beside, view.forks):
-            absent = [_absence(term, chosen, view) for term in absent_terms]
+        beside = prod(len(view.listed(term.name)) or 1 for term in combination.absent)
+        for chosen, verdicts in _chosen(choices, beside, view.forks, partial(view.releases, combination)):
+            absent = [_absence(term, chosen, view) for term in combination.absent]
             beside_these = _by_class(combination, _without_deepspeed(combination, others, chosen, view), chosen, view)
             beside_these = _by_build(combination, beside_these, chosen, view)
             if all(verdict.certainty for verdict in (*absent, *beside_these)):
@@ -353,12 +457,13 @@ def _matches(combination: Combination, issue: Issue, view: _View) -> Iterator[_M
                     *_own_step(combination, issue, view),
                     *_guarded(combination, issue, view),
                 ]
-                yield _combined(combination, chosen, [*verdicts, *absent, *beside_these, *beyond_facts])
+                decisive = [*verdicts, *absent, *beside_these, *beyond_facts]
+                yield _Match(min([one.certainty for one in decisive]), chosen, decisive, combination.terms)
     if not matched:
-        entries = tuple(entry for alternatives in choices for choice in alternatives for entry in choice.entries)
-        verdicts = [choice.verdict for alternatives in choices for choice in alternatives]
+        entries = tuple(entry for alternatives in choices for entry in alternatives.entries)
+        verdicts = [choice.verdict for alternatives in possible for choice in alternatives]
         # What is open or presumed decides nothing here.
-        yield _Match(Certainty.NO, entries, _reasons([*verdicts, *others]), (), (), (), combination.terms)
+        yield _Match(Certainty.NO, entries, [*verdicts, *others], combination.terms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,77 +474,63 @@ class _Choice:
     verdict: _Verdict
 
 
-def _choices(term: PackageTerm, view: _View) -> Sequence[_Choice]:
-    """The entries that a term may be about; records share terms, and each is decided once."""
-    known = view.choices.get(id(term))
-    if known is None:
-        entries = view.packages.get(term.name)
-        found = (
-            [_Choice(alike, _package(term, alike[0], view)) for alike in entries]
-            if entries
-            else [_Choice((), _absent_package(term, view))]
-        )
-        known = view.choices[id(term)] = (term, found)
-    return known[1]
+@dataclass(frozen=True, slots=True)
+class _Choices:
+    """All entries of the package of a term, and those that it may be about."""
+
+    entries: tuple[Package, ...]
+    possible: tuple[_Choice, ...]
+
+
+def _choices(term: PackageTerm, listed: Listed, view: View) -> _Choices:
+    decided = (
+        ((alike, _package(term, alike[0], view)) for alike in listed.perhaps_in(term.versions))
+        if listed.alike
+        else [((), _absent_package(term, view))]
+    )
+    possible = tuple([_Choice(alike, verdict) for alike, verdict in decided if verdict.certainty])
+    return _Choices(listed.entries, possible)
 
 
 def _chosen(
-    possible: Sequence[Sequence[_Choice]], beside: int, forks: Forks
+    alternatives: Sequence[_Choices], beside: int, forks: Forks, releases: Callable[[], frozenset[Release]]
 ) -> Iterator[tuple[tuple[Package, ...], list[_Verdict]]]:
     """The entries of each choice that can be installed together, with their verdicts.
 
     Args:
-        possible: the alternatives of each term.
+        alternatives: those of each term.
         beside: how many entries each choice will be compared with in addition.
         forks: compares entries.
+        releases: the versions of Python at which the markers of any of the entries change.
     """
-    compared = beside > 1 or sum(1 for alternatives in possible if any(choice.entries for choice in alternatives)) > 1
+    possible = [one.possible for one in alternatives]
+    compared = beside > 1 or sum(1 for one in alternatives if one.entries) > 1
     count = prod(map(len, possible)) * beside
     if compared and (count > MAX_CHOICES or (count > 1 and not forks.budget.take(_CHOICE * count))):
-        entries = tuple(entry for alternatives in possible for choice in alternatives for entry in choice.entries)
-        names = tuple(alternatives[0].verdict.key for alternatives in possible)
+        entries = tuple(entry for choices in possible for choice in choices for entry in choice.entries)
+        names = tuple(choices[0].verdict.key for choices in possible)
         sentence = f"{joined(names, 'and')} are installed together in versions that are affected"
         yield entries, [_Verdict(Certainty.OPEN, sentence, names[0])]
         return
+    shared = releases() if compared and count > _FEW else frozenset()
     for choices in product(*possible):
         first = [choice.entries[0] for choice in choices if choice.entries]
-        if all(forks.together(entry, other) for index, entry in enumerate(first) for other in first[:index]):
+        if all(forks.together(entry, other, shared) for index, entry in enumerate(first) for other in first[:index]):
             yield tuple(entry for choice in choices for entry in choice.entries), [choice.verdict for choice in choices]
 
 
-def _reasons(verdicts: Iterable[_Verdict]) -> tuple[Reason, ...]:
-    return tuple(
-        [
-            Reason(sentence=verdict.sentence, location=verdict.location)
-            for verdict in verdicts
-            if verdict.certainty is Certainty.YES
-        ]
-    )
+def _reasons(verdicts: Iterable[_Verdict]) -> Iterator[Reason]:
+    for verdict in verdicts:
+        if verdict.certainty is Certainty.YES:
+            yield Reason(sentence=verdict.sentence, location=verdict.location)
 
 
-def _combined(combination: Combination, entries: tuple[Package, ...], verdicts: Sequence[_Verdict]) -> _Match:
-    return _Match(
-        certainty=min([verdict.certainty for verdict in verdicts]),
-        packages=entries,
-        reasons=_reasons(verdicts),
-        unknown=tuple(_unknown(verdict) for verdict in verdicts if verdict.certainty is Certainty.OPEN),
-        assumed=tuple(
-            Assumption(key=verdict.key, sentence=verdict.presumed.taking, location=verdict.presumed.location)
-            for verdict in verdicts
-            if verdict.certainty is Certainty.PRESUMED_YES and verdict.presumed is not None
-        ),
-        dormant=tuple(
-            dict.fromkeys(
-                verdict.presumed.feature
-                for verdict in verdicts
-                if verdict.certainty is Certainty.PRESUMED_NO and verdict.presumed is not None
-            )
-        ),
-        terms=combination.terms,
-    )
+def _unknown(found: _Match) -> tuple[Unknown, ...]:
+    """What is open in a match."""
+    return tuple(_question(verdict) for verdict in found.verdicts if verdict.certainty is Certainty.OPEN)
 
 
-def _unknown(verdict: _Verdict) -> Unknown:
+def _question(verdict: _Verdict) -> Unknown:
     if verdict.presumed is None:
         return Unknown(key=verdict.key, sentence=verdict.sentence, unlisted=verdict.unlisted)
     return Unknown(
@@ -452,12 +543,32 @@ def _unknown(verdict: _Verdict) -> Unknown:
     )
 
 
+def _assumed(found: _Match) -> tuple[Assumption, ...]:
+    """What is presumed to hold in a match."""
+    return tuple(
+        Assumption(key=verdict.key, sentence=verdict.presumed.taking, location=verdict.presumed.location)
+        for verdict in found.verdicts
+        if verdict.certainty is Certainty.PRESUMED_YES and verdict.presumed is not None
+    )
+
+
+def _dormant(found: _Match) -> tuple[str, ...]:
+    """What is presumed not to hold in a match."""
+    return tuple(
+        dict.fromkeys(
+            verdict.presumed.feature
+            for verdict in found.verdicts
+            if verdict.certainty is Certainty.PRESUMED_NO and verdict.presumed is not None
+        )
+    )
+
+
 def _with(verdict: _Verdict, presumed: Presumed) -> _Verdict:
     """An open verdict with what is presumed of it."""
     return replace(verdict, certainty=presumed.certainty, presumed=presumed)
 
 
-def _package(term: PackageTerm, entry: Package, view: _View) -> _Verdict:
+def _package(term: PackageTerm, entry: Package, view: View) -> _Verdict:
     """Does this entry's version lie in the term's range?"""
     verdict = _version_of(term, entry, view)
     if verdict.certainty is Certainty.OPEN and view.presumer is not None:
@@ -465,7 +576,7 @@ def _package(term: PackageTerm, entry: Package, view: _View) -> _Verdict:
     return verdict
 
 
-def _version_of(term: PackageTerm, entry: Package, view: _View) -> _Verdict:
+def _version_of(term: PackageTerm, entry: Package, view: View) -> _Verdict:
     """The same by facts alone."""
     if entry.version is not None:
         window = locate(entry.version, unreleased=entry.unreleased)
@@ -506,7 +617,7 @@ def _version_of(term: PackageTerm, entry: Package, view: _View) -> _Verdict:
     )
 
 
-def _built_apart(chosen: Sequence[Package], view: _View) -> Iterator[_Verdict]:
+def _built_apart(chosen: Sequence[Package], view: View) -> Iterator[_Verdict]:
     """What a record of wheels leaves open of two packages of which one is built for the other.
 
     Conda builds its own pairs, and whoever resolves a range takes the build that belongs to the other package.
@@ -526,18 +637,18 @@ def _built_apart(chosen: Sequence[Package], view: _View) -> Iterator[_Verdict]:
             yield verdict
 
 
-def _replaced(combination: Combination, issue: Issue, view: _View) -> Iterator[_Verdict]:
+def _replaced(combination: Combination, issue: Issue, view: View) -> Iterator[_Verdict]:
     """What a record says of trainers, losses and forward passes that another library puts its own in the place of."""
     if view.presumer is None or not view.replacing or OF_TRAINING.isdisjoint(issue.categories):
         return
-    named = {term.name for term in combination.terms if isinstance(term, PackageTerm)}
+    named = {term.name for term in combination.packages}
     for library in view.replacing:
         if named & REPLACED[library] and not any(name.startswith(library) for name in named):
             verdict = _Verdict(Certainty.OPEN, f"{library} leaves it as it is", library)
             yield _with(verdict, view.presumer.of_replaced(library))
 
 
-def _own_step(combination: Combination, issue: Issue, view: _View) -> Iterator[_Verdict]:
+def _own_step(combination: Combination, issue: Issue, view: View) -> Iterator[_Verdict]:
     """What a record says of how the Trainer's step divides, where the program has a step of its own."""
     own = [setting for setting in view.stated(OWN_STEP_KEY) if setting.value is True]
     if view.presumer is None or not own or OF_STEP.isdisjoint(issue.categories):
@@ -549,7 +660,7 @@ def _own_step(combination: Combination, issue: Issue, view: _View) -> Iterator[_
         yield _with(verdict, view.presumer.of_own_step())
 
 
-def _guarded(combination: Combination, issue: Issue, view: _View) -> Iterator[_Verdict]:
+def _guarded(combination: Combination, issue: Issue, view: View) -> Iterator[_Verdict]:
     """What cannot be imported, where the code catches that, and goes on without it."""
     if view.presumer is None or IMPORT not in issue.categories:
         return
@@ -586,14 +697,14 @@ def _no(term: PackageTerm) -> _Verdict:
     return _Verdict(Certainty.NO, "", term.name)
 
 
-def _absent_package(term: PackageTerm, view: _View) -> _Verdict:
+def _absent_package(term: PackageTerm, view: View) -> _Verdict:
     if view.environment.closed:
         return _no(term)
     verdict = _Verdict(Certainty.OPEN, condition(term), term.name, unlisted=True)
     return verdict if view.presumer is None else _with(verdict, view.presumer.of_unlisted(term))
 
 
-def _absence(term: PackageAbsentTerm, chosen: tuple[Package, ...], view: _View) -> _Verdict:
+def _absence(term: PackageAbsentTerm, chosen: tuple[Package, ...], view: View) -> _Verdict:
     """Is no entry of that name installed where the chosen ones are?"""
     verdict = _beside(term, chosen, view)
     if verdict.certainty is Certainty.OPEN and view.presumer is not None:
@@ -602,7 +713,7 @@ def _absence(term: PackageAbsentTerm, chosen: tuple[Package, ...], view: _View) 
 
 
 def _without_deepspeed(
-    combination: Combination, others: list[_Verdict], chosen: tuple[Package, ...], view: _View
+    combination: Combination, others: list[_Verdict], chosen: tuple[Package, ...], view: View
 ) -> list[_Verdict]:
     """The verdicts, where an open strategy is not DeepSpeed because that is not installed beside the chosen entries."""
     if all(verdict.key != STRATEGY_KEY or verdict.certainty is Certainty.YES for verdict in others):
@@ -620,23 +731,22 @@ def _without_deepspeed(
 
 
 def _by_class(
-    combination: Combination, others: list[_Verdict], chosen: tuple[Package, ...], view: _View
+    combination: Combination, others: list[_Verdict], chosen: tuple[Package, ...], view: View
 ) -> list[_Verdict]:
     """The verdicts, where what nobody states is decided by the class of the model, in the release that is chosen."""
     facts = view.environment.class_facts
     if not facts or not {fact.key for fact in facts} & {verdict.key for verdict in others}:
         return others
-    terms = [term for term in combination.terms if not isinstance(term, (PackageTerm, PackageAbsentTerm))]
     return [
         _of_class(term, combination, chosen, view) or _of_newest(term, verdict, chosen, view)
         if isinstance(term, SettingTerm) and not view.stated(term.key)
         else verdict
-        for term, verdict in zip(terms, others, strict=True)
+        for term, verdict in zip(combination.beyond, others, strict=True)
     ]
 
 
 def _by_build(
-    combination: Combination, others: list[_Verdict], chosen: tuple[Package, ...], view: _View
+    combination: Combination, others: list[_Verdict], chosen: tuple[Package, ...], view: View
 ) -> list[_Verdict]:
     """The verdicts, where what torch is built for decides about CUDA: a lockfile may hold several builds."""
     named = [verdict.key for verdict in others if verdict.key in _OF_CUDA]
@@ -647,12 +757,11 @@ def _by_build(
     build = next(iter(builds)) if len(builds) == 1 else None
     if build is None:
         return others
-    terms = [term for term in combination.terms if not isinstance(term, (PackageTerm, PackageAbsentTerm))]
     return [
         _of_build(term, build, torches[0]) or verdict
         if isinstance(term, VirtualTerm) and term.name in _OF_CUDA and term.name not in view.environment.virtual
         else verdict
-        for term, verdict in zip(terms, others, strict=True)
+        for term, verdict in zip(combination.beyond, others, strict=True)
     ]
 
 
@@ -666,7 +775,7 @@ def _of_build(term: VirtualTerm, build: Build, torch: Package) -> _Verdict | Non
     return _Verdict(Certainty.of(truth), f"__cuda is {build.version}", term.name, torch.location)
 
 
-def _of_class(term: SettingTerm, combination: Combination, chosen: tuple[Package, ...], view: _View) -> _Verdict | None:
+def _of_class(term: SettingTerm, combination: Combination, chosen: tuple[Package, ...], view: View) -> _Verdict | None:
     """The verdict on a term by the class of the model; None if the class decides nothing for all that is meant."""
     for fact in view.environment.class_facts:
         if fact.key != term.key or not _only_in(fact, combination, chosen, view):
@@ -685,7 +794,7 @@ def _of_class(term: SettingTerm, combination: Combination, chosen: tuple[Package
     return None
 
 
-def _of_newest(term: SettingTerm, verdict: _Verdict, chosen: tuple[Package, ...], view: _View) -> _Verdict:
+def _of_newest(term: SettingTerm, verdict: _Verdict, chosen: tuple[Package, ...], view: View) -> _Verdict:
     """The verdict, where a range leaves releases that differ: by the class in the newest of them, if one presumes."""
     if view.presumer is None or verdict.certainty is not Certainty.OPEN:
         return verdict
@@ -702,17 +811,15 @@ def _of_newest(term: SettingTerm, verdict: _Verdict, chosen: tuple[Package, ...]
     return verdict
 
 
-def _entries_of(name: str, chosen: tuple[Package, ...], view: _View) -> list[Package]:
+def _entries_of(name: str, chosen: tuple[Package, ...], view: View) -> list[Package]:
     """Those of the chosen entries that are the package of this canonical name."""
-    listed = {id(entry) for group in view.packages.get(name, ()) for entry in group}
+    listed = {id(entry) for group in view.listed(name) for entry in group}
     return [entry for entry in chosen if id(entry) in listed]
 
 
-def _only_in(fact: ClassFact, combination: Combination, chosen: tuple[Package, ...], view: _View) -> bool:
+def _only_in(fact: ClassFact, combination: Combination, chosen: tuple[Package, ...], view: View) -> bool:
     """Does the fact hold in every release that the combination and the chosen entries leave?"""
-    versions = [
-        term.versions for term in combination.terms if isinstance(term, PackageTerm) and term.name == fact.package
-    ]
+    versions = [term.versions for term in combination.packages if term.name == fact.package]
     if not versions:
         return False
     entries = _entries_of(fact.package, chosen, view)
@@ -738,9 +845,9 @@ def _of_any_but_deepspeed(term: Term) -> Truth:
     return Truth.NO if term.comparison is None and set(term.values) == {"deepspeed"} else Truth.UNKNOWN
 
 
-def _beside(term: PackageAbsentTerm, chosen: tuple[Package, ...], view: _View) -> _Verdict:
+def _beside(term: PackageAbsentTerm, chosen: tuple[Package, ...], view: View) -> _Verdict:
     """The same by facts alone."""
-    listed = view.packages.get(term.name, ())
+    listed = view.listed(term.name)
     if len(listed) * len(chosen) > MAX_CHOICES:
         return _Verdict(Certainty.OPEN, condition(term), term.name)
     beside = [
@@ -757,7 +864,7 @@ def _beside(term: PackageAbsentTerm, chosen: tuple[Package, ...], view: _View) -
     return _Verdict(Certainty.OPEN, condition(term), term.name)
 
 
-def _verdict(term: Term, view: _View) -> _Verdict:
+def _verdict(term: Term, view: View) -> _Verdict:
     """How a term stands that is not about a package; many combinations of an issue share one."""
     known = view.verdicts.get(id(term))
     if known is not None and known[0] is term:
@@ -769,7 +876,7 @@ def _verdict(term: Term, view: _View) -> _Verdict:
     return verdict
 
 
-def _stated(term: Term, view: _View) -> _Verdict:
+def _stated(term: Term, view: View) -> _Verdict:
     """The same by facts alone."""
     environment = view.environment
     match term:
@@ -796,7 +903,7 @@ def _stated(term: Term, view: _View) -> _Verdict:
             raise AssertionError("package terms are matched with their entries")
 
 
-def _setting(term: Term, key: str, view: _View, holds: Callable[[SettingValue], Truth]) -> _Verdict:
+def _setting(term: Term, key: str, view: View, holds: Callable[[SettingValue], Truth]) -> _Verdict:
     """A setting that stands several times holds if all of its places agree."""
     stated = view.stated(key)
     if not stated and _of_another_strategy(key, view):
@@ -809,7 +916,7 @@ def _setting(term: Term, key: str, view: _View, holds: Callable[[SettingValue], 
     return _Verdict(Certainty.of(truth), f"{key} is {value_text(first.value)}", key, first.location)
 
 
-def _of_another_strategy(key: str, view: _View) -> bool:
+def _of_another_strategy(key: str, view: View) -> bool:
     """Is it a setting of DeepSpeed or FSDP, and is the run distributed in a way that leaves no place for that?"""
     needed = key.partition(".")[0]
     strategies = [setting.value for setting in view.stated(STRATEGY_KEY)]
@@ -821,7 +928,7 @@ def _of_another_strategy(key: str, view: _View) -> bool:
     )
 
 
-def _symbols(term: Term, symbols: tuple[str, ...], view: _View) -> _Verdict:
+def _symbols(term: Term, symbols: tuple[str, ...], view: View) -> _Verdict:
     """A symbol is used if any of the files uses it; it is not if all that is known of them was listed."""
     stated = view.stated(SYMBOLS_KEY)
     for setting in stated:

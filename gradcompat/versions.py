@@ -242,6 +242,11 @@ class VersionSet:
                 return low is None or low[0] < version or (low[1] == BELOW and version == low[0])
         return False
 
+    def places_in(self, versions: Sequence[Version]) -> Iterator[range]:
+        """Where the versions of the set stand among sorted ones."""
+        for low, high in self.intervals:
+            yield range(_place(versions, low, 0), _place(versions, high, len(versions)))
+
     def __bool__(self) -> bool:
         return bool(self.intervals)
 
@@ -291,6 +296,27 @@ class VersionSet:
 ALL = VersionSet(((None, None),))
 
 
+class Placed:
+    """Where several builds sit; each record asks whether one of them may be in its ranges."""
+
+    def __init__(self, windows: Iterable[Window]) -> None:
+        different = set(windows)
+        self._releases = sorted(window.low for window in different if window.exact)
+        self._others = [window for window in different if not window.exact]
+        self._known: dict[str, bool] = {}
+
+    def may_be_in(self, text: str) -> bool:
+        """Is one of them in a set, or may it be?"""
+        if text not in self._known:
+            self._known[text] = self._meets(VersionSet.parse(text))
+        return self._known[text]
+
+    def _meets(self, versions: VersionSet) -> bool:
+        releases = self._releases
+        within = versions.places_in(releases) if len(releases) > _FEW else (one in versions for one in releases)
+        return any(within) or any(versions.truth(window) is not Truth.NO for window in self._others)
+
+
 @lru_cache(maxsize=512)  # a range is read where it stands, joined with others, and matched
 def _parsed(text: str) -> VersionSet:
     alternatives = [VersionSet._conjunction(alternative) for alternative in text.split("||")]
@@ -317,6 +343,13 @@ def all_of(sets: Sequence[VersionSet]) -> VersionSet:
     if len(sets) == 2:
         return sets[0] & sets[1]
     return ~any_of(~version_set for version_set in sets)
+
+
+def _place(versions: Sequence[Version], cut: Cut | None, infinite: int) -> int:
+    """How many of the sorted versions lie below a cut."""
+    if cut is None:
+        return infinite
+    return (bisect_left if cut[1] == BELOW else bisect_right)(versions, cut[0])
 
 
 def _touches(high: Cut | None, low: Cut | None) -> bool:

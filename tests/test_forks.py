@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from packaging.markers import Marker
 
 from gradcompat.budget import Budget
-from gradcompat.forks import MOST_STEPS, Forks
+from gradcompat.forks import MOST_STEPS, Forks, releases_of
 from gradcompat.markers import parse_marker
 from gradcompat.model.environment import Package
 from tests.building import package
@@ -213,6 +213,24 @@ def test_the_answers_are_those_of_packaging(one: str, other: str) -> None:
         assert found
     elif any(at_first) and any(at_second):
         assert not found
+
+
+@given(MARKERS, MARKERS, st.lists(MARKERS, max_size=6))
+@settings(max_examples=examples(60), deadline=None)
+def test_a_grid_that_serves_other_entries_too_gives_the_same_answers(one: str, other: str, more: list[str]) -> None:
+    entries = [package("torch", str(number), marker=marker) for number, marker in enumerate((one, other, *more))]
+    alone, shared = Forks(), Forks()
+    for first, second in product(entries, repeat=2):
+        assert shared.together(first, second, releases_of(entries)) == alone.together(first, second)
+
+
+def test_many_pairs_that_share_a_grid_need_fewer_steps() -> None:
+    entries = [replace(one, name=name) for one in _forks(10, 4) for name in ("torch", "peft")]
+    alone, shared = Forks(), Forks()
+    for one, other in product(entries, repeat=2):
+        shared.together(one, other, releases_of(entries))
+        alone.together(one, other)
+    assert shared.budget.used < alone.budget.used / 2
 
 
 def _forks(count: int, clauses: int) -> list[Package]:

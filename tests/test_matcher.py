@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from dataclasses import replace
 
 import pytest
 
 from gradcompat.forks import Forks
-from gradcompat.matcher import MAX_CHOICES, match
+from gradcompat.matcher import MAX_CHOICES, Listed, Listing, View, match, match_in
 from gradcompat.model.environment import Location, Package, Setting, SettingValue, SourceKind
 from gradcompat.model.finding import Finding, Reason, Unknown
 from gradcompat.model.issue import (
@@ -54,6 +56,22 @@ def test_affected() -> None:
             terms=TERMS,
         ),
     )
+
+
+def test_what_was_matched_goes_without_a_collector() -> None:
+    # A command runs without one.
+    here = environment(package("transformers", "4.49.0"), settings=SEEN)
+    listing = Listing.of(here.packages, NAMES)
+    view = View(here, NAMES, Forks(), listing)
+    entries = weakref.ref(listing.packages["transformers"])
+    gc.disable()
+    try:
+        assert match_in(view.moved({"transformers": Listed(here.packages)}, Forks()), [DEFECT])
+        assert match_in(view, [DEFECT])
+        del listing, view
+        assert entries() is None
+    finally:
+        gc.enable()
 
 
 def test_conditional() -> None:

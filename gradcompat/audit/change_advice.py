@@ -58,7 +58,7 @@ def advise_findings(
     fixable = sum(1 for _ in _fixable(matched, options))
     if not options.advise or not (fixable or any(finding.status == "affected" for finding in matched.findings)):
         return Advised()
-    asked = sum(questions(environment.packages, matched.issues, base.names))
+    asked = sum(questions(matched.listing.counts, matched.issues))
     notes: list[Skipped] = []
     advice: dict[int, Advice] = {}
     if fixable:
@@ -129,4 +129,6 @@ def _nearest(finding: Finding, matched: Matched, base: KnowledgeBase, options: A
 
     run = matched.run_of(finding)
     held = {base.names.families.get(name, name) for name, _ in options.replacements}
-    return advise(finding, run, matched.issues, base.names, partial(published, python=run.python), held)
+    return advise(
+        finding, run, matched.issues, base.names, partial(published, python=run.python), held, matched.listing
+    )

@@ -14,7 +14,7 @@ from gradcompat.class_facts import MODEL_KEY, with_class_facts
 from gradcompat.forks import Forks
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.lazy_dataclasses import dataclass, replace
-from gradcompat.matcher import alike, match, questions
+from gradcompat.matcher import Listing, Names, View, alike, match_in, questions
 from gradcompat.messages import counted
 from gradcompat.model.environment import Environment, Location, Setting, SettingValue, Skipped
 from gradcompat.model.finding import Finding, Status
@@ -47,6 +47,7 @@ class Matched:
         findings: in the order in which they are shown.
         breaks: the issues that no record has.
         recorded: makes the others.
+        listing: the entries, which are the same in all runs.
         uses: what the code beside it takes from other packages.
         skipped: what was not decided.
         steps: how many questions were asked, and runs compared.
@@ -57,6 +58,7 @@ class Matched:
     findings: tuple[Finding, ...]
     breaks: tuple[Issue, ...]
     recorded: Callable[[], tuple[Issue, ...]]
+    listing: Listing
     uses: tuple[CodeUse, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     steps: int = 0
@@ -93,8 +95,9 @@ def match_runs(
     """
     if options.presume:
         environment = _with_releases(environment, base)
+    listing = Listing.of(environment.packages, base.names)
     breaks = breaks_of(environment, uses or (), base.names)
-    issues = (*(base.about([environment]) if whole else base.possible(environment)), *breaks.issues)
+    issues = (*(base.about_packages(listing.packages) if whole else base.possible(environment)), *breaks.issues)
     # A record that is ignored still stands in the place of more general ones.
     wanted = [
         issue
@@ -102,7 +105,7 @@ def match_runs(
         if (not options.only or issue.id in options.only) and (issue.instead_of or issue.id not in options.ignore)
     ]
     views = {context.source: _trained(environment, context) for context in contexts} or {"": environment}
-    if base.ask_of_host(environment):
+    if base.ask_of_host(listing.packages):
         # Asking the machine costs more than matching; few records hang on what it says.
         from gradcompat.host import with_host
 
@@ -118,7 +121,7 @@ def match_runs(
         }
     forks = Forks(environment.conflicts)
     budget = Budget(most_steps)
-    merged = merge_findings(_findings(runs, wanted, base, forks, budget))
+    merged = merge_findings(_findings(runs, wanted, base.names, listing, forks, budget))
     findings = [finding for finding in told(merged, breaks, base.names) if finding.issue.id not in options.ignore]
     findings.sort(
         key=lambda finding: (_STATUSES.index(finding.status), -LEVELS.index(finding.issue.level), finding.issue.id)
@@ -128,7 +131,8 @@ def match_runs(
         runs=runs,
         findings=tuple(findings),
         breaks=breaks.issues,
-        recorded=partial(base.about, [environment]),
+        recorded=partial(base.about_packages, listing.packages),
+        listing=listing,
         uses=tuple(uses or ()),
         skipped=tuple(_undecided(environment, len(runs), forks, budget)),
         steps=budget.most if budget.spent else budget.most - budget.left,
@@ -161,12 +165,17 @@ def _trained(environment: Environment, context: Context) -> Environment:
 
 
 def _findings(
-    runs: Mapping[str, Environment], wanted: Sequence[Issue], base: KnowledgeBase, forks: Forks, budget: Budget
+    runs: Mapping[str, Environment],
+    wanted: Sequence[Issue],
+    names: Names,
+    listing: Listing,
+    forks: Forks,
+    budget: Budget,
 ) -> list[Finding]:
     """Every issue asked about the runs that it can tell apart, the first of which is always asked about."""
     shown, views = tuple(runs), tuple(runs.values())
     groups = alike(views, wanted)
-    counts = questions(views[0].packages, wanted, base.names)
+    counts = questions(listing.counts, wanted)
     budget.left = max(0, budget.left - sum(counts) - len(views))
     told_apart = _told_apart([views[group[0]] for group in groups], wanted, budget)
     findings: list[Finding] = []
@@ -176,7 +185,7 @@ def _findings(
             for issue, count in zip(wanted, counts, strict=True)
             if first in told_apart[issue.id] and (first == 0 or budget.take(count))
         ]
-        for finding in match(views[group[0]], asked, base.names, forks):
+        for finding in match_in(View(views[group[0]], names, forks, listing), asked):
             members = sorted(index for one in told_apart[finding.issue.id][first] for index in groups[one])
             contexts = tuple(shown[index] for index in members if shown[index])
             budget.left = max(min(budget.left, 0), budget.left - len(contexts) // _COMPARED)

@@ -37,8 +37,7 @@ from gradcompat.model.issue import (
 )
 from gradcompat.model.knowledge_source import KnowledgeSource
 from gradcompat.model.probe import ProbeSpec
-from gradcompat.truth import Truth
-from gradcompat.versions import VersionSet, Window, locate
+from gradcompat.versions import Placed, VersionSet, Window, locate
 
 FORMAT = 1
 COMPILED = Path(__file__).parent / "compiled.json"
@@ -105,15 +104,15 @@ class KnowledgeBase:
 
         That is what most versions do, and a record that is ruled out need not be built.
         """
-        listed = self._windows(environment)
+        listed = self._placed(environment)
         return self._issues(
             position
             for position in self._positions(listed)
             if not all(_ruled_out(terms, listed, environment.closed) for terms in self.records[position]["affected"])
         )
 
-    def _windows(self, environment: Environment) -> dict[str, set[Window | None]]:
-        """Where the versions of the listed packages sit that records speak of; None where that is not known."""
+    def _placed(self, environment: Environment) -> dict[str, Placed | None]:
+        """Where the versions of the listed packages sit that records speak of; None where one of them is not known."""
         listed: dict[str, set[Window | None]] = {}
         for package in environment.packages:
             name = self.names.canonical(package)
@@ -121,11 +120,10 @@ class KnowledgeBase:
                 version = package.version
                 window = None if version is None else locate(version, unreleased=package.unreleased)
                 listed.setdefault(name, set()).add(window)
-        return listed
+        return {name: _placed_at(frozenset(windows)) for name, windows in listed.items()}
 
-    def ask_of_host(self, environment: Environment) -> bool:
-        """Does any issue that speaks of a package of the environment ask what the machine is?"""
-        names = {self.names.canonical(package) for package in environment.packages}
+    def ask_of_host(self, names: Iterable[str]) -> bool:
+        """Does any issue that speaks of one of these (canonical) packages ask what the machine is?"""
         return any(
             term[0] in ("virtual", "platform") or (term[0] in ("setting", "compare") and term[1].startswith("host."))
             for position in self._positions(names)
@@ -186,19 +184,22 @@ def _sees(record: Mapping[str, Any], names: frozenset[str]) -> bool:
     )
 
 
-def _ruled_out(terms: Sequence[Sequence[Any]], listed: Mapping[str, set[Window | None]], closed: bool) -> bool:
+@lru_cache(maxsize=1024)  # many environments have the same versions
+def _placed_at(windows: frozenset[Window | None]) -> Placed | None:
+    known = [window for window in windows if window is not None]
+    return Placed(known) if len(known) == len(windows) else None
+
+
+def _ruled_out(terms: Sequence[Sequence[Any]], listed: Mapping[str, Placed | None], closed: bool) -> bool:
     """Is there a package among the terms of which no listed version is in the range, or that is surely not there?"""
     for kind, name, *rest in terms:
         if kind != "package":
             continue
-        windows = listed.get(name)
-        if windows is None:
+        if name not in listed:
             if closed:
                 return True
-        elif None not in windows:
-            versions = VersionSet.parse(rest[0])
-            if all(versions.truth(window) is Truth.NO for window in windows if window is not None):
-                return True
+        elif (placed := listed[name]) is not None and not placed.may_be_in(rest[0]):
+            return True
     return False
 
 

@@ -5,7 +5,7 @@ A term is an instance of one of the classes below; :data:`Term` is their union.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 from gradcompat.lazy_dataclasses import dataclass, field
@@ -90,11 +90,54 @@ class VirtualTerm:
 Term = PackageTerm | PackageAbsentTerm | SettingTerm | ModelTerm | SymbolTerm | PythonTerm | PlatformTerm | VirtualTerm
 
 
+_SortedTerms = tuple[tuple[PackageTerm, ...], tuple[PackageAbsentTerm, ...], tuple[Term, ...]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Combination:
-    """All of these terms hold. There is at least one :class:`PackageTerm` among them."""
+    """All of these terms hold. There is at least one :class:`PackageTerm` among them.
+
+    Attributes:
+        terms: all of them.
+        packages: those about a version of a package.
+        absent: those about a package that is not there.
+        beyond: those about the run and the host.
+    """
 
     terms: tuple[Term, ...]
+    _sorted: _SortedTerms | None = field(init=False, default=None, repr=False, compare=False)
+
+    @property
+    def packages(self) -> tuple[PackageTerm, ...]:
+        return self._in_kinds()[0]
+
+    @property
+    def absent(self) -> tuple[PackageAbsentTerm, ...]:
+        return self._in_kinds()[1]
+
+    @property
+    def beyond(self) -> tuple[Term, ...]:
+        return self._in_kinds()[2]
+
+    def _in_kinds(self) -> _SortedTerms:
+        """The terms by what they are about, which each environment and run asks for."""
+        found = self._sorted
+        if found is None:
+            found = (
+                tuple([term for term in self.terms if isinstance(term, PackageTerm)]),
+                tuple([term for term in self.terms if isinstance(term, PackageAbsentTerm)]),
+                tuple([term for term in self.terms if not isinstance(term, (PackageTerm, PackageAbsentTerm))]),
+            )
+            object.__setattr__(self, "_sorted", found)
+        return found
+
+    def __reduce__(self) -> tuple[Callable[[tuple[Term, ...]], Combination], tuple[tuple[Term, ...]]]:
+        """What is told of to another process is not matched there."""
+        return _combination, (self.terms,)
+
+
+def _combination(terms: tuple[Term, ...]) -> Combination:
+    return Combination(terms=terms)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

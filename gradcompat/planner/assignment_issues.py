@@ -7,6 +7,7 @@ Versions that every bound of an issue treats alike are matched once for it.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
@@ -16,7 +17,7 @@ from math import prod
 from packaging.version import Version
 
 from gradcompat.lazy_dataclasses import dataclass, replace
-from gradcompat.matcher import MAX_CHOICES, alike, entries_by_name, match, packages_seen, questions, ruled_out
+from gradcompat.matcher import MAX_CHOICES, Listed, Listing, View, alike, match_in, questions, ruled_out
 from gradcompat.model.class_fact import ClassFact
 from gradcompat.model.environment import Environment, Location, Package, SourceKind
 from gradcompat.model.finding import Finding
@@ -81,31 +82,19 @@ class Judge:
     def __init__(self, universe: Universe, runs: tuple[Environment, ...]) -> None:
         self.universe = universe
         self.runs = runs
-        self.issues = tuple(sorted(universe.issues, key=lambda issue: issue.id))
+        self._index = universe.index
+        self.issues, self.mentions = self._index.issues, self._index.mentions
         universe.budget.take(_PREPARED * len(self.issues))
-        self._distinct = distinct(runs, self.issues)
-        self.mentions = {issue.id: packages_seen(issue) for issue in self.issues}
-        aliases: dict[str, list[str]] = {}
-        for name, canonical in universe.names.families.items():
-            aliases.setdefault(canonical, []).append(name)
-        self._names = {
-            identifier: tuple(sorted({alias for name in mentions for alias in (name, *aliases.get(name, ()))}))
-            for identifier, mentions in self.mentions.items()
-        }
-        self._about: dict[str, list[Issue]] = {}
-        for issue in self.issues:
-            for name in self.mentions[issue.id]:
-                self._about.setdefault(name, []).append(issue)
+        self._views = tuple(
+            View(run, universe.names, universe.forks, universe.listing) for run in distinct(runs, self.issues)
+        )
         # A class of a model may decide otherwise in another release of its package.
         self._facts = tuple(dict.fromkeys(fact for run in runs for fact in run.class_facts))
         self._bounds: dict[str, tuple[VersionSet, ...]] = {}
         self._own: dict[str, dict[str, tuple[int, ...]]] = {}
         self._seen: dict[tuple[str, Version], tuple[int, ...]] = {}
         self._between: dict[str, tuple[list[Cut], list[tuple[int, ...]]]] = {}
-        self._by_canonical: dict[str, list[Package]] = {}
-        for entries in universe.entries.values():
-            for entry in entries:
-                self._by_canonical.setdefault(universe.canonical(universe.name_of(entry)), []).append(entry)
+        self._moved: dict[tuple[str, tuple[tuple[str, Version], ...]], Listed] = {}
         self._now: dict[str, Verdict] = {}
         self._kinds: dict[tuple[str, Version], int] = {}
         self._kinds_of_candidates: dict[str, tuple[int, ...]] = {}
@@ -113,15 +102,6 @@ class Judge:
         self._kinds_by_number: list[tuple[int, ...]] = []
         self._verdicts: dict[tuple[str, tuple[tuple[str, int], ...]], Verdict] = {}
         self._verdicts_by_bounds: dict[tuple[str, tuple[tuple[str, tuple[int, ...]], ...]], Verdict] = {}
-        self._ids_about = {name: frozenset(issue.id for issue in about) for name, about in self._about.items()}
-        # Whatever takes part in an issue about a package, under all of its names.
-        self._neighbours = {
-            name: frozenset(other for issue in about for other in self._names[issue.id])
-            for name, about in self._about.items()
-        }
-        self._counting_about = {
-            name: [issue for issue in about if universe.request.counts(issue)] for name, about in self._about.items()
-        }
         self._in_turn: dict[str, list[Issue]] = {}
         self._found: dict[tuple[str, frozenset[tuple[str, int]]], dict[int, Iterator[Hit]]] = {}
         # What pricing has found out; it is the same for all searches.
@@ -149,11 +129,11 @@ class Judge:
 
     def about(self, name: str) -> list[Issue]:
         """The issues that speak of a package of the index."""
-        return self._about.get(self.universe.canonical(name), [])
+        return self._index.about.get(self.universe.canonical(name), [])
 
     def ids_about(self, name: str) -> frozenset[str]:
         """The ids of the issues that speak of a package of the index."""
-        return self._ids_about.get(self.universe.canonical(name), frozenset())
+        return self._index.ids_about.get(self.universe.canonical(name), frozenset())
 
     def found(self, name: str, others: Assignment) -> Callable[[Version], Iterator[Hit]]:
         """Answers for each release of a package which issues about it have to go and are there.
@@ -162,7 +142,7 @@ class Judge:
         matched as far as somebody looks, and remembered: the first one mostly rules a release out.
         """
         canonical = self.universe.canonical(name)
-        neighbours = self._neighbours.get(canonical)
+        neighbours = self._index.neighbours.get(canonical)
         if neighbours is None:
             return lambda _: iter(())
         kinds = {other: self.kind(other, at) for other, at in others.items() if other in neighbours and other != name}
@@ -174,7 +154,7 @@ class Judge:
             budget.take()
             if kind not in remembered:
                 assignment, kinds_there = {**others, name: version}, {**kinds, name: kind}
-                (remembered[kind],) = tee(self._hits(self._counting_about[canonical], kinds_there, assignment), 1)
+                (remembered[kind],) = tee(self._hits(self._index.counting_about[canonical], kinds_there, assignment), 1)
             return copy(remembered[kind])
 
         return at
@@ -196,7 +176,7 @@ class Judge:
         """The issues about a package that count, those that are there now before the others."""
         if canonical not in self._in_turn:
             present = {issue.id for issue, _ in self.found_now}
-            about = self._counting_about.get(canonical, [])
+            about = self._index.counting_about.get(canonical, [])
             self._in_turn[canonical] = sorted(about, key=lambda issue: issue.id not in present)
         return self._in_turn[canonical]
 
@@ -237,7 +217,7 @@ class Judge:
     def _bounds_of(self, canonical: str) -> tuple[VersionSet, ...]:
         """What issues and facts of classes can tell versions of a package apart by; most packages are never moved."""
         if canonical not in self._bounds:
-            self._bounds[canonical] = _version_sets(canonical, self._about.get(canonical, []), self._facts)
+            self._bounds[canonical] = _version_sets(canonical, self._index.about.get(canonical, []), self._facts)
         return self._bounds[canonical]
 
     def _own_bounds(self, canonical: str) -> dict[str, tuple[int, ...]]:
@@ -246,7 +226,7 @@ class Judge:
             places = {version_set: place for place, version_set in enumerate(self._bounds_of(canonical))}
             self._own[canonical] = {
                 issue.id: tuple(places[own] for own in _version_sets(canonical, [issue], self._facts))
-                for issue in self._about.get(canonical, [])
+                for issue in self._index.about.get(canonical, [])
             }
         return self._own[canonical]
 
@@ -277,7 +257,7 @@ class Judge:
 
     def verdict(self, issue: Issue, assignment: Assignment) -> Verdict:
         """What the issue says of the environment with this assignment applied."""
-        names = self._names[issue.id]
+        names = self._index.names[issue.id]
         return self._remembered(
             issue, {name: self.kind(name, assignment[name]) for name in names if name in assignment}, assignment
         )
@@ -286,59 +266,62 @@ class Judge:
         """The verdict on versions of these kinds; only those that the issue can tell apart are matched."""
         # The search asks this more often than anything else.
         self.universe.budget.take()
-        named = tuple([(name, kinds[name]) for name in self._names[issue.id] if name in kinds])
+        named = tuple([(name, kinds[name]) for name in self._index.names[issue.id] if name in kinds])
         found = self._verdicts.get((issue.id, named))
-        if found is None and not named and self.mentions[issue.id].isdisjoint(self._by_canonical):
+        if found is None and not named and self.mentions[issue.id].isdisjoint(self.universe.listing.packages):
             found = _NOTHING  # an issue none of whose packages is there has no finding
         if found is None:
             bounds = tuple([(name, self._seen_by(issue, name, kind)) for name, kind in named])
             found = self._verdicts_by_bounds.get((issue.id, bounds))
             if found is None:
-                self.universe.budget.take(len(self._distinct) * (_MATCH + _CHOICE * self._choices(issue)))
+                self.universe.budget.take(len(self._views) * (_MATCH + _CHOICE * self._choices(issue)))
                 found = self._verdict(issue, {name: assignment[name] for name, _ in named})
                 self._verdicts_by_bounds[issue.id, bounds] = found
             self._verdicts[issue.id, named] = found
         return found
 
     def _verdict(self, issue: Issue, assignment: Assignment) -> Verdict:
-        packages = self._entries(issue, assignment)
-        if ruled_out(issue, entries_by_name(packages, self.universe.names)):
-            return _NOTHING
         found: dict[str, set[str]] = {}
-        for run in self._distinct:
-            reduced = replace(run, packages=packages)
-            for finding in match(reduced, [issue], self.universe.names, self.universe.forks):
+        for view in self._moved_views(assignment):
+            if ruled_out(issue, view):
+                return _NOTHING  # the versions are the same in all runs
+            for finding in match_in(view, [issue]):
                 found.setdefault(finding.status, set()).update(map(self.universe.name_of, finding.packages))
         affected, conditional = found.get("affected"), found.get("conditional")
         return Verdict(
             None if affected is None else frozenset(affected), None if conditional is None else frozenset(conditional)
         )
 
+    def _moved_views(self, assignment: Assignment) -> Sequence[View]:
+        """The runs with an assignment applied to the entries on the target."""
+        if not assignment:
+            return self._views
+        universe = self.universe
+        by_canonical: dict[str, list[tuple[str, Version]]] = {}
+        for name, version in assignment.items():
+            by_canonical.setdefault(universe.canonical(name), []).append((name, version))
+        packages = {canonical: self._moved_to(canonical, tuple(moves)) for canonical, moves in by_canonical.items()}
+        return [view.moved(packages, universe.forks) for view in self._views]
+
+    def _moved_to(self, canonical: str, moves: tuple[tuple[str, Version], ...]) -> Listed:
+        """The entries of a package of the records at other versions."""
+        key = (canonical, moves)
+        if key not in self._moved:
+            self._moved[key] = _moved_entries(self.universe.listing, canonical, dict(moves), self.universe)
+        return self._moved[key]
+
     def _choices(self, issue: Issue) -> int:
         """How many entries and choices of them the matcher looks at, at most."""
-        counts = [len(self._by_canonical.get(name, ())) or 1 for name in self.mentions[issue.id]]
+        listed = self.universe.listing.packages
+        counts = [len(listed[name].entries) if name in listed else 1 for name in self.mentions[issue.id]]
         return 2 * sum(counts) + min(prod(counts), MAX_CHOICES)
-
-    def _entries(self, issue: Issue, assignment: Assignment) -> tuple[Package, ...]:
-        """The entries on the target that the issue can see, with the assignment applied."""
-        universe = self.universe
-        packages = [
-            moved(entry, assignment[universe.name_of(entry)]) if universe.name_of(entry) in assignment else entry
-            for name in sorted(self.mentions[issue.id])
-            for entry in self._by_canonical.get(name, ())
-        ]
-        packages += [
-            Package(name=name, version=str(version), location=_PLANNED)
-            for name, version in assignment.items()
-            if not universe.listed(name)
-        ]
-        return tuple(packages)
 
 
 def least_steps(runs: tuple[Environment, ...], universe: Universe) -> int:
     """Steps without which there is no plan: the whole environment is matched as it is and, in the end, as planned."""
     packages = universe.environment.packages
-    entries = len(packages) + _CHOICE * sum(questions(packages, universe.issues, universe.names))
+    counts = Counter(map(universe.names.canonical, packages))
+    entries = len(packages) + _CHOICE * sum(questions(counts, universe.issues))
     once = _PREPARED * len(universe.issues) + entries
     return len(runs) + 2 * len(distinct(runs, universe.issues)) * once
 
@@ -348,14 +331,36 @@ def distinct(runs: tuple[Environment, ...], issues: Sequence[Issue]) -> tuple[En
     return tuple(runs[group[0]] for group in alike(runs, issues)) if len(runs) > 1 else runs
 
 
-def matched(runs: tuple[Environment, ...], issues: tuple[Issue, ...], universe: Universe) -> list[Finding]:
-    """Every finding of every run that is affected or may be."""
+def matched(
+    runs: tuple[Environment, ...], issues: tuple[Issue, ...], universe: Universe, assignment: Assignment | None = None
+) -> list[Finding]:
+    """Every finding of every run that is affected or may be, with an assignment applied to the whole environment."""
+    names = {universe.canonical(name) for name in assignment or ()}
+    packages = {name: _moved_entries(universe.whole, name, assignment or {}, universe) for name in names}
     found: list[Finding] = []
     for run in distinct(runs, issues):
-        entries = entries_by_name(run.packages, universe.names)
-        possible = [issue for issue in issues if not ruled_out(issue, entries)]
-        found += match(run, possible, universe.names, universe.forks)
+        view = universe.view_of(run)
+        if packages:
+            view = view.moved(packages, universe.forks)
+        found += match_in(view, [issue for issue in issues if not ruled_out(issue, view)])
     return [finding for finding in found if finding.status in ("affected", "conditional")]
+
+
+def _moved_entries(listing: Listing, canonical: str, assignment: Assignment, universe: Universe) -> Listed:
+    """The entries of a package of the records, those moved that are there on the target, and what is added."""
+    listed = listing.packages.get(canonical)
+    entries = [
+        moved(entry, assignment[name])
+        if (name := universe.name_of(entry)) in assignment and entry in universe.entries.get(name, ())
+        else entry
+        for entry in (() if listed is None else listed.entries)
+    ]
+    entries += [
+        Package(name=name, version=str(version), location=_PLANNED)
+        for name, version in sorted(assignment.items())
+        if not universe.listed(name) and universe.canonical(name) == canonical
+    ]
+    return Listed(entries)
 
 
 @dataclass(frozen=True, slots=True)

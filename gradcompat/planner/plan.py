@@ -18,7 +18,7 @@ from gradcompat.model.issue import Issue
 from gradcompat.model.plan import Alternative, CodeChange, Plan, SettingChange, Verified
 from gradcompat.model.release import Catalogue, Requirers
 from gradcompat.planner.alternatives import alternatives
-from gradcompat.planner.assignment_issues import Judge, applied, ids_of, least_steps, matched
+from gradcompat.planner.assignment_issues import Judge, ids_of, least_steps, matched
 from gradcompat.planner.conflict_core import core, partial
 from gradcompat.planner.cost import in_words, versions
 from gradcompat.planner.explain import (
@@ -291,8 +291,7 @@ def _finished(
     issues = draft.judge.issues
     found = matched(original, issues, universe)
     before = ids_of(found, request)
-    whole = tuple(applied(run, assignment, universe) for run in _whole(draft, original))
-    findings = matched(whole, issues, universe)
+    findings = matched(_whole(draft, original), issues, universe, assignment)
     after = ids_of(findings, request)
     new = after.counting - before.counting
     remaining = tuple(sorted((after.counting & asked) | new))
@@ -372,7 +371,8 @@ def _finished(
 def _whole(draft: _Draft, original: Runs) -> Runs:
     """The runs with all their entries and the settings of the plan."""
     return tuple(
-        replace(run, settings=changed.settings) for run, changed in zip(original, draft.judge.runs, strict=True)
+        run if run.settings is changed.settings else replace(run, settings=changed.settings)
+        for run, changed in zip(original, draft.judge.runs, strict=True)
     )
 
 

@@ -16,7 +16,7 @@ from gradcompat.model.finding import Finding
 from gradcompat.model.issue import Issue
 from gradcompat.model.plan import Change
 from gradcompat.model.release import Catalogue, Requirers
-from gradcompat.planner.assignment_issues import Judge, applied, ids_of, least_steps, matched
+from gradcompat.planner.assignment_issues import Judge, ids_of, least_steps, matched
 from gradcompat.planner.cost import versions
 from gradcompat.planner.explain import changes_of
 from gradcompat.planner.remedies import code_for, setting_for
@@ -89,8 +89,7 @@ def single_move(
         return None
     assignment = versions(outcome.chosen)
     before = ids_of(matched(original, judge.issues, universe), request)
-    moved = tuple(applied(run, assignment, universe) for run in original)
-    after = ids_of(matched(moved, judge.issues, universe), request)
+    after = ids_of(matched(original, judge.issues, universe, assignment), request)
     if after.counting & asked or after.counting - before.counting:
         return None
     fixed = (before.sure | (before.counting & asked)) - after.sure - after.counting

@@ -7,6 +7,7 @@ that come into question and for no others. What could not be looked up is rememb
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 from packaging.version import InvalidVersion, Version
 
@@ -14,11 +15,12 @@ from gradcompat.budget import Budget
 from gradcompat.errors import IndexUnavailable
 from gradcompat.forks import Forks
 from gradcompat.lazy_dataclasses import dataclass
-from gradcompat.matcher import Names
+from gradcompat.matcher import Listing, Names, View
 from gradcompat.model.environment import Environment, Package
 from gradcompat.model.issue import Issue, PackageTerm, VersionRemedy
 from gradcompat.model.release import Catalogue, Release, Requirers
 from gradcompat.names import normalise
+from gradcompat.planner.issue_index import IssueIndex
 from gradcompat.planner.request import DEFAULT_STEPS, Request
 from gradcompat.planner.requirements import Need, Needs, allows, needs_of
 from gradcompat.planner.target import Fit, fit, is_there
@@ -108,6 +110,16 @@ class Universe:
         self._by_canonical: dict[str, list[str]] = {}
         for name in self.entries:
             self._by_canonical.setdefault(self.canonical(name), []).append(name)
+        # The entries on the target, by the names that records have for them.
+        self.listing = Listing(
+            {
+                canonical: [entry for name in names for entry in self.entries[name]]
+                for canonical, names in self._by_canonical.items()
+            }
+        )
+        # All entries, wherever they are installed.
+        self.whole = Listing.of(environment.packages, names) if elsewhere else self.listing
+        self._views: dict[int, View] = {}
         self._releases: dict[str, tuple[Release, ...]] = {}
         self._release_at: dict[tuple[str, Version], Release | None] = {}
         self._fits: dict[tuple[str, Version], Fit | None] = {}
@@ -121,6 +133,18 @@ class Universe:
         self._met: dict[Need, bool] = {}
         self.extras: dict[str, frozenset[str]] = {}
         self.missing: dict[tuple[str, str], Need] = {}
+
+    @cached_property
+    def index(self) -> IssueIndex:
+        """The issues by what they speak of."""
+        return IssueIndex(self.issues, self.names.families, self.request)
+
+    def view_of(self, run: Environment) -> View:
+        """A run with all entries."""
+        view = self._views.get(id(run))
+        if view is None:
+            view = self._views[id(run)] = View(run, self.names, self.forks, self.whole)
+        return view
 
     # Names
 

@@ -22,7 +22,7 @@ from gradcompat.model.issue import (
     Term,
     VirtualTerm,
 )
-from gradcompat.name_patterns import matches
+from gradcompat.name_patterns import any_matches
 from gradcompat.presumptions.engines import ENGINES, FRAMEWORK_KEY, NO_TRAINER
 from gradcompat.presumptions.serving import SERVING
 from gradcompat.presumptions.usual import USUAL, Usual, Values, usual_values
@@ -266,15 +266,15 @@ class Presumer:
         stated = self._settings.get(SYMBOLS_KEY, ())
         unread = all(setting.presumed for setting in stated)  # no code was read as that of a run
         # What code that trains nothing takes from packages, and not what it calls on their objects.
-        taken = [name for setting in stated if isinstance(setting.value, tuple) for name in setting.value]
+        taken = tuple(name for setting in stated if isinstance(setting.value, tuple) for name in setting.value)
         shown = _symbol(symbols)
-        if stated and unread and not any(matches(name, _owner(symbol)) for symbol in symbols for name in taken):
+        if stated and unread and not any_matches(taken, map(_owner, symbols)):
             return Presumed(certainty=Certainty.PRESUMED_NO, feature=shown)
         library = next((name for name in map(_whole_library, symbols) if name in self._packages), None)
         if unread and library is not None and SERVING not in self._engines:
             return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"your code uses {library}, which is listed")
         nearly = (_NEARLY_ALWAYS[name] for name in self._packages if name in _NEARLY_ALWAYS)
-        usual = next((text for name, text in nearly if any(matches(name, symbol) for symbol in symbols)), None)
+        usual = next((text for name, text in nearly if any_matches((name,), symbols)), None)
         if unread and usual is not None and SERVING not in self._engines:
             return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"your code uses {usual}")
         ordinary = tuple(name for engine in self._engines for name in _ORDINARY_SYMBOLS.get(engine, ()))

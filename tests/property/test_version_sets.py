@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from gradcompat.matcher import Listed
 from gradcompat.truth import Truth
-from gradcompat.versions import ALL, VersionSet, any_of, locate
+from gradcompat.versions import ALL, Placed, VersionSet, any_of, locate
+from tests.building import package
 from tests.examples import examples
 
 OFTEN = settings(deadline=None, max_examples=examples(150))
@@ -103,3 +105,36 @@ def test_a_build_is_judged_as_every_place_of_its_window(build: str, a: VersionSe
         truth = a.truth(found)
         assert truth is not Truth.YES or place in a
         assert truth is not Truth.NO or place not in a
+
+
+# So few that bounds and builds often meet.
+near = st.sampled_from(
+    ["1.0", "1.1", "1.1.post0", "1.2", "1.2rc1", "1.3", "2.0", "2.0.dev0", "2.1", "2.2", "2.3+cu124"]
+)
+near_clauses = st.lists(
+    st.builds("{}{}".format, operators, st.sampled_from(["1.0", "1.1", "1.3", "2.1", "2.2"])), min_size=1, max_size=3
+)
+near_sets = (near_clauses.map(" || ".join) | near_clauses.map(",".join)).map(VersionSet.parse)
+
+
+@OFTEN
+@given((sets | near_sets).filter(bool), st.lists(builds | near, max_size=12))
+def test_many_builds_at_once(a: VersionSet, listed: list[str]) -> None:
+    windows = [window for window in map(locate, listed) if window is not None]
+    assert Placed(windows).may_be_in(str(a)) == any(a.truth(window) is not Truth.NO for window in windows)
+
+
+@OFTEN
+@given(sets | near_sets, st.lists(builds | near, min_size=5, max_size=30, unique_by=locate))
+def test_entries_that_may_be_in_a_set(a: VersionSet, listed: list[str]) -> None:
+    entries = [package("torch", version) for version in listed]
+    left = [one for group in Listed(entries).perhaps_in(a) for one in group]
+    assert left == sorted(left, key=entries.index)
+    for version, entry in zip(listed, entries, strict=True):
+        window = locate(version)
+        if entry not in left:
+            assert len(listed) > 8
+            assert window is not None
+            assert a.truth(window) is Truth.NO
+        elif len(listed) > 8 and window is not None and window.exact:
+            assert a.truth(window) is Truth.YES
