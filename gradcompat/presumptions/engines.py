@@ -106,7 +106,7 @@ def named_engines(packages: Iterable[str], settings: Mapping[str, object], *, ru
     for name, engine in ENGINES.items():
         stated = any(engine.prefix is not None and key.startswith(engine.prefix) for key in settings)
         valued = any(str(settings.get(key)).lower() == value for key, value in engine.settings)
-        unused = any(str(settings.get(key)).lower() == value for key, value in engine.unused)
+        unused = any(key in settings and str(settings[key]).lower() == value for key, value in engine.unused)
         installed = bool(listed & engine.packages) and not (run and engine.of_run)
         if (stated or valued or installed) and not unused:
             found.add(name)

@@ -170,7 +170,7 @@ class Presumer:
             and all(one.value is not None for one in stated)
             and others <= _BESIDE_MODELS
             and all(_SAYS_WHICH.fullmatch(name) for name in taken)
-            and not any(matches(name, pattern) for name in taken for pattern in term.classes)
+            and not any_matches(tuple(taken), term.classes)
         )
 
     def _trains_nothing(self) -> bool:

@@ -67,6 +67,7 @@ def test_what_names_an_engine(packages: tuple[str, ...], settings: dict[str, obj
 
 
 def test_an_engine_that_a_run_says_it_does_without_is_not_named() -> None:
+    assert "peft" in named_engines(["peft"], {}, run=True)
     assert "peft" in named_engines(["peft"], {"peft.method": "lora"}, run=True)
     assert "peft" not in named_engines(["peft"], {"peft.method": "none"}, run=True)
 
