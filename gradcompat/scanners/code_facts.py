@@ -472,6 +472,9 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     if name == "deepspeed.initialize":
         for key, left in _left_to_engine(given):
             found.state(step, key, left)
+    if last == "DeepSpeedStrategy" and all(keyword.arg is not None for keyword in call.keywords):
+        for key, left in _left_to_strategy(given):
+            found.state(step, key, left)
     if one.framework is not None:
         found.drivers.setdefault(one.framework, found.place(call))
     if one.trains:
@@ -546,6 +549,13 @@ def _left_to_engine(given: Mapping[str, object]) -> Iterator[tuple[str, str | fl
             yield "deepspeed.offload_optimizer", "none"
         if "gradient_clipping" not in names:
             yield "deepspeed.gradient_clipping", 0.0
+
+
+def _left_to_strategy(given: Mapping[str, object]) -> Iterator[tuple[str, int]]:
+    """What Lightning's strategy tells DeepSpeed unless the program does, from 1.9.5 to 2.6.6; a config says all of it."""
+    if given.keys().isdisjoint({"config", "zero_optimization"}):
+        defaults = {"stage": ("deepspeed.zero_stage", 2), "overlap_comm": ("deepspeed.overlap_comm", True)}
+        yield from (default for name, default in defaults.items() if name not in given)
 
 
 def _overlap(modules: object) -> bool | None:

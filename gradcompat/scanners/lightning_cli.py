@@ -39,6 +39,7 @@ _STRATEGIES: dict[str, SettingValue | None] = {
     **dict.fromkeys(("fsdp", "fsdp_native", "fsdp_cpu_offload", "fsdp_native_full_shard_offload"), "fsdp"),
     **dict.fromkeys(("deepspeed", *_STAGES), "deepspeed"),
 }
+_BY_DEEPSPEED: dict[str, SettingValue | None] = dict.fromkeys(("deepspeed", *_STAGES), True)
 _CLASSES: dict[str, SettingValue | None] = {
     f"{module}{name}".lower(): strategy
     for module in ("", "lightning.pytorch.strategies.", "pytorch_lightning.strategies.")
@@ -73,7 +74,10 @@ TRAINER: Feeds = {
     "accelerator": Feed("host.device", {"cpu": "cpu", "mps": "mps"}, only=True),
     "strategy": (
         Feed("distributed.strategy", _STRATEGIES),
-        Feed("deepspeed.zero_stage", _STAGES, only=True),
+        Feed("deepspeed.zero_stage", {"deepspeed": 2, **_STAGES}, only=True),
+        # What DeepSpeedStrategy does unless it is told otherwise, from Lightning 1.9.5 to 2.6.6.
+        Feed("deepspeed.overlap_comm", _BY_DEEPSPEED, only=True),
+        Feed("deepspeed.contiguous_gradients", _BY_DEEPSPEED, only=True),
         Feed("deepspeed.offload_optimizer", _DEVICES, only=True),
         Feed("deepspeed.offload_param", {name: one for name, one in _DEVICES.items() if "3" in name}, only=True),
     ),

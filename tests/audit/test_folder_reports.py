@@ -100,7 +100,7 @@ def test_what_stands_in_several_environments_is_told_once(tmp_path: Path, monkey
     )
     (tmp_path / "train.py").write_text(
         "from transformers import Trainer, TrainingArguments\n"
-        "Trainer(model=None, args=TrainingArguments('out', bf16=True)).train()\n"
+        "Trainer(model=None, args=TrainingArguments('out', gradient_accumulation_steps=4, bf16=True)).train()\n"
     )
     monkeypatch.chdir(tmp_path)
     told = rendered(gradcompat.check("."), "text")

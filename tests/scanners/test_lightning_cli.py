@@ -29,6 +29,8 @@ def test_a_config() -> None:
         (3, "training.framework", "lightning"),
         (5, "distributed.strategy", "deepspeed"),
         (5, "deepspeed.zero_stage", 2),
+        (5, "deepspeed.overlap_comm", True),
+        (5, "deepspeed.contiguous_gradients", True),
         (5, "deepspeed.offload_optimizer", "cpu"),
         (6, "distributed.processes", 8),
         (8, "precision.mode", "fp16"),
@@ -74,6 +76,8 @@ def test_a_config_of_a_subcommand() -> None:
             {
                 "distributed.strategy": "deepspeed",
                 "deepspeed.zero_stage": 3,
+                "deepspeed.overlap_comm": True,
+                "deepspeed.contiguous_gradients": True,
                 "deepspeed.offload_optimizer": "cpu",
                 "deepspeed.offload_param": "cpu",
             },

@@ -1295,3 +1295,12 @@ def test_a_pipeline_of_deepspeed_is_a_run() -> None:
     code = "import deepspeed\nengine, _, _, _ = deepspeed.initialize(config={})\nengine.train_batch(data)\n"
     assert of_text(code).run
     assert "torch" in [value for _, key, value in facts(code) if key == "training.framework"]
+
+
+@pytest.mark.parametrize(
+    ("given", "overlaps"),
+    [("", [True]), ("stage=2, overlap_comm=False", [False]), ("config='ds.json'", []), ("**given", [])],
+)
+def test_lightning_overlaps_unless_its_strategy_is_told_otherwise(given: str, overlaps: list[bool]) -> None:
+    code = f"from lightning.pytorch.strategies import DeepSpeedStrategy\nstrategy = DeepSpeedStrategy({given})\n"
+    assert [value for _, key, value in facts(code) if key == "deepspeed.overlap_comm"] == overlaps
