@@ -160,7 +160,7 @@ UNSEEN = {
         *(".ruled_out", "ruled_out.issue", "ruled_out.sentence", "ruled_out.title", "skipped.line"),
     },
     "inspect": {"package.forks"},
-    "plan": {"assumption.line", "change.because", "plan.introduced", "verified.notes"},
+    "plan": {"assumption.line", "assumption.path", "change.because", "plan.introduced", "verified.notes"},
 }
 
 

@@ -342,7 +342,7 @@ def _missing(use: CodeUse, table: ReleaseTable, beside: Beside) -> VersionSet:
 
 def _lacks_callable(use: CodeUse, table: ReleaseTable, version: Version) -> bool:
     """Is what a keyword is given to not there itself? SFTConfig came with TRL 0.9."""
-    if use.kind != "keyword" or use.name is None or "." in use.name:
+    if use.kind not in ("keyword", "option") or use.name is None or "." in use.name:
         return False
     return table.presence(version, use.module, use.name) is Presence.ABSENT
 

@@ -224,6 +224,17 @@ def test_a_field_of_a_dataclass_that_is_new_is_new(tmp_path: Path) -> None:
     ]
 
 
+def test_an_argument_is_new_that_no_release_of_its_class_had(tmp_path: Path) -> None:
+    """SFTConfig came with TRL 0.9.2: the releases before lack the argument, and did not remove it."""
+    (tmp_path / "requirements.txt").write_text("trl==0.18.1\ntransformers==4.52.4\n")
+    (tmp_path / "sft.yaml").write_text(f"{CONFIG}packing: false\nassistant_only_loss: true\n")
+    (tmp_path / "run.sh").write_text("accelerate launch -m trl sft --config sft.yaml\n")
+    issues = [one.finding.issue for one in gradcompat.check(tmp_path).findings]
+    assert [one.summary for one in issues if one.id.startswith("code:")] == [
+        "SFTConfig has no `assistant_only_loss` in trl 0.18.1: new in 0.19.0"
+    ]
+
+
 @pytest.mark.parametrize(
     ("key", "summary"),
     [

@@ -194,6 +194,6 @@ def test_reports_name_the_file_that_keeps_a_setting(run: Run, here: Path) -> Non
     assert "(--set)" not in shown
     below = " ".join(run("check", "uv.lock", cwd=here / "sub").out.split())
     assert "training.gradient_accumulation_steps is 8 (../gradcompat.toml:2)" in below
-    both = run("check", "uv.lock", "--set", "training.gradient_accumulation_steps=4").out
+    both = run("check", "uv.lock", "--all", "--set", "training.gradient_accumulation_steps=4").out
     assert "training.gradient_accumulation_steps is 4 (--set)" in " ".join(both.split())
     assert "(gradcompat.toml:3)" in " ".join(both.split())
