@@ -552,7 +552,7 @@ def _left_to_engine(given: Mapping[str, object]) -> Iterator[tuple[str, str | fl
 
 
 def _left_to_strategy(given: Mapping[str, object]) -> Iterator[tuple[str, int]]:
-    """What Lightning's strategy tells DeepSpeed unless the program does, from 1.9.5 to 2.6.6; a config says all of it."""
+    """What Lightning tells DeepSpeed unless the program does, from 1.9.5 to 2.6.6; a config says all of it."""
     if given.keys().isdisjoint({"config", "zero_optimization"}):
         defaults = {"stage": ("deepspeed.zero_stage", 2), "overlap_comm": ("deepspeed.overlap_comm", True)}
         yield from (default for name, default in defaults.items() if name not in given)
