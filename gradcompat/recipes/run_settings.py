@@ -356,7 +356,7 @@ _LOSSES = {
     "dice_ce": "monai.losses.DiceCELoss",
     "lncc": "monai.losses.LocalNormalizedCrossCorrelationLoss",
     "ssim": "monai.losses.SSIMLoss",
-    "sincos": "monai.networks.blocks.PatchEmbeddingBlock",
+    "sincos": "monai.networks.blocks.PatchEmbeddingBlock.sincos",
     "pnp": "pytorch_metric_learning.losses.PNPLoss",
     "miner": "pytorch_metric_learning.miners.BatchEasyHardMiner",
 }
@@ -375,7 +375,8 @@ _METRICS = {
 
 
 def _metric_values(parameters: _Parameters) -> Settings:
-    return {"code.symbols": (_METRICS[str(parameters["metric"])],)}
+    one: Settings = {"training.per_device_eval_batch_size": 1} if parameters["metric"] == "pearson" else {}
+    return {**one, "code.symbols": (_METRICS[str(parameters["metric"])],)}
 
 
 def _dataset_streams(parameters: _Parameters) -> Settings:
@@ -604,12 +605,18 @@ def _optax(parameters: _Parameters) -> Settings:
     return {"code.symbols": (f"optax.{name}",)}
 
 
+def _distillation_loss(_: _Parameters) -> Settings:
+    loss = "liger_kernel.chunked_loss.LigerFusedLinearJSDLoss"
+    return {"code.symbols": (loss, f"{loss}.mixed")}
+
+
 def _keras(parameters: _Parameters) -> Settings:
     if parameters["what"] == "mask":
         return {"model.masked_steps": True, "code.symbols": ("keras.layers.BatchNormalization",)}
+    wrapped = "keras.optimizers.LossScaleOptimizer"
     return {
         "training.manual_optimization": parameters["what"] == "apply",
-        "code.symbols": ("keras.optimizers.LossScaleOptimizer", "keras.optimizers.LossScaleOptimizer.clipnorm"),
+        "code.symbols": (wrapped, f"{wrapped}.apply.alone" if parameters["what"] == "apply" else f"{wrapped}.clipnorm"),
     }
 
 
@@ -774,7 +781,7 @@ _RUNS: Mapping[str, Callable[[_Parameters], Settings]] = {
     "keras_training": _keras,
     "keras_accumulation": _keras_accumulation,
     "liger_kernels": _liger,
-    "distillation_loss": lambda _: {"code.symbols": ("liger_kernel.chunked_loss.LigerFusedLinearJSDLoss",)},
+    "distillation_loss": _distillation_loss,
     "optimizer_step": _optimizer_step,
     "optimizer_definitions": _optimizer_definitions,
     "adapter_alpha": lambda parameters: {"peft.method": str(parameters["method"])},
