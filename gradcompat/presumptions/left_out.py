@@ -102,6 +102,12 @@ _REENTRANT = Stated(
     read=_REENTRANT_READ,
     reference="https://github.com/huggingface/transformers/blob/v4.49.0/src/transformers/modeling_utils.py",
 )
+# Which releases of verl were read, and where.
+_NEW_VERL = ("0.8.0, 0.9.0, 0.9.1", "verl-project/verl/blob/v0.8.0/verl/trainer/config/model/hf_model.yaml")
+_OLD_VERL = (
+    "0.4.0, 0.4.1, 0.5.0, 0.6.0, 0.6.1; the adapter also in 0.7.0, 0.8.0, 0.9.0, 0.9.1",
+    "volcengine/verl/blob/v0.5.0/verl/trainer/config/ppo_trainer.yaml",
+)
 _CHECKPOINTED = (("training.gradient_checkpointing", True),)
 _ALL_SHARDED = 3
 _ZERO_3 = (("deepspeed.zero_stage", _ALL_SHARDED),)  # TRL turns reentrant checkpointing on beside PEFT
@@ -340,33 +346,19 @@ LEFT_OUT = (
             default=Stated(
                 value=value,
                 package="verl",
-                versions=">=0.8.0,<=0.9.1",
-                read="0.8.0, 0.9.0, 0.9.1",
-                reference="https://github.com/verl-project/verl/blob/v0.8.0/verl/trainer/config/model/hf_model.yaml",
+                versions=versions,
+                read=read,
+                reference=f"https://github.com/{file}",
             ),
             frameworks=("verl",),
             beside=(("training.method", method),),
         )
-        for key, value in (("training.separate_rollout", False), ("training.vllm_enable_lora", True))
-        for method in ("grpo", "ppo")
-    ),
-    *(
-        LeftOut(
-            key=key,
-            default=Stated(
-                value=value,
-                package="verl",
-                versions=f">=0.4.0,<={last}",
-                read="0.4.0, 0.4.1, 0.5.0, 0.6.0, 0.6.1; the last of them also in 0.7.0, 0.8.0, 0.9.0, 0.9.1",
-                reference="https://github.com/volcengine/verl/blob/v0.5.0/verl/trainer/config/ppo_trainer.yaml",
-            ),
-            frameworks=("verl",),
-            beside=(("training.method", method),),
-        )
-        for key, value, last in (
-            ("training.async_rollout", False, "0.6.1"),
-            ("training.use_vllm", True, "0.5.0"),  # the engine has to be named from 0.6.0 on
-            ("peft.method", "none", "0.9.1"),
+        for key, value, versions, (read, file) in (
+            ("training.separate_rollout", False, ">=0.8.0,<=0.9.1", _NEW_VERL),
+            ("training.vllm_enable_lora", True, ">=0.8.0,<=0.9.1", _NEW_VERL),
+            ("training.async_rollout", False, ">=0.4.0,<=0.6.1", _OLD_VERL),
+            ("training.use_vllm", True, ">=0.4.0,<=0.5.0", _OLD_VERL),  # the engine has to be named from 0.6.0 on
+            ("peft.method", "none", ">=0.4.0,<=0.9.1", _OLD_VERL),
         )
         for method in ("grpo", "ppo")
     ),

@@ -68,7 +68,8 @@ _ORDINARY_SYMBOLS = {
 _IN_WORDS = {
     "after_state": "a warm-up made after load_state_dict",
     "again": "a new CosineAnnealingLR for each stage",
-    "alone": "layer_decay of timm",
+    "layer_decay.alone": "layer_decay of timm",
+    "apply.alone": "LossScaleOptimizer.apply without variables",
     "ignored_class": "an ignored class in a macro average",
     "shorter_than_a_step": "epochs shorter than an accumulated step",
     "ungraded_first": "no_grad inside autocast",
@@ -415,7 +416,8 @@ def _symbol(symbols: tuple[str, ...]) -> str:
     parts = [part.replace("*", "").strip("_") for part in symbols[0].split(".") if part.strip("*")]
     if not parts:
         return symbols[0]
-    return _IN_WORDS.get(parts[-1], ".".join(parts[-2:]))
+    shown = ".".join(parts[-2:])
+    return _IN_WORDS.get(shown, _IN_WORDS.get(parts[-1], shown))
 
 
 def _owner(symbol: str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
-from gradcompat.model.environment import Setting
+from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners.autocast_regions import ungraded_first
 from gradcompat.scanners.code_calls import KERAS, STATEFUL_LOADERS
 from gradcompat.scanners.code_findings import Findings
@@ -213,36 +213,35 @@ def _streamed(found: Findings) -> None:
 
 
 def _loaded(found: Findings) -> None:
-    """The worker processes of the data loaders that a program makes itself, if all loaders agree on several or none.
+    """The worker processes of the data loaders that a program makes itself, if all loaders agree on several or none."""
+    agreed = _of_loaders(found, _workers, alone=0)
+    if agreed is not None:
+        found.settings.append(Setting(key="training.dataloader_num_workers", value=agreed[0], location=agreed[1]))
+
+
+def _batched(found: Findings) -> None:
+    """The samples of a batch of the data loaders that a program makes itself, if all agree on several or one."""
+    agreed = _of_loaders(found, _batch, alone=1)
+    if agreed is not None:
+        found.settings.append(
+            Setting(key="training.per_device_eval_batch_size", value=agreed[0], location=agreed[1], presumed=True)
+        )
+
+
+def _of_loaders(found: Findings, count: Callable[[ast.Call], int | None], *, alone: int) -> tuple[int, Location] | None:
+    """The least count of the data loaders and where it stands, if all say it and all are above one, or `alone`.
 
     Loaders of training and of validation are not told apart.
     """
     driven = {one.value for one in found.settings if one.key == "training.framework"}
     if not driven or not driven <= {"torch", "accelerate", "lightning"}:
-        return
+        return None
     calls = [call.node for call in found.called if _LOADERS.issuperset(call.names)]
-    given = [_workers(call) for call in calls]
-    counts = [count for count in given if count is not None]
-    if counts and len(counts) == len(given) and (min(counts) > 1 or max(counts) == 0):
-        location = found.place(calls[counts.index(min(counts))])
-        found.settings.append(Setting(key="training.dataloader_num_workers", value=min(counts), location=location))
-
-
-def _batched(found: Findings) -> None:
-    """The samples of a batch of the data loaders that a program makes itself, if all say how many and no two differ
-    in whether it is one. Loaders of training and of validation are not told apart.
-    """
-    driven = {one.value for one in found.settings if one.key == "training.framework"}
-    if not driven or not driven <= {"torch", "accelerate", "lightning"}:
-        return
-    calls = [call.node for call in found.called if _LOADERS.issuperset(call.names)]
-    given = [_batch(call) for call in calls]
-    counts = [count for count in given if count is not None]
-    if counts and len(counts) == len(given) and (min(counts) > 1 or max(counts) == 1):
-        location = found.place(calls[counts.index(min(counts))])
-        found.settings.append(
-            Setting(key="training.per_device_eval_batch_size", value=min(counts), location=location, presumed=True)
-        )
+    given = [count(call) for call in calls]
+    counts = [one for one in given if one is not None]
+    if not counts or len(counts) != len(given) or (min(counts) <= 1 and max(counts) != alone):
+        return None
+    return min(counts), found.place(calls[counts.index(min(counts))])
 
 
 def _batch(call: ast.Call) -> int | None:

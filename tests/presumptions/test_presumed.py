@@ -587,6 +587,8 @@ def test_a_loop_with_deepspeed_is_in_float32_unless_its_config_says_more(
         ("*PreTrainedModel.register_buffer", "PreTrainedModel.register_buffer"),
         ("transformers.Auto*Model.from_pretrained", "AutoModel.from_pretrained"),
         ("*.load_adapter", "load_adapter"),
+        ("timm.*.layer_decay.alone", "layer_decay of timm"),
+        ("*LossScaleOptimizer.apply.alone", "LossScaleOptimizer.apply without variables"),
     ],
 )
 def test_a_function_that_is_not_used_is_named_with_its_owner(pattern: str, feature: str) -> None:
