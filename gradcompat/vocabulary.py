@@ -103,6 +103,7 @@ KEYS: dict[str, Key] = {
     "model.torch_dtype": Key("str", "dtype that the weights are loaded in; auto is that of the checkpoint"),
     "model.uses_num_items_in_batch": Key("bool", "forward divides the loss by the num_items_in_batch it is given"),
     "model.forward_takes_kwargs": Key("bool", "forward has **kwargs, and the class no accepts_loss_kwargs = False"),
+    "model.of_library": Key("bool", "the class is one of transformers, and none of one's own"),
     "model.tied_embeddings": Key("bool", "input and output embeddings are one tensor"),
     "model.tied_in_text_config": Key("bool", "config.json ties the embeddings in text_config alone, not at its top"),
     "model.vocab_size": Key("int", "tokens of the vocabulary; a model that knows nothing has ln of it as its loss"),

@@ -58,6 +58,7 @@ def of_model(model: Any) -> Facts:
     facts: Facts = {
         "model.architecture": type(base).__name__,
         "model.forward_takes_kwargs": _takes_keywords(base),
+        "model.of_library": type(base).__module__.startswith("transformers."),
     }
     if not facts["model.forward_takes_kwargs"] and "num_items_in_batch" not in _parameters(base):
         facts["model.uses_num_items_in_batch"] = False

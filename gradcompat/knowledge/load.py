@@ -72,14 +72,14 @@ class KnowledgeBase:
         return len(self.sources) == 1 and self.sources[0].kind == "shipped"
 
     def class_facts(self, name: str) -> tuple[ClassFact, ...]:
-        """What the model class of that name decides; nothing if the class is not known.
+        """What the model class of that name decides; of one that is not known, that it is not of the library.
 
         What ``models`` says of a fact of the class counts; else what was read in the releases that have it.
 
         Raises:
             KnowledgeError: if the table of releases cannot be read.
         """
-        from gradcompat.knowledge.model_tables import facts_of_class
+        from gradcompat.knowledge.model_tables import facts_of_class, origin_of_class
 
         said = tuple(
             ClassFact(key=key, value=value, package=package, versions=VersionSet.parse(versions))
@@ -87,7 +87,8 @@ class KnowledgeBase:
             if name in classes
         )
         keys = {fact.key for fact in said}
-        return (*said, *(fact for fact in facts_of_class(name) if fact.key not in keys))
+        read = (*facts_of_class(name), *origin_of_class(name))
+        return (*said, *(fact for fact in read if fact.key not in keys))
 
     def about(self, environments: Iterable[Environment]) -> tuple[Issue, ...]:
         """The issues that speak of a package of these environments, in the order of their ids."""

@@ -14,6 +14,8 @@ from gradcompat.versions import VersionSet, any_of
 # The package whose Trainer hands a count over to the classes of its own.
 PACKAGE = "transformers"
 USES, TAKES = "model.uses_num_items_in_batch", "model.forward_takes_kwargs"
+OF_LIBRARY = "model.of_library"
+_ALL = VersionSet.parse("*")
 
 
 def facts_of_class(name: str) -> tuple[ClassFact, ...]:
@@ -46,6 +48,21 @@ def facts_of_class(name: str) -> tuple[ClassFact, ...]:
         for key, several in joined.items()
         for value in sorted({said for said, _ in several})
     )
+
+
+def origin_of_class(name: str) -> tuple[ClassFact, ...]:
+    """Is a class one of the package's, in any release that was read? Nothing where no release was.
+
+    Args:
+        name: of the class, as the package exports it.
+
+    Raises:
+        KnowledgeError: if the table cannot be read.
+    """
+    table = table_of(PACKAGE)
+    if table is None:
+        return ()
+    return (ClassFact(key=OF_LIBRARY, value=bool(table.history(PACKAGE, name)), package=PACKAGE, versions=_ALL),)
 
 
 def _facts(facts: ModelFacts) -> Iterator[tuple[str, bool]]:

@@ -6,7 +6,7 @@ from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.versions import VersionSet
 
 # The facts that a class decides. A run may also state them itself, where the class is its own.
-CLASS_FACTS = ("model.uses_num_items_in_batch", "model.forward_takes_kwargs")
+CLASS_FACTS = ("model.uses_num_items_in_batch", "model.forward_takes_kwargs", "model.of_library")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -679,6 +679,14 @@ USUAL: dict[str, Usual] = {
         asks="model.architecture",
         reason=_MODEL,
     ),
+    "model.of_library": Usual(
+        values=((True, 0.8), (False, 0.2)),
+        condition="the class of your model is one of transformers",
+        conditions={"false": "the class of your model is your own"},
+        feature="such models",
+        asks="model.architecture",
+        reason=_MODEL,
+    ),
     "model.tied_embeddings": Usual(
         values=((True, 0.3), (False, 0.7)),
         condition="input and output embeddings are tied",

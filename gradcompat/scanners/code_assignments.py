@@ -267,6 +267,7 @@ def _forward(found: Findings, step: Step, method: ast.FunctionDef, *, refusing: 
     """What the Trainer asks of a model's own `forward`: is there a **kwargs, and is the count of tokens looked at?"""
     rest = method.args.kwarg
     found.state(step, "model.forward_takes_kwargs", rest is not None and not refusing, at=method)
+    found.state(step, "model.of_library", False, at=method)
     named = {one.arg for one in (*method.args.args, *method.args.kwonlyargs)}
     used = {inner.id for inner in ast.walk(method) if isinstance(inner, ast.Name)}
     if "num_items_in_batch" not in named and (rest is None or rest.arg not in used):

@@ -56,6 +56,7 @@ FEEDS: Feeds = {
     "def forward(**kwargs)": (
         Feed("model.forward_takes_kwargs"),
         Feed("model.uses_num_items_in_batch", {"unused": False}),
+        Feed("model.of_library", given=False),
     ),
     "torch.backends.cuda.matmul.allow_tf32": Feed("precision.tf32"),
     "self.automatic_optimization": Feed("training.manual_optimization", {"false": True, "true": False}),

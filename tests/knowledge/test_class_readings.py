@@ -16,6 +16,7 @@ from gradcompat.model.probe import Measurement, ProbeSpec, Row
 from tests.knowledge.authored import HEAD, RECORD
 
 USES, TAKES = "model.uses_num_items_in_batch", "model.forward_takes_kwargs"
+LIBRARY = "model.of_library"
 RIGHT = {"loss_ratio": 1.0, "update_ratio": 1.0, "update_cosine": 1.0}
 TIMES = {"loss_ratio": 4.0, "update_ratio": 4.0, "update_cosine": 1.0}
 CONTROLS = {"control_update_norm": 1.0, "control_loss_ratio": 1.0, "control_update_ratio": 1.0}
@@ -118,13 +119,18 @@ def test_the_rows_that_ship_agree_with_the_table_that_ships() -> None:
     assert [one.message for one in found if one.message.startswith("models:")] == []
 
 
+@pytest.mark.parametrize(("name", "value"), [("MBartForConditionalGeneration", True), ("T5Model", True), ("Mine", False)])
+def test_whose_a_class_is(name: str, value: bool) -> None:
+    assert [one.value for one in load().class_facts(name) if one.key == LIBRARY] == [value]
+
+
 def test_own_facts_are_added_and_replace_none(tmp_path: Path) -> None:
     base = load()
     own = [[USES, False, "transformers", "*", ["LlamaForCausalLM", "MyModel"]]]
     compiled = {**compile_records(read(_written(tmp_path))), "models": own}
     both = joined(base, knowledge_from(compiled, "own"), base.sources[0])
     assert both.class_facts("LlamaForCausalLM") == base.class_facts("LlamaForCausalLM")
-    assert [one.value for one in both.class_facts("MyModel")] == [False]
+    assert [(one.key, one.value) for one in both.class_facts("MyModel")] == [(USES, False), (LIBRARY, False)]
 
 
 @pytest.mark.parametrize("models", [[["key", "true", "transformers", "*", []]], [["key", True]], 7])

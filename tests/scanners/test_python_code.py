@@ -700,22 +700,30 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
         (
             "from transformers import PreTrainedModel\nclass MyForCausalLM(PreTrainedModel):\n"
             "    def forward(self, x, **kwargs):\n        return x",
-            [("model.forward_takes_kwargs", True), ("model.uses_num_items_in_batch", False)],
+            [
+                ("model.forward_takes_kwargs", True),
+                ("model.of_library", False),
+                ("model.uses_num_items_in_batch", False),
+            ],
         ),
         (
             "from transformers import PreTrainedModel\nclass MyForCausalLM(PreTrainedModel):\n"
             "    def forward(self, x, **kwargs):\n        return f(x, **kwargs)",
-            [("model.forward_takes_kwargs", True)],
+            [("model.forward_takes_kwargs", True), ("model.of_library", False)],
         ),
         (
             "from transformers import PreTrainedModel\nclass MyForCausalLM(PreTrainedModel):\n"
             "    accepts_loss_kwargs = False\n    def forward(self, x, **kwargs):\n        return f(x, **kwargs)",
-            [("model.forward_takes_kwargs", False)],
+            [("model.forward_takes_kwargs", False), ("model.of_library", False)],
         ),
         (
             "from transformers import PreTrainedModel\nclass Tagger(PreTrainedModel):\n"
             "    def forward(self, x, labels=None):\n        return x",
-            [("model.forward_takes_kwargs", False), ("model.uses_num_items_in_batch", False)],
+            [
+                ("model.forward_takes_kwargs", False),
+                ("model.of_library", False),
+                ("model.uses_num_items_in_batch", False),
+            ],
         ),
         (
             "from accelerate.utils import DataLoaderConfiguration as C\nC(use_seedable_sampler=True)",
