@@ -119,7 +119,9 @@ def test_the_rows_that_ship_agree_with_the_table_that_ships() -> None:
     assert [one.message for one in found if one.message.startswith("models:")] == []
 
 
-@pytest.mark.parametrize(("name", "value"), [("MBartForConditionalGeneration", True), ("T5Model", True), ("Mine", False)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("MBartForConditionalGeneration", True), ("T5Model", True), ("Mine", False)]
+)
 def test_whose_a_class_is(name: str, value: bool) -> None:
     assert [one.value for one in load().class_facts(name) if one.key == LIBRARY] == [value]
 
