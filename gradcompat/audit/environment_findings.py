@@ -161,7 +161,31 @@ def _trained(environment: Environment, context: Context) -> Environment:
     from gradcompat.defaults import defaults_of  # a lockfile alone needs no table of defaults
 
     settings = (*environment.settings, *context.settings, *defaults_of(environment, context))
-    return replace(environment, settings=settings)
+    return replace(_on_host(environment, context.settings), settings=settings)
+
+
+def _on_host(environment: Environment, stated: Sequence[Setting]) -> Environment:
+    """The environment with what a run states of its host, unless it says so itself or the run says several things."""
+    said = [setting for setting in stated if setting.key in VIRTUAL_PACKAGES]
+    places: dict[str, dict[str | None, Location]] = {}
+    for setting in said:
+        value = None if setting.value is None else str(setting.value)
+        places.setdefault(VIRTUAL_PACKAGES[setting.key], {}).setdefault(value, setting.location)
+    found = {
+        name: (value, location)
+        for name, values in places.items()
+        if name not in environment.virtual
+        for (value, location), *others in [values.items()]
+        if not others and value is not None
+    }
+    if not found:
+        return environment
+    return replace(
+        environment,
+        virtual={**environment.virtual, **{name: value for name, (value, _) in found.items()}},
+        excluded=environment.excluded - found.keys(),
+        origins={**environment.origins, **{name: location for name, (_, location) in found.items()}},
+    )
 
 
 def _findings(

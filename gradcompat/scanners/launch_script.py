@@ -10,21 +10,26 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from gradcompat.budget import Budget
 from gradcompat.errors import SourceError, TooComplex, Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.formats.shell import HOLE, MOST_STEPS, Command, Heredoc, Trace, Word, commands
+from gradcompat.gpu_names import compute_capability
 from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.model.context import Context, LaunchOption, Override
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.quotation import quoted, reference
 from gradcompat.scanners import any_config, command_line
 from gradcompat.scanners.command_line import Places, files_of, settings_of
+from gradcompat.scanners.key_mapping import Feed
 from gradcompat.scanners.launchers import WRAPPERS, Argument, Launch, launch_of
 
-FEEDS = command_line.FEEDS
+FEEDS = {
+    **command_line.FEEDS,
+    "#SBATCH --gres=gpu:h100:8": (Feed("host.cuda_arch"), Feed("host.device", given="cuda")),
+}
 
 _LONGEST = 1024 * 1024  # characters
 _MAX_LAUNCHES = 200
@@ -42,6 +47,10 @@ _SBATCH = re.compile(r"^#SBATCH[ \t]+([^\n]*)", re.MULTILINE)
 _SBATCH_OPTION = re.compile(
     r"(?<!\S)(--nodes|--ntasks|--ntasks-per-node|--gpus-per-node|--gres|-N|-n)(?:=|[ \t]+|(?<=-[Nn]))"
     r"(?:gpu:(?:[\w.-]+:)?)?(\d{1,5})(?=\s|$)"
+)
+# `--gres=gpu:h100:8`, `--gpus-per-node=a100:4`, `-G v100`.
+_SBATCH_GPU = re.compile(
+    r"(?<!\S)(?:--gres(?:=|[ \t]+)gpu:|(?:--gpus(?:-per-(?:node|task))?|-G)(?:=|[ \t]+))([A-Za-z][\w.-]{1,40})(?=[:\s]|$)"
 )
 _SBATCH_VARIABLES = {
     "--nodes": ("SLURM_NNODES", "SLURM_JOB_NUM_NODES"),
@@ -171,7 +180,7 @@ def _context(script: _Script, launches: list[Launch]) -> Context:
         if broken is not None:
             reason = "a space follows the `\\`, which ends the command: the intended continuation counts as unknown"
             script.note("a continued line", reason, broken)
-    settings, files = _with_written(script, settings, list(dict.fromkeys(files)))
+    settings, files = _with_written(script, [*settings, *_gpus(script)], list(dict.fromkeys(files)))
     settings.sort(key=lambda one: (one.location.line or 0, one.location.column or 0))
     return Context(
         source=script.document.path,
@@ -187,6 +196,17 @@ def _context(script: _Script, launches: list[Launch]) -> Context:
         alone=script.location(launches[0].place) if all(map(_is_alone, launches)) else None,
         devices=_devices(script, launches),
     )
+
+
+def _gpus(script: _Script) -> Iterator[Setting]:
+    """The GPU that the head of the script asks SLURM for, where its name settles one."""
+    for line in _SBATCH.finditer(script.document.text):
+        for match in _SBATCH_GPU.finditer(line[1]):
+            arch = compute_capability(re.sub(r"[_-]", " ", match[1]))
+            if arch is not None:
+                place = script.location(line.start(1) + match.start(1))
+                yield Setting(key="host.device", value="cuda", location=place)
+                yield Setting(key="host.cuda_arch", value=arch, location=place)
 
 
 def _is_alone(launch: Launch) -> bool:

@@ -40,11 +40,31 @@ def notes(text: str) -> list[tuple[str, str, bool, str]]:
     return [(one.what, one.reason, one.gap, str(one.location)) for one in scanned(text).skipped]
 
 
+@pytest.mark.parametrize(
+    ("line", "arch"),
+    [
+        ("--gres=gpu:h100:8", ["9.0"]),
+        ("--gres gpu:a100", ["8.0"]),
+        ("--gpus-per-node=v100:4", ["7.0"]),
+        ("-G rtx_3090:2", ["8.6"]),
+        ("--gres=gpu:8", []),
+        ("--gres=gpu:bigone:8", []),
+        ("--gpus=4", []),
+    ],
+)
+def test_the_gpu_that_slurm_is_asked_for(line: str, arch: list[str]) -> None:
+    text = f"#!/bin/bash\n#SBATCH {line}\npython train.py --gradient_accumulation_steps 2\n"
+    assert values(text, "host.cuda_arch") == arch
+    assert values(text, "host.device") == ["cuda"] * len(arch)
+
+
 def test_a_slurm_script() -> None:
     context = scan(fixture("launch/llava.sbatch"))
     assert (context.source, context.kind, context.run, context.skipped) == ("llava.sbatch", "launch-script", True, ())
     assert context.refers_to == ("finetune.py", "llava-hf/llava-1.5-7b-hf/config.json", "configs/zero2.json")
     assert lines(context) == [
+        (4, "host.device", "cuda"),
+        (4, "host.cuda_arch", "8.0"),
         (4, PROCESSES, 16),
         (9, GA, 8),
         (10, "training.per_device_train_batch_size", None),
