@@ -74,6 +74,11 @@ def _failed(error: Exception) -> int:
     if isinstance(error, GradcompatError):
         print_error(error)
         return WRONG_USAGE
+    if isinstance(error, ModuleNotFoundError) and error.name and error.name.partition(".")[0] != "gradcompat":
+        # Without what `print_error` imports, which may be what is missing.
+        _say(f"error: gradcompat depends on `{error.name}`, which is not installed")
+        _say("\nhint: `pip install gradcompat` in this environment installs it")
+        return INTERNAL_ERROR
     from typer import Abort
 
     if isinstance(error, Abort):

@@ -18,7 +18,7 @@ from typing import Any
 Fact = bool | int | float | str
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LONGEST_ANSWER = 30.0  # seconds
-_ABSENT = "ModuleNotFoundError"
+_ERROR = "error: "  # how what went wrong begins; below it stands what to do
 # Starts the command with the package of this process, whatever the other interpreter has installed.
 _START = """\
 import importlib.util, os, sys
@@ -141,8 +141,8 @@ class RecordMatching:
         try:
             answer: dict[str, Any] = json.loads(printed)
         except ValueError:
-            last = said.strip().splitlines()[-1:] or [f"status {process.returncode}"]
-            self.problem = "what gradcompat depends on is not installed" if _ABSENT in last[0] else last[0][:200]
+            lines = said.strip().splitlines() or [f"status {process.returncode}"]
+            self.problem = next((one for one in lines if one.startswith(_ERROR)), lines[-1]).removeprefix(_ERROR)[:200]
             return None
         return answer
 

@@ -227,6 +227,14 @@ def test_what_nobody_foresaw(
     assert f"error: internal error: {said}\n\nhint: please report it with " in err
 
 
+def test_a_dependency_that_is_missing_is_no_error_of_ours(capsys: pytest.CaptureFixture[str]) -> None:
+    def importing() -> object:
+        raise ModuleNotFoundError("No module named 'tomlkit.items'", name="tomlkit.items")
+
+    assert command_end.guarded(importing) == 70
+    assert capsys.readouterr().err.startswith("error: gradcompat depends on `tomlkit.items`, which is not installed\n")
+
+
 def test_what_was_foreseen(capsys: pytest.CaptureFixture[str]) -> None:
     def refusing() -> object:
         raise UsageError("makes no sense", path="x", hint="write another one")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, ClassVar
 
@@ -11,6 +12,7 @@ import pytest
 from gradcompat.guard import guard as guard_module
 from gradcompat.guard import live_facts
 from gradcompat.guard.guard import Guard
+from gradcompat.guard.matched_records import RecordMatching
 
 
 class Matching:
@@ -37,6 +39,25 @@ def test_records_are_matched_again_with_what_was_measured(monkeypatch: pytest.Mo
     guard._match_again({"training.packing": True})
     guard._match_again({"training.packing": False})
     assert Matching.asked == [{}, {"training.framework": "torch", "training.packing": True}]
+
+
+@pytest.mark.parametrize(
+    ("printed", "problem"),
+    [
+        ("error: it cannot\n\nhint: do that", "it cannot"),
+        ("Traceback (most recent call last):\nOSError: no", "OSError: no"),
+        ("", "status 3"),
+    ],
+)
+def test_what_kept_the_records_from_being_matched_is_said_and_not_what_to_do(
+    tmp_path: Path, printed: str, problem: str
+) -> None:
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\ncat >/dev/null\nprintf '{printed}' >&2\nexit 3\n", "utf-8")
+    python.chmod(0o755)
+    matching = RecordMatching({}, str(python))
+    assert matching.records() == ()
+    assert matching.problem == problem
 
 
 class Model:
