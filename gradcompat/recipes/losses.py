@@ -52,4 +52,15 @@ RECIPES = (
         variants=({"metric": "macro"}, {"metric": "exact_match"}, {"metric": "pearson"}),
         needs=("torch", "torchmetrics"),
     ),
+    Recipe(
+        name="replayed_dropout",
+        module="replayed_dropout",
+        summary="Whether a cached loss of rerankers predicts with the same dropout in its second pass.",
+        parameters={"plant": (False, True)},
+        expectations=(Expectation("replay_error", 0.0, 1e-5, "what both passes say is {} of its length apart"),),
+        controls=(Expectation("control_replay_error", 0.0, 1e-5, "without dropout {} of its length"),),
+        variants=({},),
+        devices=("cuda",),  # on the CPU every release is right
+        needs=("torch", "sentence_transformers", "transformers"),
+    ),
 )

@@ -56,14 +56,18 @@ RECIPES = (
         parameters={
             "module": (
                 "torchtune.training", "torchtune.modules", "torchtune.datasets",
-                "liger_kernel.transformers.monkey_patch",
+                "liger_kernel.transformers.monkey_patch", "fla.ops.gated_delta_rule", "fla.ops.delta_rule",
             )
         },
         expectations=(Expectation("imported", 1, 1, "it can be imported: {}"),),
         controls=(Expectation("control_imported", 1, 1, "the package itself can be: {}"),),
         variants=({"module": "torchtune.training"},),
         devices=("cpu",),
-        needs_for={"liger_kernel.transformers.monkey_patch": ("liger_kernel", "transformers", "triton")},
+        needs_for={
+            "liger_kernel.transformers.monkey_patch": ("liger_kernel", "transformers", "triton"),
+            "fla.ops.gated_delta_rule": ("triton", "packaging"),
+            "fla.ops.delta_rule": ("triton", "packaging"),
+        },
         alone=True,
     ),
 )  # fmt: skip

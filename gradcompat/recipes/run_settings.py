@@ -688,7 +688,28 @@ def _clipping(parameters: _Parameters) -> Settings:
 
 
 def _part_imports(parameters: _Parameters) -> Settings:
-    return {"training.use_liger_kernel": True} if str(parameters["module"]).startswith("liger") else {}
+    module = str(parameters["module"])
+    if module.startswith("fla."):
+        return {"code.symbols": (module,)}
+    return {"training.use_liger_kernel": True} if module.startswith("liger") else {}
+
+
+def _half_attention(parameters: _Parameters) -> Settings:
+    return {
+        "model.attn_implementation": "sdpa",
+        "precision.mode": _PRECISION[str(parameters["dtype"])],
+        "host.cudnn_attention": parameters["backend"] == "default",
+    }
+
+
+def _delta_rules(parameters: _Parameters) -> Settings:
+    return {"code.symbols": (f"fla.ops.{parameters['rule']}.chunk_{parameters['rule']}",)}
+
+
+def _linear_attention_losses(parameters: _Parameters) -> Settings:
+    if parameters["loss"] == "grpo":
+        return {"code.symbols": ("fla.modules.grpo.grpo_loss_with_old_logps",)}
+    return {"code.symbols": ("fla.modules.l2warp.l2_warp",), "training.gradient_accumulation_steps": 4}
 
 
 _FLOAT8 = "torchao.float8.Float8LinearConfig"
@@ -851,6 +872,13 @@ _RUNS: Mapping[str, Callable[[_Parameters], Settings]] = {
     "embedding_accumulation": lambda _: {
         "training.framework": "sentence-transformers",
         "training.gradient_accumulation_steps": 4,
+    },
+    "half_attention": _half_attention,
+    "delta_rules": _delta_rules,
+    "linear_attention_losses": _linear_attention_losses,
+    "replayed_dropout": lambda _: {
+        "host.device": "cpu",
+        "code.symbols": ("sentence_transformers.cross_encoder.losses.CachedMultipleNegativesRankingLoss",),
     },
     "embedding_losses": lambda parameters: {
         "training.per_device_train_batch_size": 6,

@@ -15,10 +15,11 @@ import pytest
 
 from gradcompat.audit.environment_findings import match_runs
 from gradcompat.audit.options import AuditOptions
+from gradcompat.gpu_names import compute_capability
 from gradcompat.knowledge.load import KnowledgeBase, load
 from gradcompat.knowledge.measured import read_rows
 from gradcompat.model.context import Context
-from gradcompat.model.environment import Environment, Location, Package, Setting
+from gradcompat.model.environment import Environment, Location, Package, Setting, SettingValue
 from gradcompat.model.finding import Status
 from gradcompat.model.issue import IssueProbe
 from gradcompat.model.probe import Outcome, ProbeSpec, Row
@@ -98,7 +99,7 @@ def cells(
             run_settings(spec, dict(packages(row)))
         except Unmapped:
             continue
-        key = (str(spec), packages(row), row.measurement.python)
+        key = (str(spec), packages(row), row.measurement.python, row.measurement.device)
         if key not in known:
             only = frozenset(identifier for identifier, _ in probes.get(spec.name, ()))
             known[key] = statuses(row, base, only) if only else {}
@@ -121,11 +122,20 @@ def statuses(row: Row, base: KnowledgeBase, only: frozenset[str]) -> Mapping[str
         python=row.measurement.python or None,
         platform="linux",
     )
-    stated = run_settings(row.measurement.spec, dict(packages(row))).items()
-    settings = tuple(Setting(key=key, value=value, location=HERE) for key, value in stated)
+    stated = {**run_settings(row.measurement.spec, dict(packages(row))), **_gpu(row)}
+    settings = tuple(Setting(key=key, value=value, location=HERE) for key, value in stated.items())
     run = Context(source="run", kind="recipe", settings=settings, run=True)
     matched = match_runs(environment, (run,), base, AuditOptions(only=only))
     return {finding.issue.id: finding.status for finding in matched.findings}
+
+
+def _gpu(row: Row) -> Mapping[str, SettingValue]:
+    """What a row on a GPU says of it: ``cuda NVIDIA H100 80GB HBM3``."""
+    kind, _, name = row.measurement.device.partition(" ")
+    if kind.partition(":")[0] != "cuda":
+        return {}
+    arch = compute_capability(name)
+    return {"host.device": "cuda", **({"host.cuda_arch": arch} if arch else {})}
 
 
 def named(cell: Cell, probes: dict[str, list[tuple[str, IssueProbe]]]) -> dict[str, Outcome]:

@@ -33,6 +33,9 @@ CASES: tuple[tuple[str, Mapping[str, ParameterValue], str, str], ...] = (
     ("metric_values", {"metric": "pearson"}, "torchmetrics", ">=1.0.0,<1.1.1"),
     ("stateful_loader", {"what": "end"}, "torchdata", "<0.11.0"),
     ("stateful_loader", {"what": "seeds"}, "torchdata", "<0.11.0"),
+    ("linear_attention_losses", {"loss": "grpo"}, "fla-core", "<0.6.0"),
+    ("linear_attention_losses", {"loss": "l2_warp"}, "fla-core", "<0.5.2"),
+    ("replayed_dropout", {}, "sentence-transformers", "<0"),  # of no release on the CPU
     ("dataset_streams", {"what": "later"}, "datasets", "<3.4.0"),
     ("dataset_streams", {"what": "draws"}, "datasets", "<4.4.0"),
     ("lightning_callbacks", {"what": "finder"}, LIGHTNING, "<2.5.4"),
