@@ -18,6 +18,7 @@ from gradcompat.model.issue import (
     PlatformTerm,
     PythonTerm,
     SettingTerm,
+    SymbolAbsentTerm,
     SymbolTerm,
     Term,
     VirtualTerm,
@@ -129,6 +130,8 @@ class Presumer:
         """A term that is not about a package, and that no fact decides."""
         if isinstance(term, SymbolTerm):
             return self._of_symbols(term.symbols)
+        if isinstance(term, SymbolAbsentTerm):
+            return self._of_no_symbols(term.symbols)
         key = fact_of(term)
         if stated := self._settings.get(key):
             return _of_stated(term, key, stated)
@@ -283,6 +286,15 @@ class Presumer:
             return Presumed(certainty=Certainty.OPEN, condition=f"your code uses {shown}", likelihood=0.5)
         return Presumed(certainty=Certainty.PRESUMED_NO, feature=shown)
 
+    def _of_no_symbols(self, symbols: tuple[str, ...]) -> Presumed:
+        """What keeps a defect from harm is not there unless it is seen."""
+        stated = self._settings.get(SYMBOLS_KEY, ())
+        taken = tuple(name for setting in stated if isinstance(setting.value, tuple) for name in setting.value)
+        shown = _symbol(symbols)
+        if any_matches(taken, symbols):
+            return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"code without {shown}")
+        return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"your code does not use {shown}")
+
 
 def _of_stated(term: Term, key: str, stated: Sequence[Setting]) -> Presumed:
     """What is presumed by what is presumed of the key, if that agrees; else nothing."""
@@ -355,6 +367,8 @@ def _truth(term: Term, value: SettingValue) -> Truth:
         case PythonTerm(versions=versions) | VirtualTerm(versions=versions):
             window = locate(str(value))
             return Truth.UNKNOWN if window is None else versions.truth(window)
+        case SymbolAbsentTerm(symbols=patterns):
+            return Truth.of(named(patterns, value) is not Truth.YES)
         case PackageTerm() | PackageAbsentTerm():
             raise AssertionError("package terms are presumed upon with their entries")
 
@@ -402,7 +416,7 @@ def _wanted(term: Term) -> str:
             return _gpus(term)
         case PythonTerm(versions=versions) | VirtualTerm(versions=versions):
             return versions_text(versions)
-        case SymbolTerm() | PackageTerm() | PackageAbsentTerm():
+        case SymbolTerm() | SymbolAbsentTerm() | PackageTerm() | PackageAbsentTerm():
             raise AssertionError("what it asks for has no values")
 
 

@@ -781,6 +781,15 @@ USUAL: dict[str, Usual] = {
         feature="layers_to_transform",
         reason=_RARE,
     ),
+    "peft.task_type": Usual(
+        engine="peft",
+        values=(("CAUSAL_LM", 0.7), ("SEQ_CLS", 0.2), ("SEQ_2_SEQ_LM", 0.1)),
+        feature="adapters of PEFT",
+        features={"SEQ_CLS": "adapters of classifiers"},
+        condition="the task_type of the adapter is {}",
+        question="What is the task_type of the adapter?",
+        reason="what most adapters are for",
+    ),
     "peft.optimizer": Usual(engine="peft", feature="PEFT's own optimizers", reason=_RARE),
     "peft.prepare_model_for_kbit_training": Usual(
         engine="quantisation",
@@ -973,6 +982,14 @@ USUAL: dict[str, Usual] = {
         condition="sequences have {} tokens",
         feature="long sequences",
         reason="what most runs have",
+    ),
+    "data.hard_negatives": Usual(
+        values=((True, 0.5), (False, 0.5)),
+        feature="hard negatives",
+        condition="samples have columns of hard negatives",
+        conditions={"false": "samples are pairs"},
+        question="Have the samples columns of hard negatives?",
+        reason="triplets are as usual as pairs",
     ),
     "data.multi_turn": Usual(
         values=((True, 0.5), (False, 0.5)),

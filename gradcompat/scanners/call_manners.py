@@ -205,6 +205,16 @@ def _weighs_rewards(given: Given) -> bool:
     return _says("reward_weights", differ)(given)
 
 
+def _keeps_nothing(given: Given) -> bool:
+    """Without momentum the optimizer has no state."""
+    return "momentum" not in given or given["momentum"].value in (0, None)
+
+
+def _cuts_nothing(given: Given) -> bool:
+    """Samples keep their length where the longest one is None."""
+    return "max_length" in given and given["max_length"].value is None
+
+
 _FEWEST_OUTSIDE = 100  # where the number of classes cannot be read: labels of no class are 255 or -100
 _FLASH = frozenset({"flash_attn"})
 _MEGATRON = frozenset({"megatron"})
@@ -215,6 +225,7 @@ _LIGHTNING = frozenset({"lightning", "pytorch_lightning", "lightning_fabric"})
 # What Keras takes for any optimizer, in its order.
 _OF_INNER = ("weight_decay", "clipnorm", "clipvalue", "global_clipnorm", "use_ema")
 _CLIPS = ("clipnorm", "clipvalue", "global_clipnorm")
+_CLIPPED = Manner(roots=frozenset({"keras", "tensorflow"}), word="clipnorm", holds=_clips)
 _SEQUENCES = ("cu_seqlens_q", "cu_seqlens_k", "max_seqlen_q", "max_seqlen_k")
 
 _MANNERS: dict[str, tuple[Manner, ...]] = {
@@ -366,6 +377,7 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
         ("GRPOConfig", "RLOOConfig"),
         (Manner(roots=frozenset({"trl"}), word="reward_weights", holds=_weighs_rewards),),
     ),
+    "SFTConfig": (Manner(roots=frozenset({"trl"}), word="uncut", holds=_cuts_nothing),),
     "DPOTrainer": (Manner(roots=frozenset({"trl"}), word="peft_config", holds=_is_given("peft_config")),),
     "ModelCheckpoint": (
         Manner(roots=_LIGHTNING, word="every_n_train_steps", holds=_says("every_n_train_steps", bool)),
@@ -391,10 +403,8 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
             positional=("grads", "trainable_variables"),
         ),
     ),
-    **dict.fromkeys(
-        ("SGD", "RMSprop", "Lion", "Adagrad", "Adadelta"),
-        (Manner(roots=frozenset({"keras", "tensorflow"}), word="clipnorm", holds=_clips),),
-    ),
+    **dict.fromkeys(("RMSprop", "Lion", "Adagrad", "Adadelta"), (_CLIPPED,)),
+    "SGD": (_CLIPPED, Manner(roots=frozenset({"torch"}), word="plain", holds=_keeps_nothing)),
     "LossScaleOptimizer": (Manner(roots=frozenset({"keras", "tensorflow"}), word="clipnorm", holds=_decorates),),
     "flash_attn_varlen_func": (
         Manner(roots=_FLASH, word="causal", holds=_crosses, positional=("q", "k", "v", *_SEQUENCES)),

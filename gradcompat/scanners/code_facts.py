@@ -68,6 +68,11 @@ _ATTENTION = frozenset(
     }
 )
 _STREAM = "datasets.IterableDataset"
+# What data sets for embeddings call their parts.
+_NEGATIVES = re.compile(r"triplet|hard[-_]neg|negatives")
+_PAIRS = frozenset({"pair", "pair-class", "pair-score"})
+# Columns of a batch that a program adds where a model asks for them and a tokenizer does not give them.
+_COLUMNS = frozenset({"token_type_ids", "mm_token_type_ids"})
 _TRAINERS = re.compile(r"(?:transformers|trl|lightning|pytorch_lightning)\.(?:\w+\.)*\w*Trainer")
 _CONFIGS = frozenset({"deepspeed", "hf_ds_config", "config", "config_params", "deepspeed_config"})
 _PARSERS = frozenset({"HfArgumentParser", "TrlParser"})
@@ -161,6 +166,8 @@ def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) 
                 defined(found, step, node)
             case ast.Constant(value=str(words)) if words in HOOKS or words == "loss":
                 found.mentioned.add(words)
+            case ast.Subscript(slice=ast.Constant(value=str(name)), ctx=ast.Store()) if name in _COLUMNS:
+                found.symbol(f"batch.{name}", node)
             case ast.Subscript(slice=ast.Constant(value=0)):
                 found.mentioned.add(FIRST)
     return found, steps[0]
@@ -354,6 +361,12 @@ def _is_told(found: Findings, step: Step, call: ast.Call) -> None:
             given, _ = arguments(call, found.names, step.scope, manner.positional)
             if manner.holds({argument.name: argument for argument in given}):
                 found.symbol(f"{name}.{manner.word}", call)
+        if name == "datasets.load_dataset":
+            kinds = [word for word in _texts_of(call) if _NEGATIVES.search(word) or word in _PAIRS]
+            if kinds:
+                found.state(step, "data.hard_negatives", kinds[0] not in _PAIRS)
+        elif name.endswith(".mine_hard_negatives"):
+            found.state(step, "data.hard_negatives", True)
         word = manner_of_stream(call, name, found.names, step.scope)
         if word is not None:
             found.symbol(f"{name}.{word}", call)
@@ -361,6 +374,12 @@ def _is_told(found: Findings, step: Step, call: ast.Call) -> None:
             inside = (node.func for given in call.args for node in ast.walk(given) if isinstance(node, ast.Call))
             if any(isinstance(called, ast.Attribute) and called.attr == "expand" for called in inside):
                 found.state(step, "model.multi_query", True)
+
+
+def _texts_of(call: ast.Call) -> Iterator[str]:
+    for one in (*call.args, *(word.value for word in call.keywords)):
+        if isinstance(one, ast.Constant) and isinstance(one.value, str):
+            yield one.value
 
 
 def _switches(found: Findings, step: Step, call: ast.Call) -> None:

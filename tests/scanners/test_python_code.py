@@ -69,6 +69,7 @@ def test_trainer_with_an_adapter() -> None:
         (9, 9, "training.gradient_accumulation_steps", 8, "STEPS = {}"),
         (14, 27, "data.pad_is_eos", True, None),
         (17, 21, "model.torch_dtype", "bfloat16", "torch_dtype={}"),
+        (17, 21, "precision.half_weights", True, None),
         (18, 29, "model.attn_implementation", "flash_attention_2", "attn_implementation={}"),
         # what is not there, in a program that hides nothing
         (20, 13, "training.enable_input_require_grads", False, None),
@@ -1051,7 +1052,7 @@ def test_a_type_is_no_use(code: str) -> None:
     text = (
         f"from torch import nn, optim\nfrom transformers import PreTrainedModel\noptim.SGD(nn.Linear(1, 1))\n{code}\n"
     )
-    assert symbols(text) == ("torch.nn.Linear", "torch.optim.SGD")
+    assert symbols(text) == ("torch.nn.Linear", "torch.optim.SGD", "torch.optim.SGD.plain")
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,12 @@ def test_a_schedule_between_two_states(made: str, found: list[str]) -> None:
         scheduler.load_state_dict(state["scheduler"])
         """,
         """
+        optimizer.load_state_dict(state["optimizer"])
+        scheduler = LinearLR(optimizer, 0.1)
+        scheduler.load_state_dict(state["scheduler"])
+        optimizer.load_state_dict(state["optimizer"])
+        """,
+        """
         model.load_state_dict(state["model"])
         scheduler = LinearLR(optimizer, 0.1)
         scheduler.load_state_dict(state["scheduler"])
@@ -90,6 +96,13 @@ def test_a_cosine_for_each_stage() -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        """
+        for fold in folds:
+            optimizer.load_state_dict(first)
+            scheduler = CosineAnnealingLR(optimizer, T_max=10)
+            for epoch in range(10):
+                scheduler.step()
+        """,
         """
         for fold in folds:
             optimizer = SGD(model.parameters(), lr=0.1)
