@@ -372,6 +372,10 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
         ("MulticlassExactMatch", "multiclass_exact_match"),
         (Manner(roots=frozenset({"torchmetrics"}), word="ignore_index", holds=_is_given("ignore_index")),),
     ),
+    **dict.fromkeys(
+        ("Adam", "AdamW"),
+        (Manner(roots=frozenset({"torch"}), word="capturable", holds=_says("capturable", bool)),),
+    ),
     "SignSGD": (Manner(roots=frozenset({"pytorch_optimizer"}), word="momentum", holds=_has_momentum),),
     **dict.fromkeys(
         ("GRPOConfig", "RLOOConfig"),

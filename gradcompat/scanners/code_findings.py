@@ -61,6 +61,8 @@ class Findings:
         own_losses: each `compute_loss` that a Trainer of the project has instead of the one that it inherits, and
             whether that leaves out the count of the labels; None where it is not seen to have any.
         buffers: the calls that register buffers which no checkpoint holds, and where they stand.
+        saved: the folders, as expressions, that models are saved in.
+        loaded: the loads of models by what they are loaded from.
         statements: what stands at the top of the program.
         parts: what was found in the modules of the project that it imports.
     """
@@ -97,6 +99,8 @@ class Findings:
     own_module: bool = False
     own_losses: list[tuple[Location, bool | None]] = field(default_factory=list)
     buffers: list[tuple[ast.Call, Location]] = field(default_factory=list)
+    saved: list[ast.expr] = field(default_factory=list)
+    loaded: list[tuple[str, ast.expr, Location]] = field(default_factory=list)
     statements: list[ast.stmt] = field(default_factory=list)
     parts: list[Findings] = field(default_factory=list)
 
@@ -122,6 +126,8 @@ class Findings:
         self.own_module = self.own_module or part.own_module
         self.own_losses += part.own_losses
         self.buffers += part.buffers
+        self.saved += part.saved
+        self.loaded += part.loaded
 
     @property
     def imported(self) -> set[str]:

@@ -83,6 +83,7 @@ def _composed(found: Findings) -> None:
             second = ungraded_first(one.statements)
             if second is not None:
                 found.symbols.setdefault("torch.autocast.ungraded_first", one.place(second))
+    _reloaded(found)
     static = next((name for name in found.symbols if name.endswith("DistributedDataParallel.static_graph")), None)
     if static is not None and "no_sync" in found.mentioned:
         found.symbols.setdefault(f"{static}.no_sync", found.symbols[static])
@@ -93,6 +94,18 @@ def _composed(found: Findings) -> None:
     scaled = any("lr_scale" in one.document.text for one in (found, *found.parts))
     if decayed is not None and not scaled and not any(name.startswith("timm.scheduler") for name in found.symbols):
         found.symbols.setdefault(f"{decayed}.alone", found.symbols[decayed])
+
+
+def _reloaded(found: Findings) -> None:
+    """What the program has saved itself it loads again, by transformers."""
+    if not found.loaded:
+        return
+    saved = {ast.dump(one) for one in found.saved}
+    folders = {one.value for one in found.saved if isinstance(one, ast.Constant) and isinstance(one.value, str)}
+    for name, where, location in found.loaded:
+        text = where.value if isinstance(where, ast.Constant) and isinstance(where.value, str) else None
+        if ast.dump(where) in saved or (text is not None and any(text.startswith(f"{one}/") for one in folders)):
+            found.symbols.setdefault(f"{name}.of_saved", location)
 
 
 def _driven(found: Findings, end: Step) -> None:

@@ -1305,3 +1305,66 @@ def test_a_pipeline_of_deepspeed_is_a_run() -> None:
 def test_lightning_overlaps_unless_its_strategy_is_told_otherwise(given: str, overlaps: list[bool]) -> None:
     code = f"from lightning.pytorch.strategies import DeepSpeedStrategy\nstrategy = DeepSpeedStrategy({given})\n"
     assert [value for _, key, value in facts(code) if key == "deepspeed.overlap_comm"] == overlaps
+
+
+SAVED = """\
+from transformers import AutoModelForCausalLM, AutoTokenizer, Trainer
+trainer = Trainer(AutoModelForCausalLM.from_pretrained("gpt2"))
+trainer.train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('trainer.save_model("out")\nAutoModelForCausalLM.from_pretrained("out")', True),
+        ("trainer.save_model(folder)\nAutoModelForCausalLM.from_pretrained(folder)", True),
+        ('trainer.save_model("out")\nAutoModelForCausalLM.from_pretrained("out/best")', True),
+        ('trainer.save_model("out")\nAutoTokenizer.from_pretrained("out")', False),
+        ('trainer.save_model("out")\nAutoModelForCausalLM.from_pretrained("gpt2")', False),
+        ('AutoModelForCausalLM.from_pretrained("out")', False),
+    ],
+)
+def test_a_model_that_the_program_has_saved_itself(text: str, found: bool) -> None:
+    assert any(name.endswith(".of_saved") for name in symbols(SAVED + text)) is found
+
+
+COMBINED = "import evaluate\nfrom transformers import Trainer\n{}\nTrainer(model).train()\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("metrics = evaluate.combine(['f1'])\nmetrics.compute(predictions=p, references=r, average='macro')", True),
+        ("metrics = evaluate.combine(['f1'])\nmetrics.compute(predictions=p, references=r)", False),
+        ("evaluate.load('f1').compute(predictions=p, references=r, average='macro')", False),
+    ],
+)
+def test_arguments_for_combined_metrics(text: str, found: bool) -> None:
+    assert ("evaluate.combine.arguments" in symbols(COMBINED.format(text))) is found
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("optimizer = torch.optim.Adam(x, capturable=True)", "torch.optim.Adam.capturable"),
+        ("optimizer.param_groups[0]['capturable'] = True", "group.capturable"),
+        ("batch['token_type_ids'] = zeros", "batch.token_type_ids"),
+        ("optimizer = torch.optim.SGD(x, lr=0.1)", "torch.optim.SGD.plain"),
+    ],
+)
+def test_what_a_program_does_by_hand(text: str, name: str) -> None:
+    assert name in symbols(f"import torch\n{text}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "torch.optim.Adam(x, capturable=False)",
+        "print(group['capturable'], batch['token_type_ids'])",
+        "torch.optim.SGD(x, lr=0.1, momentum=0.9)",
+    ],
+)
+def test_what_it_does_not(text: str) -> None:
+    found = symbols(f"import torch\n{text}")
+    assert [name for name in found if name.endswith((".capturable", ".token_type_ids", ".plain"))] == []
