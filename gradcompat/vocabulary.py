@@ -57,6 +57,7 @@ KEYS: dict[str, Key] = {
     "training.manual_optimization": Key("bool", "Lightning's automatic optimization is off"),
     "training.use_liger_kernel": Key("bool", "Liger kernels replace parts of the model"),
     "training.torch_compile": Key("bool", "the model goes through torch.compile"),
+    "training.compile_backend": Key("str", "what torch.compile compiles with: inductor, eager, aot_eager, …"),
     "training.regional_compilation": Key("bool", "accelerate compiles the repeated blocks of the model one by one"),
     "training.neftune_noise_alpha": Key("float", "noise on the embeddings"),
     "training.kd_ce_alpha": Key(
@@ -163,6 +164,7 @@ KEYS: dict[str, Key] = {
     "deepspeed.contiguous_gradients": Key("bool", "gradients are copied into one buffer"),
     "deepspeed.communication_data_type": Key("str", "fp32, fp16, bf16"),
     "deepspeed.grad_accum_dtype": Key("str", "fp32, fp16, bf16"),
+    "deepspeed.same_accumulation": Key("bool", "DeepSpeed's config and the program accumulate as many micro-batches"),
     "deepspeed.gradient_clipping": Key("float", "clipping by global norm in the engine; 0 is off"),
     "deepspeed.pipeline_stages": Key("int", "stages of a PipelineModule"),
     "deepspeed.moe": Key("bool", "the model has DeepSpeed MoE layers"),

@@ -151,6 +151,13 @@ USUAL: dict[str, Usual] = {
         question="Does DeepSpeed offload the optimizer?",
         reason="examples differ",
     ),
+    "deepspeed.same_accumulation": Usual(
+        engine="deepspeed",
+        values=((True, 1.0),),
+        taking="DeepSpeed and the program accumulate as many micro-batches",
+        feature="two numbers of micro-batches",
+        reason="who gives DeepSpeed a number of its own has it in the config",
+    ),
     "deepspeed.gradient_clipping": Usual(
         engine="deepspeed",
         values=((1.0, 0.7), (0, 0.3)),
@@ -472,6 +479,13 @@ USUAL: dict[str, Usual] = {
     ),
     "training.torch_compile": Usual(
         values=((False, 1.0),), taking="the model is not compiled", feature="torch.compile", reason=_OFF
+    ),
+    "training.compile_backend": Usual(
+        values=(("inductor", 1.0),),
+        taking="torch.compile takes {}",
+        feature="other backends of torch.compile",
+        condition="torch.compile takes {}",
+        reason="the default",
     ),
     "training.regional_compilation": Usual(
         values=((False, 1.0),), taking="the model is not compiled", feature="regional compilation", reason=_OFF

@@ -69,10 +69,12 @@ _ATTENTION = frozenset(
     }
 )
 _STREAM = "datasets.IterableDataset"
+_DCP = ("torch.distributed.checkpoint.load", "torch.distributed.checkpoint.state_dict_loader.load")
 _SAVING = frozenset({"save_model", "save_pretrained"})
 _LOADING = re.compile(
     r"transformers\.(?:\w+\.)*\w*(?:Model|For)\w*\.from_pretrained|sentence_transformers\.(?:\w+\.)*\w+(?:Encoder|Transformer)"
 )
+_TOKENIZER = re.compile(r"transformers\.(?:\w+\.)*\w*Tokenizer\w*\.from_pretrained")
 _COLUMNS_OF_METRICS = frozenset({"predictions", "references"})
 # What data sets for embeddings call their parts.
 _NEGATIVES = re.compile(r"triplet|hard[-_]neg|negatives")
@@ -374,9 +376,11 @@ def _is_told(found: Findings, step: Step, call: ast.Call) -> None:
                 found.state(step, "data.hard_negatives", kinds[0] not in _PAIRS)
         elif name.endswith(".mine_hard_negatives"):
             found.state(step, "data.hard_negatives", True)
-        _kept_or_taken(found, call, name)
+        _kept_or_taken(found, step, call, name)
         if name.rpartition(".")[2] == "compute" and _computes_with_arguments(call, found.names, step.scope):
             found.symbol("evaluate.combine.arguments", call)
+        if name in _DCP and _loads_no_optimizer(call, found.names, step.scope):
+            found.symbol(f"{name}.no_optimizer", call)
         word = manner_of_stream(call, name, found.names, step.scope)
         if word is not None:
             found.symbol(f"{name}.{word}", call)
@@ -386,15 +390,27 @@ def _is_told(found: Findings, step: Step, call: ast.Call) -> None:
                 found.state(step, "model.multi_query", True)
 
 
-def _kept_or_taken(found: Findings, call: ast.Call, name: str) -> None:
+def _kept_or_taken(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     """``trainer.save_model("out")``, ``AutoModelForCausalLM.from_pretrained("out")``."""
     last, first = name.rpartition(".")[2], call.args[0] if call.args else None
     if first is None:
         return
     if last in _SAVING:
         found.saved.append(first)
-    elif _LOADING.fullmatch(name):
-        found.loaded.append((name, first, found.place(call)))
+    elif _LOADING.fullmatch(name) or _TOKENIZER.fullmatch(name):
+        literal = found.names.literal(first, step.scope)
+        found.loaded.append((name, first, literal if isinstance(literal, str) else None, found.place(call)))
+
+
+def _loads_no_optimizer(call: ast.Call, names: Names, scope: Scope) -> bool:
+    """``load({"model": model.state_dict()})``, a dictionary of which no part is an optimizer's."""
+    given = next(
+        (word.value for word in call.keywords if word.arg == "state_dict"), call.args[0] if call.args else None
+    )
+    if isinstance(given, ast.Name):
+        bound = names.bindings(given.id, scope)
+        given = bound[0][0] if bound is not None and len(bound[0]) == 1 and isinstance(bound[0][0], ast.expr) else None
+    return isinstance(given, ast.Dict) and None not in given.keys and "opt" not in ast.unparse(given).lower()
 
 
 def _computes_with_arguments(call: ast.Call, names: Names, scope: Scope) -> bool:
@@ -473,6 +489,10 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     elif name == "torch.compile":
         maybe = any(word.arg == "disable" for word in call.keywords)
         found.state(step._replace(branch=step.branch or maybe), "training.torch_compile", True)
+        for word in call.keywords:
+            if word.arg == "backend":
+                backend = found.names.literal(word.value, step.scope)
+                found.state(step, "training.compile_backend", backend if isinstance(backend, str) else None, at=word)
     elif name in _DYNAMIC and not (call.args and isinstance(call.args[0], ast.Constant)):
         found.dynamic = found.dynamic or found.place(call)
     elif last in _PARSERS:

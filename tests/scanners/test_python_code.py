@@ -1344,6 +1344,13 @@ def test_arguments_for_combined_metrics(text: str, found: bool) -> None:
     assert ("evaluate.combine.arguments" in symbols(COMBINED.format(text))) is found
 
 
+_BETWEEN = "lightning.Trainer.validates_between_steps"
+_END = "lightning.pytorch.callbacks.ModelCheckpoint.at_epoch_end"
+_ONE = "tensorflow.distribute.MirroredStrategy.one_device"
+_MODEL_ALONE = "torch.distributed.checkpoint.load.no_optimizer"
+_HUB = "transformers.AutoTokenizer.from_pretrained.of_hub"
+
+
 @pytest.mark.parametrize(
     ("text", "name"),
     [
@@ -1351,6 +1358,32 @@ def test_arguments_for_combined_metrics(text: str, found: bool) -> None:
         ("optimizer.param_groups[0]['capturable'] = True", "group.capturable"),
         ("batch['token_type_ids'] = zeros", "batch.token_type_ids"),
         ("optimizer = torch.optim.SGD(x, lr=0.1)", "torch.optim.SGD.plain"),
+        ("torch.utils.data.DataLoader(x, generator=g)", "torch.utils.data.DataLoader.generator"),
+        ("from lightning import Trainer\nTrainer(val_check_interval=8, accumulate_grad_batches=4)", _BETWEEN),
+        (
+            "from lightning.pytorch.callbacks import ModelCheckpoint\nModelCheckpoint(save_on_train_epoch_end=True)",
+            _END,
+        ),
+        ("import tensorflow\ntensorflow.distribute.MirroredStrategy(['gpu:0'])", _ONE),
+        ("from trl import SFTConfig\nSFTConfig('out', bf16=True)", "trl.SFTConfig.bf16"),
+        ("from trl import SFTConfig\nSFTConfig('out', max_length=None)", "trl.SFTConfig.uncut"),
+        ("import torch.distributed.checkpoint as dcp\ndcp.load({'model': m.state_dict()})", _MODEL_ALONE),
+        ("import torch.distributed.checkpoint as dcp\nstate = {'model': m}\ndcp.load(state)", _MODEL_ALONE),
+        ("import deepspeed\ne = deepspeed.initialize(m)\nm.add_adapter(c)", "late_adapter"),
+        ("from transformers import AutoTokenizer\nAutoTokenizer.from_pretrained('Qwen/Qwen3-8B')", _HUB),
+        (
+            "from trl import GRPOTrainer\nclass T(GRPOTrainer):\n    def _get_per_token_logps(self):\n        pass",
+            "trl.GRPOTrainer._get_per_token_logps",
+        ),
+        (
+            "from lightning import LightningModule\nclass M(LightningModule):\n    pass",
+            "lightning.LightningModule.no_hyperparameters",
+        ),
+        (
+            "from transformers import AutoModelForCausalLM, AutoTokenizer\n"
+            "AutoModelForCausalLM.from_pretrained('a/b')\nAutoTokenizer.from_pretrained('c/d')",
+            "transformers.AutoTokenizer.from_pretrained.of_other",
+        ),
     ],
 )
 def test_what_a_program_does_by_hand(text: str, name: str) -> None:
@@ -1363,8 +1396,29 @@ def test_what_a_program_does_by_hand(text: str, name: str) -> None:
         "torch.optim.Adam(x, capturable=False)",
         "print(group['capturable'], batch['token_type_ids'])",
         "torch.optim.SGD(x, lr=0.1, momentum=0.9)",
+        "torch.utils.data.DataLoader(x, generator=None)",
+        "from lightning import Trainer\nTrainer(val_check_interval=6, accumulate_grad_batches=4)",
+        "from lightning import Trainer\nTrainer(val_check_interval=0.5, accumulate_grad_batches=4)",
+        "import tensorflow\ntensorflow.distribute.MirroredStrategy(['gpu:0', 'gpu:1'])",
+        "import tensorflow\ntensorflow.distribute.MirroredStrategy()",
+        "from trl import SFTConfig\nSFTConfig('out', max_length=1024)",
+        "import torch.distributed.checkpoint as dcp\ndcp.load({'model': m, 'optimizer': o.state_dict()})",
+        "import torch.distributed.checkpoint as dcp\ndcp.load(state)",
+        "import deepspeed\nm.add_adapter(c)\ne = deepspeed.initialize(m)",
+        "from transformers import AutoTokenizer\nAutoTokenizer.from_pretrained('out/checkpoint-500')",
+        "from lightning import LightningModule\n"
+        "class M(LightningModule):\n    def f(self):\n        self.save_hyperparameters()",
+        "from lightning.pytorch.callbacks import ModelCheckpoint\n"
+        "ModelCheckpoint(save_on_train_epoch_end=True, every_n_train_steps=5)",
     ],
 )
 def test_what_it_does_not(text: str) -> None:
-    found = symbols(f"import torch\n{text}")
-    assert [name for name in found if name.endswith((".capturable", ".token_type_ids", ".plain"))] == []
+    by_hand = ("capturable", "token_type_ids", "plain", "generator", "validates_between_steps", "one_device", "bf16")
+    others = ("uncut", "no_optimizer", "late_adapter", "of_hub", "no_hyperparameters", "at_epoch_end")
+    found = {name.rpartition(".")[2] for name in symbols(f"import torch\n{text}")}
+    assert found.isdisjoint({*by_hand, *others})
+
+
+def test_the_backend_of_the_compiler() -> None:
+    text = 'import torch\nmodel = torch.compile(model, backend="eager")\ntorch.optim.SGD(x)\n'
+    assert [one.value for one in of_text(text).settings if one.key == "training.compile_backend"] == ["eager"]
