@@ -12,7 +12,6 @@ from gradcompat.scanners.code_calls import KERAS, STATEFUL_LOADERS
 from gradcompat.scanners.code_findings import Findings
 from gradcompat.scanners.code_walk import Step, text
 from gradcompat.scanners.model_buffers import buffer_of_model, loads_a_model
-from gradcompat.scanners.model_names import architecture_of
 from gradcompat.scanners.schedules import uses
 
 # What puts the hook on the embeddings, under whichever name; their mention alone makes the absence doubtful.
@@ -116,7 +115,7 @@ def _late_adapter(statements: Sequence[ast.stmt]) -> ast.Call | None:
 
 
 def _reloaded(found: Findings) -> None:
-    """Loads of what the program has saved itself, and tokenizers of another model, or from the hub."""
+    """Loads of what the program has saved itself, and of tokenizers of another model."""
     if not found.loaded:
         return
     saved = {ast.dump(one) for one in found.saved}
@@ -132,8 +131,6 @@ def _reloaded(found: Findings) -> None:
             continue
         if models and None not in models and path not in models:
             found.symbols.setdefault(f"{name}.of_other", location)
-        if architecture_of(path) is not None:
-            found.symbols.setdefault(f"{name}.of_hub", location)
 
 
 def _driven(found: Findings, end: Step) -> None:
