@@ -396,6 +396,13 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
         ("Adam", "AdamW"),
         (Manner(roots=frozenset({"torch"}), word="capturable", holds=_says("capturable", bool)),),
     ),
+    "ScheduleFreeSGD": (
+        Manner(
+            roots=frozenset({"pytorch_optimizer"}),
+            word="weight_decay",
+            holds=_says("weight_decay", lambda value: value not in (0, None)),
+        ),
+    ),
     "SignSGD": (Manner(roots=frozenset({"pytorch_optimizer"}), word="momentum", holds=_has_momentum),),
     **dict.fromkeys(
         ("GRPOConfig", "RLOOConfig"),

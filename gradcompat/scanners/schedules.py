@@ -19,7 +19,10 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
 def uses(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.AST]]:
-    """``….LinearLR.after_state`` and ``….CosineAnnealingLR.again``, with the calls that make the schedules."""
+    """``….LinearLR.after_state`` and ``….CosineAnnealingLR.again``, with the calls that make the schedules.
+
+    ``scheduler.step.at_exchange``: a schedule that steps where accelerate exchanges gradients, and not each time.
+    """
     bodies: list[list[ast.stmt]] = [list(statements)]
     for body in bodies:
         nodes = list(_inside(body))
@@ -27,9 +30,11 @@ def uses(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.AST]]:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 bodies.append(node.body)
         yield from _after_state([node for node in nodes if isinstance(node, ast.Call)])
-        for loop in nodes:
-            if isinstance(loop, _LOOPS):
-                yield from _again(loop)
+        for node in nodes:
+            if isinstance(node, _LOOPS):
+                yield from _again(node)
+            elif isinstance(node, ast.If) and "sync_gradients" in ast.unparse(node.test) and _steps(node):
+                yield "scheduler.step.at_exchange", node
 
 
 def _inside(body: Iterable[ast.AST]) -> Iterator[ast.AST]:

@@ -78,6 +78,16 @@ def test_another_order_is_right(text: str) -> None:
     assert names(text) == []
 
 
+def test_a_schedule_that_steps_with_the_exchange_of_gradients() -> None:
+    text = """
+        for batch in loader:
+            if accelerator.sync_gradients:
+                {call}
+    """
+    assert names(text.format(call="scheduler.step()")) == ["scheduler.step.at_exchange"]
+    assert names(text.format(call="accelerator.clip_grad_norm_(parameters, 1.0)")) == []
+
+
 def test_a_cosine_for_each_stage() -> None:
     text = """
         def train(model, stages):
