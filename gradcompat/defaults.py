@@ -102,6 +102,19 @@ DEFAULTS = (
     ),
     Default(
         of=("accelerate.Accelerator",),
+        key="training.gradient_accumulation_steps",
+        default=Stated(
+            value=1,
+            package="accelerate",
+            versions=">=0.11.0,<=1.15.0",
+            reference="https://github.com/huggingface/accelerate/blob/v1.15.0/src/accelerate/accelerator.py",
+            read="0.11.0, 0.19.0, 0.25.0, 0.34.2, 1.1.0, 1.7.0, 1.12.0, 1.15.0",
+        ),
+        phrases=("accumulation", "accum_", "num_steps", "deepspeed"),
+        drivers=frozenset({ACCELERATE, "torch"}),
+    ),
+    Default(
+        of=("accelerate.Accelerator",),
         key="distributed.sync_each_batch",
         default=_SYNC_EACH_BATCH,
         phrases=("sync_each_batch", "gradient_accumulation_plugin", "GradientAccumulationPlugin"),

@@ -36,6 +36,7 @@ from gradcompat.model.issue import (
     PlatformTerm,
     PythonTerm,
     SettingTerm,
+    SymbolAbsentTerm,
     SymbolTerm,
     Term,
     VirtualTerm,
@@ -521,7 +522,7 @@ def _chosen(
 
 def _reasons(verdicts: Iterable[_Verdict]) -> Iterator[Reason]:
     for verdict in verdicts:
-        if verdict.certainty is Certainty.YES:
+        if verdict.certainty is Certainty.YES and verdict.sentence:
             yield Reason(sentence=verdict.sentence, location=verdict.location)
 
 
@@ -886,6 +887,8 @@ def _stated(term: Term, view: View) -> _Verdict:
             return _setting(term, MODEL_KEY, view, lambda value: named(classes, value))
         case SymbolTerm(symbols=symbols):
             return _symbols(term, symbols, view)
+        case SymbolAbsentTerm(symbols=symbols):
+            return _no_symbols(term, symbols, view)
         case PythonTerm(versions=versions):
             return _fact(term, "python", environment.python, versions)
         case VirtualTerm(name=name) if name in environment.excluded:
@@ -943,6 +946,15 @@ def _symbols(term: Term, symbols: tuple[str, ...], view: View) -> _Verdict:
     if not stated or any(setting.value is None for setting in stated):
         return _Verdict(Certainty.OPEN, condition(term), SYMBOLS_KEY)
     return _Verdict(Certainty.NO, "the code does not use it", SYMBOLS_KEY, stated[0].location)
+
+
+def _no_symbols(term: Term, symbols: tuple[str, ...], view: View) -> _Verdict:
+    """None of several symbols is used, if all that is used was listed."""
+    used = _symbols(term, symbols, view)
+    if used.certainty is Certainty.OPEN:
+        return used
+    # What is not there is no reason that anybody looks for.
+    return _Verdict(Certainty.NO if used.certainty is Certainty.YES else Certainty.YES, "", SYMBOLS_KEY)
 
 
 def _fact(term: Term, key: str, value: str | None, versions: VersionSet) -> _Verdict:

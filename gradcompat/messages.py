@@ -17,6 +17,7 @@ from gradcompat.model.issue import (
     Remedy,
     SettingRemedy,
     SettingTerm,
+    SymbolAbsentTerm,
     SymbolTerm,
     Term,
     VersionRemedy,
@@ -152,6 +153,8 @@ def condition(term: Term, *, full: bool = False) -> str:
             return f"the model is {some(classes)}"
         case SymbolTerm(symbols=symbols):
             return f"the code uses {some(symbols)}"
+        case SymbolAbsentTerm(symbols=symbols):
+            return f"the code does not use {some(symbols)}"
         case PythonTerm(versions=versions):
             return f"Python is {versions_text(versions)}"
         case PlatformTerm(platforms=platforms):

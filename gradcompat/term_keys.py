@@ -10,6 +10,7 @@ from gradcompat.model.issue import (
     PlatformTerm,
     PythonTerm,
     SettingTerm,
+    SymbolAbsentTerm,
     SymbolTerm,
     Term,
     VirtualTerm,
@@ -23,13 +24,13 @@ _KEYS_OF_VIRTUAL = {virtual: key for key, virtual in VIRTUAL_PACKAGES.items()}
 
 def key_of(term: Term) -> str | None:
     """The key of the setting that decides the term, if one does."""
-    return _setting_of(term) if isinstance(term, (SettingTerm, ModelTerm, SymbolTerm)) else None
+    return _setting_of(term) if isinstance(term, (SettingTerm, ModelTerm, SymbolTerm, SymbolAbsentTerm)) else None
 
 
 def fact_of(term: Term) -> str:
     """The key of the setting or of the fact of the host that decides a term which is not about a package."""
     match term:
-        case SettingTerm() | ModelTerm() | SymbolTerm():
+        case SettingTerm() | ModelTerm() | SymbolTerm() | SymbolAbsentTerm():
             return _setting_of(term)
         case PythonTerm():
             return "host.python"
@@ -41,11 +42,11 @@ def fact_of(term: Term) -> str:
             raise AssertionError("package terms are decided by their entries")
 
 
-def _setting_of(term: SettingTerm | ModelTerm | SymbolTerm) -> str:
+def _setting_of(term: SettingTerm | ModelTerm | SymbolTerm | SymbolAbsentTerm) -> str:
     match term:
         case SettingTerm(key=key):
             return key
         case ModelTerm():
             return MODEL_KEY
-        case SymbolTerm():
+        case SymbolTerm() | SymbolAbsentTerm():
             return SYMBOLS_KEY

@@ -18,6 +18,7 @@ from gradcompat.model.issue import (
     PackageAbsentTerm,
     PlatformTerm,
     PythonTerm,
+    SymbolAbsentTerm,
     SymbolTerm,
     Term,
     VirtualTerm,
@@ -491,6 +492,30 @@ def test_symbols_of_several_files_are_used_together(stated: list[tuple[str, ...]
     used = issue((versions("transformers", "<5"), SymbolTerm(symbols=("transformers.Adafactor",))))
     (finding,) = match(here, [used], NAMES)
     assert finding.status == expected
+
+
+@pytest.mark.parametrize(
+    ("stated", "expected"),
+    [
+        ([("transformers.Trainer",)], "affected"),
+        ([("transformers.Trainer",), ("transformers.Adafactor",)], "not_affected"),
+        ([("transformers.Trainer",), None], "conditional"),  # a module that nobody has read
+        ([("transformers.Adafactor",), None], "not_affected"),
+        ([], "conditional"),
+    ],
+)
+def test_what_the_code_must_not_use(stated: list[tuple[str, ...] | None], expected: str) -> None:
+    here = replace(
+        environment(package("transformers", "4.50.0")),
+        settings=tuple(
+            Setting(key="code.symbols", value=value, location=Location(path="train.py")) for value in stated
+        ),
+    )
+    spared = issue((versions("transformers", "<5"), SymbolAbsentTerm(symbols=("transformers.Adafactor",))))
+    (finding,) = match(here, [spared], NAMES)
+    assert finding.status == expected
+    # What is not there is no reason.
+    assert [reason.sentence for reason in finding.because if "Adafactor" in reason.sentence] == []
 
 
 @pytest.mark.parametrize(

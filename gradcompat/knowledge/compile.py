@@ -96,6 +96,10 @@ def _terms(combination: Combination) -> list[list[Any]]:
         terms.append(["model", combination.models])
     if combination.symbols:
         terms.append(["symbol", combination.symbols])
+    if combination.also:
+        terms.append(["symbol", combination.also])
+    if combination.without:
+        terms.append(["without", combination.without])
     if combination.python is not None:
         terms.append(["python", combination.python])
     if combination.platform:

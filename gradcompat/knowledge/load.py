@@ -30,6 +30,7 @@ from gradcompat.model.issue import (
     Remedy,
     SettingRemedy,
     SettingTerm,
+    SymbolAbsentTerm,
     SymbolTerm,
     Term,
     VersionRemedy,
@@ -451,6 +452,8 @@ def _read_term(term: Sequence[Any]) -> Term:
             return ModelTerm(classes=tuple(classes))
         case ["symbol", symbols]:
             return SymbolTerm(symbols=tuple(symbols))
+        case ["without", symbols]:
+            return SymbolAbsentTerm(symbols=tuple(symbols))
         case ["python", versions]:
             return PythonTerm(versions=VersionSet.parse(versions))
         case ["platform", platforms]:

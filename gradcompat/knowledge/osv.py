@@ -29,6 +29,7 @@ from gradcompat.model.issue import (
     Remedy,
     SettingRemedy,
     SettingTerm,
+    SymbolAbsentTerm,
     SymbolTerm,
     Term,
     VersionRemedy,
@@ -241,6 +242,8 @@ def _term(term: Term) -> dict[str, Any]:
             return {"models": list(classes)}
         case SymbolTerm(symbols=symbols):
             return {"symbols": list(symbols)}
+        case SymbolAbsentTerm(symbols=symbols):
+            return {"without": list(symbols)}
         case PythonTerm(versions=versions):
             return {"python": str(versions)}
         case PlatformTerm(platforms=platforms):

@@ -140,6 +140,8 @@ class Combination(_Strict):
     settings: dict[str, Scalar | list[Scalar]] = {}
     models: list[Text] = []
     symbols: list[Text] = []
+    also: list[Text] = []
+    without: list[Text] = []
     python: str | None = None
     platform: list[Literal["linux", "darwin", "win32"]] = []
     virtual: dict[str, str] = {}

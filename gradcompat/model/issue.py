@@ -66,6 +66,13 @@ class SymbolTerm:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SymbolAbsentTerm:
+    """The training code uses none of these symbols: mostly what keeps a defect from harm, or cures it."""
+
+    symbols: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PythonTerm:
     """The interpreter is one of these versions."""
 
@@ -87,7 +94,17 @@ class VirtualTerm:
     versions: VersionSet
 
 
-Term = PackageTerm | PackageAbsentTerm | SettingTerm | ModelTerm | SymbolTerm | PythonTerm | PlatformTerm | VirtualTerm
+Term = (
+    PackageTerm
+    | PackageAbsentTerm
+    | SettingTerm
+    | ModelTerm
+    | SymbolTerm
+    | SymbolAbsentTerm
+    | PythonTerm
+    | PlatformTerm
+    | VirtualTerm
+)
 
 
 _SortedTerms = tuple[tuple[PackageTerm, ...], tuple[PackageAbsentTerm, ...], tuple[Term, ...]]

@@ -18,6 +18,7 @@ from gradcompat.model.issue import (
     PlatformTerm,
     PythonTerm,
     SettingTerm,
+    SymbolAbsentTerm,
     SymbolTerm,
     Term,
     VirtualTerm,
@@ -73,6 +74,23 @@ _IN_WORDS = {
     "ignored_class": "an ignored class in a macro average",
     "shorter_than_a_step": "epochs shorter than an accumulated step",
     "ungraded_first": "no_grad inside autocast",
+    "SGD.plain": "SGD without momentum",
+    "shuffle.of_mix": "a shuffle of the mixed stream",
+    "SFTConfig.uncut": "max_length=None",
+    "batch.token_type_ids": "token_type_ids in its batches",
+    "group.capturable": "capturable groups of parameters",
+    "Trainer.validates_between_steps": "a val_check_interval of whole steps",
+    "ModelCheckpoint.at_epoch_end": "ModelCheckpoint with save_on_train_epoch_end",
+    "LightningModule.no_hyperparameters": "modules without save_hyperparameters",
+    "MirroredStrategy.one_device": "MirroredStrategy with one device",
+    "DataLoader.generator": "a DataLoader with a generator",
+    "no_optimizer": "dcp.load for the model alone",
+    "late_adapter": "an adapter that is attached behind the engine",
+    "from_pretrained.of_other": "the tokenizer of another model",
+    "from_pretrained.of_saved": "from_pretrained of what was saved before",
+    "step.at_exchange": "a schedule that steps where gradients are exchanged",
+    "combine.arguments": "arguments for combined metrics",
+    "Config.bf16": "bf16 in the trainer's configuration",
 }
 # What nearly all code of these libraries uses.
 _NEARLY_ALWAYS = {
@@ -129,6 +147,8 @@ class Presumer:
         """A term that is not about a package, and that no fact decides."""
         if isinstance(term, SymbolTerm):
             return self._of_symbols(term.symbols)
+        if isinstance(term, SymbolAbsentTerm):
+            return self._of_no_symbols(term.symbols)
         key = fact_of(term)
         if stated := self._settings.get(key):
             return _of_stated(term, key, stated)
@@ -283,6 +303,15 @@ class Presumer:
             return Presumed(certainty=Certainty.OPEN, condition=f"your code uses {shown}", likelihood=0.5)
         return Presumed(certainty=Certainty.PRESUMED_NO, feature=shown)
 
+    def _of_no_symbols(self, symbols: tuple[str, ...]) -> Presumed:
+        """What keeps a defect from harm is not there unless it is seen."""
+        stated = self._settings.get(SYMBOLS_KEY, ())
+        taken = tuple(name for setting in stated if isinstance(setting.value, tuple) for name in setting.value)
+        shown = _symbol(symbols)
+        if any_matches(taken, symbols):
+            return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"code without {shown}")
+        return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"your code does not use {shown}")
+
 
 def _of_stated(term: Term, key: str, stated: Sequence[Setting]) -> Presumed:
     """What is presumed by what is presumed of the key, if that agrees; else nothing."""
@@ -355,6 +384,8 @@ def _truth(term: Term, value: SettingValue) -> Truth:
         case PythonTerm(versions=versions) | VirtualTerm(versions=versions):
             window = locate(str(value))
             return Truth.UNKNOWN if window is None else versions.truth(window)
+        case SymbolAbsentTerm(symbols=patterns):
+            return Truth.of(named(patterns, value) is not Truth.YES)
         case PackageTerm() | PackageAbsentTerm():
             raise AssertionError("package terms are presumed upon with their entries")
 
@@ -402,7 +433,7 @@ def _wanted(term: Term) -> str:
             return _gpus(term)
         case PythonTerm(versions=versions) | VirtualTerm(versions=versions):
             return versions_text(versions)
-        case SymbolTerm() | PackageTerm() | PackageAbsentTerm():
+        case SymbolTerm() | SymbolAbsentTerm() | PackageTerm() | PackageAbsentTerm():
             raise AssertionError("what it asks for has no values")
 
 

@@ -151,6 +151,13 @@ USUAL: dict[str, Usual] = {
         question="Does DeepSpeed offload the optimizer?",
         reason="examples differ",
     ),
+    "deepspeed.same_accumulation": Usual(
+        engine="deepspeed",
+        values=((True, 1.0),),
+        taking="DeepSpeed and the program accumulate as many micro-batches",
+        feature="two numbers of micro-batches",
+        reason="who gives DeepSpeed a number of its own has it in the config",
+    ),
     "deepspeed.gradient_clipping": Usual(
         engine="deepspeed",
         values=((1.0, 0.7), (0, 0.3)),
@@ -473,6 +480,13 @@ USUAL: dict[str, Usual] = {
     "training.torch_compile": Usual(
         values=((False, 1.0),), taking="the model is not compiled", feature="torch.compile", reason=_OFF
     ),
+    "training.compile_backend": Usual(
+        values=(("inductor", 1.0),),
+        taking="torch.compile takes {}",
+        feature="other backends of torch.compile",
+        condition="torch.compile takes {}",
+        reason="the default",
+    ),
     "training.regional_compilation": Usual(
         values=((False, 1.0),), taking="the model is not compiled", feature="regional compilation", reason=_OFF
     ),
@@ -789,6 +803,15 @@ USUAL: dict[str, Usual] = {
         feature="layers_to_transform",
         reason=_RARE,
     ),
+    "peft.task_type": Usual(
+        engine="peft",
+        values=(("CAUSAL_LM", 0.7), ("SEQ_CLS", 0.2), ("SEQ_2_SEQ_LM", 0.1)),
+        feature="adapters of PEFT",
+        features={"SEQ_CLS": "adapters of classifiers"},
+        condition="the task_type of the adapter is {}",
+        question="What is the task_type of the adapter?",
+        reason="what most adapters are for",
+    ),
     "peft.optimizer": Usual(engine="peft", feature="PEFT's own optimizers", reason=_RARE),
     "peft.prepare_model_for_kbit_training": Usual(
         engine="quantisation",
@@ -981,6 +1004,14 @@ USUAL: dict[str, Usual] = {
         condition="sequences have {} tokens",
         feature="long sequences",
         reason="what most runs have",
+    ),
+    "data.hard_negatives": Usual(
+        values=((True, 0.5), (False, 0.5)),
+        feature="hard negatives",
+        condition="samples have columns of hard negatives",
+        conditions={"false": "samples are pairs"},
+        question="Have the samples columns of hard negatives?",
+        reason="triplets are as usual as pairs",
     ),
     "data.multi_turn": Usual(
         values=((True, 0.5), (False, 0.5)),

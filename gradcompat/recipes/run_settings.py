@@ -673,8 +673,11 @@ _OPTIMIZERS = {
 
 def _optimizer_definitions(parameters: _Parameters) -> Settings:
     name = f"pytorch_optimizer.{_OPTIMIZERS[str(parameters['optimizer'])]}"
+    manners = (".momentum",) if name.endswith(".SignSGD") else ()
+    if parameters["weight_decay"] and name.endswith(".ScheduleFreeSGD"):
+        manners = (".weight_decay",)
     return {
-        "code.symbols": (name, f"{name}.momentum") if name.endswith(".SignSGD") else (name,),
+        "code.symbols": (name, *(f"{name}{manner}" for manner in manners)),
         "optimizer.weight_decay": 0.5 if parameters["weight_decay"] else 0.0,
     }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
-from gradcompat.model.environment import SettingValue
+from gradcompat.model.environment import Setting, SettingValue
 from gradcompat.scanners import training_arguments
 from gradcompat.scanners.configs import read_config
 from gradcompat.scanners.key_mapping import Feed, Feeds
@@ -68,6 +68,9 @@ def scan(document: Document) -> Context:
     if not any(key in config.top for key in _OWN) or not any(key in config.top for key in _BESIDE):
         raise Unrecognised("is not an accelerate config", path=document.path)
     settings, skipped = stated(config, FEEDS)
+    strategy = next((one for one in settings if one.key == "distributed.strategy" and one.value == "fsdp"), None)
+    if strategy is not None and all(one.key != "fsdp.version" for one in settings):
+        settings.append(Setting(key="fsdp.version", value=1, location=strategy.location, presumed=True))
     file = config.value("deepspeed_config.deepspeed_config_file")
     return Context(
         source=document.path,

@@ -21,6 +21,7 @@ _METHODS = (
 FEEDS: Feeds = {
     "peft_type": Feed("peft.method", {name: name for name in _METHODS}),
     "base_model_name_or_path": Feed("model.name"),
+    "task_type": Feed("peft.task_type"),
     "target_parameters": Feed("peft.target_parameters", given=True),
     "modules_to_save": Feed("peft.modules_to_save", given=True),
     "layers_to_transform": Feed("peft.layers_to_transform", given=True),

@@ -135,6 +135,10 @@ def _names_turn_end(config: Config) -> bool | None:
         return None
     if config.top.get("eot_tokens") is not None:
         return True
+    if config.top.get("chat_template_jinja") or any(
+        row.get("chat_template_jinja") for row in rows_of(config, "datasets")
+    ):
+        return None  # which may end a turn with any token
     return None if {"special_tokens", "tokens"} & config.top.keys() else False
 
 

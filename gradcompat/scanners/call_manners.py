@@ -205,6 +205,35 @@ def _weighs_rewards(given: Given) -> bool:
     return _says("reward_weights", differ)(given)
 
 
+def _keeps_nothing(given: Given) -> bool:
+    """Without momentum the optimizer has no state."""
+    return "momentum" not in given or given["momentum"].value in (0, None)
+
+
+def _validates_between_steps(given: Given) -> bool:
+    """A number of batches that is a multiple of those of a step."""
+    every, step = given.get("val_check_interval"), given.get("accumulate_grad_batches")
+    if every is None or step is None or type(every.value) is not int or type(step.value) is not int:
+        return False
+    return step.value > 0 and every.value % step.value == 0
+
+
+def _saves_at_epoch_end(given: Given) -> bool:
+    """At the end of training epochs, and not by steps."""
+    by_steps = _says("every_n_train_steps", bool)(given)
+    return not by_steps and "save_on_train_epoch_end" in given and given["save_on_train_epoch_end"].value is True
+
+
+def _has_one_device(given: Given) -> bool:
+    devices = given.get("devices")
+    return devices is not None and isinstance(devices.value, (list, tuple)) and len(devices.value) == 1
+
+
+def _cuts_nothing(given: Given) -> bool:
+    """Samples keep their length where the longest one is None."""
+    return "max_length" in given and given["max_length"].value is None
+
+
 _FEWEST_OUTSIDE = 100  # where the number of classes cannot be read: labels of no class are 255 or -100
 _FLASH = frozenset({"flash_attn"})
 _MEGATRON = frozenset({"megatron"})
@@ -215,6 +244,7 @@ _LIGHTNING = frozenset({"lightning", "pytorch_lightning", "lightning_fabric"})
 # What Keras takes for any optimizer, in its order.
 _OF_INNER = ("weight_decay", "clipnorm", "clipvalue", "global_clipnorm", "use_ema")
 _CLIPS = ("clipnorm", "clipvalue", "global_clipnorm")
+_CLIPPED = Manner(roots=frozenset({"keras", "tensorflow"}), word="clipnorm", holds=_clips)
 _SEQUENCES = ("cu_seqlens_q", "cu_seqlens_k", "max_seqlen_q", "max_seqlen_k")
 
 _MANNERS: dict[str, tuple[Manner, ...]] = {
@@ -237,6 +267,7 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
             holds=_says("reload_dataloaders_every_n_epochs", _above(1)),
         ),
         Manner(roots=_LIGHTNING, word="shorter_than_a_step", holds=_ends_before_a_step),
+        Manner(roots=_LIGHTNING, word="validates_between_steps", holds=_validates_between_steps),
     ),
     "MeanAveragePrecision": (
         Manner(
@@ -361,14 +392,43 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
         ("MulticlassExactMatch", "multiclass_exact_match"),
         (Manner(roots=frozenset({"torchmetrics"}), word="ignore_index", holds=_is_given("ignore_index")),),
     ),
+    **dict.fromkeys(
+        ("Adam", "AdamW"),
+        (Manner(roots=frozenset({"torch"}), word="capturable", holds=_says("capturable", bool)),),
+    ),
+    "ScheduleFreeSGD": (
+        Manner(
+            roots=frozenset({"pytorch_optimizer"}),
+            word="weight_decay",
+            holds=_says("weight_decay", lambda value: value not in (0, None)),
+        ),
+    ),
     "SignSGD": (Manner(roots=frozenset({"pytorch_optimizer"}), word="momentum", holds=_has_momentum),),
     **dict.fromkeys(
         ("GRPOConfig", "RLOOConfig"),
-        (Manner(roots=frozenset({"trl"}), word="reward_weights", holds=_weighs_rewards),),
+        (
+            Manner(roots=frozenset({"trl"}), word="reward_weights", holds=_weighs_rewards),
+            Manner(roots=frozenset({"trl"}), word="bf16", holds=_is_given("bf16")),
+        ),
+    ),
+    "DataLoader": (Manner(roots=frozenset({"torch"}), word="generator", holds=_is_given("generator")),),
+    "MirroredStrategy": (
+        Manner(
+            roots=frozenset({"tensorflow", "tf"}), word="one_device", holds=_has_one_device, positional=("devices",)
+        ),
+    ),
+    **dict.fromkeys(
+        ("KTOConfig", "DPOConfig", "RewardConfig", "ORPOConfig", "CPOConfig"),
+        (Manner(roots=frozenset({"trl"}), word="bf16", holds=_is_given("bf16")),),
+    ),
+    "SFTConfig": (
+        Manner(roots=frozenset({"trl"}), word="uncut", holds=_cuts_nothing),
+        Manner(roots=frozenset({"trl"}), word="bf16", holds=_is_given("bf16")),
     ),
     "DPOTrainer": (Manner(roots=frozenset({"trl"}), word="peft_config", holds=_is_given("peft_config")),),
     "ModelCheckpoint": (
         Manner(roots=_LIGHTNING, word="every_n_train_steps", holds=_says("every_n_train_steps", bool)),
+        Manner(roots=_LIGHTNING, word="at_epoch_end", holds=_saves_at_epoch_end),
     ),
     **dict.fromkeys(
         ("ViT", "PatchEmbeddingBlock"),
@@ -391,10 +451,8 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
             positional=("grads", "trainable_variables"),
         ),
     ),
-    **dict.fromkeys(
-        ("SGD", "RMSprop", "Lion", "Adagrad", "Adadelta"),
-        (Manner(roots=frozenset({"keras", "tensorflow"}), word="clipnorm", holds=_clips),),
-    ),
+    **dict.fromkeys(("RMSprop", "Lion", "Adagrad", "Adadelta"), (_CLIPPED,)),
+    "SGD": (_CLIPPED, Manner(roots=frozenset({"torch"}), word="plain", holds=_keeps_nothing)),
     "LossScaleOptimizer": (Manner(roots=frozenset({"keras", "tensorflow"}), word="clipnorm", holds=_decorates),),
     "flash_attn_varlen_func": (
         Manner(roots=_FLASH, word="causal", holds=_crosses, positional=("q", "k", "v", *_SEQUENCES)),

@@ -26,6 +26,8 @@ _TF32 = "torch.backends.cuda.matmul.allow_tf32"
 # Of a step that optimises by hand one of these is part.
 # Hooks that Lightning 2.0 refuses where a module defines them.
 _CONFIGURING = "configure_model"  # called where the strategy has set dtype and device
+# What computes the log-probabilities of GRPO, and may be overridden.
+_LOG_PROBABILITIES = frozenset({"_get_per_token_logps", "_get_per_token_logps_and_entropies"})
 _LEFT_HOOKS = frozenset({"training_epoch_end", "validation_epoch_end", "test_epoch_end"})
 _BY_HAND = frozenset({"automatic_optimization", "manual_backward", "optimizers", "backward", "toggle_optimizer"})
 _LIGHTNING = frozenset({"lightning", "pytorch_lightning"})
@@ -131,9 +133,13 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
     bases = [name for base in node.bases for name in found.names.resolve(base, step.scope)]
     if len(node.bases) == 1 and any(_is_lightning_module(name) for name in bases):
         _lightning_module(found, step, node)
+        found.lightning_module = found.lightning_module or found.place(node)
     if any(_TRAINER.fullmatch(name) for name in bases):
         _own_loss(found, step, node)
         _own_step(found, step, node)
+        for method in node.body:
+            if isinstance(method, ast.FunctionDef) and method.name in _LOG_PROBABILITIES:
+                found.symbol(f"trl.GRPOTrainer.{method.name}", method)
     if any(name in ("torch.nn.Module", "torch.nn.modules.module.Module") for name in bases):
         found.own_module = True
     if any(_MODEL.fullmatch(name) for name in bases):

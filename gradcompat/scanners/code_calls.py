@@ -100,6 +100,7 @@ _ADAPTERS = {
 _EMBEDDING = ("SentenceTransformer", "CrossEncoder", "SparseEncoder")
 TARGETS = Feed("peft.all_linear", {"[]": False}, given=True)  # a pattern is read as the word is
 _ADAPTER: Feeds = {
+    "task_type": Feed("peft.task_type"),
     "target_modules": TARGETS,
     "target_parameters": Feed("peft.target_parameters", given=True),
     "modules_to_save": Feed("peft.modules_to_save", given=True),
@@ -109,10 +110,13 @@ _ADAPTER: Feeds = {
 }
 
 _BITS: Feeds = {"load_in_4bit": training_arguments.BITS_4, "load_in_8bit": training_arguments.BITS_8}
+_HALVED = Feed(
+    "precision.half_weights", {**dict.fromkeys(("bfloat16", "float16", "half"), True), "float32": False}, only=True
+)
 LOADING: Feeds = {
     **_BITS,
-    "torch_dtype": training_arguments.DTYPE,
-    "dtype": training_arguments.DTYPE,
+    "torch_dtype": (training_arguments.DTYPE, _HALVED),
+    "dtype": (training_arguments.DTYPE, _HALVED),
     "attn_implementation": training_arguments.ATTENTION,
     "use_flash_attention_2": Feed("model.attn_implementation", {"true": "flash_attention_2"}, only=True),
     "use_cache": Feed("model.use_cache"),

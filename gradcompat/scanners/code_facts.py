@@ -49,6 +49,7 @@ from gradcompat.scanners.code_names import UNKNOWN, Imported, Names, Scope
 from gradcompat.scanners.code_walk import Step, text, walk
 from gradcompat.scanners.config_lookups import is_config, loaded_file, lookup
 from gradcompat.scanners.dataclass_parsers import dataclass_parser, parsed_input
+from gradcompat.scanners.object_history import calls_behind
 from gradcompat.scanners.option_defaults import Option, fields, is_option, option_of
 from gradcompat.scanners.program_inference import FIRST, HOOKS, conclude, order
 from gradcompat.scanners.stream_order import manner_of_stream
@@ -68,6 +69,19 @@ _ATTENTION = frozenset(
     }
 )
 _STREAM = "datasets.IterableDataset"
+_DCP = ("torch.distributed.checkpoint.load", "torch.distributed.checkpoint.state_dict_loader.load")
+_SAVING = frozenset({"save_model", "save_pretrained"})
+_LOADING = re.compile(
+    r"transformers\.(?:\w+\.)*\w*(?:Model|For)\w*\.from_pretrained|sentence_transformers\.(?:\w+\.)*\w+(?:Encoder|Transformer)"
+)
+_TOKENIZER = re.compile(r"transformers\.(?:\w+\.)*\w*Tokenizer\w*\.from_pretrained")
+_COLUMNS_OF_METRICS = frozenset({"predictions", "references"})
+# What data sets for embeddings call their parts.
+_NEGATIVES = re.compile(r"triplet|hard[-_]neg|negatives")
+_PAIRS = frozenset({"pair", "pair-class", "pair-score"})
+# Keys that a program sets by hand because a defect asks for it, and what has them: columns of a batch that a tokenizer
+# does not give, switches in the groups of an optimizer.
+_SET_BY_HAND = {"token_type_ids": "batch", "mm_token_type_ids": "batch", "capturable": "group"}
 _TRAINERS = re.compile(r"(?:transformers|trl|lightning|pytorch_lightning)\.(?:\w+\.)*\w*Trainer")
 _CONFIGS = frozenset({"deepspeed", "hf_ds_config", "config", "config_params", "deepspeed_config"})
 _PARSERS = frozenset({"HfArgumentParser", "TrlParser"})
@@ -161,6 +175,8 @@ def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) 
                 defined(found, step, node)
             case ast.Constant(value=str(words)) if words in HOOKS or words == "loss":
                 found.mentioned.add(words)
+            case ast.Subscript(slice=ast.Constant(value=str(name)), ctx=ast.Store()) if name in _SET_BY_HAND:
+                found.symbol(f"{_SET_BY_HAND[name]}.{name}", node)
             case ast.Subscript(slice=ast.Constant(value=0)):
                 found.mentioned.add(FIRST)
     return found, steps[0]
@@ -354,6 +370,17 @@ def _is_told(found: Findings, step: Step, call: ast.Call) -> None:
             given, _ = arguments(call, found.names, step.scope, manner.positional)
             if manner.holds({argument.name: argument for argument in given}):
                 found.symbol(f"{name}.{manner.word}", call)
+        if name == "datasets.load_dataset":
+            kinds = [word for word in _texts_of(call) if _NEGATIVES.search(word) or word in _PAIRS]
+            if kinds:
+                found.state(step, "data.hard_negatives", kinds[0] not in _PAIRS)
+        elif name.endswith(".mine_hard_negatives"):
+            found.state(step, "data.hard_negatives", True)
+        _kept_or_taken(found, step, call, name)
+        if name.rpartition(".")[2] == "compute" and _computes_with_arguments(call, found.names, step.scope):
+            found.symbol("evaluate.combine.arguments", call)
+        if name in _DCP and _loads_no_optimizer(call, found.names, step.scope):
+            found.symbol(f"{name}.no_optimizer", call)
         word = manner_of_stream(call, name, found.names, step.scope)
         if word is not None:
             found.symbol(f"{name}.{word}", call)
@@ -361,6 +388,43 @@ def _is_told(found: Findings, step: Step, call: ast.Call) -> None:
             inside = (node.func for given in call.args for node in ast.walk(given) if isinstance(node, ast.Call))
             if any(isinstance(called, ast.Attribute) and called.attr == "expand" for called in inside):
                 found.state(step, "model.multi_query", True)
+
+
+def _kept_or_taken(found: Findings, step: Step, call: ast.Call, name: str) -> None:
+    """``trainer.save_model("out")``, ``AutoModelForCausalLM.from_pretrained("out")``."""
+    last, first = name.rpartition(".")[2], call.args[0] if call.args else None
+    if first is None:
+        return
+    if last in _SAVING:
+        found.saved.append(first)
+    elif _LOADING.fullmatch(name) or _TOKENIZER.fullmatch(name):
+        literal = found.names.literal(first, step.scope)
+        found.loaded.append((name, first, literal if isinstance(literal, str) else None, found.place(call)))
+
+
+def _loads_no_optimizer(call: ast.Call, names: Names, scope: Scope) -> bool:
+    """``load({"model": model.state_dict()})``, a dictionary of which no part is an optimizer's."""
+    given = next(
+        (word.value for word in call.keywords if word.arg == "state_dict"), call.args[0] if call.args else None
+    )
+    if isinstance(given, ast.Name):
+        bound = names.bindings(given.id, scope)
+        given = bound[0][0] if bound is not None and len(bound[0]) == 1 and isinstance(bound[0][0], ast.expr) else None
+    return isinstance(given, ast.Dict) and None not in given.keys and "opt" not in ast.unparse(given).lower()
+
+
+def _computes_with_arguments(call: ast.Call, names: Names, scope: Scope) -> bool:
+    """``evaluate.combine(["f1"]).compute(predictions=p, references=r, average="macro")``: the mean is dropped."""
+    if not isinstance(call.func, ast.Attribute) or all(word.arg in _COLUMNS_OF_METRICS for word in call.keywords):
+        return False
+    made = calls_behind(call.func.value, names, scope)
+    return any(names.resolve(one.func, scope) == ("evaluate.combine",) for one in made)
+
+
+def _texts_of(call: ast.Call) -> Iterator[str]:
+    for one in (*call.args, *(word.value for word in call.keywords)):
+        if isinstance(one, ast.Constant) and isinstance(one.value, str):
+            yield one.value
 
 
 def _switches(found: Findings, step: Step, call: ast.Call) -> None:
@@ -425,6 +489,10 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     elif name == "torch.compile":
         maybe = any(word.arg == "disable" for word in call.keywords)
         found.state(step._replace(branch=step.branch or maybe), "training.torch_compile", True)
+        for word in call.keywords:
+            if word.arg == "backend":
+                backend = found.names.literal(word.value, step.scope)
+                found.state(step, "training.compile_backend", backend if isinstance(backend, str) else None, at=word)
     elif name in _DYNAMIC and not (call.args and isinstance(call.args[0], ast.Constant)):
         found.dynamic = found.dynamic or found.place(call)
     elif last in _PARSERS:

@@ -57,10 +57,13 @@ class Findings:
         dynamic: the first import by a name that is computed.
         own_models: the classes of the project that derive from a model of transformers.
         own_module: a class of the project derives from torch's modules alone.
+        lightning_module: the first class of the project that derives from Lightning's.
         optional_calls: those that are made where an option of the command line is given, which speaks for them.
         own_losses: each `compute_loss` that a Trainer of the project has instead of the one that it inherits, and
             whether that leaves out the count of the labels; None where it is not seen to have any.
         buffers: the calls that register buffers which no checkpoint holds, and where they stand.
+        saved: the folders, as expressions, that models are saved in.
+        loaded: the loads of models and tokenizers: what loads, from where as an expression and as a text, the place.
         statements: what stands at the top of the program.
         parts: what was found in the modules of the project that it imports.
     """
@@ -95,8 +98,11 @@ class Findings:
     dynamic: Location | None = None
     own_models: list[str] = field(default_factory=list)
     own_module: bool = False
+    lightning_module: Location | None = None
     own_losses: list[tuple[Location, bool | None]] = field(default_factory=list)
     buffers: list[tuple[ast.Call, Location]] = field(default_factory=list)
+    saved: list[ast.expr] = field(default_factory=list)
+    loaded: list[tuple[str, ast.expr, str | None, Location]] = field(default_factory=list)
     statements: list[ast.stmt] = field(default_factory=list)
     parts: list[Findings] = field(default_factory=list)
 
@@ -120,8 +126,11 @@ class Findings:
         self.dynamic = self.dynamic or part.dynamic
         self.own_models += part.own_models
         self.own_module = self.own_module or part.own_module
+        self.lightning_module = self.lightning_module or part.lightning_module
         self.own_losses += part.own_losses
         self.buffers += part.buffers
+        self.saved += part.saved
+        self.loaded += part.loaded
 
     @property
     def imported(self) -> set[str]:

@@ -66,6 +66,7 @@ class Scope:
 
     ``parsed`` are those of them that get the options of a command line, one of several objects that a parser returns.
     ``unpacked`` are the expressions of which a name gets a part: ``major, minor = numbers(torch.__version__)``.
+    ``grown`` are those that a list of this name gets appended.
     """
 
     node: ast.AST
@@ -75,6 +76,7 @@ class Scope:
     declared: set[str] = field(default_factory=set)
     parsed: set[str] = field(default_factory=set)
     unpacked: dict[str, list[ast.expr]] = field(default_factory=dict)
+    grown: dict[str, list[ast.expr]] = field(default_factory=dict)
 
 
 class Modules(Protocol):
@@ -193,6 +195,8 @@ class Names:
                 self._import_from(node, scope)
             case ast.Attribute(ctx=ast.Store() | ast.Del()) | ast.Subscript(ctx=ast.Store()):
                 self.stores.append(node)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append"), args=[element]):
+                scope.grown.setdefault(name, []).append(element)
             case ast.Call(func=ast.Name(id="setattr")):
                 self.stores.append(node)
             case ast.Call(func=ast.Name(id="exec" | "globals" | "locals" | "vars")):

@@ -98,6 +98,12 @@ _COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"?|//[^\n]*|#[^\n]*|/\*.*?(?:\*/|\Z)',
 _TRAILING = re.compile(r'"(?:[^"\\\n]|\\.)*"?|,(?=\s*[}\]])')
 
 
+def _accumulating_alike(config: Config) -> list[Setting]:
+    """``"gradient_accumulation_steps": "auto"`` is the number of the program."""
+    said = (one for one in config.entries if one.name == "gradient_accumulation_steps" and one.value == "auto")
+    return [Setting(key="deepspeed.same_accumulation", value=True, location=one.location) for one in said]
+
+
 def scan(document: Document) -> Context:
     """What a DeepSpeed config says, or the run that a GPT-NeoX config describes.
 
@@ -138,6 +144,7 @@ def scan(document: Document) -> Context:
             *_not_offloaded(config),
             *_without_zero(config, document.path),
             *_not_clipped(config),
+            *_accumulating_alike(config),
         ),
         run=False,
         skipped=(*notes, *skipped),

@@ -50,7 +50,8 @@ _SBATCH_OPTION = re.compile(
 )
 # `--gres=gpu:h100:8`, `--gpus-per-node=a100:4`, `-G v100`.
 _SBATCH_GPU = re.compile(
-    r"(?<!\S)(?:--gres(?:=|[ \t]+)gpu:|(?:--gpus(?:-per-(?:node|task))?|-G)(?:=|[ \t]+))([A-Za-z][\w.-]{1,40})(?=[:\s]|$)"
+    r"(?<!\S)(?:--gres(?:=|[ \t]+)gpu:|(?:--gpus(?:-per-(?:node|task))?|-G)(?:=|[ \t]+))"
+    r"([A-Za-z][\w.-]{1,40})(?=[:\s]|$)"
 )
 _SBATCH_VARIABLES = {
     "--nodes": ("SLURM_NNODES", "SLURM_JOB_NUM_NODES"),

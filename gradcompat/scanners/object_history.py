@@ -1,7 +1,7 @@
 """The calls that an object went through before it is used, as far as a program shows them.
 
 ``stream = load_dataset(…)``, ``stream = stream.shuffle(…)``: a name stands for what it was bound to above its use. A
-list went through what its elements went through.
+list went through what its elements went through, also those that are appended.
 """
 
 from __future__ import annotations
@@ -56,3 +56,5 @@ def _sources(node: ast.AST, names: Names, scope: Scope) -> Iterator[ast.AST]:
             if bound is not None:
                 above = [one for one in bound[0][:_MAX_BINDINGS] if isinstance(one, ast.AST)]
                 yield from (one for one in above if getattr(one, "lineno", 0) < node.lineno)
+                grown = bound[1].grown.get(name, ())[:_MAX_BINDINGS]
+                yield from (one for one in grown if one.lineno < node.lineno)

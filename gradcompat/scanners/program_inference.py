@@ -10,7 +10,7 @@ from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners.autocast_regions import ungraded_first
 from gradcompat.scanners.code_calls import KERAS, STATEFUL_LOADERS
 from gradcompat.scanners.code_findings import Findings
-from gradcompat.scanners.code_walk import Step
+from gradcompat.scanners.code_walk import Step, text
 from gradcompat.scanners.model_buffers import buffer_of_model, loads_a_model
 from gradcompat.scanners.schedules import uses
 
@@ -44,6 +44,8 @@ _CPU = re.compile(r"""(?:\bdevice\s*=\s*|torch\.device\(|\.to\()["']cpu["']""")
 _OTHER_DEVICE = re.compile(r"cuda|gpu|mps|xpu|deepspeed|environ|argparse", re.IGNORECASE)
 _TAKES_ADAPTERS = ("trl", "transformers.Trainer", "accelerate", "torch")
 _ADAPTED = ("peft", "adapter", "lora")
+_ENGINES = ("deepspeed.initialize", "ds.initialize")
+_ATTACHING = frozenset({"add_adapter", "load_adapter", "add_module", "inject_adapter_in_model", "get_peft_model"})
 _LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed", "transformers"})
 
 
@@ -83,16 +85,52 @@ def _composed(found: Findings) -> None:
             second = ungraded_first(one.statements)
             if second is not None:
                 found.symbols.setdefault("torch.autocast.ungraded_first", one.place(second))
+    _reloaded(found)
+    if found.lightning_module is not None and "save_hyperparameters" not in found.mentioned:
+        found.symbols.setdefault("lightning.LightningModule.no_hyperparameters", found.lightning_module)
     static = next((name for name in found.symbols if name.endswith("DistributedDataParallel.static_graph")), None)
     if static is not None and "no_sync" in found.mentioned:
         found.symbols.setdefault(f"{static}.no_sync", found.symbols[static])
     unfrozen = found.symbols.get("unfreeze.method")
     if unfrozen is not None and "flax" in found.imported:
         found.symbols.setdefault("flax.core.FrozenDict.unfreeze", unfrozen)
+    for one in (found, *found.parts):
+        late = _late_adapter(one.statements)
+        if late is not None:
+            found.symbols.setdefault("late_adapter", one.place(late))
     decayed = next((name for name in found.symbols if name.startswith("timm.") and name.endswith(".layer_decay")), None)
     scaled = any("lr_scale" in one.document.text for one in (found, *found.parts))
     if decayed is not None and not scaled and not any(name.startswith("timm.scheduler") for name in found.symbols):
         found.symbols.setdefault(f"{decayed}.alone", found.symbols[decayed])
+
+
+def _late_adapter(statements: Sequence[ast.stmt]) -> ast.Call | None:
+    """An adapter that is attached behind the making of DeepSpeed's engine, in the order of the text."""
+    calls = [node for one in statements for node in ast.walk(one) if isinstance(node, ast.Call)]
+    made = [call.lineno for call in calls if text(call.func) in _ENGINES or text(call.func).endswith(".prepare")]
+    if not made:
+        return None
+    attaching = (call for call in calls if text(call.func).rpartition(".")[2] in _ATTACHING)
+    return next((call for call in attaching if call.lineno > min(made)), None)
+
+
+def _reloaded(found: Findings) -> None:
+    """Loads of what the program has saved itself, and of tokenizers of another model."""
+    if not found.loaded:
+        return
+    saved = {ast.dump(one) for one in found.saved}
+    folders = {one.value for one in found.saved if isinstance(one, ast.Constant) and isinstance(one.value, str)}
+    models = {setting.value for setting in found.settings if setting.key == "model.name"}
+    for name, where, path, location in found.loaded:
+        own = ast.dump(where) in saved or (path is not None and any(path.startswith(f"{one}/") for one in folders))
+        if "Tokenizer" not in name:
+            if own:
+                found.symbols.setdefault(f"{name}.of_saved", location)
+            continue
+        if path is None:
+            continue
+        if models and None not in models and path not in models:
+            found.symbols.setdefault(f"{name}.of_other", location)
 
 
 def _driven(found: Findings, end: Step) -> None:

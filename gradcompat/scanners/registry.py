@@ -125,7 +125,7 @@ SCANNERS = (
             *("deepspeed.initialize", "torch.load", "register_buffer", "rrelu", "RReLU", "StatefulDataLoader"),
             *("GradientAccumulationPlugin", "skip_first_batches", "LigerFused", "liger_fused", "MirroredStrategy"),
             *("parallel_cross_entropy", "MultiTurnSFTDataset", "utils.checkpoint", "IterableDataset"),
-            *("hydra.main", "__main__", "optax.", "keras", "torchmetrics"),
+            *("hydra.main", "__main__", "optax.", "keras", "torchmetrics", "from transformers", "import transformers"),
         ),
         note="code",
     ),

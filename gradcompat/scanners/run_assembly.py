@@ -34,6 +34,8 @@ _ACCELERATED = frozenset({"accelerate", "transformers.Trainer", "trl", "sentence
 _REPLICATING = frozenset({"transformers.Trainer", "trl", "sentence-transformers"})
 _PROCESSES = "distributed.processes"
 _STRATEGY = "distributed.strategy"
+_ACCUMULATION = "training.gradient_accumulation_steps"
+_ALIKE = "deepspeed.same_accumulation"
 _SHARDING = ("fsdp.", "deepspeed.")
 # What a training leaves beside the model that it has trained.
 _LEFT_BEHIND = frozenset({"hf-model", "hf-adapter", "hf-trainer-state"})
@@ -419,6 +421,26 @@ def _replicas(first: Context, settings: Sequence[Setting], drivers: set[SettingV
     return [Setting(key=_STRATEGY, value="dp", location=first.devices, presumed=True)]
 
 
+def _accumulation(members: Sequence[Context]) -> list[Setting]:
+    """Whether DeepSpeed's own config accumulates as many micro-batches as the program; one is its default."""
+    own = [member for member in members if member.kind == "deepspeed"]
+    program = [
+        one.value
+        for member in members
+        if member.kind in PROGRAMS
+        for one in member.settings
+        if one.key == _ACCUMULATION and not one.presumed
+    ]
+    if len(own) != 1 or len(program) != 1 or program[0] is None:
+        return []
+    if any(one.key == _ALIKE for one in own[0].settings):
+        return []
+    stated = [one for one in own[0].settings if one.key == _ACCUMULATION]
+    number = stated[0].value if stated else 1
+    location = stated[0].location if stated else Location(path=own[0].source)
+    return [Setting(key=_ALIKE, value=number is None or number == program[0], location=location)]
+
+
 def _joined(members: list[Context]) -> Context:
     """One context from a run (the first) and what belongs to it."""
     first, *others = members = _with_configs(_with_options(members))
@@ -442,6 +464,7 @@ def _joined(members: list[Context]) -> Context:
             shown = first.documented and (member is first or not member.run) and setting.value is not None
             settings.append(replace(setting, presumed=True) if shown else setting)
     settings += _one_process(first, settings)
+    settings += _accumulation(members)
     return replace(
         first,
         source=" + ".join(member.source for member in members),

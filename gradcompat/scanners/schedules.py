@@ -19,7 +19,10 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
 def uses(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.AST]]:
-    """``….LinearLR.after_state`` and ``….CosineAnnealingLR.again``, with the calls that make the schedules."""
+    """``….LinearLR.after_state`` and ``….CosineAnnealingLR.again``, with the calls that make the schedules.
+
+    ``scheduler.step.at_exchange``: a schedule that steps where accelerate exchanges gradients, and not each time.
+    """
     bodies: list[list[ast.stmt]] = [list(statements)]
     for body in bodies:
         nodes = list(_inside(body))
@@ -27,9 +30,11 @@ def uses(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.AST]]:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 bodies.append(node.body)
         yield from _after_state([node for node in nodes if isinstance(node, ast.Call)])
-        for loop in nodes:
-            if isinstance(loop, _LOOPS):
-                yield from _again(loop)
+        for node in nodes:
+            if isinstance(node, _LOOPS):
+                yield from _again(node)
+            elif isinstance(node, ast.If) and "sync_gradients" in ast.unparse(node.test) and _steps(node):
+                yield "scheduler.step.at_exchange", node
 
 
 def _inside(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
@@ -42,7 +47,7 @@ def _inside(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
 
 def _after_state(calls: list[ast.Call]) -> Iterator[tuple[str, ast.AST]]:
     """A schedule that is made between the state of its optimizer and its own."""
-    taken = False
+    taken = loaded = False
     made: ast.Call | None = None
     for call in calls:
         name, owner = _name(call), _owner(call)
@@ -52,9 +57,10 @@ def _after_state(calls: list[ast.Call]) -> Iterator[tuple[str, ast.AST]]:
             taken = True
         elif name in _MULTIPLYING and taken and made is None:
             made = call
-        elif name == _STATE and made is not None and ("sched" in owner or "lr" in owner):
-            yield f"{_PACKAGE}.{_name(made)}.after_state", made
-            return
+        elif name == _STATE and ("sched" in owner or "lr" in owner):
+            loaded = loaded or made is not None
+    if made is not None and loaded:
+        yield f"{_PACKAGE}.{_name(made)}.after_state", made
 
 
 def _again(loop: ast.For | ast.AsyncFor | ast.While) -> Iterator[tuple[str, ast.AST]]:
@@ -74,6 +80,7 @@ def _again(loop: ast.For | ast.AsyncFor | ast.While) -> Iterator[tuple[str, ast.
     )
     stepped = any(isinstance(node, _LOOPS) and _steps(node) for node in _inside(loop.body))
     reset = any(isinstance(node, ast.Attribute) and node.attr == "param_groups" for node in _inside(loop.body))
+    reset = reset or any(_name(call) == _STATE and "opt" in _owner(call) for call in calls)
     if stepped and not reset and optimizer not in targets:
         yield f"{_PACKAGE}.{_COSINE}.again", made
 

@@ -1,7 +1,7 @@
 """In which order a program calls the methods of a stream (``datasets.IterableDataset``), where that decides.
 
-``interleave_datasets([a.shuffle(seed=1), b])`` mixes streams that were shuffled before, and what comes behind the mix
-is another thing.
+``interleave_datasets([a.shuffle(seed=1), b])`` mixes streams that were shuffled before; where the mix is shuffled as
+well, that says nothing.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ def manner_of_stream(call: ast.Call, called: str, names: Names, scope: Scope) ->
         given = [*call.args[:1], *(word.value for word in call.keywords if word.arg in ("datasets", "dsets"))]
         if any("shuffle" in _steps(one, names, scope) for one in given):
             return "of_shuffled"
+    elif last == "shuffle" and isinstance(call.func, ast.Attribute):
+        if _MIXING & _steps(call.func.value, names, scope):
+            return "of_mix"
     elif last == "skip" and isinstance(call.func, ast.Attribute) and _SPLIT in _steps(call.func.value, names, scope):
         return "of_split"
     return None

@@ -111,7 +111,7 @@ FEEDS: Feeds = {
     "dataloader_num_workers": Feed("training.dataloader_num_workers"),
     "torch_compile": Feed("training.torch_compile"),
     # either of these turns compilation on
-    "torch_compile_backend": Feed("training.torch_compile", given=True),
+    "torch_compile_backend": (Feed("training.torch_compile", given=True), Feed("training.compile_backend")),
     "torch_compile_mode": Feed("training.torch_compile", given=True),
     "use_cpu": Feed("host.device", {"true": "cpu"}, only=True),
     "no_cuda": Feed("host.device", {"true": "cpu"}, only=True),

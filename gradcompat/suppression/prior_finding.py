@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gradcompat.model.finding import Finding, Status
-from gradcompat.model.issue import ModelTerm, SettingTerm, SymbolTerm
+from gradcompat.model.issue import ModelTerm, SettingTerm, SymbolAbsentTerm, SymbolTerm
 from gradcompat.model.report import ReportedFinding
 
-_OF_A_RUN = (SettingTerm, ModelTerm, SymbolTerm)
+_OF_A_RUN = (SettingTerm, ModelTerm, SymbolTerm, SymbolAbsentTerm)
 
 
 @dataclass(frozen=True, slots=True)

@@ -429,7 +429,11 @@ def test_the_print_of_an_adapter_lists_what_it_does_not_use() -> None:
         "lora_alpha=16, lora_dropout=0.0, modules_to_save=None, target_modules={'q_proj'}, use_rslora=False"
     )
     found = settings_of([Excerpt("arguments", "LoraConfig", ((3, line),))], "x.log")
-    assert [(one.key, one.value) for one in found] == [("peft.method", "lora"), ("peft.modules_to_save", False)]
+    assert [(one.key, one.value) for one in found] == [
+        ("peft.task_type", "CAUSAL_LM"),
+        ("peft.method", "lora"),
+        ("peft.modules_to_save", False),
+    ]
 
 
 def test_several_configs_are_several_runs(run: Run, tmp_path: Path) -> None:

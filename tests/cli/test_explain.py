@@ -9,7 +9,15 @@ import pytest
 
 from gradcompat.cli.commands.explain import _is_about
 from gradcompat.knowledge.load import load
-from gradcompat.model.issue import ModelTerm, PackageTerm, PlatformTerm, PythonTerm, SymbolTerm, VirtualTerm
+from gradcompat.model.issue import (
+    ModelTerm,
+    PackageTerm,
+    PlatformTerm,
+    PythonTerm,
+    SymbolAbsentTerm,
+    SymbolTerm,
+    VirtualTerm,
+)
 from gradcompat.versions import ALL
 from gradcompat.vocabulary import KEYS
 from tests.conftest import Run
@@ -70,6 +78,7 @@ def test_facts_of_the_host_have_their_records() -> None:
     assert not _is_about(VirtualTerm(name="__cuda_arch", versions=ALL), "training.seed")
     assert _is_about(ModelTerm(classes=("A",)), "model.architecture")
     assert _is_about(SymbolTerm(symbols=("a.B",)), "code.symbols")
+    assert _is_about(SymbolAbsentTerm(symbols=("a.B",)), "code.symbols")
     assert _is_about(PythonTerm(versions=ALL), "host.python")
     assert _is_about(PlatformTerm(platforms=("win32",)), "host.platform")
     assert not _is_about(PackageTerm(name="torch", versions=ALL), "host.cuda")

@@ -28,6 +28,7 @@ DEEPSPEED: dict[str, list[Line]] = {
         (34, "deepspeed.overlap_comm", True),
         (35, "deepspeed.contiguous_gradients", True),
         (45, "deepspeed.gradient_clipping", None),
+        (44, "deepspeed.same_accumulation", True),
     ],
     "OpenGVLab__InternVL__2410d1db__internvl_chat__zero_stage3_config_100b.json": [
         (2, "distributed.strategy", "deepspeed"),
@@ -38,6 +39,7 @@ DEEPSPEED: dict[str, list[Line]] = {
         (27, "optimizer.name", "AdamW"),
         (27, "optimizer.library", "deepspeed"),
         (39, "deepspeed.gradient_clipping", None),
+        (38, "deepspeed.same_accumulation", True),
     ],
     "QwenLM__Qwen__2df8e8ac__finetune__ds_config_zero3.json": [
         (14, "optimizer.name", "AdamW"),
@@ -50,6 +52,7 @@ DEEPSPEED: dict[str, list[Line]] = {
         (42, "deepspeed.overlap_comm", True),
         (43, "deepspeed.contiguous_gradients", True),
         (54, "deepspeed.gradient_clipping", None),
+        (53, "deepspeed.same_accumulation", True),
     ],
     "aqlaboratory__openfold__ce0029e1__deepspeed_config.json": [
         (11, "precision.mode", "bf16"),
@@ -65,6 +68,7 @@ DEEPSPEED: dict[str, list[Line]] = {
         (3, "deepspeed.offload_optimizer", "none"),
         (4, "deepspeed.overlap_comm", True),
         (23, "deepspeed.gradient_clipping", None),
+        (22, "deepspeed.same_accumulation", True),
     ],
     "axolotl-ai-cloud__axolotl__067b021c__deepspeed_configs__zero2.json": [
         (2, "distributed.strategy", "deepspeed"),
@@ -73,6 +77,7 @@ DEEPSPEED: dict[str, list[Line]] = {
         (7, "deepspeed.contiguous_gradients", True),
         (8, "deepspeed.overlap_comm", True),
         (23, "deepspeed.gradient_clipping", None),
+        (22, "deepspeed.same_accumulation", True),
     ],
     "bigscience-workshop__Megatron-DeepSpeed__8387ae17__tests__ds_config_bf16.json": [
         (2, "training.per_device_train_batch_size", 1),
@@ -90,6 +95,7 @@ DEEPSPEED: dict[str, list[Line]] = {
         (23, "deepspeed.overlap_comm", False),
         (24, "deepspeed.reduce_scatter", True),
         (26, "deepspeed.contiguous_gradients", True),
+        (5, "deepspeed.same_accumulation", True),
     ],
     f"{FACTORY}deepspeed__ds_z3_config.json": [
         (5, "deepspeed.gradient_clipping", None),
@@ -98,6 +104,7 @@ DEEPSPEED: dict[str, list[Line]] = {
         (19, "deepspeed.offload_optimizer", "none"),
         (20, "deepspeed.overlap_comm", False),
         (21, "deepspeed.contiguous_gradients", True),
+        (4, "deepspeed.same_accumulation", True),
     ],
     # `seq_parallel_communication_data_type` is there, `communication_data_type` is not.
     "huggingface__accelerate__16cb6eb8__examples__alst_ulysses_sequence_parallelism__sp-alst.ds-config.json": [
@@ -158,6 +165,7 @@ ACCELERATE: dict[str, list[Line]] = {
         (15, "fsdp.use_orig_params", True),
         (18, "precision.mode", "bf16"),
         (20, "distributed.processes", 8),
+        (3, "fsdp.version", 1),
     ],
     "huggingface__peft__5d602fdb__examples__sft__configs__fsdp_config_qlora.yaml": [
         (3, "distributed.strategy", "fsdp"),
@@ -168,6 +176,7 @@ ACCELERATE: dict[str, list[Line]] = {
         (14, "fsdp.use_orig_params", False),
         (17, "precision.mode", "no"),
         (19, "distributed.processes", 2),
+        (3, "fsdp.version", 1),
     ],
     "huggingface__trl__f2cd5771__examples__accelerate_configs__fsdp1.yaml": [
         (3, "distributed.strategy", "fsdp"),

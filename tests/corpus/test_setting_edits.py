@@ -17,7 +17,7 @@ CHANGED = {
     "config-axolotl": (68, 68),
     "config-deepspeed": (40, 40),
     "config-llamafactory": (35, 35),
-    "notebook": (28, 28),
+    "notebook": (31, 31),
 }
 
 

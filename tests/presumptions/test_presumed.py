@@ -14,7 +14,7 @@ from gradcompat.knowledge.load import load
 from gradcompat.matcher import match
 from gradcompat.model.environment import Environment, Location, Package, Setting
 from gradcompat.model.finding import Finding
-from gradcompat.model.issue import ModelTerm, SymbolTerm
+from gradcompat.model.issue import ModelTerm, SymbolAbsentTerm, SymbolTerm
 from gradcompat.model.report import ReportedFinding
 from gradcompat.presumptions import presumer as presuming
 from gradcompat.presumptions.engines import named_engines
@@ -578,6 +578,13 @@ def test_a_loop_with_deepspeed_is_in_float32_unless_its_config_says_more(
     )
     found = statuses(tmp_path, "deepspeed==0.18.4\ntorch==2.9.1\n", program, "GC-0041")
     assert [status for status in found if status != "dormant"] == expected
+
+
+def test_what_keeps_a_defect_from_harm_is_not_there_unless_it_is_seen() -> None:
+    read = environment(package("torch", "2.9.0"))
+    taken = presumed(read, SymbolAbsentTerm(symbols=("*.add_adapter",)))
+    assert taken.status == "affected"
+    assert [one.sentence for one in taken.assumed] == ["your code does not use add_adapter"]
 
 
 @pytest.mark.parametrize(

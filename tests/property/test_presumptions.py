@@ -12,7 +12,16 @@ from gradcompat.knowledge.load import KnowledgeBase, load
 from gradcompat.matcher import match
 from gradcompat.model.environment import Environment, Package, Setting, SettingValue
 from gradcompat.model.finding import Finding
-from gradcompat.model.issue import Issue, ModelTerm, PackageAbsentTerm, PackageTerm, SettingTerm, SymbolTerm, Term
+from gradcompat.model.issue import (
+    Issue,
+    ModelTerm,
+    PackageAbsentTerm,
+    PackageTerm,
+    SettingTerm,
+    SymbolAbsentTerm,
+    SymbolTerm,
+    Term,
+)
 from gradcompat.presumptions.engines import ENGINES
 from gradcompat.presumptions.usual import USUAL
 from tests.building import HERE, environment, package
@@ -39,7 +48,7 @@ def values_of(term: Term) -> list[tuple[str, SettingValue]]:
             return wanted
         case ModelTerm(classes=classes):
             return [("model.architecture", (classes[0].replace("*", "X"),)), ("model.architecture", ("Other",))]
-        case SymbolTerm(symbols=symbols):
+        case SymbolTerm(symbols=symbols) | SymbolAbsentTerm(symbols=symbols):
             return [("code.symbols", (symbols[0].replace("*", "x"),)), ("code.symbols", ("another.name",))]
         case _:
             return []

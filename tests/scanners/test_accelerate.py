@@ -57,6 +57,12 @@ def test_strategies(written: str, strategy: str | None) -> None:
     assert stated(context) == {"distributed.strategy": strategy, "precision.mode": "fp8"}
 
 
+@pytest.mark.parametrize(("strategy", "expected"), [("FSDP", [(1, True)]), ("MULTI_GPU", [])])
+def test_fsdp_is_that_of_version_1_unless_it_says_otherwise(strategy: str, expected: list[tuple[int, bool]]) -> None:
+    context = accelerate.scan(Document(path="a.yaml", text=f"distributed_type: {strategy}\nnum_processes: 4\n"))
+    assert [(one.value, one.presumed) for one in context.settings if one.key == "fsdp.version"] == expected
+
+
 def test_a_switch_of_fsdp_2_is_no_strategy() -> None:
     text = "distributed_type: FSDP\nfsdp_config: {fsdp_version: 2, fsdp_reshard_after_forward: true}\n"
     context = accelerate.scan(Document("a.yaml", text))

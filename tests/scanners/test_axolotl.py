@@ -126,6 +126,8 @@ def test_a_model_to_merge_is_no_config() -> None:
         ("datasets: [{path: a, type: alpaca}]", None),
         ("datasets: [{path: a, type: chat_template.default}]\nrl: dpo", None),
         ("val_set_size: 0", None),
+        ("chat_template_jinja: x\ndatasets: [{path: a, type: chat_template}]", None),
+        ("datasets: [{path: a, type: chat_template, chat_template_jinja: x}]", None),
     ],
 )
 def test_the_end_of_a_turn(text: str, named: bool | None) -> None:

@@ -62,7 +62,7 @@ def test_a_program_that_leaves_out_all() -> None:
 
 
 def test_a_loop_of_accelerate() -> None:
-    assert keys(ACCELERATE) == {"distributed.sync_each_batch"}
+    assert keys(ACCELERATE) == {"training.gradient_accumulation_steps", "distributed.sync_each_batch"}
     assert keys(ACCELERATE.replace('mixed_precision="bf16"', "**options")) == set()
 
 

@@ -30,6 +30,7 @@ def test_a_config() -> None:
         (19, "deepspeed.grad_accum_dtype", "fp32"),
         (21, "deepspeed.gradient_clipping", 1.0),
         (22, "training.per_device_train_batch_size", 2),
+        (20, "deepspeed.same_accumulation", True),
     ]
     stage = context.settings[1]
     assert (stage.location, stage.spelling) == (Location(path="zero3.json", line=6, column=14), '"stage": {}')

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from gradcompat.audit.runs import Contexts
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
@@ -314,3 +316,23 @@ def test_a_trainer_that_python_starts_on_several_gpus_copies_the_model_to_each()
         "told": [("deepspeed", False)],
         "spread": [],
     }
+
+
+@pytest.mark.parametrize(
+    ("config", "alike"),
+    [
+        ('{"gradient_accumulation_steps": 4, "zero_optimization": {"stage": 2}}', [True]),
+        ('{"gradient_accumulation_steps": 1, "zero_optimization": {"stage": 2}}', [False]),
+        ('{"gradient_accumulation_steps": "auto", "zero_optimization": {"stage": 2}}', [True]),
+        ('{"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 2}}', [False]),  # one by default
+    ],
+)
+def test_the_number_of_micro_batches_in_both(config: str, alike: list[bool]) -> None:
+    program = (
+        "from accelerate import Accelerator\nfrom accelerate import DeepSpeedPlugin\n"
+        'accelerator = Accelerator(gradient_accumulation_steps=4, deepspeed_plugin=DeepSpeedPlugin("ds.json"))\n'
+        "for batch in loader:\n    accelerator.backward(model(batch))\n    optimizer.step()\n"
+    )
+    scanned = python_code.scan(Document("train.py", program))
+    contexts = [replace(scanned, refers_to=("ds.json",)), deepspeed.scan(Document("ds.json", config))]
+    assert values(join(contexts)[0]).get("deepspeed.same_accumulation") == alike

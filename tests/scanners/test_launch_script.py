@@ -138,6 +138,7 @@ def test_launches_that_disagree_are_all_told_and_one_in_a_branch_says_nothing_su
 def test_a_config_that_the_script_writes() -> None:
     context = scan(fixture("launch/written.sh"))
     assert lines(context) == [
+        (5, "deepspeed.same_accumulation", True),
         (6, STRATEGY, "deepspeed"),
         (7, "deepspeed.zero_stage", 2),
         (7, "deepspeed.gradient_clipping", 0.0),

@@ -69,6 +69,7 @@ def test_trainer_with_an_adapter() -> None:
         (9, 9, "training.gradient_accumulation_steps", 8, "STEPS = {}"),
         (14, 27, "data.pad_is_eos", True, None),
         (17, 21, "model.torch_dtype", "bfloat16", "torch_dtype={}"),
+        (17, 21, "precision.half_weights", True, None),
         (18, 29, "model.attn_implementation", "flash_attention_2", "attn_implementation={}"),
         # what is not there, in a program that hides nothing
         (20, 13, "training.enable_input_require_grads", False, None),
@@ -1059,7 +1060,7 @@ def test_a_type_is_no_use(code: str) -> None:
     text = (
         f"from torch import nn, optim\nfrom transformers import PreTrainedModel\noptim.SGD(nn.Linear(1, 1))\n{code}\n"
     )
-    assert symbols(text) == ("torch.nn.Linear", "torch.optim.SGD")
+    assert symbols(text) == ("torch.nn.Linear", "torch.optim.SGD", "torch.optim.SGD.plain")
 
 
 @pytest.mark.parametrize(
@@ -1312,3 +1313,117 @@ def test_a_pipeline_of_deepspeed_is_a_run() -> None:
 def test_lightning_overlaps_unless_its_strategy_is_told_otherwise(given: str, overlaps: list[bool]) -> None:
     code = f"from lightning.pytorch.strategies import DeepSpeedStrategy\nstrategy = DeepSpeedStrategy({given})\n"
     assert [value for _, key, value in facts(code) if key == "deepspeed.overlap_comm"] == overlaps
+
+
+SAVED = """\
+from transformers import AutoModelForCausalLM, AutoTokenizer, Trainer
+trainer = Trainer(AutoModelForCausalLM.from_pretrained("gpt2"))
+trainer.train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('trainer.save_model("out")\nAutoModelForCausalLM.from_pretrained("out")', True),
+        ("trainer.save_model(folder)\nAutoModelForCausalLM.from_pretrained(folder)", True),
+        ('trainer.save_model("out")\nAutoModelForCausalLM.from_pretrained("out/best")', True),
+        ('trainer.save_model("out")\nAutoTokenizer.from_pretrained("out")', False),
+        ('trainer.save_model("out")\nAutoModelForCausalLM.from_pretrained("gpt2")', False),
+        ('AutoModelForCausalLM.from_pretrained("out")', False),
+    ],
+)
+def test_a_model_that_the_program_has_saved_itself(text: str, found: bool) -> None:
+    assert any(name.endswith(".of_saved") for name in symbols(SAVED + text)) is found
+
+
+COMBINED = "import evaluate\nfrom transformers import Trainer\n{}\nTrainer(model).train()\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("metrics = evaluate.combine(['f1'])\nmetrics.compute(predictions=p, references=r, average='macro')", True),
+        ("metrics = evaluate.combine(['f1'])\nmetrics.compute(predictions=p, references=r)", False),
+        ("evaluate.load('f1').compute(predictions=p, references=r, average='macro')", False),
+    ],
+)
+def test_arguments_for_combined_metrics(text: str, found: bool) -> None:
+    assert ("evaluate.combine.arguments" in symbols(COMBINED.format(text))) is found
+
+
+_BETWEEN = "lightning.Trainer.validates_between_steps"
+_END = "lightning.pytorch.callbacks.ModelCheckpoint.at_epoch_end"
+_ONE = "tensorflow.distribute.MirroredStrategy.one_device"
+_MODEL_ALONE = "torch.distributed.checkpoint.load.no_optimizer"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("optimizer = torch.optim.Adam(x, capturable=True)", "torch.optim.Adam.capturable"),
+        ("optimizer.param_groups[0]['capturable'] = True", "group.capturable"),
+        ("batch['token_type_ids'] = zeros", "batch.token_type_ids"),
+        ("optimizer = torch.optim.SGD(x, lr=0.1)", "torch.optim.SGD.plain"),
+        ("torch.utils.data.DataLoader(x, generator=g)", "torch.utils.data.DataLoader.generator"),
+        ("from lightning import Trainer\nTrainer(val_check_interval=8, accumulate_grad_batches=4)", _BETWEEN),
+        (
+            "from lightning.pytorch.callbacks import ModelCheckpoint\nModelCheckpoint(save_on_train_epoch_end=True)",
+            _END,
+        ),
+        ("import tensorflow\ntensorflow.distribute.MirroredStrategy(['gpu:0'])", _ONE),
+        ("from trl import SFTConfig\nSFTConfig('out', bf16=True)", "trl.SFTConfig.bf16"),
+        ("from trl import SFTConfig\nSFTConfig('out', max_length=None)", "trl.SFTConfig.uncut"),
+        ("import torch.distributed.checkpoint as dcp\ndcp.load({'model': m.state_dict()})", _MODEL_ALONE),
+        ("import torch.distributed.checkpoint as dcp\nstate = {'model': m}\ndcp.load(state)", _MODEL_ALONE),
+        ("import deepspeed\ne = deepspeed.initialize(m)\nm.add_adapter(c)", "late_adapter"),
+        (
+            "from trl import GRPOTrainer\nclass T(GRPOTrainer):\n    def _get_per_token_logps(self):\n        pass",
+            "trl.GRPOTrainer._get_per_token_logps",
+        ),
+        (
+            "from lightning import LightningModule\nclass M(LightningModule):\n    pass",
+            "lightning.LightningModule.no_hyperparameters",
+        ),
+        (
+            "from transformers import AutoModelForCausalLM, AutoTokenizer\n"
+            "AutoModelForCausalLM.from_pretrained('a/b')\nAutoTokenizer.from_pretrained('c/d')",
+            "transformers.AutoTokenizer.from_pretrained.of_other",
+        ),
+    ],
+)
+def test_what_a_program_does_by_hand(text: str, name: str) -> None:
+    assert name in symbols(f"import torch\n{text}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "torch.optim.Adam(x, capturable=False)",
+        "print(group['capturable'], batch['token_type_ids'])",
+        "torch.optim.SGD(x, lr=0.1, momentum=0.9)",
+        "torch.utils.data.DataLoader(x, generator=None)",
+        "from lightning import Trainer\nTrainer(val_check_interval=6, accumulate_grad_batches=4)",
+        "from lightning import Trainer\nTrainer(val_check_interval=0.5, accumulate_grad_batches=4)",
+        "import tensorflow\ntensorflow.distribute.MirroredStrategy(['gpu:0', 'gpu:1'])",
+        "import tensorflow\ntensorflow.distribute.MirroredStrategy()",
+        "from trl import SFTConfig\nSFTConfig('out', max_length=1024)",
+        "import torch.distributed.checkpoint as dcp\ndcp.load({'model': m, 'optimizer': o.state_dict()})",
+        "import torch.distributed.checkpoint as dcp\ndcp.load(state)",
+        "import deepspeed\nm.add_adapter(c)\ne = deepspeed.initialize(m)",
+        "from lightning import LightningModule\n"
+        "class M(LightningModule):\n    def f(self):\n        self.save_hyperparameters()",
+        "from lightning.pytorch.callbacks import ModelCheckpoint\n"
+        "ModelCheckpoint(save_on_train_epoch_end=True, every_n_train_steps=5)",
+    ],
+)
+def test_what_it_does_not(text: str) -> None:
+    by_hand = ("capturable", "token_type_ids", "plain", "generator", "validates_between_steps", "one_device", "bf16")
+    others = ("uncut", "no_optimizer", "late_adapter", "no_hyperparameters", "at_epoch_end")
+    found = {name.rpartition(".")[2] for name in symbols(f"import torch\n{text}")}
+    assert found.isdisjoint({*by_hand, *others})
+
+
+def test_the_backend_of_the_compiler() -> None:
+    text = 'import torch\nmodel = torch.compile(model, backend="eager")\ntorch.optim.SGD(x)\n'
+    assert [one.value for one in of_text(text).settings if one.key == "training.compile_backend"] == ["eager"]

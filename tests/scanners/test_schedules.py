@@ -62,6 +62,12 @@ def test_a_schedule_between_two_states(made: str, found: list[str]) -> None:
         scheduler.load_state_dict(state["scheduler"])
         """,
         """
+        optimizer.load_state_dict(state["optimizer"])
+        scheduler = LinearLR(optimizer, 0.1)
+        scheduler.load_state_dict(state["scheduler"])
+        optimizer.load_state_dict(state["optimizer"])
+        """,
+        """
         model.load_state_dict(state["model"])
         scheduler = LinearLR(optimizer, 0.1)
         scheduler.load_state_dict(state["scheduler"])
@@ -70,6 +76,16 @@ def test_a_schedule_between_two_states(made: str, found: list[str]) -> None:
 )
 def test_another_order_is_right(text: str) -> None:
     assert names(text) == []
+
+
+def test_a_schedule_that_steps_with_the_exchange_of_gradients() -> None:
+    text = """
+        for batch in loader:
+            if accelerator.sync_gradients:
+                {call}
+    """
+    assert names(text.format(call="scheduler.step()")) == ["scheduler.step.at_exchange"]
+    assert names(text.format(call="accelerator.clip_grad_norm_(parameters, 1.0)")) == []
 
 
 def test_a_cosine_for_each_stage() -> None:
@@ -90,6 +106,13 @@ def test_a_cosine_for_each_stage() -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        """
+        for fold in folds:
+            optimizer.load_state_dict(first)
+            scheduler = CosineAnnealingLR(optimizer, T_max=10)
+            for epoch in range(10):
+                scheduler.step()
+        """,
         """
         for fold in folds:
             optimizer = SGD(model.parameters(), lr=0.1)

@@ -129,7 +129,10 @@ def test_precision_is_said_by_several_switches(arguments: dict[str, Any], mode: 
 
 
 def test_what_either_of_two_arguments_turns_on_is_on() -> None:
-    assert together(torch_compile=False, torch_compile_backend="inductor") == [("training.torch_compile", True)]
+    assert together(torch_compile=False, torch_compile_backend="inductor") == [
+        ("training.torch_compile", True),
+        ("training.compile_backend", "inductor"),
+    ]
     assert together(torch_compile=False) == [("training.torch_compile", False)]
 
 

@@ -38,6 +38,7 @@ def test_a_config_of_trl() -> None:
         (25, "fsdp.use_orig_params", True),
         (26, "training.max_grad_norm", 1.0),
         (28, "training.torch_compile", True),
+        (28, "training.compile_backend", "inductor"),
         (29, "training.loss_type", None),
         (None, "training.framework", "trl"),
         (None, "training.method", "sft"),

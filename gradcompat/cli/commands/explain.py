@@ -20,6 +20,7 @@ from gradcompat.model.issue import (
     PythonTerm,
     SettingRemedy,
     SettingTerm,
+    SymbolAbsentTerm,
     SymbolTerm,
     Term,
     VirtualTerm,
@@ -127,7 +128,7 @@ def _is_about(term: Term, name: str) -> bool:
             return key == name
         case ModelTerm():
             return name == "model.architecture"
-        case SymbolTerm():
+        case SymbolTerm() | SymbolAbsentTerm():
             return name == "code.symbols"
         case PythonTerm():
             return name == "host.python"
