@@ -113,6 +113,11 @@ def _patched(given: Given) -> bool:
     return not any(_says(name, bool)(given) for name in ("full_finetuning", "load_in_8bit"))
 
 
+def _gives(arguments: frozenset[str]) -> Callable[[Given], bool]:
+    """Is one of the arguments given, with whatever value?"""
+    return lambda given: not arguments.isdisjoint(given)
+
+
 def _is_given(argument: str) -> Callable[[Given], bool]:
     """Is the argument given, and not None?"""
     return _says(argument, lambda value: value is not None)
@@ -212,6 +217,24 @@ _MAMBA = frozenset({"mamba_ssm"})
 _DATASETS = frozenset({"datasets"})
 _GROUPED = Manner(roots=_MAMBA, word="ngroups", holds=_says("ngroups", _above(1)))
 _LIGHTNING = frozenset({"lightning", "pytorch_lightning", "lightning_fabric"})
+# Arguments that the releases behind these took last, None or not: what is not there refuses both.
+_GONE_FROM_LIGHTNINGS_TRAINER = {
+    "argument_of_1_6": frozenset(
+        {
+            *("checkpoint_callback", "flush_logs_every_n_steps", "log_gpu_memory", "prepare_data_per_node"),
+            *("process_position", "progress_bar_refresh_rate", "stochastic_weight_avg", "terminate_on_nan"),
+            "weights_summary",
+        }
+    ),
+    "argument_of_1_7": frozenset({"weights_save_path"}),
+    "argument_of_1_9": frozenset(
+        {
+            *("amp_backend", "amp_level", "auto_lr_find", "auto_scale_batch_size", "auto_select_gpus", "gpus", "ipus"),
+            *("move_metrics_to_cpu", "multiple_trainloader_mode", "num_processes", "replace_sampler_ddp"),
+            *("resume_from_checkpoint", "tpu_cores", "track_grad_norm"),
+        }
+    ),
+}
 # What Keras takes for any optimizer, in its order.
 _OF_INNER = ("weight_decay", "clipnorm", "clipvalue", "global_clipnorm", "use_ema")
 _CLIPS = ("clipnorm", "clipvalue", "global_clipnorm")
@@ -237,6 +260,10 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
             holds=_says("reload_dataloaders_every_n_epochs", _above(1)),
         ),
         Manner(roots=_LIGHTNING, word="shorter_than_a_step", holds=_ends_before_a_step),
+        *(
+            Manner(roots=_LIGHTNING, word=word, holds=_gives(arguments))
+            for word, arguments in _GONE_FROM_LIGHTNINGS_TRAINER.items()
+        ),
     ),
     "MeanAveragePrecision": (
         Manner(
@@ -333,6 +360,14 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
     **dict.fromkeys(
         ("DistributedDataParallel", "DistributedDataParallelKwargs"),
         (Manner(roots=frozenset({"torch", "accelerate"}), word="static_graph", holds=_says("static_graph", bool)),),
+    ),
+    **dict.fromkeys(
+        (
+            *("StepLR", "MultiStepLR", "LambdaLR", "MultiplicativeLR", "ConstantLR", "LinearLR", "ExponentialLR"),
+            *("PolynomialLR", "CosineAnnealingLR", "CyclicLR", "OneCycleLR", "CosineAnnealingWarmRestarts"),
+            "ReduceLROnPlateau",
+        ),
+        (Manner(roots=frozenset({"torch"}), word="verbose", holds=_gives(frozenset({"verbose"}))),),
     ),
     "SequentialLR": (
         Manner(
