@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 
-from gradcompat.lazy_dataclasses import dataclass
+from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.scanners.code_arguments import Argument
 from gradcompat.scanners.code_names import UNKNOWN
 
@@ -27,6 +27,7 @@ class Manner:
         holds: whether a call is of this kind, by its arguments.
         positional: the names of the arguments that may come without.
         method: it counts whatever it is called on, where that is not known.
+        whole: it counts only where all that is given can be read, as of a call that lacks something.
     """
 
     roots: frozenset[str]
@@ -34,6 +35,7 @@ class Manner:
     holds: Callable[[Given], bool]
     positional: tuple[str, ...] = ()
     method: bool = False
+    whole: bool = False
 
 
 def manners_of(name: str) -> tuple[Manner, ...]:
@@ -217,6 +219,24 @@ _MAMBA = frozenset({"mamba_ssm"})
 _DATASETS = frozenset({"datasets"})
 _GROUPED = Manner(roots=_MAMBA, word="ngroups", holds=_says("ngroups", _above(1)))
 _LIGHTNING = frozenset({"lightning", "pytorch_lightning", "lightning_fabric"})
+_METRICS_WITH_A_TASK = (
+    *("Accuracy", "Precision", "Recall", "F1Score", "FBetaScore", "Specificity", "StatScores", "ConfusionMatrix"),
+    *("CohenKappa", "JaccardIndex", "HammingDistance", "AUROC", "AveragePrecision", "ROC", "PrecisionRecallCurve"),
+    "HingeLoss",
+)
+_FUNCTIONS_WITH_A_TASK = (
+    *("accuracy", "precision", "recall", "f1_score", "fbeta_score", "specificity", "stat_scores", "confusion_matrix"),
+    *("cohen_kappa", "jaccard_index", "hamming_distance", "auroc", "average_precision", "roc"),
+    *("precision_recall_curve", "hinge_loss"),
+)
+_NO_TASK = Manner(
+    roots=frozenset({"torchmetrics"}),
+    word="no_task",
+    holds=lambda given: "task" not in given,
+    positional=("task",),
+    whole=True,
+)
+_FUNCTION_WITHOUT_TASK = replace(_NO_TASK, positional=("preds", "target", "task"))
 # Arguments that the releases behind these took last, None or not: what is not there refuses both.
 _GONE_FROM_LIGHTNINGS_TRAINER = {
     "argument_of_1_6": frozenset(
@@ -241,6 +261,7 @@ _CLIPS = ("clipnorm", "clipvalue", "global_clipnorm")
 _SEQUENCES = ("cu_seqlens_q", "cu_seqlens_k", "max_seqlen_q", "max_seqlen_k")
 
 _MANNERS: dict[str, tuple[Manner, ...]] = {
+    **dict.fromkeys(_METRICS_WITH_A_TASK, (_NO_TASK,)),  # some of them have more, below
     "seed_everything": (
         Manner(roots=_LIGHTNING, word="workers", holds=_says("workers", bool), positional=("seed", "workers")),
     ),
@@ -354,8 +375,14 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
     ),
     **dict.fromkeys(
         ("Accuracy", "Precision", "Recall", "F1Score", "FBetaScore"),
-        (Manner(roots=frozenset({"torchmetrics"}), word="ignored_class", holds=_averages_an_ignored_class_of_several),),
+        (
+            Manner(
+                roots=frozenset({"torchmetrics"}), word="ignored_class", holds=_averages_an_ignored_class_of_several
+            ),
+            _NO_TASK,
+        ),
     ),
+    **dict.fromkeys(_FUNCTIONS_WITH_A_TASK, (_FUNCTION_WITHOUT_TASK,)),
     "unfreeze": (Manner(roots=frozenset({"flax"}), word="method", holds=lambda given: not given, method=True),),
     **dict.fromkeys(
         ("DistributedDataParallel", "DistributedDataParallelKwargs"),
