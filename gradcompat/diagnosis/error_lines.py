@@ -40,6 +40,20 @@ _OUTDATED = re.compile(
 _UNTAKEN_COLUMN = re.compile(r"\bforward\(\) got an unexpected keyword argument 'token_type_ids'")
 # How serde of tokenizers names a part of tokenizer.json that its release has no form for.
 _NEWER_TOKENIZER = re.compile(r"\bdata did not match any variant of untagged enum \w+Wrapper\b")
+# Functions of torch's own namespaces. A function of the extension itself that takes a tensor names them later on.
+_TORCH_SYMBOL = re.compile(r"\bundefined symbol: _Z(?:T[IVS])?NK?(?:2at|3c10|5torch|6caffe2)\d")
+# The sizes of structures of NumPy that Cython compares, and how NumPy's own interface says the same.
+_NUMPY_LAYOUT = re.compile(
+    r"\bnumpy\.(?:dtype|ndarray|ufunc)[\w.]* size changed, may indicate binary incompatibility"
+    r"|\bmodule compiled against (?:ABI|API) version 0x\w+ but this version of numpy is"
+)
+# What NumPy 1.24 and 2.0 took away, in their words.
+_GONE_FROM_NUMPY = re.compile(
+    r"`np\.\w{1,40}` was removed in the NumPy 2\.\d release"
+    r"|\bmodule 'numpy' has no attribute "
+    r"'(?:float|int|bool|object|str|complex|bool8|object0|int0|uint0|str0|bytes0|void0)'"
+)
+_OLDER_PROTOBUF_CODE = re.compile(r"\bDescriptors cannot (?:not )?be created directly\b")
 
 
 def error_in(text: str) -> str | None:
@@ -66,6 +80,14 @@ def kind_of(error: str) -> str | None:
         return "error-not-finite"
     if _NEWER_TOKENIZER.search(error):
         return "newer-tokenizer-file"
+    for pattern, kind in (
+        (_TORCH_SYMBOL, "extension-of-other-torch"),
+        (_NUMPY_LAYOUT, "extension-of-other-numpy"),
+        (_GONE_FROM_NUMPY, "gone-from-numpy"),
+        (_OLDER_PROTOBUF_CODE, "older-protobuf-code"),
+    ):
+        if pattern.search(error):
+            return kind
     if _UNTAKEN_COLUMN.search(error):
         return "untaken-column"
     return "outdated-signature" if _OUTDATED.search(error) else None

@@ -39,6 +39,10 @@ ERRORS = {
     "error-not-finite": "an error says that a loss or a gradient is not finite",
     "outdated-signature": "transformers passes an argument that the method does not take",
     "newer-tokenizer-file": "tokenizers finds a part of tokenizer.json that it has no form for",
+    "extension-of-other-torch": "a compiled library looks for a function that the loaded torch has not",
+    "extension-of-other-numpy": "a compiled package finds NumPy laid out otherwise than it was built for",
+    "gone-from-numpy": "NumPy has no such name any more",
+    "older-protobuf-code": "protobuf refuses what an older compiler of it has generated",
     "untaken-column": "the model is given token_type_ids, which its class does not take",
 }
 
@@ -62,6 +66,41 @@ EXPLANATIONS: dict[str, Explanation] = {
             "whether it goes away with a newer tokenizers, and the transformers that asks for it: merges as pairs came "
             "with 0.20, the split of Metaspace with 0.19",
             "whether tokenizer.json is whole: its size beside that on the hub",
+        ),
+    ),
+    "extension-of-other-torch": Explanation(
+        title="A compiled library was built for another torch than the one that loads it: another release, or C++ ABI",
+        weight=0.85,
+        settles=(
+            "which torch it was built for, in the name of its wheel or in its log, and what is loaded: "
+            "python -c 'import torch; print(torch.__version__, torch.compiled_with_cxx11_abi())'; cxx11 in the symbol "
+            "is the ABI for which that prints True",
+            "whether it goes away with the release of it that belongs to this torch, or with it compiled anew: "
+            "pip install --force-reinstall --no-deps --no-cache-dir --no-build-isolation",
+        ),
+    ),
+    "extension-of-other-numpy": Explanation(
+        title="A compiled package was built for another NumPy than the one that loads it, often 1 and 2",
+        weight=0.8,
+        settles=(
+            "the package whose file the last frames of the traceback name",
+            "whether it goes away with a newer release of that package, or else with numpy <2",
+        ),
+    ),
+    "gone-from-numpy": Explanation(
+        title="Older code asks for a name that NumPy has removed: np.float and its like in 1.24, more in 2.0",
+        weight=0.8,
+        settles=(
+            "whose code the last frame of the traceback is: of a package, take a newer release of it",
+            "whether it goes away with numpy <2, and for np.float, np.int, np.bool and np.object with numpy <1.24",
+        ),
+    ),
+    "older-protobuf-code": Explanation(
+        title="A package brings code that a protobuf compiler before 3.19 generated, which protobuf 4 and later refuse",
+        weight=0.8,
+        settles=(
+            "the package whose *_pb2.py the traceback names: take a newer release of it",
+            "whether it goes away with protobuf <4, as 3.20.3",
         ),
     ),
     "untaken-column": Explanation(

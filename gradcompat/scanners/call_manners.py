@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 
-from gradcompat.lazy_dataclasses import dataclass
+from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.scanners.code_arguments import Argument
 from gradcompat.scanners.code_names import UNKNOWN
 
@@ -27,6 +27,7 @@ class Manner:
         holds: whether a call is of this kind, by its arguments.
         positional: the names of the arguments that may come without.
         method: it counts whatever it is called on, where that is not known.
+        whole: it counts only where all that is given can be read, as of a call that lacks something.
     """
 
     roots: frozenset[str]
@@ -34,6 +35,7 @@ class Manner:
     holds: Callable[[Given], bool]
     positional: tuple[str, ...] = ()
     method: bool = False
+    whole: bool = False
 
 
 def manners_of(name: str) -> tuple[Manner, ...]:
@@ -111,6 +113,11 @@ def _alone(given: Given) -> bool:
 def _patched(given: Given) -> bool:
     """Unsloth hands weights that are all trained, or held in 8 bits, on to FastModel."""
     return not any(_says(name, bool)(given) for name in ("full_finetuning", "load_in_8bit"))
+
+
+def _gives(arguments: frozenset[str]) -> Callable[[Given], bool]:
+    """Is one of the arguments given, with whatever value?"""
+    return lambda given: not arguments.isdisjoint(given)
 
 
 def _is_given(argument: str) -> Callable[[Given], bool]:
@@ -241,6 +248,42 @@ _MAMBA = frozenset({"mamba_ssm"})
 _DATASETS = frozenset({"datasets"})
 _GROUPED = Manner(roots=_MAMBA, word="ngroups", holds=_says("ngroups", _above(1)))
 _LIGHTNING = frozenset({"lightning", "pytorch_lightning", "lightning_fabric"})
+_METRICS_WITH_A_TASK = (
+    *("Accuracy", "Precision", "Recall", "F1Score", "FBetaScore", "Specificity", "StatScores", "ConfusionMatrix"),
+    *("CohenKappa", "JaccardIndex", "HammingDistance", "AUROC", "AveragePrecision", "ROC", "PrecisionRecallCurve"),
+    "HingeLoss",
+)
+_FUNCTIONS_WITH_A_TASK = (
+    *("accuracy", "precision", "recall", "f1_score", "fbeta_score", "specificity", "stat_scores", "confusion_matrix"),
+    *("cohen_kappa", "jaccard_index", "hamming_distance", "auroc", "average_precision", "roc"),
+    *("precision_recall_curve", "hinge_loss"),
+)
+_NO_TASK = Manner(
+    roots=frozenset({"torchmetrics"}),
+    word="no_task",
+    holds=lambda given: "task" not in given,
+    positional=("task",),
+    whole=True,
+)
+_FUNCTION_WITHOUT_TASK = replace(_NO_TASK, positional=("preds", "target", "task"))
+# Arguments that the releases behind these took last, None or not: what is not there refuses both.
+_GONE_FROM_LIGHTNINGS_TRAINER = {
+    "argument_of_1_6": frozenset(
+        {
+            *("checkpoint_callback", "flush_logs_every_n_steps", "log_gpu_memory", "prepare_data_per_node"),
+            *("process_position", "progress_bar_refresh_rate", "stochastic_weight_avg", "terminate_on_nan"),
+            "weights_summary",
+        }
+    ),
+    "argument_of_1_7": frozenset({"weights_save_path"}),
+    "argument_of_1_9": frozenset(
+        {
+            *("amp_backend", "amp_level", "auto_lr_find", "auto_scale_batch_size", "auto_select_gpus", "gpus", "ipus"),
+            *("move_metrics_to_cpu", "multiple_trainloader_mode", "num_processes", "replace_sampler_ddp"),
+            *("resume_from_checkpoint", "tpu_cores", "track_grad_norm"),
+        }
+    ),
+}
 # What Keras takes for any optimizer, in its order.
 _OF_INNER = ("weight_decay", "clipnorm", "clipvalue", "global_clipnorm", "use_ema")
 _CLIPS = ("clipnorm", "clipvalue", "global_clipnorm")
@@ -248,6 +291,7 @@ _CLIPPED = Manner(roots=frozenset({"keras", "tensorflow"}), word="clipnorm", hol
 _SEQUENCES = ("cu_seqlens_q", "cu_seqlens_k", "max_seqlen_q", "max_seqlen_k")
 
 _MANNERS: dict[str, tuple[Manner, ...]] = {
+    **dict.fromkeys(_METRICS_WITH_A_TASK, (_NO_TASK,)),  # some of them have more, below
     "seed_everything": (
         Manner(roots=_LIGHTNING, word="workers", holds=_says("workers", bool), positional=("seed", "workers")),
     ),
@@ -268,6 +312,10 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
         ),
         Manner(roots=_LIGHTNING, word="shorter_than_a_step", holds=_ends_before_a_step),
         Manner(roots=_LIGHTNING, word="validates_between_steps", holds=_validates_between_steps),
+        *(
+            Manner(roots=_LIGHTNING, word=word, holds=_gives(arguments))
+            for word, arguments in _GONE_FROM_LIGHTNINGS_TRAINER.items()
+        ),
     ),
     "MeanAveragePrecision": (
         Manner(
@@ -358,12 +406,26 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
     ),
     **dict.fromkeys(
         ("Accuracy", "Precision", "Recall", "F1Score", "FBetaScore"),
-        (Manner(roots=frozenset({"torchmetrics"}), word="ignored_class", holds=_averages_an_ignored_class_of_several),),
+        (
+            Manner(
+                roots=frozenset({"torchmetrics"}), word="ignored_class", holds=_averages_an_ignored_class_of_several
+            ),
+            _NO_TASK,
+        ),
     ),
+    **dict.fromkeys(_FUNCTIONS_WITH_A_TASK, (_FUNCTION_WITHOUT_TASK,)),
     "unfreeze": (Manner(roots=frozenset({"flax"}), word="method", holds=lambda given: not given, method=True),),
     **dict.fromkeys(
         ("DistributedDataParallel", "DistributedDataParallelKwargs"),
         (Manner(roots=frozenset({"torch", "accelerate"}), word="static_graph", holds=_says("static_graph", bool)),),
+    ),
+    **dict.fromkeys(
+        (
+            *("StepLR", "MultiStepLR", "LambdaLR", "MultiplicativeLR", "ConstantLR", "LinearLR", "ExponentialLR"),
+            *("PolynomialLR", "CosineAnnealingLR", "CyclicLR", "OneCycleLR", "CosineAnnealingWarmRestarts"),
+            "ReduceLROnPlateau",
+        ),
+        (Manner(roots=frozenset({"torch"}), word="verbose", holds=_gives(frozenset({"verbose"}))),),
     ),
     "SequentialLR": (
         Manner(

@@ -169,6 +169,8 @@ KNOWN: dict[str, tuple[Known, ...]] = {
             trains=True,
         ),
     ),
+    # Lightning's before 2.0 made a Trainer of a namespace of argparse, and keywords count more.
+    "from_argparse_args": (Known(_LIGHTNING, _LIGHTNING_TRAINER, framework="lightning", trains=True),),
     "Seq2SeqTrainer": (Known(_TRANSFORMERS, _TRAINER, framework="transformers.Trainer", trains=True),),
     **{
         f"{name}TrainingArguments": (Known(_SENTENCES, _ARGUMENTS, framework="sentence-transformers"),)

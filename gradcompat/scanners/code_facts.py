@@ -367,8 +367,8 @@ def _is_told(found: Findings, step: Step, call: ast.Call) -> None:
     method = (call.func.attr,) if isinstance(call.func, ast.Attribute) else ()
     for name in found.names.resolve(call.func, step.scope) or method:
         for manner in manners_of(name):
-            given, _ = arguments(call, found.names, step.scope, manner.positional)
-            if manner.holds({argument.name: argument for argument in given}):
+            given, unread = arguments(call, found.names, step.scope, manner.positional)
+            if manner.holds({argument.name: argument for argument in given}) and not (manner.whole and unread):
                 found.symbol(f"{name}.{manner.word}", call)
         if name == "datasets.load_dataset":
             kinds = [word for word in _texts_of(call) if _NEGATIVES.search(word) or word in _PAIRS]

@@ -32,6 +32,10 @@ _RECOMPUTES = re.compile(
 _STARTS = frozenset({"train", "fit"})
 _LOADERS = frozenset({"torch.utils.data.DataLoader", *STATEFUL_LOADERS})
 _UNGRADED = frozenset({"no_grad", "set_grad_enabled"})
+# Schedules that are of torch's LRScheduler, which ReduceLROnPlateau was not before it.
+_TORCHS_SCHEDULE = re.compile(
+    r"torch\.optim\.lr_scheduler\.(?:\w+LR|CosineAnnealingWarmRestarts)|transformers\.(?:\w+\.)*get_\w*schedule\w*"
+)
 _EVALUATES = re.compile(r"(?:on_)?(?:validation|test|predict|eval|generate|sample|infer)")
 _BEFORE_SHUFFLE = 2  # dataset and batch_size
 _BEFORE_WORKERS = 5  # dataset, batch_size, shuffle, sampler and batch_sampler come before num_workers
@@ -98,6 +102,10 @@ def _composed(found: Findings) -> None:
         late = _late_adapter(one.statements)
         if late is not None:
             found.symbols.setdefault("late_adapter", one.place(late))
+    scheduled = next(filter(_TORCHS_SCHEDULE.fullmatch, found.symbols), None)
+    steps = any("lr_scheduler_step" in one.document.text for one in (found, *found.parts))
+    if scheduled is not None and "lightning" in found.drivers and not steps:
+        found.symbols.setdefault("lightning.LightningModule.torchs_scheduler", found.symbols[scheduled])
     decayed = next((name for name in found.symbols if name.startswith("timm.") and name.endswith(".layer_decay")), None)
     scaled = any("lr_scale" in one.document.text for one in (found, *found.parts))
     if decayed is not None and not scaled and not any(name.startswith("timm.scheduler") for name in found.symbols):

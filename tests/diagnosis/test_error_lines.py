@@ -99,6 +99,36 @@ def test_what_an_error_says() -> None:
             "untaken-column",
         ),
         ("TypeError: forward() got an unexpected keyword argument 'labels'", None),
+        (
+            "ImportError: /venv/flash_attn_2_cuda.cpython-312-x86_64-linux-gnu.so: undefined symbol: "
+            "_ZN3c105ErrorC2ENS_14SourceLocationENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",
+            "extension-of-other-torch",
+        ),
+        (
+            "OSError: /venv/torch_scatter/_version_cuda.so: undefined symbol: _ZN2at6detail9maybeThrowEv",
+            "extension-of-other-torch",
+        ),
+        (
+            "ImportError: /venv/fused.so: undefined symbol: _ZNK2at10TensorBase8data_ptrIfEEPT_v",
+            "extension-of-other-torch",
+        ),
+        ("ImportError: /venv/torch/lib/libtorch_cuda.so: undefined symbol: ncclCommRegister", None),
+        ("ImportError: /venv/own.so: undefined symbol: _Z7forwardN2at6TensorE", None),
+        ("ImportError: /venv/x.so: undefined symbol: _ZN4atom6detail9maybeThrowEv", None),
+        (
+            "ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 96 from C header, "
+            "got 88 from PyObject",
+            "extension-of-other-numpy",
+        ),
+        ("ValueError: pandas.Index size changed, may indicate binary incompatibility.", None),
+        (
+            "AttributeError: `np.complex_` was removed in the NumPy 2.0 release. Use `np.complex128` instead.",
+            "gone-from-numpy",
+        ),
+        ("AttributeError: module 'numpy' has no attribute 'float'.", "gone-from-numpy"),
+        ("AttributeError: module 'numpy' has no attribute 'floats'", None),
+        ("TypeError: Descriptors cannot be created directly.", "older-protobuf-code"),
+        ("TypeError: Descriptors cannot not be created directly.", "older-protobuf-code"),
     ],
 )
 def test_errors_that_explain_themselves(error: str, kind: str | None) -> None:

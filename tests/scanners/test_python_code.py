@@ -1002,6 +1002,17 @@ def test_the_argument_that_is_given_decides(call: str, used: set[str], open_: bo
             "lightning.Trainer.reload_dataloaders_every_n_epochs",
         ),
         ("lightning.Trainer(reload_dataloaders_every_n_epochs=1)", None),
+        ("lightning.Trainer(gpus=1)", "lightning.Trainer.argument_of_1_9"),
+        ("lightning.Trainer(resume_from_checkpoint=None)", "lightning.Trainer.argument_of_1_9"),
+        ("lightning.Trainer(weights_summary=None)", "lightning.Trainer.argument_of_1_6"),
+        ("lightning.Trainer(accelerator='gpu', devices=1)", None),
+        ("torch.optim.lr_scheduler.StepLR(opt, 1, verbose=False)", "torch.optim.lr_scheduler.StepLR.verbose"),
+        ("torch.optim.lr_scheduler.StepLR(opt, 1)", None),
+        ("torchmetrics.Accuracy(num_classes=10)", "torchmetrics.Accuracy.no_task"),
+        ("torchmetrics.Accuracy('multiclass', num_classes=10)", None),
+        ("torchmetrics.Accuracy(**chosen)", None),
+        ("torchmetrics.functional.recall(p, y)", "torchmetrics.functional.recall.no_task"),
+        ("torchmetrics.functional.recall(p, y, 'binary')", None),
         ("self.clip_gradients(opt, 1.0)", "clip_gradients.gradient_clip_val"),
         ("self.clip_gradients(opt, gradient_clip_val=0)", None),
         ("fabric.clip_gradients(model, opt, max_norm=1.0)", None),
@@ -1019,8 +1030,28 @@ def test_the_argument_that_is_given_decides(call: str, used: set[str], open_: bo
 def test_what_an_argument_says_makes_a_use_of_its_own(call: str, word: str | None) -> None:
     text = f"import flash_attn, lightning, mamba_ssm, optax, torch, torchmetrics\n{call}\n"
     told = {"workers", "gamma", "ngroups", "causal", "num_shards", "max_detection_thresholds", "gradient_clip_val"}
-    told.add("reload_dataloaders_every_n_epochs")
+    told |= {"reload_dataloaders_every_n_epochs", "argument_of_1_6", "argument_of_1_9", "verbose", "no_task"}
     assert [name for name in symbols(text) if name.rpartition(".")[2] in told] == ([] if word is None else [word])
+
+
+@pytest.mark.parametrize(
+    ("schedule", "hook", "refused"),
+    [
+        ("torch.optim.lr_scheduler.StepLR(o, 1)", "", True),
+        ("transformers.get_cosine_schedule_with_warmup(o, 1, 9)", "", True),
+        ("torch.optim.lr_scheduler.ReduceLROnPlateau(o)", "", False),
+        ("torch.optim.lr_scheduler.StepLR(o, 1)", "    def lr_scheduler_step(self, scheduler, metric): ...\n", False),
+    ],
+)
+def test_a_module_leaves_the_step_of_a_schedule_to_lightning(schedule: str, hook: str, refused: bool) -> None:
+    text = f"""import lightning, torch, transformers
+class Model(lightning.LightningModule):
+{hook}    def configure_optimizers(self):
+        o = torch.optim.SGD(self.parameters(), 0.1)
+        return [o], [{schedule}]
+lightning.Trainer().fit(Model())
+"""
+    assert ("lightning.LightningModule.torchs_scheduler" in symbols(text)) is refused
 
 
 @pytest.mark.parametrize(
