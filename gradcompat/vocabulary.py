@@ -31,7 +31,7 @@ KEYS: dict[str, Key] = {
     "training.framework": Key(
         "str",
         "what drives the loop: transformers.Trainer, trl, lightning, accelerate, torchtune, mmengine, megatron, verl, "
-        "sentence-transformers, keras, torch",
+        "sentence-transformers, gliner, keras, torch",
     ),
     "training.gradient_accumulation_steps": Key("int", "micro-batches in one optimizer step"),
     "training.per_device_train_batch_size": Key("int", "samples in one micro-batch on one device"),
@@ -166,6 +166,9 @@ KEYS: dict[str, Key] = {
     "deepspeed.pipeline_stages": Key("int", "stages of a PipelineModule"),
     "deepspeed.moe": Key("bool", "the model has DeepSpeed MoE layers"),
     "deepspeed.reduce_scatter": Key("bool", "gradients are reduce-scattered instead of all-reduced"),
+    "deepspeed.gather_16bit_weights": Key(
+        "bool", "ZeRO-3 gathers whole weights to save a model: stage3_gather_16bit_weights_on_model_save"
+    ),
     "deepspeed.immediate_grad_update": Key("bool", "bf16 gradients are accumulated as they come"),
     "data.streaming": Key("bool", "an iterable dataset is read"),
     "data.stream_filter": Key("bool", "a streamed dataset goes through filter"),

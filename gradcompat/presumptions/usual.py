@@ -128,6 +128,13 @@ USUAL: dict[str, Usual] = {
         question="Does the DeepSpeed config say overlap_comm?",
         reason="examples differ",
     ),
+    "deepspeed.gather_16bit_weights": Usual(
+        engine="deepspeed",
+        values=((True, 1.0),),
+        taking="ZeRO-3 gathers the weights that a model is saved from",
+        feature="ZeRO-3 without stage3_gather_16bit_weights_on_model_save",
+        reason="as the examples of the tools have it",
+    ),
     "deepspeed.contiguous_gradients": Usual(
         engine="deepspeed",
         values=((True, 1.0),),
@@ -301,6 +308,7 @@ USUAL: dict[str, Usual] = {
             "accelerate": "loops of your own with accelerate",
             "torch": "loops of your own",
             "mmengine": "mmengine",
+            "gliner": "GLiNER's Trainer",
             "transformers.Trainer": "the Trainer of transformers",
         },
         condition="{} drives your training",

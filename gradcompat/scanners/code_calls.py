@@ -164,6 +164,8 @@ KNOWN: dict[str, tuple[Known, ...]] = {
             framework="lightning",
             trains=True,
         ),
+        # A Trainer of transformers with a step of its own.
+        Known(frozenset({"gliner"}), framework="gliner", trains=True),
     ),
     "Seq2SeqTrainer": (Known(_TRANSFORMERS, _TRAINER, framework="transformers.Trainer", trains=True),),
     **{
@@ -271,6 +273,7 @@ KNOWN: dict[str, tuple[Known, ...]] = {
                 "gradient_clipping": Feed("deepspeed.gradient_clipping"),
                 "offload_optimizer_device": Feed("deepspeed.offload_optimizer", _OFFLOAD),
                 "offload_param_device": Feed("deepspeed.offload_param", _OFFLOAD),
+                "zero3_save_16bit_model": Feed("deepspeed.gather_16bit_weights"),
             },
             states={"distributed.strategy": "deepspeed"},
         ),
