@@ -144,6 +144,7 @@ KEYS: dict[str, Key] = {
     "distributed.strategy": Key("str", "none, ddp, dp, fsdp, deepspeed, tensor_parallel, context_parallel, pipeline"),
     "distributed.processes": Key("int", "number of training processes"),
     "distributed.backend": Key("str", "nccl, gloo, mpi"),
+    "distributed.find_unused_parameters": Key("bool", "DDP looks for parameters that a step leaves without a gradient"),
     "distributed.sync_each_batch": Key("bool", "gradients are exchanged after every micro-batch"),
     "fsdp.version": Key("int", "1 or 2"),
     "fsdp.sharding_strategy": Key("str", "FULL_SHARD, SHARD_GRAD_OP, HYBRID_SHARD, NO_SHARD"),

@@ -105,6 +105,12 @@ USUAL: dict[str, Usual] = {
         features={"gloo": "gloo", "mpi": "MPI"},
         reason=_RARE,
     ),
+    "distributed.find_unused_parameters": Usual(
+        values=((False, 1.0),),
+        taking="DDP takes it that each parameter gets a gradient",
+        feature="ddp_find_unused_parameters",
+        reason=_OFF,
+    ),
     "distributed.sync_each_batch": Usual(
         values=((False, 1.0),),
         taking="gradients are exchanged once a step",

@@ -131,6 +131,7 @@ FEEDS: Feeds = {
     # several processes
     "deepspeed": Feed("distributed.strategy", given="deepspeed"),
     "ddp_backend": Feed("distributed.backend"),
+    "ddp_find_unused_parameters": Feed("distributed.find_unused_parameters", {"none": None}),
     "accelerator_config.gradient_accumulation_kwargs.sync_each_batch": Feed("distributed.sync_each_batch"),
     "fsdp": Feed("distributed.strategy", given="fsdp"),
     "fsdp.full_shard": Feed("fsdp.sharding_strategy", {"true": "FULL_SHARD"}, only=True),
