@@ -186,6 +186,7 @@ KEYS: dict[str, Key] = {
     "data.ends_with_eos": Key("bool", "samples end with the end-of-sequence token before a trainer sees them"),
     "data.turn_end_named": Key("bool", "the token that ends a turn of a conversation is named: eot_tokens of axolotl"),
     "data.sequence_length": Key("int", "tokens of a sequence"),
+    "data.conversational": Key("bool", "samples are lists of messages, which a trainer puts through a chat template"),
     "data.multi_turn": Key("bool", "examples are conversations of several turns"),
     "code.symbols": Key("list", "functions and classes that the training code uses: transformers.Adafactor"),
     "code.guarded": Key("list", "those of them that the code takes only where it catches that they are not there"),

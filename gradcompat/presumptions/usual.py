@@ -988,6 +988,14 @@ USUAL: dict[str, Usual] = {
         feature="long sequences",
         reason="what most runs have",
     ),
+    "data.conversational": Usual(
+        values=((True, 0.5), (False, 0.5)),
+        condition="samples are conversations, as in a column messages",
+        conditions={"false": "samples are plain text"},
+        feature="conversations",
+        question="Are your samples lists of messages that the trainer puts through the chat template?",
+        reason="data differ",
+    ),
     "data.multi_turn": Usual(
         values=((True, 0.5), (False, 0.5)),
         condition="conversations have several turns",
