@@ -438,6 +438,12 @@ USUAL: dict[str, Usual] = {
         feature="layers_pattern",
         reason=_RARE,
     ),
+    "training.label_names": Usual(
+        values=((False, 1.0),),
+        taking="the Trainer finds the labels by itself",
+        feature="label_names",
+        reason=_OFF,
+    ),
     "training.load_best_model_at_end": Usual(
         values=((False, 1.0),),
         taking="the last weights are kept, not those of the best checkpoint",
@@ -747,6 +753,12 @@ USUAL: dict[str, Usual] = {
         features={"prompt_tuning": "prompt tuning", "adalora": "AdaLoRA", "ia3": "IA3", "lokr": "LoKr"},
         rare_is_named=True,
         reason="what nearly all runs with PEFT use",
+    ),
+    "peft.task_type": Usual(
+        values=((True, 1.0),),
+        taking="the adapter's config names its task",
+        feature="an adapter without task_type",
+        reason="as examples have it",
     ),
     "peft.all_linear": Usual(
         engine="peft",

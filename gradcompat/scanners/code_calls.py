@@ -106,6 +106,7 @@ _ADAPTER: Feeds = {
     "trainable_token_indices": Feed("peft.trainable_tokens", given=True),
     "layers_to_transform": Feed("peft.layers_to_transform", {"0": True}, given=True),
     "layers_pattern": Feed("peft.layers_pattern", given=True),
+    "task_type": Feed("peft.task_type", {"feature_extraction": False}, given=True),
 }
 
 _BITS: Feeds = {"load_in_4bit": training_arguments.BITS_4, "load_in_8bit": training_arguments.BITS_8}

@@ -188,6 +188,7 @@ FEEDS: Feeds = {
     "logging_nan_inf_filter": Feed("training.logging_nan_inf_filter"),
     "ignore_data_skip": Feed("training.ignore_data_skip"),
     "save_strategy": Feed("training.save_strategy", {"false": "no"}),
+    "label_names": Feed("training.label_names", given=True),
     "load_best_model_at_end": Feed("training.load_best_model_at_end"),
 }
 
