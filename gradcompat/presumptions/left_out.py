@@ -193,6 +193,17 @@ LEFT_OUT = (
             (False, ">=0.27.0,<=1.16.0", ()),
         )
     ),
+    *(
+        LeftOut(
+            key=key,
+            default=Argument(
+                package="trl", callables=("trl.SFTConfig",), name="max_length", means=means, inherits="transformers"
+            ),
+            frameworks=(_TRL,),
+            beside=(("training.method", "sft"),),
+        )
+        for key, means in (("data.sequence_length", {}), ("data.truncated", {"1024": True}))
+    ),
     LeftOut(key="training.label_smoothing_factor", default=_argument("label_smoothing_factor")),
     LeftOut(key="training.torch_compile", default=_argument("torch_compile")),
     LeftOut(key="training.use_liger_kernel", default=_argument("use_liger_kernel", absent=False)),

@@ -1008,6 +1008,12 @@ USUAL: dict[str, Usual] = {
         question="Are your samples lists of messages that the trainer puts through the chat template?",
         reason="data differ",
     ),
+    "data.truncated": Usual(
+        values=((False, 1.0),),
+        taking="no sample is cut off",
+        feature="truncation",
+        reason="few samples are longer",
+    ),
     "data.multi_turn": Usual(
         values=((True, 0.5), (False, 0.5)),
         condition="conversations have several turns",

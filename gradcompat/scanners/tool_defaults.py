@@ -1,4 +1,4 @@
-"""What tools around transformers do to checkpointing and DDP where nobody asks: presumptions about the runs that they drive.
+"""What tools around transformers do to checkpointing and DDP where nobody asks: presumptions about their runs.
 
 Their own arguments have other defaults than those of the Trainer below them, whose left-out fields would be taken
 instead.
