@@ -755,6 +755,7 @@ USUAL: dict[str, Usual] = {
         reason="what nearly all runs with PEFT use",
     ),
     "peft.task_type": Usual(
+        engine="peft",
         values=((True, 1.0),),
         taking="the adapter's config names its task",
         feature="an adapter without task_type",
