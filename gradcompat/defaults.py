@@ -133,6 +133,20 @@ DEFAULTS = (
         phrases=("trainable_token", "load_adapter", "from_json_file"),
     ),
     Default(
+        of=("peft.LoraConfig",),
+        key="peft.names_task",
+        default=_argument("task_type", "peft.LoraConfig", none=False, inherits="transformers"),
+        # Classes of PEFT that are named say of what task they are.
+        phrases=("task_type", "load_adapter", "from_json_file", "PeftModelFor"),
+    ),
+    Default(
+        of=_TRAINING_ARGUMENTS,
+        key="training.label_names",
+        default=_argument("label_names", none=False),
+        phrases=("label_names", "can_return_loss"),
+        drivers=frozenset({TRAINER}),
+    ),
+    Default(
         of=(TRAIN,),
         key="training.resume_from_checkpoint",
         default=_argument("resume_from_checkpoint", TRAIN, none=False),

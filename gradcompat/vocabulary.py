@@ -31,7 +31,7 @@ KEYS: dict[str, Key] = {
     "training.framework": Key(
         "str",
         "what drives the loop: transformers.Trainer, trl, lightning, accelerate, torchtune, mmengine, megatron, verl, "
-        "sentence-transformers, keras, torch",
+        "sentence-transformers, gliner, keras, torch",
     ),
     "training.gradient_accumulation_steps": Key("int", "micro-batches in one optimizer step"),
     "training.per_device_train_batch_size": Key("int", "samples in one micro-batch on one device"),
@@ -48,6 +48,7 @@ KEYS: dict[str, Key] = {
     "training.resume_from_checkpoint": Key("bool", "the run goes on from a checkpoint"),
     "training.ignore_data_skip": Key("bool", "a resumed run starts its data anew, and skips none"),
     "training.save_strategy": Key("str", "when checkpoints are written: steps, epoch, no"),
+    "training.label_names": Key("bool", "the Trainer is told which of a batch's entries are labels"),
     "training.load_best_model_at_end": Key("bool", "the best checkpoint is loaded when the training is over"),
     "training.save_only_model": Key("bool", "checkpoints hold the model, and neither the optimizer nor random states"),
     "training.logging_nan_inf_filter": Key("bool", "losses that are NaN or infinite are left out of the log"),
@@ -114,6 +115,7 @@ KEYS: dict[str, Key] = {
     "model.masked_steps": Key("bool", "layers of Keras hand on a mask of padded time steps"),
     "model.output_router_logits": Key("bool", "a mixture of experts adds its auxiliary loss"),
     "peft.method": Key("str", "none, lora, adalora, loha, lokr, prefix_tuning, prompt_tuning, ia3, …"),
+    "peft.names_task": Key("bool", "the adapter's config names a task, whose class of PEFT takes labels by name"),
     "peft.all_linear": Key("bool", "target_modules of LoRA is one word, all-linear or a pattern, and no list"),
     "peft.attention_only": Key("bool", "every module that target_modules lists is one of the attention"),
     "peft.layers_pattern": Key("bool", "layers_pattern names the list that the numbers of layers count in"),
@@ -147,6 +149,7 @@ KEYS: dict[str, Key] = {
     "distributed.strategy": Key("str", "none, ddp, dp, fsdp, deepspeed, tensor_parallel, context_parallel, pipeline"),
     "distributed.processes": Key("int", "number of training processes"),
     "distributed.backend": Key("str", "nccl, gloo, mpi"),
+    "distributed.find_unused_parameters": Key("bool", "DDP looks for parameters that a step leaves without a gradient"),
     "distributed.sync_each_batch": Key("bool", "gradients are exchanged after every micro-batch"),
     "fsdp.version": Key("int", "1 or 2"),
     "fsdp.sharding_strategy": Key("str", "FULL_SHARD, SHARD_GRAD_OP, HYBRID_SHARD, NO_SHARD"),
@@ -170,6 +173,9 @@ KEYS: dict[str, Key] = {
     "deepspeed.pipeline_stages": Key("int", "stages of a PipelineModule"),
     "deepspeed.moe": Key("bool", "the model has DeepSpeed MoE layers"),
     "deepspeed.reduce_scatter": Key("bool", "gradients are reduce-scattered instead of all-reduced"),
+    "deepspeed.gather_16bit_weights": Key(
+        "bool", "ZeRO-3 gathers whole weights to save a model: stage3_gather_16bit_weights_on_model_save"
+    ),
     "deepspeed.immediate_grad_update": Key("bool", "bf16 gradients are accumulated as they come"),
     "data.streaming": Key("bool", "an iterable dataset is read"),
     "data.stream_filter": Key("bool", "a streamed dataset goes through filter"),
@@ -187,6 +193,8 @@ KEYS: dict[str, Key] = {
     "data.turn_end_named": Key("bool", "the token that ends a turn of a conversation is named: eot_tokens of axolotl"),
     "data.sequence_length": Key("int", "tokens of a sequence"),
     "data.hard_negatives": Key("bool", "samples bring negatives of their own beside query and positive"),
+    "data.conversational": Key("bool", "samples are lists of messages, which a trainer puts through a chat template"),
+    "data.truncated": Key("bool", "a trainer cuts off what is longer than its max_length"),
     "data.multi_turn": Key("bool", "examples are conversations of several turns"),
     "code.symbols": Key("list", "functions and classes that the training code uses: transformers.Adafactor"),
     "code.guarded": Key("list", "those of them that the code takes only where it catches that they are not there"),

@@ -116,7 +116,7 @@ def _defaults(default: Argument | Stated) -> Iterator[tuple[SettingValue, str, s
 
 def _beside(default: LeftOut) -> list[str]:
     """What a default takes beside its package."""
-    parts = [f"without {name} `{versions}`" for name, versions in filter(None, [default.unless])]
+    parts = [f"without {name} `{versions}`" for name, versions in default.unless]
     parts += [f"with `{key}={value_text(value)}`" for key, value in default.beside]
     parts += [f"with any `{key}`" for key in default.among]
     return parts + [f"not with `{key}={value_text(value)}`" for key, value in default.against]

@@ -36,7 +36,7 @@ class LeftOut:
         beside: settings that have to be stated with these values; otherwise it has no meaning.
         among: settings that have to be stated with any values, since they show that the config was read.
         against: settings that turn it round where they are stated with these values.
-        unless: a package and the versions of it that turn it round.
+        unless: packages and the versions of them that turn it round.
     """
 
     key: str
@@ -45,7 +45,7 @@ class LeftOut:
     beside: tuple[tuple[str, SettingValue], ...] = ()
     among: tuple[str, ...] = ()
     against: tuple[tuple[str, SettingValue], ...] = ()
-    unless: tuple[str, str] | None = None
+    unless: tuple[tuple[str, str], ...] = ()
 
     def of(self, environment: Environment) -> tuple[SettingValue, str] | None:
         """The value and the versions that it is of; None where it is not sure for all that are installed."""
@@ -146,7 +146,7 @@ LEFT_OUT = (
         default=_REENTRANT,
         frameworks=(_TRL,),
         beside=_CHECKPOINTED,
-        unless=("trl", ">=0.27.0"),
+        unless=(("trl", ">=0.27.0"),),
     ),
     LeftOut(
         key="training.use_reentrant",
@@ -172,6 +172,37 @@ LEFT_OUT = (
         frameworks=(_TRL,),
         beside=_CHECKPOINTED,
         against=_ZERO_3,
+    ),
+    # Its own trainers checkpoint where nobody asks, so that nothing has to be stated beside it.
+    *(
+        LeftOut(
+            key="training.use_reentrant",
+            default=Stated(
+                value=value,
+                package="trl",
+                versions=versions,
+                read="0.22.0, 0.23.1, 0.24.0, 0.26.2, 0.27.0, 1.0.0, 1.16.0",
+                reference="https://github.com/huggingface/trl/blob/v0.26.2/trl/trainer/sft_config.py",
+            ),
+            frameworks=(_TRL,),
+            against=(("training.gradient_checkpointing", False), *_ZERO_3),
+            unless=unless,
+        )
+        for value, versions, unless in (
+            (True, ">=0.22.0,<0.27.0", (("transformers", ">=5.0.0rc2"),)),
+            (False, ">=0.27.0,<=1.16.0", ()),
+        )
+    ),
+    *(
+        LeftOut(
+            key=key,
+            default=Argument(
+                package="trl", callables=("trl.SFTConfig",), name="max_length", means=means, inherits="transformers"
+            ),
+            frameworks=(_TRL,),
+            beside=(("training.method", "sft"),),
+        )
+        for key, means in (("data.sequence_length", {}), ("data.truncated", {"1024": True}))
     ),
     LeftOut(key="training.label_smoothing_factor", default=_argument("label_smoothing_factor")),
     LeftOut(key="training.torch_compile", default=_argument("torch_compile")),
@@ -401,6 +432,22 @@ LEFT_OUT = (
         )
     ),
     LeftOut(key="optimizer.weight_decay", default=_argument("weight_decay")),
+    *(
+        LeftOut(
+            key="distributed.find_unused_parameters",
+            default=Stated(
+                value=True,  # as of any model that is no PreTrainedModel
+                package="transformers",
+                versions=">=4.25.1,<=5.24.0",
+                read="4.25.1, 4.30.2, 4.35.2, 4.36.2, 4.38.0, 4.45.2, 4.46.3, 4.49.0, 4.53.0, 4.57.6, 5.0.0, 5.24.0",
+                reference=f"{_TRANSFORMERS}/trainer.py",
+            ),
+            frameworks=(_TRAINER, _TRL),
+            beside=(("peft.method", method),),
+            unless=(("llamafactory", "*"), ("axolotl", "*"), ("ms-swift", "*"), ("unsloth", "*")),
+        )
+        for method in ("lora", "adalora")
+    ),
     LeftOut(
         key="training.enable_input_require_grads",
         default=Stated(
@@ -437,7 +484,7 @@ def left_out(environment: Environment) -> tuple[Setting, ...]:
             and stated.issuperset(default.beside)
             and valued.issuperset(default.among)
             and stated.isdisjoint(default.against)
-            and (default.unless is None or not _installed(environment, *default.unless))
+            and not any(_installed(environment, *unless) for unless in default.unless)
         ):
             having.setdefault(default.key, []).append(default)
     found: list[Setting] = []

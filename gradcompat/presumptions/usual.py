@@ -105,6 +105,12 @@ USUAL: dict[str, Usual] = {
         features={"gloo": "gloo", "mpi": "MPI"},
         reason=_RARE,
     ),
+    "distributed.find_unused_parameters": Usual(
+        values=((False, 1.0),),
+        taking="DDP takes it that each parameter gets a gradient",
+        feature="ddp_find_unused_parameters",
+        reason=_OFF,
+    ),
     "distributed.sync_each_batch": Usual(
         values=((False, 1.0),),
         taking="gradients are exchanged once a step",
@@ -127,6 +133,13 @@ USUAL: dict[str, Usual] = {
         condition="overlap_comm is {} in the DeepSpeed config",
         question="Does the DeepSpeed config say overlap_comm?",
         reason="examples differ",
+    ),
+    "deepspeed.gather_16bit_weights": Usual(
+        engine="deepspeed",
+        values=((True, 1.0),),
+        taking="ZeRO-3 gathers the weights that a model is saved from",
+        feature="ZeRO-3 without stage3_gather_16bit_weights_on_model_save",
+        reason="as the examples of the tools have it",
     ),
     "deepspeed.contiguous_gradients": Usual(
         engine="deepspeed",
@@ -308,6 +321,7 @@ USUAL: dict[str, Usual] = {
             "accelerate": "loops of your own with accelerate",
             "torch": "loops of your own",
             "mmengine": "mmengine",
+            "gliner": "GLiNER's Trainer",
             "transformers.Trainer": "the Trainer of transformers",
         },
         condition="{} drives your training",
@@ -430,6 +444,12 @@ USUAL: dict[str, Usual] = {
         taking="layers_pattern is not given",
         feature="layers_pattern",
         reason=_RARE,
+    ),
+    "training.label_names": Usual(
+        values=((False, 1.0),),
+        taking="the Trainer finds the labels by itself",
+        feature="label_names",
+        reason=_OFF,
     ),
     "training.load_best_model_at_end": Usual(
         values=((False, 1.0),),
@@ -756,6 +776,13 @@ USUAL: dict[str, Usual] = {
         rare_is_named=True,
         reason="what nearly all runs with PEFT use",
     ),
+    "peft.names_task": Usual(
+        engine="peft",
+        values=((True, 1.0),),
+        taking="the adapter's config names its task",
+        feature="an adapter without task_type",
+        reason="as examples have it",
+    ),
     "peft.all_linear": Usual(
         engine="peft",
         values=((True, 0.3), (False, 0.7)),
@@ -1012,6 +1039,20 @@ USUAL: dict[str, Usual] = {
         conditions={"false": "samples are pairs"},
         question="Have the samples columns of hard negatives?",
         reason="triplets are as usual as pairs",
+    ),
+    "data.conversational": Usual(
+        values=((True, 0.5), (False, 0.5)),
+        condition="samples are conversations, as in a column messages",
+        conditions={"false": "samples are plain text"},
+        feature="conversations",
+        question="Are your samples lists of messages that the trainer puts through the chat template?",
+        reason="data differ",
+    ),
+    "data.truncated": Usual(
+        values=((False, 1.0),),
+        taking="no sample is cut off",
+        feature="truncation",
+        reason="few samples are longer",
     ),
     "data.multi_turn": Usual(
         values=((True, 0.5), (False, 0.5)),

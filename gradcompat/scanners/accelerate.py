@@ -10,7 +10,7 @@ from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Setting, SettingValue
 from gradcompat.scanners import training_arguments
-from gradcompat.scanners.configs import read_config
+from gradcompat.scanners.configs import Config, read_config
 from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.scanners.nested import stated
 
@@ -38,6 +38,7 @@ FEEDS: Feeds = {
     "deepspeed_config.gradient_clipping": Feed("deepspeed.gradient_clipping"),
     "deepspeed_config.offload_optimizer_device": Feed("deepspeed.offload_optimizer"),
     "deepspeed_config.offload_param_device": Feed("deepspeed.offload_param"),
+    "deepspeed_config.zero3_save_16bit_model": Feed("deepspeed.gather_16bit_weights"),
     "deepspeed_config.deepspeed_config_file": (),
     **training_arguments.FSDP_CONFIG,
     # From version 1.3 on the strategy of FSDP 1 stands here; of FSDP 2 it is a switch, and no strategy.
@@ -75,8 +76,17 @@ def scan(document: Document) -> Context:
     return Context(
         source=document.path,
         kind="accelerate",
-        settings=tuple(settings),
+        settings=(*settings, *_not_gathered(config, file)),
         run=False,
         refers_to=(file,) if isinstance(file, str) and file not in ("", "none") else (),
         skipped=tuple(skipped),
     )
+
+
+def _not_gathered(config: Config, file: object) -> tuple[Setting, ...]:
+    """A launch that asks for ZeRO-3 and not for whole weights gathers none, unless a file of DeepSpeed's says it."""
+    stage = next((entry for entry in config.entries if entry.name == "deepspeed_config.zero_stage"), None)
+    said = config.value("deepspeed_config.zero3_save_16bit_model") is not None
+    if stage is None or str(stage.value) != "3" or said or file is not None:
+        return ()
+    return (Setting(key="deepspeed.gather_16bit_weights", value=False, location=stage.location),)

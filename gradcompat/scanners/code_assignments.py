@@ -21,6 +21,9 @@ _MODEL = re.compile(r"transformers\.(?:\w+\.)*\w*(?:Model|For[A-Z]\w+)")
 # A base class whose loss a subclass may replace.
 # A compute_loss that the Trainer cannot tell how many labels count: since 4.46 most releases stop there.
 _REFUSES_COUNT = "transformers.Trainer.compute_loss.without_num_items_in_batch"
+# A training_step with no place for that count, which the Trainer hands over by position since 4.46.
+_STEP_WITHOUT_COUNT = "transformers.Trainer.training_step.without_num_items_in_batch"
+_STEP = ("self", "model", "inputs")
 _TRAINER = re.compile(r"(?:transformers|trl)\.(?:\w+\.)*\w*Trainer")
 _TF32 = "torch.backends.cuda.matmul.allow_tf32"
 # Of a step that optimises by hand one of these is part.
@@ -213,6 +216,12 @@ def _own_loss(found: Findings, step: Step, trainer: ast.ClassDef) -> None:
 
 def _own_step(found: Findings, step: Step, trainer: ast.ClassDef) -> None:
     """A `training_step` that does not ask the Trainer's: how its loss is divided is its own matter."""
+    for statement in trainer.body:
+        if isinstance(statement, ast.FunctionDef) and statement.name == "training_step":
+            given = statement.args
+            positional = len(given.posonlyargs) + len(given.args)
+            if not statement.decorator_list and given.vararg is None and positional == len(_STEP):
+                found.symbol(_STEP_WITHOUT_COUNT, statement)
     method = _steps_itself(trainer)
     if method is not None:
         found.state(step, "training.own_step", True, at=method)

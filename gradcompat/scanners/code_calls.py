@@ -100,13 +100,13 @@ _ADAPTERS = {
 _EMBEDDING = ("SentenceTransformer", "CrossEncoder", "SparseEncoder")
 TARGETS = Feed("peft.all_linear", {"[]": False}, given=True)  # a pattern is read as the word is
 _ADAPTER: Feeds = {
-    "task_type": Feed("peft.task_type"),
     "target_modules": TARGETS,
     "target_parameters": Feed("peft.target_parameters", given=True),
     "modules_to_save": Feed("peft.modules_to_save", given=True),
     "trainable_token_indices": Feed("peft.trainable_tokens", given=True),
     "layers_to_transform": Feed("peft.layers_to_transform", {"0": True}, given=True),
     "layers_pattern": Feed("peft.layers_pattern", given=True),
+    "task_type": (Feed("peft.task_type"), Feed("peft.names_task", {"feature_extraction": False}, given=True)),
 }
 
 _BITS: Feeds = {"load_in_4bit": training_arguments.BITS_4, "load_in_8bit": training_arguments.BITS_8}
@@ -168,6 +168,8 @@ KNOWN: dict[str, tuple[Known, ...]] = {
             framework="lightning",
             trains=True,
         ),
+        # A Trainer of transformers with a step of its own.
+        Known(frozenset({"gliner"}), framework="gliner", trains=True),
     ),
     # Lightning's before 2.0 made a Trainer of a namespace of argparse, and keywords count more.
     "from_argparse_args": (Known(_LIGHTNING, _LIGHTNING_TRAINER, framework="lightning", trains=True),),
@@ -277,6 +279,7 @@ KNOWN: dict[str, tuple[Known, ...]] = {
                 "gradient_clipping": Feed("deepspeed.gradient_clipping"),
                 "offload_optimizer_device": Feed("deepspeed.offload_optimizer", _OFFLOAD),
                 "offload_param_device": Feed("deepspeed.offload_param", _OFFLOAD),
+                "zero3_save_16bit_model": Feed("deepspeed.gather_16bit_weights"),
             },
             states={"distributed.strategy": "deepspeed"},
         ),

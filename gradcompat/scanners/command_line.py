@@ -85,6 +85,7 @@ LAUNCHERS: dict[str, Feeds] = {
         "gradient_clipping": Feed("deepspeed.gradient_clipping"),
         "offload_optimizer_device": Feed("deepspeed.offload_optimizer"),
         "offload_param_device": Feed("deepspeed.offload_param"),
+        "zero3_save_16bit_model": Feed("deepspeed.gather_16bit_weights"),
         "dynamo_backend": Feed("training.torch_compile", {"no": False}, given=True),
         "num_processes": Feed("distributed.processes"),
         **{

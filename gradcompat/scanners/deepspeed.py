@@ -45,6 +45,8 @@ _DEEPSPEED: Feeds = {
     "zero_optimization.overlap_comm": Feed("deepspeed.overlap_comm"),
     "zero_optimization.reduce_scatter": Feed("deepspeed.reduce_scatter"),
     "zero_optimization.contiguous_gradients": Feed("deepspeed.contiguous_gradients"),
+    "zero_optimization.stage3_gather_16bit_weights_on_model_save": Feed("deepspeed.gather_16bit_weights"),
+    "zero_optimization.stage3_gather_fp16_weights_on_model_save": Feed("deepspeed.gather_16bit_weights"),
     # `seq_parallel_communication_data_type` is about something else: the exchange of Ulysses' attention heads.
     "communication_data_type": Feed("deepspeed.communication_data_type"),
     "data_types.grad_accum_dtype": Feed("deepspeed.grad_accum_dtype", _DTYPES),
@@ -83,6 +85,7 @@ _OF_TRAINER = frozenset(
         *("bfloat16.enabled", "optimizer.params.weight_decay"),
     }
 )
+_GATHERING = re.compile(r"stage3_gather_(?:fp16|16bit)_weights_on_model_save")
 _OFFLOADING = ("zero_optimization.offload_optimizer", "zero_optimization.cpu_offload")
 _NEOX = frozenset(
     {
@@ -145,6 +148,7 @@ def scan(document: Document) -> Context:
             *_without_zero(config, document.path),
             *_not_clipped(config),
             *_accumulating_alike(config),
+            *_not_gathered(config),
         ),
         run=False,
         skipped=(*notes, *skipped),
@@ -214,6 +218,14 @@ def _not_clipped(config: Config) -> tuple[Setting, ...]:
     if stage is None or any(entry.name == "gradient_clipping" for entry in config.entries):
         return ()
     return (Setting(key="deepspeed.gradient_clipping", value=0.0, location=stage.location),)
+
+
+def _not_gathered(config: Config) -> tuple[Setting, ...]:
+    """A file that asks for ZeRO-3 and not for whole weights gathers none where a model is saved."""
+    stage = next((entry for entry in config.entries if entry.name == "zero_optimization.stage"), None)
+    if stage is None or str(stage.value) != "3" or any(_GATHERING.search(entry.name) for entry in config.entries):
+        return ()
+    return (Setting(key="deepspeed.gather_16bit_weights", value=False, location=stage.location),)
 
 
 def _corrected(settings: list[Setting]) -> tuple[Setting, ...]:

@@ -20,6 +20,7 @@ _UNDECIDED = frozenset({"auto", "$auto"})
 _COMPUTED = re.compile(r"\$[{(A-Za-z_]|\{\{|\{%")
 _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
+_WRITTEN_NONE = "null"  # a None that is written out; elsewhere it says as little as a key that is not there
 _NOTHING = _FALSE | {"", "none", "null"}
 
 
@@ -30,7 +31,8 @@ class Feed:
     Attributes:
         key: the key of the vocabulary.
         values: what the tool's values mean there, by their text in lower case (``{"fa2": "flash_attention_2"}``), that
-            of any list being ``[]``; a value that is not listed is taken as it is. ``{}`` takes every value as it is.
+            of any list being ``[]`` and that of None ``null``; a value that is not listed is taken as it is. ``{}``
+            takes every value as it is.
         only: values that are not in ``values`` say nothing about the key.
         given: what it says that there is a value at all, whichever it is (a path, a list of names), where it is not in
             ``values``; one that is empty or false says nothing then.
@@ -62,11 +64,15 @@ def fed(
         The settings; and what was said in a way that nobody understands, which is a gap.
     """
     feed = feeds.get(name)
-    if feed is None or value is None:
+    if feed is None:
         return [], []
     settings: list[Setting] = []
     skipped: list[Skipped] = []
     for one in feed if isinstance(feed, tuple) else (feed,):
+        if value is None:
+            if _WRITTEN_NONE in one.values:
+                settings.append(Setting(key=one.key, value=one.values[_WRITTEN_NONE], location=location))
+            continue
         text = str(value).lower() if isinstance(value, (bool, int, float, str)) else None
         if isinstance(value, list) and value:
             text = "[]"

@@ -16,6 +16,7 @@ _SHIPPED = ("zero0", "zero1", "zero2", "zero3", "zero2_offload", "zero3_offload"
 
 FEEDS: Feeds = {
     **training_arguments.FEEDS,
+    "max_length": Feed("data.sequence_length"),  # longer samples are left out unless truncation_strategy says otherwise
     "model": Feed("model.name"),
     "model_id_or_path": Feed("model.name"),  # in version 2
     "batch_size": Feed("training.per_device_train_batch_size"),

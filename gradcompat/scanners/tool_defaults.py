@@ -1,4 +1,4 @@
-"""What tools around transformers do to checkpointing where nobody asks: presumptions about the runs that they drive.
+"""What tools around transformers do to checkpointing and DDP where nobody asks: presumptions about their runs.
 
 Their own arguments have other defaults than those of the Trainer below them, whose left-out fields would be taken
 instead.
@@ -11,13 +11,18 @@ from collections.abc import Iterable, Mapping
 from gradcompat.model.environment import Location, Setting, SettingValue
 
 _CHECKPOINTING, _REENTRANT = "training.gradient_checkpointing", "training.use_reentrant"
+_UNUSED = "distributed.find_unused_parameters"
 _HOOK, _CACHE = "training.enable_input_require_grads", "model.use_cache"
 
 # The tool as messages call it, and what it does. Where they checkpoint, all of them turn the cache off.
 _OF_TOOL: Mapping[str, tuple[str, Mapping[str, SettingValue]]] = {
     # model/model_utils/checkpointing.py in 0.9.1, 0.9.2 and 0.9.4: on unless `disable_gradient_checkpointing`, and each
     # checkpointed layer lets its inputs require a gradient.
-    "llamafactory": ("LLaMA-Factory", {_CHECKPOINTING: True, _REENTRANT: True, _HOOK: True, _CACHE: False}),
+    "llamafactory": (
+        "LLaMA-Factory",
+        # hparams/parser.py in 0.8.3 and 0.9.3: DDP looks for no unused parameters beside an adapter.
+        {_CHECKPOINTING: True, _REENTRANT: True, _HOOK: True, _CACHE: False, _UNUSED: False},
+    ),
     # trainers/arguments.py and llm/train/sft.py in 3.2.0, trainers/mixin.py in 4.5.3; which kind of checkpointing
     # depends on the release and the launch.
     "ms-swift": ("ms-swift", {_CHECKPOINTING: True, _HOOK: True, _CACHE: False}),

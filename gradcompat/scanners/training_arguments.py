@@ -131,6 +131,7 @@ FEEDS: Feeds = {
     # several processes
     "deepspeed": Feed("distributed.strategy", given="deepspeed"),
     "ddp_backend": Feed("distributed.backend"),
+    "ddp_find_unused_parameters": Feed("distributed.find_unused_parameters"),
     "accelerator_config.gradient_accumulation_kwargs.sync_each_batch": Feed("distributed.sync_each_batch"),
     "fsdp": Feed("distributed.strategy", given="fsdp"),
     "fsdp.full_shard": Feed("fsdp.sharding_strategy", {"true": "FULL_SHARD"}, only=True),
@@ -170,7 +171,11 @@ FEEDS: Feeds = {
     "vllm_importance_sampling_correction": Feed("training.vllm_importance_sampling_correction"),
     "mask_truncated_completions": Feed("training.mask_truncated_completions"),
     "assistant_only_loss": Feed("training.assistant_only_loss"),
-    "max_length": Feed("data.sequence_length"),
+    # TRL cuts nothing where it is None.
+    "max_length": (
+        Feed("data.sequence_length", {"null": None}),
+        Feed("data.truncated", {"null": False}, given=True),
+    ),
     "max_seq_length": Feed("data.sequence_length"),
     "dataset_streaming": Feed("data.streaming"),
     "streaming": Feed("data.streaming"),
@@ -187,6 +192,7 @@ FEEDS: Feeds = {
     "logging_nan_inf_filter": Feed("training.logging_nan_inf_filter"),
     "ignore_data_skip": Feed("training.ignore_data_skip"),
     "save_strategy": Feed("training.save_strategy", {"false": "no"}),
+    "label_names": Feed("training.label_names", given=True),
     "load_best_model_at_end": Feed("training.load_best_model_at_end"),
 }
 

@@ -42,6 +42,22 @@ def test_deepspeed() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "gathers"),
+    [
+        ("{zero_stage: 3}", False),
+        ("{zero_stage: 3, zero3_save_16bit_model: true}", True),
+        ("{zero_stage: 3, zero3_save_16bit_model: false}", False),
+        ("{zero_stage: 2}", None),
+        ("{deepspeed_config_file: ds.json}", None),
+    ],
+)
+def test_zero_3_gathers_weights_where_it_is_told_to(text: str, gathers: bool | None) -> None:
+    written = f"distributed_type: DEEPSPEED\nmixed_precision: bf16\ndeepspeed_config: {text}\n"
+    context = accelerate.scan(Document("a.yaml", written))
+    assert dict(stated(context)).get("deepspeed.gather_16bit_weights") is gathers
+
+
 def test_a_file_of_deepspeed() -> None:
     context = accelerate.scan(fixture("accelerate/file.yaml"))
     assert context.refers_to == ("configs/zero3.json",)

@@ -29,8 +29,9 @@ OF_ARGUMENTS = {
     "training.use_reentrant",
     "optimizer.weight_decay",
     "distributed.sync_each_batch",
+    "training.label_names",
 }
-OF_ADAPTER = {"peft.layers_to_transform", "peft.trainable_tokens"}
+OF_ADAPTER = {"peft.layers_to_transform", "peft.trainable_tokens", "peft.names_task"}
 OF_TRAIN = {"training.resume_from_checkpoint"}
 ALL = OF_ARGUMENTS | OF_ADAPTER | OF_TRAIN
 

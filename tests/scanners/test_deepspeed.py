@@ -31,6 +31,7 @@ def test_a_config() -> None:
         (21, "deepspeed.gradient_clipping", 1.0),
         (22, "training.per_device_train_batch_size", 2),
         (20, "deepspeed.same_accumulation", True),
+        (6, "deepspeed.gather_16bit_weights", False),
     ]
     stage = context.settings[1]
     assert (stage.location, stage.spelling) == (Location(path="zero3.json", line=6, column=14), '"stage": {}')
@@ -113,6 +114,20 @@ def test_ways_of_former_versions() -> None:
         "deepspeed.offload_optimizer": "cpu",
         "deepspeed.gradient_clipping": 0.0,
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "gathers"),
+    [
+        ('"stage": 3', False),
+        ('"stage": 3, "stage3_gather_16bit_weights_on_model_save": true', True),
+        ('"stage": 3, "stage3_gather_16bit_weights_on_model_save": false', False),
+        ('"stage": 3, "stage3_gather_fp16_weights_on_model_save": true', True),
+        ('"stage": 2', None),
+    ],
+)
+def test_a_stage_3_gathers_weights_where_it_is_told_to(text: str, gathers: bool | None) -> None:
+    assert scan_text(f'{{"zero_optimization": {{{text}}}}}').get("deepspeed.gather_16bit_weights") is gathers
 
 
 def test_what_nobody_understands_is_a_gap() -> None:

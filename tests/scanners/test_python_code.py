@@ -453,6 +453,38 @@ def test_a_loss_that_the_trainer_cannot_tell_its_count(signature: str, refuses: 
         assert found["model.uses_num_items_in_batch"] is None  # nor does it hand the count on
 
 
+@pytest.mark.parametrize(
+    ("signature", "refuses"),
+    [
+        ("self, model, inputs", True),
+        ("self, model, inputs, **kwargs", True),
+        ("self, model, inputs, num_items_in_batch=None", False),
+        ("self, model, inputs, n=None", False),
+        ("self, *given", False),
+        ("self, model, inputs, *rest", False),
+    ],
+)
+@pytest.mark.parametrize(
+    "body", ["return self.compute_loss(model, inputs)", "return super().training_step(model, inputs)"]
+)
+def test_a_step_that_has_no_place_for_the_count(signature: str, refuses: bool, body: str) -> None:
+    text = (
+        "from transformers import Trainer\n"
+        "class Own(Trainer):\n"
+        f"    def training_step({signature}):\n        {body}\n"
+        "Own(model=model).train()\n"
+    )
+    assert ("transformers.Trainer.training_step.without_num_items_in_batch" in symbols(text)) is refuses
+
+
+def test_a_step_behind_a_decorator_may_have_another_signature() -> None:
+    text = (
+        "from transformers import Trainer\nclass Own(Trainer):\n    @wrapped\n"
+        "    def training_step(self, model, inputs):\n        return 0\nOwn(model=model).train()\n"
+    )
+    assert "transformers.Trainer.training_step.without_num_items_in_batch" not in symbols(text)
+
+
 LOOP = """\
 from datasets import IterableDataset, load_dataset
 from torch.utils.data import DataLoader

@@ -160,3 +160,13 @@ def test_a_line_is_shown_where_it_takes_the_value_of_the_vocabulary() -> None:
         ("deepspeed", "distributed.strategy", None),
         ("seed", "training.seed", "seed: {}"),
     ]
+
+
+def test_a_none_that_is_written_out() -> None:
+    place = Location(path="train.yaml", line=1)
+    said, skipped = fed(FEEDS, "max_length", None, place)
+    assert {one.key: one.value for one in said} == {"data.sequence_length": None, "data.truncated": False}
+    assert not skipped
+    assert fed(FEEDS, "packing", None, place) == ([], [])
+    said, _ = fed(FEEDS, "max_length", 1024, place)
+    assert {one.key: one.value for one in said} == {"data.sequence_length": 1024, "data.truncated": True}

@@ -26,6 +26,7 @@ def test_a_config_of_trl() -> None:
         (10, "quantization.bits", 4),
         (11, "quantization.double_quant", True),
         (14, "data.sequence_length", 2048),
+        (14, "data.truncated", True),
         (15, "training.packing", True),
         (17, "training.per_device_train_batch_size", 4),
         (18, "training.gradient_accumulation_steps", 4),
