@@ -91,6 +91,7 @@ LATE = {
     "index.public": {"pypi_simple"},  # only where its source does not show the one constant
     # a lockfile alone needs no table of defaults
     "presumptions.upon": {"gradcompat.presumptions.left_out"},
+    "renderers.terminal": {"textwrap"},  # only for blanks that stand together
     "host": {"pynvml"},  # optional, and only where a driver shows
     # OpenSSL, only for what somebody has fetched or written; tables, only where a model class is named
     "knowledge.load": {"hashlib", "gradcompat.knowledge.model_tables"},
@@ -123,12 +124,14 @@ HEAVY = (
     "ssl",
     "typer",
     # of the standard library, what takes more than a millisecond to import
+    "copy",
     "dataclasses",
     "difflib",
     "inspect",
     "logging",
     "platform",
     "subprocess",
+    "textwrap",
 )
 
 
