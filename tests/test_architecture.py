@@ -506,6 +506,26 @@ def test_a_check_loads_nothing_heavy(tmp_path: Path, form: str, file: str, text:
 
 
 @pytest.mark.e2e
+def test_a_check_of_an_environment_loads_no_scanner_either(tmp_path: Path) -> None:
+    installed = tmp_path / "env" / "lib" / "python3.11" / "site-packages" / "torch-2.5.1.dist-info"
+    installed.mkdir(parents=True)
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 2.5.1\n", "utf-8")
+    (tmp_path / "env" / "pyvenv.cfg").write_text("home = /usr/bin\n", "utf-8")
+    heavy = (*HEAVY, "gradcompat.audit.runs", "gradcompat.scanners")
+    done = subprocess.run(
+        [sys.executable, "-c", CHECK.format(form="text", file="env", heavy=heavy)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+    assert done.stderr.split() == ["0"], done.stderr
+    assert done.stdout.startswith("env: 1 package")
+
+
+@pytest.mark.e2e
 def test_the_modules_that_are_looked_for_would_be_seen(tmp_path: Path) -> None:
     script = CHECK.format(form="text", file="uv.lock", heavy=HEAVY).replace(
         "import sys\n", "import sys, yaml, importlib.metadata\n", 1
