@@ -452,19 +452,19 @@ def _matches(combination: Combination, issue: Issue, view: View) -> Iterator[_Ma
     matched = False
     if all(possible) and all(other.certainty for other in others):
         beside = prod(len(view.listed(term.name)) or 1 for term in combination.absent)
+        of_run = [
+            *_replaced(combination, issue, view),
+            *_own_step(combination, issue, view),
+            *_guarded(combination, issue, view),
+        ]
         for chosen, verdicts in _chosen(choices, beside, view.forks, partial(view.releases, combination)):
             absent = [_absence(term, chosen, view) for term in combination.absent]
             beside_these = _by_class(combination, _without_deepspeed(combination, others, chosen, view), chosen, view)
             beside_these = _by_build(combination, beside_these, chosen, view)
             if all(verdict.certainty for verdict in (*absent, *beside_these)):
                 matched = True
-                beyond_facts = [
-                    *_built_apart(chosen, view),
-                    *_replaced(combination, issue, view),
-                    *_own_step(combination, issue, view),
-                    *_guarded(combination, issue, view),
-                ]
-                decisive = [*verdicts, *absent, *beside_these, *beyond_facts]
+                apart = _built_apart(chosen, view) if len(chosen) > 1 else ()
+                decisive = [*verdicts, *absent, *beside_these, *apart, *of_run]
                 yield _Match(min([one.certainty for one in decisive]), chosen, decisive, combination.terms)
     if not matched:
         entries = tuple(entry for alternatives in choices for entry in alternatives.entries)
