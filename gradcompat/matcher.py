@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import cached_property, lru_cache, partial
 from itertools import product
 from math import prod
+from typing import TYPE_CHECKING
 
 from packaging.version import Version
 
@@ -20,7 +21,6 @@ from gradcompat.comparison import named, satisfies
 from gradcompat.forks import Forks, releases_of
 from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.lazy_patterns import lazy_pattern
-from gradcompat.markers import Release
 from gradcompat.messages import condition, entry_text, joined, value_text, versions_text
 from gradcompat.model.assumption import Assumption
 from gradcompat.model.class_fact import ClassFact
@@ -55,6 +55,9 @@ from gradcompat.term_keys import GUARDED_KEY, SYMBOLS_KEY, key_of
 from gradcompat.torch_builds import TORCH, Build, build_of
 from gradcompat.truth import Certainty, Truth
 from gradcompat.versions import ALL, VersionSet, all_of, locate
+
+if TYPE_CHECKING:
+    from gradcompat.markers import Release
 
 # A lockfile with more choices of entries for one combination than this is not taken apart: no two entries of it are
 # asked whether they go together, and nothing about it is better than UNKNOWN.

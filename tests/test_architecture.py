@@ -92,9 +92,11 @@ LATE = {
     # a lockfile alone needs no table of defaults
     "presumptions.upon": {"gradcompat.presumptions.left_out"},
     "renderers.terminal": {"textwrap"},  # only for blanks that stand together
+    # only where several entries have markers
+    "forks": {"gradcompat.markers"},
     "host": {"pynvml"},  # optional, and only where a driver shows
-    # OpenSSL, only for what somebody has fetched or written; tables, only where a model class is named
-    "knowledge.load": {"hashlib", "gradcompat.knowledge.model_tables"},
+    # OpenSSL, only for what somebody has fetched or written; tables, only where a model class is named; what is told
+    "knowledge.load": {"hashlib", "gradcompat.knowledge.model_tables", "gradcompat.model.probe"},
     # only where a file's name does not say what it is, and where nothing in it is a list
     "sources.any_format": {"gradcompat.sources.recognise", "gradcompat.sources.report"},
     "sources.installed": {"gradcompat.sources.interpreter"},  # only where an interpreter is named
@@ -106,7 +108,8 @@ LATE = {
     "planner.requirements": {"gradcompat.planner.requirement_grammar"},
     "planner.target": {"gradcompat.planner.wheel_tags"},
     "specifiers": {"gradcompat.specifier_grammar"},
-    "sources.requirement": {"gradcompat.sources.requirement_grammar"},  # packaging's parser, only for what is not plain
+    # packaging's parser, only for what is not plain; ours, only for markers
+    "sources.requirement": {"gradcompat.sources.requirement_grammar", "gradcompat.markers"},
 }
 
 # What a plain check must not load: each costs more than the check itself.

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from gradcompat.audit.breaks import breaks_of, told
 from gradcompat.audit.options import AuditOptions
-from gradcompat.audit.published_releases import allowed
 from gradcompat.budget import Budget
 from gradcompat.class_facts import MODEL_KEY, with_class_facts
 from gradcompat.forks import Forks
@@ -143,6 +142,8 @@ def _with_releases(environment: Environment, base: KnowledgeBase) -> Environment
     """The environment with the releases that each range allows of a package that records speak of."""
     if all(package.version is not None for package in environment.packages):
         return environment
+    from gradcompat.audit.published_releases import allowed
+
     versions: dict[str, set[str | None]] = {}
     for package in environment.packages:
         versions.setdefault(package.name, set()).add(package.version)

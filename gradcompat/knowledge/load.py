@@ -37,7 +37,6 @@ from gradcompat.model.issue import (
     VirtualTerm,
 )
 from gradcompat.model.knowledge_source import KnowledgeSource
-from gradcompat.model.probe import ProbeSpec
 from gradcompat.versions import VersionSet, Window, locate
 
 FORMAT = 1
@@ -398,6 +397,8 @@ def issue_from(record: Mapping[str, Any]) -> Issue:
 
 def _told_of(record: Mapping[str, Any]) -> dict[str, Any]:
     """What matching an issue does not need."""
+    from gradcompat.model.probe import ProbeSpec
+
     return {
         "symptoms": tuple(record["symptoms"]),
         "remedies": tuple(map(_remedy, record["remedies"])),

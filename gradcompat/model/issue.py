@@ -9,8 +9,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from gradcompat.lazy_dataclasses import dataclass, field
-from gradcompat.model.probe import ProbeSpec
 from gradcompat.versions import VersionSet
+
+if TYPE_CHECKING:
+    from gradcompat.model.probe import ProbeSpec
 
 Level = Literal["error", "warning", "note"]
 LEVELS: tuple[Level, ...] = ("note", "warning", "error")  # from low to high
