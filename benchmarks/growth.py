@@ -21,6 +21,7 @@ from run import alternate, gradcompat, keep_bytecode
 
 import gradcompat as package
 from gradcompat.knowledge.compile import dumps
+from gradcompat.knowledge.range_index import index_of
 
 HEAD = 'version = 1\nrequires-python = ">=3.10"\n'
 SOURCE = 'source = { registry = "https://index.example/simple" }'
@@ -96,6 +97,7 @@ def records(folder: Path, count: int) -> None:
         name: [number for number in range(count) if number % len(own) in positions]
         for name, positions in ((name, set(positions)) for name, positions in by_package.items())
     }
+    compiled["index"] = index_of(compiled["issues"])
     (folder / "code" / "gradcompat" / "knowledge" / "compiled.json").write_text(dumps(compiled), "utf-8")
     (folder / "requirements.txt").write_text("torch==2.5.1\ntransformers==4.50.0\nnumpy==1.26.4\n", "utf-8")
 

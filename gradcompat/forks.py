@@ -13,10 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 from gradcompat.budget import Budget
-from gradcompat.markers import Grid, Marker, Release, excludes, parse_marker
 from gradcompat.model.environment import Package
+
+if TYPE_CHECKING:
+    from gradcompat.markers import Grid, Marker, Release
 
 # A step is an operation on so many points; a lockfile of 3,000 entries in 50 forks needs a hundredth of these.
 MOST_STEPS = 300_000
@@ -116,6 +119,8 @@ class Forks:
 
     def _grid_of(self, packages: Iterable[Package], shared: frozenset[Release] = frozenset()) -> Grid:
         """The grid on which their markers differ: every encoded extra and version of Python that they name."""
+        from gradcompat.markers import Grid, excludes
+
         extras: set[str] = set()
         releases: set[Release] = set()
         for marker in _markers(packages):
@@ -147,6 +152,8 @@ class Forks:
         """The points of the grid at which a marker holds; every bit where it cannot be read."""
         key = (text, id(grid))
         if key not in self._held:
+            from gradcompat.markers import excludes, parse_marker
+
             marker = parse_marker(text)
             bits = None
             if marker is not None:
@@ -169,6 +176,8 @@ def releases_of(packages: Iterable[Package]) -> frozenset[Release]:
 
 def _markers(packages: Iterable[Package]) -> Iterator[Marker]:
     """Their markers that can be read."""
+    from gradcompat.markers import parse_marker
+
     for package in packages:
         for text in _texts(package):
             if (marker := parse_marker(text)) is not None:

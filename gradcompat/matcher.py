@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from functools import cached_property, lru_cache, partial
 from itertools import product
 from math import prod
+from typing import TYPE_CHECKING
 
 from packaging.version import Version
 
@@ -21,7 +21,6 @@ from gradcompat.comparison import named, satisfies
 from gradcompat.forks import Forks, releases_of
 from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.lazy_patterns import lazy_pattern
-from gradcompat.markers import Release
 from gradcompat.messages import condition, entry_text, joined, value_text, versions_text
 from gradcompat.model.assumption import Assumption
 from gradcompat.model.class_fact import ClassFact
@@ -57,6 +56,9 @@ from gradcompat.term_keys import GUARDED_KEY, SYMBOLS_KEY, key_of
 from gradcompat.torch_builds import TORCH, Build, build_of
 from gradcompat.truth import Certainty, Truth
 from gradcompat.versions import ALL, VersionSet, all_of, locate
+
+if TYPE_CHECKING:
+    from gradcompat.markers import Release
 
 # A lockfile with more choices of entries for one combination than this is not taken apart: no two entries of it are
 # asked whether they go together, and nothing about it is better than UNKNOWN.
@@ -110,15 +112,20 @@ class Names:
 class _Verdict:
     """One term: how it stands, with the sentence for whichever it is.
 
+    ``said`` is that sentence, or makes it: most of what is open is decided by a presumption, and not told.
     ``presumed`` is what was taken to hold, or what an answer to the open question would be.
     """
 
     certainty: Certainty
-    sentence: str
+    said: str | Callable[[], str]
     key: str
     location: Location | None = None
     unlisted: bool = False
     presumed: Presumed | None = None
+
+    @property
+    def sentence(self) -> str:
+        return self.said if isinstance(self.said, str) else self.said()
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +191,8 @@ def _without_general(findings: Sequence[Finding]) -> tuple[Finding, ...]:
 
 def alike(runs: Sequence[Environment], issues: Iterable[Issue]) -> list[list[int]]:
     """The runs of one environment, by their index, in groups that no issue can tell apart."""
+    if len(runs) == 1:
+        return [[0]]
     terms = (term for issue in issues for combination in issue.affected for term in combination.terms)
     # What stands for the strategy decides about the settings of every other one; two keys no term asks for.
     keys = {STRATEGY_KEY, OWN_STEP_KEY, GUARDED_KEY, *(key for term in terms if (key := key_of(term)) is not None)}
@@ -288,7 +297,7 @@ class Listing:
 
     def moved(self, packages: Mapping[str, Listed]) -> Listing:
         """The same with other entries of some packages."""
-        listing = copy(self)
+        listing = object.__new__(Listing)
         listing.packages = {**self.packages, **packages}
         return listing
 
@@ -367,7 +376,8 @@ class View:
         if not packages.keys() <= self.listing.packages.keys():
             # What is presumed of a run may hang on what is listed.
             return View(self.environment, self.names, forks, self.listing.moved(packages))
-        view = copy(self)
+        view = object.__new__(View)
+        vars(view).update(vars(self))  # as `copy` does, which takes longer to import than most records to match
         view.listing, view.forks = self.listing.moved(packages), forks
         view._found, view._unmoved, view._moved = {}, self, packages.keys()
         return view
@@ -446,19 +456,19 @@ def _matches(combination: Combination, issue: Issue, view: View) -> Iterator[_Ma
     matched = False
     if all(possible) and all(other.certainty for other in others):
         beside = prod(len(view.listed(term.name)) or 1 for term in combination.absent)
+        of_run = [
+            *_replaced(combination, issue, view),
+            *_own_step(combination, issue, view),
+            *_guarded(combination, issue, view),
+        ]
         for chosen, verdicts in _chosen(choices, beside, view.forks, partial(view.releases, combination)):
             absent = [_absence(term, chosen, view) for term in combination.absent]
             beside_these = _by_class(combination, _without_deepspeed(combination, others, chosen, view), chosen, view)
             beside_these = _by_build(combination, beside_these, chosen, view)
             if all(verdict.certainty for verdict in (*absent, *beside_these)):
                 matched = True
-                beyond_facts = [
-                    *_built_apart(chosen, view),
-                    *_replaced(combination, issue, view),
-                    *_own_step(combination, issue, view),
-                    *_guarded(combination, issue, view),
-                ]
-                decisive = [*verdicts, *absent, *beside_these, *beyond_facts]
+                apart = _built_apart(chosen, view) if len(chosen) > 1 else ()
+                decisive = [*verdicts, *absent, *beside_these, *apart, *of_run]
                 yield _Match(min([one.certainty for one in decisive]), chosen, decisive, combination.terms)
     if not matched:
         entries = tuple(entry for alternatives in choices for entry in alternatives.entries)
@@ -566,7 +576,7 @@ def _dormant(found: _Match) -> tuple[str, ...]:
 
 def _with(verdict: _Verdict, presumed: Presumed) -> _Verdict:
     """An open verdict with what is presumed of it."""
-    return replace(verdict, certainty=presumed.certainty, presumed=presumed)
+    return _Verdict(presumed.certainty, verdict.said, verdict.key, verdict.location, verdict.unlisted, presumed)
 
 
 def _package(term: PackageTerm, entry: Package, view: View) -> _Verdict:
@@ -599,7 +609,7 @@ def _version_of(term: PackageTerm, entry: Package, view: View) -> _Verdict:
     allowed = _allowed(entry.specifier)
     if allowed is None or term.versions == ALL:
         truth = Truth.YES if term.versions == ALL else Truth.UNKNOWN
-        return _Verdict(Certainty.of(truth), condition(term), term.name, entry.location)
+        return _Verdict(Certainty.of(truth), partial(condition, term), term.name, entry.location)
     met = allowed & term.versions
     # "Pre-releases of any kind MUST be implicitly excluded", unless the specifier names one.
     if _PRE_RELEASE.search(str(entry.specifier)) is None:
@@ -701,7 +711,7 @@ def _no(term: PackageTerm) -> _Verdict:
 def _absent_package(term: PackageTerm, view: View) -> _Verdict:
     if view.environment.closed:
         return _no(term)
-    verdict = _Verdict(Certainty.OPEN, condition(term), term.name, unlisted=True)
+    verdict = _Verdict(Certainty.OPEN, partial(condition, term), term.name, unlisted=True)
     return verdict if view.presumer is None else _with(verdict, view.presumer.of_unlisted(term))
 
 
@@ -850,7 +860,7 @@ def _beside(term: PackageAbsentTerm, chosen: tuple[Package, ...], view: View) ->
     """The same by facts alone."""
     listed = view.listed(term.name)
     if len(listed) * len(chosen) > MAX_CHOICES:
-        return _Verdict(Certainty.OPEN, condition(term), term.name)
+        return _Verdict(Certainty.OPEN, partial(condition, term), term.name)
     beside = [
         entry
         for alike in listed
@@ -862,7 +872,7 @@ def _beside(term: PackageAbsentTerm, chosen: tuple[Package, ...], view: View) ->
         return _Verdict(certainty, condition(term), term.name)
     if view.forks.covered(chosen, beside):
         return _Verdict(Certainty.NO, f"{term.name} is there", term.name)
-    return _Verdict(Certainty.OPEN, condition(term), term.name)
+    return _Verdict(Certainty.OPEN, partial(condition, term), term.name)
 
 
 def _verdict(term: Term, view: View) -> _Verdict:
@@ -899,7 +909,7 @@ def _stated(term: Term, view: View) -> _Verdict:
             if environment.platform is None and environment.excluded.issuperset(platforms):
                 return _Verdict(Certainty.NO, "the platform is another one", "platform")
             if environment.platform is None:
-                return _Verdict(Certainty.OPEN, condition(term), "platform")
+                return _Verdict(Certainty.OPEN, partial(condition, term), "platform")
             truth = Truth.of(environment.platform in platforms)
             return _Verdict(Certainty.of(truth), f"the platform is {environment.platform}", "platform")
         case PackageTerm() | PackageAbsentTerm():
@@ -915,7 +925,7 @@ def _setting(term: Term, key: str, view: View, holds: Callable[[SettingValue], T
     truth = truths.pop() if len(truths) == 1 else Truth.UNKNOWN
     first = stated[0] if stated else None
     if truth is Truth.UNKNOWN or first is None or first.value is None:
-        return _Verdict(Certainty.OPEN, condition(term), key, None if first is None else first.location)
+        return _Verdict(Certainty.OPEN, partial(condition, term), key, None if first is None else first.location)
     return _Verdict(Certainty.of(truth), f"{key} is {value_text(first.value)}", key, first.location)
 
 
@@ -944,7 +954,7 @@ def _symbols(term: Term, symbols: tuple[str, ...], view: View) -> _Verdict:
             shown = joined(tuple(name for name, _ in used), "and")
             return _Verdict(Certainty.YES, f"the code uses {shown}", SYMBOLS_KEY, used[0][1])
     if not stated or any(setting.value is None for setting in stated):
-        return _Verdict(Certainty.OPEN, condition(term), SYMBOLS_KEY)
+        return _Verdict(Certainty.OPEN, partial(condition, term), SYMBOLS_KEY)
     return _Verdict(Certainty.NO, "the code does not use it", SYMBOLS_KEY, stated[0].location)
 
 
@@ -961,9 +971,9 @@ def _fact(term: Term, key: str, value: str | None, versions: VersionSet) -> _Ver
     """A version of the interpreter or of the host."""
     window = None if value is None else locate(value)
     if window is None:
-        return _Verdict(Certainty.OPEN, condition(term), key)
+        return _Verdict(Certainty.OPEN, partial(condition, term), key)
     truth = versions.truth(window)
     if truth is Truth.UNKNOWN:
-        return _Verdict(Certainty.OPEN, condition(term), key)
+        return _Verdict(Certainty.OPEN, partial(condition, term), key)
     subject = "Python" if key == "python" else key
     return _Verdict(Certainty.of(truth), f"{subject} is {value}", key)

@@ -46,18 +46,26 @@ def redact(text: str) -> str:
     >>> redact("no answer from https://me:s3cret@index.example/simple?token=abc")
     'no answer from https://index.example/simple?token=[hidden]'
     """
-    if _SUSPECT.search(text) is None:
-        return text
-    # Nothing that is hidden crosses the end of a line, and a report has most of its lines many times.
-    lines = text.split("\n")
-    known = {line: _redacted(line) for line in dict.fromkeys(lines)}
-    return "\n".join([known[line] for line in lines])
+    # Nothing that is hidden crosses the end of a line; most lines are harmless, and a report has many of them twice.
+    known: dict[str, str] = {}
+    pieces: list[str] = []
+    done = place = 0
+    while (suspect := _SUSPECT.search(text, place)) is not None:
+        start = text.rfind("\n", place, suspect.start()) + 1 or place
+        place = text.find("\n", suspect.end())
+        if place < 0:
+            place = len(text)
+        line = text[start:place]
+        if line not in known:
+            known[line] = _redacted(line)
+        if known[line] != line:
+            pieces += (text[done:start], known[line])
+            done = place
+    return "".join([*pieces, text[done:]])
 
 
 def _redacted(text: str) -> str:
     """One line without the credentials in it."""
-    if _SUSPECT.search(text) is None:
-        return text
     text = _ADDRESS.sub(lambda match: match["slashes"] + _without_user(match["rest"]), text)
     text = _USER.sub("", text)
     text = _CHANNEL.sub(rf"\g<head>{HIDDEN}", text)

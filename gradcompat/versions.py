@@ -14,10 +14,11 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from packaging.version import Version
 
-from gradcompat.lazy_dataclasses import dataclass
+from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.truth import Truth
 
@@ -141,6 +142,23 @@ class VersionSet:
     """A union of disjoint, sorted, non-empty intervals of versions."""
 
     intervals: tuple[Interval, ...]
+    _text: str = field(init=False, default="", repr=False, compare=False)
+
+    @classmethod
+    def spelled(cls, text: str) -> VersionSet:
+        """The same as :meth:`parse` of what is known to have that form, read when somebody asks for an interval."""
+        versions = object.__new__(cls)
+        object.__setattr__(versions, "_text", text)
+        return versions
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """The intervals of a set that was not read yet; nothing else of it is not there."""
+            if name != "intervals":
+                raise AttributeError(f"a set of versions has no {name}")
+            object.__setattr__(self, "intervals", _parsed(self._text).intervals)
+            return self.intervals
 
     @staticmethod
     def parse(text: str) -> VersionSet:
@@ -294,27 +312,6 @@ class VersionSet:
 
 
 ALL = VersionSet(((None, None),))
-
-
-class Placed:
-    """Where several builds sit; each record asks whether one of them may be in its ranges."""
-
-    def __init__(self, windows: Iterable[Window]) -> None:
-        different = set(windows)
-        self._releases = sorted(window.low for window in different if window.exact)
-        self._others = [window for window in different if not window.exact]
-        self._known: dict[str, bool] = {}
-
-    def may_be_in(self, text: str) -> bool:
-        """Is one of them in a set, or may it be?"""
-        if text not in self._known:
-            self._known[text] = self._meets(VersionSet.parse(text))
-        return self._known[text]
-
-    def _meets(self, versions: VersionSet) -> bool:
-        releases = self._releases
-        within = versions.places_in(releases) if len(releases) > _FEW else (one in versions for one in releases)
-        return any(within) or any(versions.truth(window) is not Truth.NO for window in self._others)
 
 
 @lru_cache(maxsize=512)  # a range is read where it stands, joined with others, and matched

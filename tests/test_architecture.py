@@ -91,9 +91,12 @@ LATE = {
     "index.public": {"pypi_simple"},  # only where its source does not show the one constant
     # a lockfile alone needs no table of defaults
     "presumptions.upon": {"gradcompat.presumptions.left_out"},
+    "renderers.terminal": {"textwrap"},  # only for blanks that stand together
+    # only where several entries have markers
+    "forks": {"gradcompat.markers"},
     "host": {"pynvml"},  # optional, and only where a driver shows
-    # OpenSSL, only for what somebody has fetched or written; tables, only where a model class is named
-    "knowledge.load": {"hashlib", "gradcompat.knowledge.model_tables"},
+    # OpenSSL, only for what somebody has fetched or written; tables, only where a model class is named; what is told
+    "knowledge.load": {"hashlib", "gradcompat.knowledge.model_tables", "gradcompat.model.probe"},
     # only where a file's name does not say what it is, and where nothing in it is a list
     "sources.any_format": {"gradcompat.sources.recognise", "gradcompat.sources.report"},
     "sources.installed": {"gradcompat.sources.interpreter"},  # only where an interpreter is named
@@ -105,7 +108,8 @@ LATE = {
     "planner.requirements": {"gradcompat.planner.requirement_grammar"},
     "planner.target": {"gradcompat.planner.wheel_tags"},
     "specifiers": {"gradcompat.specifier_grammar"},
-    "sources.requirement": {"gradcompat.sources.requirement_grammar"},  # packaging's parser, only for what is not plain
+    # packaging's parser, only for what is not plain; ours, only for markers
+    "sources.requirement": {"gradcompat.sources.requirement_grammar", "gradcompat.markers"},
 }
 
 # What a plain check must not load: each costs more than the check itself.
@@ -123,12 +127,14 @@ HEAVY = (
     "ssl",
     "typer",
     # of the standard library, what takes more than a millisecond to import
+    "copy",
     "dataclasses",
     "difflib",
     "inspect",
     "logging",
     "platform",
     "subprocess",
+    "textwrap",
 )
 
 
@@ -500,6 +506,26 @@ def test_a_check_loads_nothing_heavy(tmp_path: Path, form: str, file: str, text:
     )
     assert done.stderr.split() in (["0"], ["1"]), done.stderr  # the exit status, and no module behind it
     assert "transformers" in done.stdout or file in done.stdout
+
+
+@pytest.mark.e2e
+def test_a_check_of_an_environment_loads_no_scanner_either(tmp_path: Path) -> None:
+    installed = tmp_path / "env" / "lib" / "python3.11" / "site-packages" / "torch-2.5.1.dist-info"
+    installed.mkdir(parents=True)
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 2.5.1\n", "utf-8")
+    (tmp_path / "env" / "pyvenv.cfg").write_text("home = /usr/bin\n", "utf-8")
+    heavy = (*HEAVY, "gradcompat.audit.runs", "gradcompat.scanners")
+    done = subprocess.run(
+        [sys.executable, "-c", CHECK.format(form="text", file="env", heavy=heavy)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+    assert done.stderr.split() == ["0"], done.stderr
+    assert done.stdout.startswith("env: 1 package")
 
 
 @pytest.mark.e2e

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING
 
 from packaging.version import Version
 
-from gradcompat.breaks.pair_issues import CATEGORIES, issue_of_versions, pair_issue, with_evidence
 from gradcompat.breaks.pairs import Break, Pair, known_names, pair_of, pairs_among
 from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.matcher import Names
-from gradcompat.model.code_use import CodeUse
 from gradcompat.model.environment import Environment, Package
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import Issue, SymbolTerm, is_break
@@ -24,6 +22,7 @@ from gradcompat.versions import Window, locate
 
 if TYPE_CHECKING:
     from gradcompat.breaks.code_issues import BrokenUse
+    from gradcompat.model.code_use import CodeUse
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +64,8 @@ def breaks_of(environment: Environment, uses: Sequence[CodeUse], names: Names) -
         pairs[issue.id] = pair
     if not uses:
         return EnvironmentBreaks(tuple(issues), pairs)
+    from gradcompat.breaks.pair_issues import issue_of_versions
+
     uses = _of_code_at_hand(environment, uses)
     versions = released_versions(environment, names)
     imports: dict[str, Sequence[CodeUse]] = {}
@@ -172,6 +173,8 @@ def _release_of(only: tuple[tuple[str, Version], ...]) -> Callable[[str], Versio
 
 @lru_cache(maxsize=256)
 def _issue(pair: Pair, consumer: str | None, provider: str | None) -> Issue:
+    from gradcompat.breaks.pair_issues import issue_of_versions, pair_issue
+
     broken = None if consumer is None or provider is None else pair.broken(consumer, provider)
     if broken is None or consumer is None or provider is None:
         return pair_issue(pair)
@@ -220,6 +223,8 @@ def told(findings: Sequence[Finding], breaks: EnvironmentBreaks, names: Names) -
     """
     if not breaks.issues:
         return list(findings)
+    from gradcompat.breaks.pair_issues import CATEGORIES, with_evidence
+
     by_records = [
         frozenset(map(names.canonical, finding.packages))
         for finding in findings
@@ -303,6 +308,7 @@ def _constraints_of_imports(versions: Mapping[str, Sequence[Version]], uses: Seq
     """Where what the code imports fails, over all releases of the listed packages."""
     from gradcompat.breaks.code_imports import imports_of, pairs_of_code
     from gradcompat.breaks.module_needs import leading_to, providers_of
+    from gradcompat.breaks.pair_issues import pair_issue
 
     only = {name: some[0] for name, some in versions.items() if len(some) == 1}
     providers = {consumer: sorted(only.keys() & providers_of(consumer)) for consumer in only}
@@ -324,4 +330,6 @@ def constraints_of_all() -> tuple[Issue, ...]:
 
 @lru_cache(maxsize=256)
 def _constraint(pair: Pair) -> Issue:
+    from gradcompat.breaks.pair_issues import pair_issue
+
     return pair_issue(pair)

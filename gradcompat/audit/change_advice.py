@@ -12,7 +12,6 @@ from pathlib import Path
 
 from gradcompat.audit.environment_findings import Matched
 from gradcompat.audit.options import AuditOptions
-from gradcompat.audit.published_releases import published, snapshot
 from gradcompat.budget import Budget
 from gradcompat.errors import IndexUnavailable
 from gradcompat.knowledge.load import KnowledgeBase
@@ -114,6 +113,8 @@ def _planned(
     budget: Budget,
 ) -> dict[tuple[str, Status], Advice]:
     """What a plan does about each finding."""
+    from gradcompat.audit.published_releases import snapshot
+
     try:
         shipped = snapshot()
     except IndexUnavailable:
@@ -126,6 +127,7 @@ def _planned(
 
 def _nearest(finding: Finding, matched: Matched, base: KnowledgeBase, options: AuditOptions) -> Advice | None:
     from gradcompat.advice import advise  # only for what is affected, and no plan cures
+    from gradcompat.audit.published_releases import published
 
     run = matched.run_of(finding)
     held = {base.names.families.get(name, name) for name, _ in options.replacements}

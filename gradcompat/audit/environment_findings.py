@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from gradcompat.audit.breaks import breaks_of, told
 from gradcompat.audit.options import AuditOptions
-from gradcompat.audit.published_releases import allowed
 from gradcompat.budget import Budget
 from gradcompat.class_facts import MODEL_KEY, with_class_facts
 from gradcompat.forks import Forks
@@ -143,6 +142,8 @@ def _with_releases(environment: Environment, base: KnowledgeBase) -> Environment
     """The environment with the releases that each range allows of a package that records speak of."""
     if all(package.version is not None for package in environment.packages):
         return environment
+    from gradcompat.audit.published_releases import allowed
+
     versions: dict[str, set[str | None]] = {}
     for package in environment.packages:
         versions.setdefault(package.name, set()).add(package.version)
@@ -221,14 +222,15 @@ def _told_apart(
     views: Sequence[Environment], wanted: Sequence[Issue], budget: Budget
 ) -> dict[str, dict[int, tuple[int, ...]]]:
     """Id of an issue → the first of the runs that it cannot tell apart → all of them, by index."""
+    if len(views) == 1:
+        return {issue.id: {0: (0,)} for issue in wanted}
     known: dict[frozenset[str | None], dict[int, tuple[int, ...]]] = {}
     settings = sum(len(view.settings) for view in views)
     found: dict[str, dict[int, tuple[int, ...]]] = {}
     for issue in wanted:
         keys = frozenset(key_of(term) for combination in issue.affected for term in combination.terms)
         if keys not in known:
-            compared = len(views) > 1 and budget.take(settings // _COMPARED)
-            groups = _alike(views, issue) if compared else [[0]]
+            groups = _alike(views, issue) if budget.take(settings // _COMPARED) else [[0]]
             known[keys] = {group[0]: tuple(group) for group in groups}
         found[issue.id] = known[keys]
     return found

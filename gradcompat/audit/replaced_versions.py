@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradcompat.audit.published_releases import refused
 from gradcompat.errors import UsageError
 from gradcompat.lazy_dataclasses import replace
 from gradcompat.matcher import Names
@@ -86,6 +85,8 @@ def refused_by_requirements(environment: Environment, replaced: Sequence[Replace
         environment: with the new versions.
         replaced: the entries that have moved.
     """
+    from gradcompat.audit.published_releases import refused
+
     moved = {one.package for one in replaced}
     several: dict[str, set[str | None]] = {}
     for package in environment.packages:

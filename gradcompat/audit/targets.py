@@ -272,14 +272,18 @@ def _folder(
     path: Path, target: str, on_command_line: tuple[str, ...]
 ) -> tuple[list[Source], list[Skipped], list[Context], list[Skipped]]:
     """The environments of a folder, what in it is passed over, its training runs, and what of these is unread."""
-    from gradcompat.audit.runs import in_folder
-    from gradcompat.formats.project_walk import is_installed
+    from gradcompat.formats.project_walk import is_bare_environment, is_installed
     from gradcompat.sources.folder import find
     from gradcompat.sources.installed import is_environment, read_folder
 
     root = root_of_folder(path, target, on_command_line)
     found = find(path, target, root)
-    contexts, unread = in_folder(path, target, root)
+    contexts: list[Context] = []
+    unread: list[Skipped] = []
+    if not is_bare_environment(path):
+        from gradcompat.audit.runs import in_folder
+
+        contexts, unread = in_folder(path, target, root)
     files: list[Source] = [
         File(
             file,

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Annotated
 
 from gradcompat.cli.declarations import Argument, Option
-from gradcompat.curation.authored_file import ISSUES
 from gradcompat.lazy_dataclasses import dataclass
 
 # An option that may be given many times; none is an empty list.
@@ -78,7 +77,6 @@ OwnRecords = Annotated[
         help="Records of your own, beside those that ship with gradcompat. Repeatable.",
     ),
 ]
-RecordsFile = Annotated[str | None, Argument(metavar="[FILE]", help="A file of records.", show_default=ISSUES)]
 BasePython = Annotated[
     str | None, Option("--python", metavar="PATH", help="The interpreter under all releases; it has torch.")
 ]

@@ -43,6 +43,7 @@ def read_plain(parameters: Sequence[Parameter], words: Sequence[str]) -> dict[st
     """
     flags: dict[str, tuple[str, type, bool]] = {}  # → parameter, its type, what the flag alone says
     targets: str | None = None
+    needed = False
     values: dict[str, Any] = {}
     for parameter in parameters:
         declared, kind = declaration(parameter.annotation), _kind(parameter.annotation)
@@ -52,14 +53,17 @@ def read_plain(parameters: Sequence[Parameter], words: Sequence[str]) -> dict[st
         if isinstance(declared, Argument):
             if kind is not list or targets is not None:
                 return None
-            targets = parameter.name
+            targets, needed = parameter.name, "default_factory" not in declared.settings
             continue
         for flag in declared.flags:
             yes, _, no = flag.partition("/")
             flags[yes] = (parameter.name, kind, True)
             if no:
                 flags[no] = (parameter.name, kind, False)
-    return _filled(values, targets, flags, words) if MISSING not in values.values() else None
+    if MISSING in values.values():
+        return None
+    filled = _filled(values, targets, flags, words)
+    return None if filled is not None and needed and not filled[str(targets)] else filled
 
 
 def _filled(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
 from gradcompat.gpu_names import gpus_in
+from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.environment import Location, Setting
 
 # A line about the device holds one of these; they are free of digits and of the signs `.-+`.
@@ -22,20 +22,20 @@ DEVICE_ANCHORS = (
     b"CUDA out of memory",
 )
 
-_DEVICE = re.compile(
+_DEVICE = lazy_pattern(
     r"(?:.{0,200}\bProcess rank: -?\d+, device: |(?:.{0,100}[\s\]:>-] ?)?[Uu]sing device:? ?['\"]?|Device: )"
     r"(cuda|cpu|mps|xpu)(?::\d+)?\b['\"]?(?:, n_gpu.*|\.?)"
 )
-_LIGHTNING = re.compile(r"(?:.{0,100}\s)?GPU available: (True|False)(?: \((\w+)\))?, used: (True|False)")
-_RUNTIME = re.compile(r".*(?:CUDA error: |CUDA out of memory)")
+_LIGHTNING = lazy_pattern(r"(?:.{0,100}\s)?GPU available: (True|False)(?: \((\w+)\))?, used: (True|False)")
+_RUNTIME = lazy_pattern(r".*(?:CUDA error: |CUDA out of memory)")
 # collect_env, `transformers env`, nvidia-smi, torch's warning, Unsloth
-_GPU = re.compile(
+_GPU = lazy_pattern(
     r"\s*(?:[-*] )?GPU(?: type| \d{1,3})?: (?P<labelled>\S.{0,80})"
     r"|\| {1,4}\d{1,3} {2}(?P<row>\S.{0,40}?) {2,}.*"
     r"|(?:.{0,200}\s)?(?P<warned>(?:NVIDIA|Tesla|GeForce|Quadro)\b.{0,60}) with CUDA capability sm_\d+.*"
     r"|\s*\\\\ {0,6}/\| {2,8}(?P<sloth>\S.{0,60}?)\. Num GPUs = .*"
 )
-_CAPABILITY = re.compile(r"with CUDA capability sm_(\d{1,2})(\d)\b")
+_CAPABILITY = lazy_pattern(r"with CUDA capability sm_(\d{1,2})(\d)\b")
 
 
 @dataclass(slots=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from gradcompat.diagnosis.literals import literal
+from gradcompat.lazy_patterns import lazy_pattern
 
 Kind = Literal["command", "arguments", "deepspeed", "axolotl", "torchtune", "model"]
 
@@ -22,37 +23,37 @@ _LONGEST_HEAD = 1_000
 _LONGEST_TOGETHER = 500_000
 _MOST_STRANGE = 20
 
-_OPTION = re.compile(r"(?<!\S)--?[A-Za-z]")
-_PLACES = re.compile(r"[$<{}]|\.\.\.|…")
+_OPTION = lazy_pattern(r"(?<!\S)--?[A-Za-z]")
+_PLACES = lazy_pattern(r"[$<{}]|\.\.\.|…")
 _LEAST_OPTIONS = 3
 # A shell that traces what it runs (`set -x`), or a prompt; and what a line that starts a training begins with.
-_TRACED = re.compile(r"(\+{1,5} |(?:\([\w.-]+\) )?(?:[\w.-]+@[\w.-]+[:~ ][^\s#$%]*[$#%]|\$) )\s{0,4}(?=\S)")
-_STARTS = re.compile(
+_TRACED = lazy_pattern(r"(\+{1,5} |(?:\([\w.-]+\) )?(?:[\w.-]+@[\w.-]+[:~ ][^\s#$%]*[$#%]|\$) )\s{0,4}(?=\S)")
+_STARTS = lazy_pattern(
     r"(?:[A-Z_][A-Z0-9_]*=\S* )*(?:(?:nohup|srun|env|time|uv run|poetry run)(?: -\S+| [^\s=-][^\s=]*=\S*)* )?(?:\S*/)?"
     r"(?:accelerate launch|accelerate-launch|torchrun|deepspeed|llamafactory-cli train|axolotl train|tune run"
     r"|swift (?:sft|pt|rlhf)|trl [a-z]{2,12}|xtuner train|python[\d.]{0,5})\s+(?=\S)"
 )
-_SCRIPT = re.compile(r"(?<!\S)(?:\S*\.py|-m [\w.]+|\S+\.ya?ml)(?=\s|$)|(?:cli|axolotl|swift|trl|xtuner|tune) \S")
-_RANK = re.compile(r"--(?:local[_-]rank|node[_-]rank|machine[_-]rank)[= ]\d+")
-_LISTED = re.compile(r".{0,300}(?:spawned with command: |Command ')(\[['\"].*['\"]\])(?:' returned non-zero.*)?")
+_SCRIPT = lazy_pattern(r"(?<!\S)(?:\S*\.py|-m [\w.]+|\S+\.ya?ml)(?=\s|$)|(?:cli|axolotl|swift|trl|xtuner|tune) \S")
+_RANK = lazy_pattern(r"--(?:local[_-]rank|node[_-]rank|machine[_-]rank)[= ]\d+")
+_LISTED = lazy_pattern(r".{0,300}(?:spawned with command: |Command ')(\[['\"].*['\"]\])(?:' returned non-zero.*)?")
 
-_PRINTED = re.compile(
+_PRINTED = lazy_pattern(
     r"(?:.{0,200}(?:[\w\]] ?[:-] {0,4}|(?:parameters|arguments|args):? {1,4}))?"
     r"([A-Z]\w{0,40}Arguments|(?:SFT|DPO|GRPO|KTO|ORPO|CPO|Reward|RLOO|PPO|Model|Script)Config|LoraConfig|Namespace)"
     r"\((?:$|(?=\w+=))"
 )
-_CLASS = re.compile(r"(?:Arguments|Config|Namespace)\(")
-_ARGUMENT = re.compile(r"\s{0,100}\w{1,80}=")
+_CLASS = lazy_pattern(r"(?:Arguments|Config|Namespace)\(")
+_ARGUMENT = lazy_pattern(r"\s{0,100}\w{1,80}=")
 
 _JSON: tuple[tuple[re.Pattern[str], Kind], ...] = (
-    (re.compile(r".*\[INFO\] \[config\.py:\d+:print(?:_user_config)?\]\s+json = \{"), "deepspeed"),
-    (re.compile(r"(?:.*[\s\]])?Model config [A-Z]\w{1,60}Config \{"), "model"),
+    (lazy_pattern(r".*\[INFO\] \[config\.py:\d+:print(?:_user_config)?\]\s+json = \{"), "deepspeed"),
+    (lazy_pattern(r"(?:.*[\s\]])?Model config [A-Z]\w{1,60}Config \{"), "model"),
 )
 _BELOW: tuple[tuple[re.Pattern[str], Kind], ...] = (
-    (re.compile(r".*\[axolotl\.\S+\].*\bconfig:"), "axolotl"),
-    (re.compile(r".*\btorchtune\..*with resolved config:"), "torchtune"),
+    (lazy_pattern(r".*\[axolotl\.\S+\].*\bconfig:"), "axolotl"),
+    (lazy_pattern(r".*\btorchtune\..*with resolved config:"), "torchtune"),
 )
-_YAML = re.compile(r"\s*(?:[\w.-]+:(?: .*)?|- .*)")
+_YAML = lazy_pattern(r"\s*(?:[\w.-]+:(?: .*)?|- .*)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ import math
 import re
 from collections.abc import Iterable
 
+from gradcompat.lazy_patterns import lazy_pattern
+
 # Each line with metrics has one of these, and few others have; a search for them is all that other lines cost.
 HINTS = ("loss", "Loss", "grad_norm", "grad norm", "skipped=")
 
@@ -34,14 +36,14 @@ _WRAPPED = rf"(?:np\.float\d\d\(|tensor\(|['\"\[])*(?P<value>{_NUMBER})"
 _TWO_WORDS = (
     r"(?:lm|train|training|val|valid|validation|eval|evaluation|test|dev) loss|grad norm|learning rate|loss scale"
 )
-_PAIR = re.compile(
+_PAIR = lazy_pattern(
     rf"(?<![\w./-])(?P<name>[A-Za-z_][\w./-]{{0,60}}|{_TWO_WORDS})['\"]?\s{{0,8}}[:=]\s{{0,8}}{_WRAPPED}",
     re.IGNORECASE,
 )
-_IN_BRACES = re.compile(r"\{[^{}]{0,4000}\}")
-_STATES_LOSS = re.compile(r"(?:['\"/]|train_)loss['\"]|grad_norm['\"]")
-_PLAIN_PAIR = re.compile(r"['\"]([\w ./-]{1,60})['\"]: ['\"]?([-+.\deE]{1,40}|nan|NaN|-?inf|-?Infinity)['\"]?[,}]")
-_ROUNDED = re.compile(r"0\.00+")
+_IN_BRACES = lazy_pattern(r"\{[^{}]{0,4000}\}")
+_STATES_LOSS = lazy_pattern(r"(?:['\"/]|train_)loss['\"]|grad_norm['\"]")
+_PLAIN_PAIR = lazy_pattern(r"['\"]([\w ./-]{1,60})['\"]: ['\"]?([-+.\deE]{1,40}|nan|NaN|-?inf|-?Infinity)['\"]?[,}]")
+_ROUNDED = lazy_pattern(r"0\.00+")
 
 # In order: the first name that a line has is taken. What a tool averages over an epoch is not a point of the curve.
 _NAMES: dict[str, tuple[str, ...]] = {
@@ -72,28 +74,28 @@ _CANONICAL = {name: (rank, key) for key, names in _NAMES.items() for rank, name 
 _LAST = max(map(len, _NAMES.values()))
 
 # What stands beside a loss that is no cross entropy of tokens: in reinforcement learning, detection, regression.
-_OTHER_OBJECTIVE = re.compile(
+_OTHER_OBJECTIVE = lazy_pattern(
     r"reward|\bkl\b|objective/|policy|advantage|loss_(?:cls|bbox|mask|rpn|iou|giou|dfl|obj|ce|dice|vb|kd|cons)|\bd\d\.loss"
     r"|\b(?:mse|mae|rmse|psnr|fid|elbo|cls_loss|box_loss|dfl_loss|vb_loss|sft_loss|chosen|rejected)\b",
     re.IGNORECASE,
 )
 
-_MEGATRON_ITERATION = re.compile(r"\biteration\s+(\d{1,15})/\s*\d")
-_MMENGINE_EPOCH = re.compile(r"Epoch\(train\)\s*\[(\d{1,9})\]\[\s*(\d{1,9})/(\d{1,9})\]")
-_MMENGINE_ITERATION = re.compile(r"Iter(?:\(train\))?\s*\[\s*(\d{1,15})/\s*\d{1,15}\]")
-_LIGHTNING_BAR = re.compile(r"Epoch (\d{1,9})(?:/\d+)?\s*:?\s.{0,200}?\b(\d{1,15})/(\d{1,15})\b")
-_TORCHTUNE_BAR = re.compile(r"(?:^|\s)(\d{1,9})\|(\d{1,15})\|Loss: ")
-_NAMED_STEP = re.compile(r"\b(?:global_step|step|iter|iteration)s?\b[\s:=]{1,3}(\d{1,15})(?![\w.])", re.IGNORECASE)
-_NAMED_EPOCH = re.compile(r"\bepoch\b[\s:=\[]{1,3}(\d{1,9}(?:\.\d{1,20})?)(?![\w])", re.IGNORECASE)
+_MEGATRON_ITERATION = lazy_pattern(r"\biteration\s+(\d{1,15})/\s*\d")
+_MMENGINE_EPOCH = lazy_pattern(r"Epoch\(train\)\s*\[(\d{1,9})\]\[\s*(\d{1,9})/(\d{1,9})\]")
+_MMENGINE_ITERATION = lazy_pattern(r"Iter(?:\(train\))?\s*\[\s*(\d{1,15})/\s*\d{1,15}\]")
+_LIGHTNING_BAR = lazy_pattern(r"Epoch (\d{1,9})(?:/\d+)?\s*:?\s.{0,200}?\b(\d{1,15})/(\d{1,15})\b")
+_TORCHTUNE_BAR = lazy_pattern(r"(?:^|\s)(\d{1,9})\|(\d{1,15})\|Loss: ")
+_NAMED_STEP = lazy_pattern(r"\b(?:global_step|step|iter|iteration)s?\b[\s:=]{1,3}(\d{1,15})(?![\w.])", re.IGNORECASE)
+_NAMED_EPOCH = lazy_pattern(r"\bepoch\b[\s:=\[]{1,3}(\d{1,9}(?:\.\d{1,20})?)(?![\w])", re.IGNORECASE)
 # nanoGPT and its many children: `iter 10: loss 4.5678, time 12ms`.
-_PLAIN_LOSS = re.compile(rf"\b(?:iter|step)\s+\d+\b.{{0,40}}?\b(?:train )?loss\s+({_NUMBER})", re.IGNORECASE)
+_PLAIN_LOSS = lazy_pattern(rf"\b(?:iter|step)\s+\d+\b.{{0,40}}?\b(?:train )?loss\s+({_NUMBER})", re.IGNORECASE)
 
 _SCALE_AT_MINIMUM = "loss scale already at minimum"
-_SCALE_FALLS = re.compile(rf"[Aa]ttempted loss scale: {_NUMBER}, reducing to (?P<value>{_NUMBER})")
-_SCALE_CHANGES = re.compile(
+_SCALE_FALLS = lazy_pattern(rf"[Aa]ttempted loss scale: {_NUMBER}, reducing to (?P<value>{_NUMBER})")
+_SCALE_CHANGES = lazy_pattern(
     rf"(?:Reducing|Increasing|Grad overflow).{{0,60}}loss scale from {_NUMBER} to (?P<value>{_NUMBER})"
 )
-_HOLDS_SCALE = re.compile(r"[Aa]ttempted loss scale|dynamic loss scale|loss scale from")
+_HOLDS_SCALE = lazy_pattern(r"[Aa]ttempted loss scale|dynamic loss scale|loss scale from")
 
 
 def parse_line(line: str) -> dict[str, float] | None:

@@ -8,34 +8,36 @@ from __future__ import annotations
 
 import re
 
+from gradcompat.lazy_patterns import lazy_pattern
+
 _FRAMEWORK = "training.framework"
 _TRL = (b"'rewards/", b"'logps/", b"'mean_token_accuracy'", b"'num_tokens'", b"'completions/")
 
 # The first form that a line has counts.
 _FORMS: tuple[tuple[re.Pattern[bytes], str, tuple[str, ...]], ...] = (
-    (re.compile(rb"Epoch \d+(?:/\d+)?:? .*\bv_num[=:]"), _FRAMEWORK, ("lightning",)),
-    (re.compile(rb"(?:^|\s)\d+\|\d+\|Loss: "), _FRAMEWORK, ("torchtune",)),
-    (re.compile(rb" - mmengine - INFO - (?:Epoch|Iter)\(train\)"), _FRAMEWORK, ("mmengine",)),
-    (re.compile(rb"\biteration\s+\d+/\s*\d+ \|.*consumed samples:"), _FRAMEWORK, ("megatron",)),
+    (lazy_pattern(rb"Epoch \d+(?:/\d+)?:? .*\bv_num[=:]"), _FRAMEWORK, ("lightning",)),
+    (lazy_pattern(rb"(?:^|\s)\d+\|\d+\|Loss: "), _FRAMEWORK, ("torchtune",)),
+    (lazy_pattern(rb" - mmengine - INFO - (?:Epoch|Iter)\(train\)"), _FRAMEWORK, ("mmengine",)),
+    (lazy_pattern(rb"\biteration\s+\d+/\s*\d+ \|.*consumed samples:"), _FRAMEWORK, ("megatron",)),
     (
-        re.compile(rb"\d+/\d+ (?:\[[=>.]+\]|(?:\xe2\x94\x81)+).*\d(?:us|ms|s)/(?:step|epoch) - .*loss: "),
+        lazy_pattern(rb"\d+/\d+ (?:\[[=>.]+\]|(?:\xe2\x94\x81)+).*\d(?:us|ms|s)/(?:step|epoch) - .*loss: "),
         _FRAMEWORK,
         ("keras",),
     ),
-    (re.compile(rb"\[Rank \d+\] step=\d+, skipped=\d+, lr=\["), "distributed.strategy", ("deepspeed",)),
+    (lazy_pattern(rb"\[Rank \d+\] step=\d+, skipped=\d+, lr=\["), "distributed.strategy", ("deepspeed",)),
     (
-        re.compile(rb"\d+%\|.*\| \d+/\d+ \[[^\]]*\bloss=|\d+%\|.*\| \d+/\d+ \[.*_loss="),
+        lazy_pattern(rb"\d+%\|.*\| \d+/\d+ \[[^\]]*\bloss=|\d+%\|.*\| \d+/\d+ \[.*_loss="),
         _FRAMEWORK,
         ("torch", "accelerate"),
     ),
 )
-_TRAINER = re.compile(rb"\{'(?:loss|grad_norm)': [^{}]*'learning_rate': [^{}]*'epoch': [^{}]*\}")
+_TRAINER = lazy_pattern(rb"\{'(?:loss|grad_norm)': [^{}]*'learning_rate': [^{}]*'epoch': [^{}]*\}")
 
 
 # Metrics that only some of TRL's trainers print, and the methods of these.
 _METHODS = (
-    (re.compile(rb"'rewards/(?:chosen|rejected|margins)'"), ("dpo", "kto", "cpo", "orpo", "bco")),
-    (re.compile(rb"'(?:completions/|completion_length|rewards/[\w.-]+/mean')"), ("grpo", "rloo")),
+    (lazy_pattern(rb"'rewards/(?:chosen|rejected|margins)'"), ("dpo", "kto", "cpo", "orpo", "bco")),
+    (lazy_pattern(rb"'(?:completions/|completion_length|rewards/[\w.-]+/mean')"), ("grpo", "rloo")),
 )
 
 

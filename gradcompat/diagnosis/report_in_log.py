@@ -7,13 +7,13 @@ read.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from gradcompat.diagnosis.devices_in_log import Devices
 from gradcompat.diagnosis.excerpts import MOST_EXCERPTS, Excerpts
 from gradcompat.diagnosis.versions_in_log import LONGEST_INSTALLED, UV_COUNT, Pins, Rows, installed, stated
+from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.environment import Environment, Location, Setting, SettingValue, Skipped
 
 MOST_LINES = 5_000
@@ -94,28 +94,28 @@ SETTING_ANCHORS = (
     b"[axolotl",
 )
 
-_STATEMENT = re.compile(
+_STATEMENT = lazy_pattern(
     r"[-*•> \t`]{0,8}(?:[A-Za-z][\w`()?/. +-]{0,60}? version(?:\s*\([^()]*\))?[*`]*\s*(?::|\.{2,})"
     r"|\[(?:pip3?|conda)\]\s|(?:Python platform|Platform|OS)\s*:|(?:CUDA|ROCM) used to build PyTorch\s*:"
     r"|\|.*Driver Version:|NVIDIA-SMI\s.*Driver Version:|(?:Lightning|Packages|System|CUDA):\s*$)"
 )
-_TABLE = re.compile(r"\s*Package\s+Version(?:\s.*)?")
-_ROW = re.compile(r"\s*(?:-+\s+-+[\s-]*|[A-Za-z0-9][\w.-]*\s+\d\S*(?:\s+\S.*)?)")
-_DEEPSPEED = re.compile(r"DeepSpeed info: version=(\d[\w.+]*)")
+_TABLE = lazy_pattern(r"\s*Package\s+Version(?:\s.*)?")
+_ROW = lazy_pattern(r"\s*(?:-+\s+-+[\s-]*|[A-Za-z0-9][\w.-]*\s+\d\S*(?:\s+\S.*)?)")
+_DEEPSPEED = lazy_pattern(r"DeepSpeed info: version=(\d[\w.+]*)")
 # In a model's config that transformers prints itself ("Model config LlamaConfig {") it is the version that prints; in
 # a file it is the one that has saved the model, which says nothing of the run.
-_OF_MODEL = re.compile(r'\s{1,8}"transformers_version": "(\d[\w.+]{0,40})",?')
-_NUMBER = re.compile(r"\d{1,9}")
+_OF_MODEL = lazy_pattern(r'\s{1,8}"transformers_version": "(\d[\w.+]{0,40})",?')
+_NUMBER = lazy_pattern(r"\d{1,9}")
 
 # What trainers print of themselves before the first step, as facts: the key, and the lines that say it.
 _ANNOUNCED = (
-    ("training.gradient_accumulation_steps", re.compile(r"Gradient Accumulation steps = (\d{1,9})\b")),
-    ("training.per_device_train_batch_size", re.compile(r"Instantaneous batch size per device = (\d{1,9})\b")),
-    ("training.gradient_accumulation_steps", re.compile(r"^\S.*\bgradient_accumulation_steps \.{2,} (\d{1,9})\b")),
-    ("deepspeed.zero_stage", re.compile(r"\bzero_optimization_stage \.{2,} ([0-3])\b")),
+    ("training.gradient_accumulation_steps", lazy_pattern(r"Gradient Accumulation steps = (\d{1,9})\b")),
+    ("training.per_device_train_batch_size", lazy_pattern(r"Instantaneous batch size per device = (\d{1,9})\b")),
+    ("training.gradient_accumulation_steps", lazy_pattern(r"^\S.*\bgradient_accumulation_steps \.{2,} (\d{1,9})\b")),
+    ("deepspeed.zero_stage", lazy_pattern(r"\bzero_optimization_stage \.{2,} ([0-3])\b")),
     (
         "deepspeed.communication_data_type",
-        re.compile(r"(?<!_parallel_)\bcommunication_data_type \.{2,} (fp32|fp16|bf16)\b"),
+        lazy_pattern(r"(?<!_parallel_)\bcommunication_data_type \.{2,} (fp32|fp16|bf16)\b"),
     ),
 )
 # One of these stands in each of those lines.

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.names import normalise
 from gradcompat.spoken_names import package_called
 
@@ -24,74 +25,74 @@ _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,80}[A-Za-z0-9])?"
 _VERSION = r"\d[\w.+!]{0,60}"
 _EXACT = r"\d{1,6}(?:\.\d{1,6}){1,3}(?:\.?(?:a|b|rc|post|dev)\d{1,8})*(?:\+[\w.]{1,40})?"
 
-_INSTALLED = re.compile(r"(?:.{0,120}\s)?Successfully installed (\S.*)")
-_INSTALLED_ONE = re.compile(rf"({_NAME})-({_VERSION})")
-_SATISFIED = re.compile(
+_INSTALLED = lazy_pattern(r"(?:.{0,120}\s)?Successfully installed (\S.*)")
+_INSTALLED_ONE = lazy_pattern(rf"({_NAME})-({_VERSION})")
+_SATISFIED = lazy_pattern(
     rf"(?:.{{0,120}}\s)?Requirement already satisfied: ({_NAME})(?:\[[^\[\]]*\])?(\S*) in \S.*?"
     rf"(?:\(({_VERSION})\))?"
 )
-_UNINSTALLED = re.compile(rf"\s*Successfully uninstalled ({_NAME})-({_VERSION})")
+_UNINSTALLED = lazy_pattern(rf"\s*Successfully uninstalled ({_NAME})-({_VERSION})")
 # The changes follow, a line each.
-UV_COUNT = re.compile(r"(?:Uni|I)nstalled \d{1,6} packages? in \d[\d.]{0,12}(?:ms|s)")
-_UV = re.compile(rf" ([+~-]) ({_NAME})==({_VERSION})(?: \(from .*\))?")
+UV_COUNT = lazy_pattern(r"(?:Uni|I)nstalled \d{1,6} packages? in \d[\d.]{0,12}(?:ms|s)")
+_UV = lazy_pattern(rf" ([+~-]) ({_NAME})==({_VERSION})(?: \(from .*\))?")
 
 # What stands before a statement in a line of a logger; and words that make it one of another version than that in use.
 _BEFORE = (
     r"(?:.{0,200}(?:[:|] {0,3}|[\]>)-] {1,3}))?"
     r"(?:(?:[Uu]sing|[Rr]unning|[Ii]nstalled|[Ll]oaded|[Dd]etected|[Ff]ound|[Cc]urrent|[Mm]y) )?"
 )
-_IN_PASSING = re.compile(
+_IN_PASSING = lazy_pattern(
     rf"{_BEFORE}([A-Za-z][\w -]{{1,24}}?) version(?: is| =|=|:)? v?({_EXACT})(?: available)?[.,;]?"
 )
-_OF_ANOTHER = re.compile(
+_OF_ANOTHER = lazy_pattern(
     r"requir|need|minim|expect|support|least|recommend|upgrad|please|sav(?:ed|ing)|newe|older|latest|should|must|error"
     r"|warn|depreca|instead|incompat|compatible|mismatch|conflict|checkpoint|instal[l]? ",
     re.IGNORECASE,
 )
-_ATTRIBUTE = re.compile(
+_ATTRIBUTE = lazy_pattern(
     rf"(?:.{{0,200}}[\s:\]|>('\"])?([A-Za-z]\w{{1,40}})\.__version__['\"]?\)?\s{{0,8}}[:=]{{0,2}}\s{{0,8}}['\"]?({_EXACT})['\"]?[.,;]?"
 )
-_NCCL = re.compile(
+_NCCL = lazy_pattern(
     r"(?:.{0,300}(?:NCCL INFO|[:\])]|details\),) )?NCCL version (\d{1,3}\.\d{1,3}(?:\.\d{1,3})?)(?:\+cuda[\d.]{1,12})?"
 )
-_LIGHTNING = re.compile(
+_LIGHTNING = lazy_pattern(
     rf".{{0,200}}Lightning automatically upgraded your loaded checkpoint from v\S{{1,40}} to v({_EXACT})\..* -m "
     r"(pytorch_lightning|lightning\.pytorch)\..*"
 )
 # A word of the line, its form, and the packages whose versions are in it.
 _SAID = (
-    ("Tracking run with", re.compile(rf"(?:.{{0,80}} )?Tracking run with wandb version ({_EXACT})"), ("wandb",)),
+    ("Tracking run with", lazy_pattern(rf"(?:.{{0,80}} )?Tracking run with wandb version ({_EXACT})"), ("wandb",)),
     (
         "LLM engine",
-        re.compile(rf".{{0,200}}Initializing an? .{{0,20}}LLM engine \(v({_EXACT})\) with config.*"),
+        lazy_pattern(rf".{{0,200}}Initializing an? .{{0,20}}LLM engine \(v({_EXACT})\) with config.*"),
         ("vllm",),
     ),
     # Unsloth's picture of a sloth, and the line below that names torch
     (
         "((==",
-        re.compile(rf"\s*==\(\(=+\)\)==\s+Unsloth ({_VERSION}): .* patching\. Transformers(?::| =) ({_EXACT})\..*"),
+        lazy_pattern(rf"\s*==\(\(=+\)\)==\s+Unsloth ({_VERSION}): .* patching\. Transformers(?::| =) ({_EXACT})\..*"),
         ("unsloth", "transformers"),
     ),
-    ("O^O", re.compile(rf"\s*O\^O/ \\_/ \\\s+(?:Pyt|T)orch: ({_EXACT})\. CUDA.*"), ("torch",)),
+    ("O^O", lazy_pattern(rf"\s*O\^O/ \\_/ \\\s+(?:Pyt|T)orch: ({_EXACT})\. CUDA.*"), ("torch",)),
     # mmengine's list of what a run runs with
-    ("    PyTorch: ", re.compile(rf"\s{{4}}PyTorch: ({_EXACT})"), ("torch",)),
-    ("    TorchVision: ", re.compile(rf"\s{{4}}TorchVision: ({_EXACT})"), ("torchvision",)),
-    ("    MMEngine: ", re.compile(rf"\s{{4}}MMEngine: ({_EXACT})"), ("mmengine",)),
+    ("    PyTorch: ", lazy_pattern(rf"\s{{4}}PyTorch: ({_EXACT})"), ("torch",)),
+    ("    TorchVision: ", lazy_pattern(rf"\s{{4}}TorchVision: ({_EXACT})"), ("torchvision",)),
+    ("    MMEngine: ", lazy_pattern(rf"\s{{4}}MMEngine: ({_EXACT})"), ("mmengine",)),
 )
 
-_ROW = re.compile(
+_ROW = lazy_pattern(
     rf"\s{{0,8}}({_NAME})(?:==({_VERSION})|(\s{{2,}})({_VERSION}))"
     r"(?:\s+(?:[^\s/_\\~]*[/_\\~]\S*|pypi|conda-forge|defaults|pytorch|nvidia|main|\([^()]*\)))*\s*"
 )
-_BUILD = re.compile(r"(?!pypi_)[\w.]*_\w+")
-_SHOW_NAME = re.compile(rf"Name: ({_NAME})")
-_SHOW_VERSION = re.compile(rf"Version: ({_VERSION})")
-_CARD = re.compile(rf"[-*] ({_NAME}):? ({_EXACT})")
-_ALIGNED = re.compile(rf"\s*({_NAME}): ({_EXACT})\s*")
-_FULL = re.compile(r"\d+\.\d+\.|\d+\.\d+(?:\+|a|b|rc|\.?post|\.?dev)")
+_BUILD = lazy_pattern(r"(?!pypi_)[\w.]*_\w+")
+_SHOW_NAME = lazy_pattern(rf"Name: ({_NAME})")
+_SHOW_VERSION = lazy_pattern(rf"Version: ({_VERSION})")
+_CARD = lazy_pattern(rf"[-*] ({_NAME}):? ({_EXACT})")
+_ALIGNED = lazy_pattern(rf"\s*({_NAME}): ({_EXACT})\s*")
+_FULL = lazy_pattern(r"\d+\.\d+\.|\d+\.\d+(?:\+|a|b|rc|\.?post|\.?dev)")
 _SECTIONS = (
-    (re.compile(r"\s*#{1,6} Framework versions:?|\s*Framework versions:?"), _CARD),
-    (re.compile(r"\*+ Axolotl Dependency Versions \*+"), _ALIGNED),
+    (lazy_pattern(r"\s*#{1,6} Framework versions:?|\s*Framework versions:?"), _CARD),
+    (lazy_pattern(r"\*+ Axolotl Dependency Versions \*+"), _ALIGNED),
 )
 
 

@@ -33,6 +33,7 @@ _LAYOUT = frozenset(
 )
 _SOURCES = frozenset({"src"})  # where pip checks out what is installed with `-e git+…`
 _PYTHON_FOLDER = re.compile(r"(?:python|pypy)3(?:\.\d+)?t?")
+_OF_ENVIRONMENTS = frozenset({"pyvenv.cfg", ".gitignore", "CACHEDIR.TAG", ".lock"})  # what venv and uv write beside
 _HOME = re.compile(rb"^\s*home\s*=\s*\S", re.MULTILINE | re.IGNORECASE)
 _MAX_CONFIG = 64 * 1024
 
@@ -85,6 +86,13 @@ def is_installed(path: Path) -> bool:
     except (StopIteration, ValueError):
         return False
     return _holds_distributions(parent, folders) or is_prefix(parent, folders, names)
+
+
+def is_bare_environment(path: Path) -> bool:
+    """Is there nothing below a folder but an installed environment, and all of it can be listed?"""
+    failed: list[OSError] = []
+    found = (name for _, names in files(path, failed.append) for name in names)
+    return all(name in _OF_ENVIRONMENTS for name in found) and not failed
 
 
 def is_prefix(parent: str, folders: Sequence[str], names: Sequence[str]) -> bool:

@@ -9,6 +9,7 @@ import json
 from typing import Any
 
 from gradcompat.knowledge.load import digest_of
+from gradcompat.knowledge.range_index import index_of
 from gradcompat.knowledge.records import Authored
 from gradcompat.knowledge.schema import (
     COMPARISON,
@@ -45,6 +46,7 @@ def compile_records(authored: Authored) -> dict[str, Any]:
         "yanked": {name: facts.yanked for name, facts in authored.packages.items() if facts.yanked},
         "horizon": {name: [one.version, one.date] for name, one in sorted(authored.horizon.items())},
         "by_package": dict(sorted(by_package.items())),
+        "index": index_of(issues),
         "models": models,
         "issues": issues,
     }

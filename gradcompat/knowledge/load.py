@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, overload
 
 from gradcompat.errors import KnowledgeError
+from gradcompat.knowledge.range_index import RangeIndex, index_of
 from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.matcher import STRATEGY_KEY, Names
 from gradcompat.model.class_fact import ClassFact
@@ -37,8 +38,7 @@ from gradcompat.model.issue import (
     VirtualTerm,
 )
 from gradcompat.model.knowledge_source import KnowledgeSource
-from gradcompat.model.probe import ProbeSpec
-from gradcompat.versions import Placed, VersionSet, Window, locate
+from gradcompat.versions import VersionSet, Window, locate
 
 FORMAT = 1
 COMPILED = Path(__file__).parent / "compiled.json"
@@ -52,7 +52,8 @@ class KnowledgeBase:
 
     ``horizon`` is the newest release of each package that was looked at, and the day of it; ``own_horizons`` has, by
     the id of a record of somebody's own, the same of the file that it stands in. ``sources`` are the files that records
-    come from, the one that ``date`` is of first. ``models`` are the facts that classes decide, as the JSON has them.
+    come from, the one that ``date`` is of first, and ``indexes`` say what versions leave of the records of each.
+    ``models`` are the facts that classes decide, as the JSON has them.
     """
 
     date: str
@@ -62,6 +63,7 @@ class KnowledgeBase:
     horizon: Mapping[str, Sequence[str]]
     by_package: Mapping[str, Sequence[int]]
     records: Sequence[Mapping[str, Any]]
+    indexes: tuple[RangeIndex, ...] = ()
     models: Sequence[Sequence[Any]] = ()
     own_horizons: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     sources: tuple[KnowledgeSource, ...] = ()
@@ -106,15 +108,6 @@ class KnowledgeBase:
 
         That is what most versions do, and a record that is ruled out need not be built.
         """
-        listed = self._placed(environment)
-        return self._issues(
-            position
-            for position in self._positions(listed)
-            if not all(_ruled_out(terms, listed, environment.closed) for terms in self.records[position]["affected"])
-        )
-
-    def _placed(self, environment: Environment) -> dict[str, Placed | None]:
-        """Where the versions of the listed packages sit that records speak of; None where one of them is not known."""
         listed: dict[str, set[Window | None]] = {}
         for package in environment.packages:
             name = self.names.canonical(package)
@@ -122,16 +115,25 @@ class KnowledgeBase:
                 version = package.version
                 window = None if version is None else locate(version, unreleased=package.unreleased)
                 listed.setdefault(name, set()).add(window)
-        return {name: _placed_at(frozenset(windows)) for name, windows in listed.items()}
+        sits = {name: frozenset(windows) for name, windows in listed.items()}
+        left = []
+        for position in self._positions(listed):
+            index, within = self._index_of(position)
+            if index.possible(within, sits, closed=environment.closed):
+                left.append(position)
+        return self._issues(left)
 
     def ask_of_host(self, names: Iterable[str]) -> bool:
         """Does any issue that speaks of one of these (canonical) packages ask what the machine is?"""
-        return any(
-            term[0] in ("virtual", "platform") or (term[0] in ("setting", "compare") and term[1].startswith("host."))
-            for position in self._positions(names)
-            for terms in self.records[position]["affected"]
-            for term in terms
-        )
+        return any(index.asks_of_host(within) for index, within in map(self._index_of, self._positions(names)))
+
+    def _index_of(self, position: int) -> tuple[RangeIndex, int]:
+        """The index that a record is in, and where."""
+        for index in self.indexes:
+            if position < len(index):
+                return index, position
+            position -= len(index)
+        raise IndexError(position)
 
     def _positions(self, names: Iterable[str]) -> list[int]:
         """Where the records stand that speak of any of these packages, in their order."""
@@ -184,25 +186,6 @@ def _sees(record: Mapping[str, Any], names: frozenset[str]) -> bool:
         term[1] in names if term[0] in ("package", "absent") else "deepspeed" in names and term[1] == STRATEGY_KEY
         for term in terms
     )
-
-
-@lru_cache(maxsize=1024)  # many environments have the same versions
-def _placed_at(windows: frozenset[Window | None]) -> Placed | None:
-    known = [window for window in windows if window is not None]
-    return Placed(known) if len(known) == len(windows) else None
-
-
-def _ruled_out(terms: Sequence[Sequence[Any]], listed: Mapping[str, Placed | None], closed: bool) -> bool:
-    """Is there a package among the terms of which no listed version is in the range, or that is surely not there?"""
-    for kind, name, *rest in terms:
-        if kind != "package":
-            continue
-        if name not in listed:
-            if closed:
-                return True
-        elif (placed := listed[name]) is not None and not placed.may_be_in(rest[0]):
-            return True
-    return False
 
 
 def load(path: Path = COMPILED) -> KnowledgeBase:
@@ -284,6 +267,7 @@ def knowledge_from(data: Mapping[str, Any], path: str) -> KnowledgeBase:
         horizon=data["horizon"],
         by_package=data["by_package"],
         records=data["issues"],
+        indexes=(RangeIndex(data["index"] if "index" in data else index_of(data["issues"])),),
         models=data["models"],
     )
 
@@ -305,10 +289,14 @@ def load_checked(path: Path) -> KnowledgeBase:
         base = load(path)
         if digest_of(base.records, base.models) != base.digest:
             raise KnowledgeError("is broken: its digest is not that of its records", path=str(path))
-        base.in_force()
+        for record in base.records:
+            if record["withdrawn"] is None:
+                issue_from(record)
+                _told_of(record)
         _check_models(base.models)
         if not _is_indexed(base):
             raise ValueError(path)
+        base = replace(base, indexes=(RangeIndex(index_of(base.records)),))  # the digest is of the records alone
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError):
         raise KnowledgeError("is not what `gradcompat knowledge compile` writes", path=str(path)) from None
     return base
@@ -372,6 +360,7 @@ def joined(base: KnowledgeBase, own: KnowledgeBase, source: KnowledgeSource) -> 
         yanked=yanked,
         by_package=by_package,
         records=[*base.records, *own.records],
+        indexes=(*base.indexes, *own.indexes),
         models=[*base.models, *_of_other_classes(own.models, base.models)],
         own_horizons={**base.own_horizons, **{record["id"]: own.horizon for record in own.records}},
         sources=(*base.sources, source),
@@ -392,7 +381,8 @@ def _of_other_classes(models: Sequence[Sequence[Any]], base: Sequence[Sequence[A
 
 def issue_from(record: Mapping[str, Any]) -> Issue:
     """One issue from its compiled record."""
-    return Issue(
+    return Issue.read_later(
+        partial(_told_of, record),
         id=record["id"],
         summary=record["summary"],
         details=record["details"],
@@ -400,19 +390,27 @@ def issue_from(record: Mapping[str, Any]) -> Issue:
         silent=record["silent"],
         informational=record["informational"],
         categories=tuple(record["categories"]),
-        affected=tuple(Combination(terms=tuple(map(_term, terms))) for terms in record["affected"]),
-        symptoms=tuple(record["symptoms"]),
-        remedies=tuple(map(_remedy, record["remedies"])),
-        references=tuple(Reference(type=kind, url=url) for kind, url in record["references"]),
+        affected=tuple([Combination(terms=tuple(map(_term, terms))) for terms in record["affected"]]),
         range_basis=record["range_basis"],
-        bounds=tuple(
+        withdrawn=record["withdrawn"],
+        instead_of=tuple(record["instead_of"]),
+    )
+
+
+def _told_of(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What matching an issue does not need."""
+    from gradcompat.model.probe import ProbeSpec
+
+    return {
+        "symptoms": tuple(record["symptoms"]),
+        "remedies": tuple(map(_remedy, record["remedies"])),
+        "references": tuple(Reference(type=kind, url=url) for kind, url in record["references"]),
+        "bounds": tuple(
             Bound(package=package, versions=VersionSet.parse(bound), basis=basis)
             for package, bound, basis in record["bounds"]
         ),
-        evidence=tuple(record["evidence"]),
-        withdrawn=record["withdrawn"],
-        instead_of=tuple(record["instead_of"]),
-        probes=tuple(
+        "evidence": tuple(record["evidence"]),
+        "probes": tuple(
             IssueProbe(
                 spec=ProbeSpec(name=name, parameters=parameters),
                 quantities=tuple(quantities),
@@ -420,8 +418,10 @@ def issue_from(record: Mapping[str, Any]) -> Issue:
             )
             for name, parameters, quantities, *combinations in record["probes"]
         ),
-        checked=None if "checked" not in record else Check(date=record["checked"][0], what=tuple(record["checked"][1])),
-    )
+        "checked": None
+        if "checked" not in record
+        else Check(date=record["checked"][0], what=tuple(record["checked"][1])),
+    }
 
 
 _MOST_TERMS = 20_000
@@ -441,7 +441,7 @@ def _term(term: Sequence[Any]) -> Term:
 def _read_term(term: Sequence[Any]) -> Term:
     match term:
         case ["package", name, versions]:
-            return PackageTerm(name=name, versions=VersionSet.parse(versions))
+            return PackageTerm(name=name, versions=VersionSet.spelled(versions))
         case ["absent", name]:
             return PackageAbsentTerm(name=name)
         case ["setting", key, values]:

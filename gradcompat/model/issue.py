@@ -6,11 +6,13 @@ A term is an instance of one of the classes below; :data:`Term` is their union.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from gradcompat.lazy_dataclasses import dataclass, field
-from gradcompat.model.probe import ProbeSpec
 from gradcompat.versions import VersionSet
+
+if TYPE_CHECKING:
+    from gradcompat.model.probe import ProbeSpec
 
 Level = Literal["error", "warning", "note"]
 LEVELS: tuple[Level, ...] = ("note", "warning", "error")  # from low to high
@@ -255,6 +257,9 @@ class Issue:
     """One curated record.
 
     ``instead_of`` names more general records of the same defect: where this one is affected, they are not told.
+
+    Most records that are matched are not told of. So :meth:`read_later` makes one of what the matcher needs, and the
+    rest is read as soon as somebody asks for any of it.
     """
 
     id: str
@@ -275,6 +280,26 @@ class Issue:
     probes: tuple[IssueProbe, ...] = ()
     bounds: tuple[Bound, ...] = ()
     checked: Check | None = None
+    _rest: Callable[[], Mapping[str, Any]] | None = field(init=False, default=None, repr=False, compare=False)
+
+    @classmethod
+    def read_later(cls, rest: Callable[[], Mapping[str, Any]], **known: Any) -> Issue:
+        """An issue of which some fields are known, and ``rest`` reads all others."""
+        issue = object.__new__(cls)
+        for name, value in {**known, "_rest": rest}.items():
+            object.__setattr__(issue, name, value)
+        return issue
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """A field that was not read yet; nothing else of an issue is not there."""
+            rest = None if name.startswith("_") else self._rest
+            if rest is None:
+                raise AttributeError(f"an issue has no {name}")
+            for other, value in {**rest(), "_rest": None}.items():
+                object.__setattr__(self, other, value)
+            return getattr(self, name)
 
 
 def is_break(identifier: str) -> bool:

@@ -349,22 +349,19 @@ def _of_usual(term: Term, types: tuple[type, ...], engines: frozenset[str], *, a
     """
     key, wanted = fact_of(term), _wanted(term)
     usual, values = USUAL.get(key), usual_values(key, engines)
-    condition = _condition(usual, key, wanted)
     if usual is None or values is None:
-        return Presumed(certainty=Certainty.OPEN, condition=condition)
+        return Presumed(certainty=Certainty.OPEN, condition=_condition(usual, key, wanted))
     if not values and usual.engine is not None and usual.engine not in engines:
         return Presumed(certainty=Certainty.PRESUMED_NO, feature=usual.feature or ENGINES[usual.engine].feature)
     certainty, likelihood = _share(values, term)
     if usual.mostly and not asked and likelihood > _HALF:
         certainty = Certainty.PRESUMED_YES
-    return Presumed(
-        certainty=certainty,
-        taking=usual.taking.format(wanted) or condition,
-        feature=_feature(usual, key, wanted),
-        condition=condition,
-        asks=usual.asks or "",
-        likelihood=likelihood,
-    )
+    if certainty is Certainty.PRESUMED_NO:
+        return Presumed(certainty=certainty, feature=_feature(usual, key, wanted))
+    condition = _condition(usual, key, wanted)
+    if certainty is Certainty.PRESUMED_YES:
+        return Presumed(certainty=certainty, taking=usual.taking.format(wanted) or condition)
+    return Presumed(certainty=certainty, condition=condition, asks=usual.asks or "", likelihood=likelihood)
 
 
 def _types_in(term: Term) -> tuple[type, ...]:

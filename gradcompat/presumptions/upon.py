@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from gradcompat.lazy_dataclasses import replace
-from gradcompat.model.code_use import CodeUse
 from gradcompat.model.environment import Environment, Location, Setting
 from gradcompat.presumptions.engines import FRAMEWORK_KEY, NO_TRAINER, named_engines
 from gradcompat.presumptions.label_counts import equal_labels
 from gradcompat.presumptions.serving import SERVING, serves
 from gradcompat.term_keys import SYMBOLS_KEY
+
+if TYPE_CHECKING:
+    from gradcompat.model.code_use import CodeUse
 
 _TRL = "trl"
 _ACCELERATE = "accelerate"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from gradcompat.audit.report_parts import Parts
@@ -23,7 +24,7 @@ def json_output(data: Any) -> str:
     '{\n "name": "Gr\u00f6\u00dfe \\u202e #\\u0023[error]"\n}\n'
     """
     # What is hidden never crosses the quotes of a string.
-    return _OBEYED.sub(_spelled, redact(_indented(data))) + "\n"
+    return "".join([_OBEYED.sub(_spelled, redact(piece)) for piece in _pieces(data)]) + "\n"
 
 
 def place_data(location: Location | None) -> dict[str, Any]:
@@ -39,6 +40,26 @@ def questions_data(parts: Parts) -> list[dict[str, Any]]:
 def skipped_data(skipped: Skipped) -> dict[str, Any]:
     """What was not read, with its place."""
     return {"what": skipped.what, "reason": skipped.reason, "gap": skipped.gap, **place_data(skipped.location)}
+
+
+def _pieces(data: Any) -> Iterator[str]:
+    """The text of the data; of an object with long lists in pieces, each of which is rewritten by itself."""
+    if not isinstance(data, dict) or not data:
+        yield _indented(data)
+        return
+    before, margin = "{", "\n  "
+    for key, value in data.items():
+        yield f"{before}\n {_string(key)}: "
+        before = ","
+        if isinstance(value, list) and value:
+            between = "["
+            for element in value:
+                yield f"{between}{margin}{_indented(element, margin)}"
+                between = ","
+            yield "\n ]"
+        else:
+            yield _indented(value, "\n ")
+    yield "\n}"
 
 
 def _indented(data: Any, margin: str = "\n") -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from gradcompat.messages import counted
-from gradcompat.model.probe import ProbeResult
 from gradcompat.renderers.terminal import width, wrapped
+
+if TYPE_CHECKING:
+    from gradcompat.model.probe import ProbeResult
 
 _SIGNS = {"reproduced": "x", "not_reproduced": "o", "inconclusive": "?", "skipped": "-"}
 _SHOWN = ("torch", "transformers", "accelerate", "peft", "trl", "pytorch_lightning", "lightning", "deepspeed")

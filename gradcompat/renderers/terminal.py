@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import textwrap
 from contextlib import suppress
 
 from gradcompat.model.environment import Skipped
@@ -49,15 +48,27 @@ def _columns() -> int:
 
 def wrapped(text: str, columns: int, first: str, following: str) -> str:
     """The words of a sentence over as many lines as it takes; a word longer than a line stays whole."""
-    lines = textwrap.wrap(
-        safe(text),
-        columns,
-        initial_indent=first,
-        subsequent_indent=following,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return "\n".join(lines) or first
+    text = safe(text)
+    words = text.split(" ")  # after `safe`, no other sign is blank
+    if "" in words:
+        import textwrap  # as long to import as it takes to render a report; it keeps blanks that stand together
+
+        lines = textwrap.wrap(
+            text,
+            columns,
+            initial_indent=first,
+            subsequent_indent=following,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        return "\n".join(lines) or first
+    lines = [f"{first}{words[0]}"]
+    for word in words[1:]:
+        if len(lines[-1]) + 1 + len(word) <= columns:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(f"{following}{word}")
+    return "\n".join(lines)
 
 
 def skipped_text(skipped: Skipped) -> str:

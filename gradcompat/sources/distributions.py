@@ -23,6 +23,8 @@ _MAX_PTH_BYTES = 64 * 1024
 _MAX_FOLDERS = 256  # so that .pth files that name one another come to an end
 
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+# As nearly all metadata begin.
+_PLAIN = re.compile(rb"Metadata-Version:[^\r\n]*\nName:[ \t]*([^\r\n]*)\nVersion:[ \t]*([^\r\n]*)\n")
 _FIELD = re.compile(rb"(?:\A|\n)(name|version)[ \t]*:[ \t]*([^\r\n]*)", re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _EDITABLE_PTH = re.compile(r"__editable__\.(.+)-[^-]+\.pth")
@@ -213,6 +215,8 @@ def _metadata(path: str, shown: str) -> Package:
 
 def _fields(data: bytes) -> tuple[dict[str, tuple[bytes, int]], bool]:
     """Name and version with the places of their values, and whether nothing more can come."""
+    if plain := _PLAIN.match(data):
+        return {"name": (plain[1], plain.start(1)), "version": (plain[2], plain.start(2))}, True
     ends = [end for end in (data.find(b"\n\n"), data.find(b"\r\n\r\n")) if end >= 0]
     end = min(ends) if ends else len(data)
     fields: dict[str, tuple[bytes, int]] = {}
@@ -247,6 +251,8 @@ def _from_entry(entry: str, shown: str) -> Package | None:
 
 def _direct_url(path: str, shown: str, package: Package, reading: _Reading) -> Package:
     """The package as PEP 610 says where it came from; without the file it is from an index."""
+    if not os.access(path, os.F_OK):  # as most, for whom it would be an error to open it
+        return package
     try:
         descriptor = os.open(path, _OPEN)
     except FileNotFoundError:

@@ -17,6 +17,7 @@ from gradcompat.formats.document import Document
 from gradcompat.formats.pasted_text import PastedLine, pasted_lines
 from gradcompat.gpu_names import Gpu, gpus_in
 from gradcompat.lazy_dataclasses import dataclass, field, replace
+from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.environment import Environment, Location, Package, Setting, Skipped, SourceKind
 from gradcompat.names import normalise
 from gradcompat.quotation import quoted
@@ -30,40 +31,40 @@ from gradcompat.versions import parse_version
 _MAX_LINE = 2000
 _MAX_VERSION = 100
 
-_BULLET = re.compile(r"[-*•]\s+")
+_BULLET = lazy_pattern(r"[-*•]\s+")
 # `PyTorch version (GPU?): 2.6.0+cu124 (True)`, "`transformers` version: 4.50.0", `Nvidia driver version: 535.1`
-_STATEMENT = re.compile(r"([^\s:=][^:=]{0,60}?)\s{1,9}version(?:\s*\([^()]*\))?[*`]*\s*:\s*(.*)", re.IGNORECASE)
+_STATEMENT = lazy_pattern(r"([^\s:=][^:=]{0,60}?)\s{1,9}version(?:\s*\([^()]*\))?[*`]*\s*:\s*(.*)", re.IGNORECASE)
 # `torch version .................... 2.3.0+cu121`
-_DOTTED = re.compile(r"([A-Za-z][A-Za-z ]{1,30}?) (?:version|info) \.{2,} (.*)")
-_PLATFORM = re.compile(r"(?:Python platform|Platform|OS)\s*:\s*(.*)", re.IGNORECASE)
-_BUILT_FOR = re.compile(r"(CUDA|ROCM) used to build PyTorch\s*:\s*(.*)")
-_DRIVER = re.compile(r"\bDriver Version: *(\d+(?:\.\d+)+)")
+_DOTTED = lazy_pattern(r"([A-Za-z][A-Za-z ]{1,30}?) (?:version|info) \.{2,} (.*)")
+_PLATFORM = lazy_pattern(r"(?:Python platform|Platform|OS)\s*:\s*(.*)", re.IGNORECASE)
+_BUILT_FOR = lazy_pattern(r"(CUDA|ROCM) used to build PyTorch\s*:\s*(.*)")
+_DRIVER = lazy_pattern(r"\bDriver Version: *(\d+(?:\.\d+)+)")
 # nvidia-smi calls a column of its table after what only Linux has, or only Windows.
-_SMI_LINUX = re.compile(r"\bPersistence-M\b")
-_SMI_WINDOWS = re.compile(r"\bTCC/WDDM\b|\bDriver-Model\b")
-_SMI_ROW = re.compile(r"\|\s+\d{1,2}\s+(?=\S)")
+_SMI_LINUX = lazy_pattern(r"\bPersistence-M\b")
+_SMI_WINDOWS = lazy_pattern(r"\bTCC/WDDM\b|\bDriver-Model\b")
+_SMI_ROW = lazy_pattern(r"\|\s+\d{1,2}\s+(?=\S)")
 # `GPU 0: NVIDIA A100-SXM4-80GB`, `GPU type: …`, `GPU models and configuration: GPU 0: …`
-_GPU = re.compile(r"GPU(?: (?:\d{1,2}|type|name|model)|s| models? and configuration)?\s*:\s*", re.IGNORECASE)
-_APPLE = re.compile(r"(?:(?:CPU|Model name|Chipset Model):\s*)?(?=Apple M\d)")
-_MAKER = re.compile(r"NVIDIA|Tesla|GeForce|Quadro|AMD|Radeon")
-_TAGGED = re.compile(r"\[(pip3?|conda)\]\s+(.*)")
-_CONDA = re.compile(r"([A-Za-z0-9_][\w.-]*)\s+(\d\S*)(?:\s+(\S+))?(?:\s+(\S+))?")
-_PIN = re.compile(r"`?([A-Za-z0-9][\w.-]*(?:\[[^\[\]]*\])?\s*===?\s*\d[\w.+!-]*)`?")
+_GPU = lazy_pattern(r"GPU(?: (?:\d{1,2}|type|name|model)|s| models? and configuration)?\s*:\s*", re.IGNORECASE)
+_APPLE = lazy_pattern(r"(?:(?:CPU|Model name|Chipset Model):\s*)?(?=Apple M\d)")
+_MAKER = lazy_pattern(r"NVIDIA|Tesla|GeForce|Quadro|AMD|Radeon")
+_TAGGED = lazy_pattern(r"\[(pip3?|conda)\]\s+(.*)")
+_CONDA = lazy_pattern(r"([A-Za-z0-9_][\w.-]*)\s+(\d\S*)(?:\s+(\S+))?(?:\s+(\S+))?")
+_PIN = lazy_pattern(r"`?([A-Za-z0-9][\w.-]*(?:\[[^\[\]]*\])?\s*===?\s*\d[\w.+!-]*)`?")
 # Lightning's report has sections, each a list of `- name: version`.
-_SECTION = re.compile(r"[*-]\s+(CUDA|Lightning|Packages|System):")
-_ENTRY = re.compile(r"([A-Za-z0-9][\w.-]*):\s+(\S+)")
+_SECTION = lazy_pattern(r"[*-]\s+(CUDA|Lightning|Packages|System):")
+_ENTRY = lazy_pattern(r"([A-Za-z0-9][\w.-]*):\s+(\S+)")
 
 # Typed by people: `PyTorch: 2.4.0`, `| torch | 2.4.0 |`, `4.55.4 transformers pytorch 2.6.0`, `transformers-4.46.0`.
-_LABELLED = re.compile(r"[`*\"']*([A-Za-z][\w .-]{0,40}?)[`*\"']*\s{0,20}:\s{0,20}(.*)")
-_CELLS = re.compile(r"\|\s*[`*]*([A-Za-z][\w .-]{0,40}?)[`*]*\s*\|\s*([^|]*?)\s*(?:\|.*)?")
-_DASHED = re.compile(r"([A-Za-z][\w.-]*)-(\d+(?:\.\d+)+[\w.+!]*)")
-_RELEASE = re.compile(r"v?\d+\.\d+\.\d+(?:(?:\.?(?:a|b|rc|post|dev)|\+)[\w.+]*)?")
+_LABELLED = lazy_pattern(r"[`*\"']*([A-Za-z][\w .-]{0,40}?)[`*\"']*\s{0,20}:\s{0,20}(.*)")
+_CELLS = lazy_pattern(r"\|\s*[`*]*([A-Za-z][\w .-]{0,40}?)[`*]*\s*\|\s*([^|]*?)\s*(?:\|.*)?")
+_DASHED = lazy_pattern(r"([A-Za-z][\w.-]*)-(\d+(?:\.\d+)+[\w.+!]*)")
+_RELEASE = lazy_pattern(r"v?\d+\.\d+\.\d+(?:(?:\.?(?:a|b|rc|post|dev)|\+)[\w.+]*)?")
 
-_ABSENT = re.compile(r"not\b|n/?a\b|none\b|no\b|could not|unknown\b|undefined\b|null\b|[<?]|-*$", re.IGNORECASE)
-_VERSION = re.compile(r"v?(\d[\w.+!-]*)")
-_NUMBERS = re.compile(r"(?:glibc[- ])?(\d+(?:\.\d+)+)")
-_PYTHON = re.compile(r"(\d+\.\d+(?:\.\d+)?)")
-_GLIBC = re.compile(r"glibc-?(\d+\.\d+)")
+_ABSENT = lazy_pattern(r"not\b|n/?a\b|none\b|no\b|could not|unknown\b|undefined\b|null\b|[<?]|-*$", re.IGNORECASE)
+_VERSION = lazy_pattern(r"v?(\d[\w.+!-]*)")
+_NUMBERS = lazy_pattern(r"(?:glibc[- ])?(\d+(?:\.\d+)+)")
+_PYTHON = lazy_pattern(r"(\d+\.\d+(?:\.\d+)?)")
+_GLIBC = lazy_pattern(r"glibc-?(\d+\.\d+)")
 
 _FACTS = {
     "libc": "__glibc",
@@ -74,16 +75,16 @@ _FACTS = {
     "torch nccl": "__nccl",
 }
 # What has a version in such reports and is no package: drivers, compilers, parts of the system, words of prose.
-_NO_PACKAGE = re.compile(
+_NO_PACKAGE = lazy_pattern(
     r"api|app|bios|clang|cmake|compiler|conda|config|cuda|cudnn|current|dataset|docker|driver|file|firmware|format"
     r"|framework|g\+\+|gcc|git|glibc|gpu|hip|kernel|latest|level|library|linux|macos|miopen|model|mpi|msvc|my|nvcc|nvidia"
     r"|opencl|os|package|platform|protocol|release|rocm|runtime|schema|software|system|that|the|this|toolkit|ubuntu"
     r"|which|windows|xcode|your"
 )
 _PLATFORMS = (
-    (re.compile(r"windows|win32", re.IGNORECASE), "win32"),
-    (re.compile(r"mac ?os|darwin", re.IGNORECASE), "darwin"),
-    (re.compile(r"linux|ubuntu|debian|centos|red hat|rocky|fedora|suse|rhel", re.IGNORECASE), "linux"),
+    (lazy_pattern(r"windows|win32", re.IGNORECASE), "win32"),
+    (lazy_pattern(r"mac ?os|darwin", re.IGNORECASE), "darwin"),
+    (lazy_pattern(r"linux|ubuntu|debian|centos|red hat|rocky|fedora|suse|rhel", re.IGNORECASE), "linux"),
 )
 
 

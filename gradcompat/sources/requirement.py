@@ -11,7 +11,6 @@ from urllib.parse import unquote
 
 from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.lazy_patterns import lazy_pattern
-from gradcompat.markers import PLAIN_VARIABLES, parse_marker
 from gradcompat.model.environment import Location, Package, Skipped, SourceKind
 from gradcompat.names import NAME, normalise
 from gradcompat.redaction import is_token, redact
@@ -267,6 +266,8 @@ def _marker_problem(marker: str | None) -> str | None:
         return None
     if len(marker) > _MAX_MARKER:
         return "its marker is too long"
+    from gradcompat.markers import PLAIN_VARIABLES, parse_marker  # a list of pins has none
+
     parsed = parse_marker(marker)
     if parsed is not None and not parsed.odd and parsed.variables <= PLAIN_VARIABLES:
         return None

@@ -17,7 +17,7 @@ _BUILT = frozenset({"torch", "torchvision", "torchaudio"})
 # 173033b4 of github.com/replicate/cog, pkg/config/torch_compatibility.json), and for ROCm in PyTorch's list of previous
 # versions (commit 04862e37 of github.com/pytorch/pytorch.github.io).
 _SERVED = {
-    variant: VersionSet.parse(versions)
+    variant: VersionSet.spelled(versions)
     for variant, versions in {
         "cpu": ">=1.11.0,<=2.12.1",
         "cu113": ">=1.11.0,<1.13.0",

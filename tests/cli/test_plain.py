@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradcompat.cli.commands import check
+from gradcompat.cli.commands import check, diagnose
 from gradcompat.cli.declarations import Argument, Option
 from gradcompat.cli.manual import LazyCommands, build_command
 from gradcompat.cli.option_groups import Signature
@@ -30,16 +30,16 @@ OTHERS = ["uv.lock", "a b", "x=y=z", "", "-", "--", "-x", "-h", "--help", "--set
 WORDS = [*FLAGS, *(f"{flag}=x" for flag in FLAGS), *OTHERS]
 
 
-def by_typer(words: list[str]) -> dict[str, Any] | None:
+def by_typer(words: list[str], of: Callable[..., int] = check.command) -> dict[str, Any] | None:
     """What the command is called with; None if typer does not call it."""
     calls: list[dict[str, Any]] = []
 
-    @wraps(check.command)
+    @wraps(of)
     def command(**arguments: Any) -> int:
         calls.append(arguments)
         return 0
 
-    cast("Any", command).__kwdefaults__ = check.command.__kwdefaults__
+    cast("Any", command).__kwdefaults__ = of.__kwdefaults__
     built = build_command("check", cast("ModuleType", SimpleNamespace(command=command)))
     try:
         built.main(words, standalone_mode=False)
@@ -73,6 +73,15 @@ def test_usual_command_lines_are_plain(words: list[str]) -> None:
     values = plainly(words)
     assert values is not None
     assert values == by_typer(words)
+
+
+@pytest.mark.parametrize(
+    "words", [["train.log"], ["a.log", "uv.lock", "--format", "json", "--environment", "."], [], ["--set", "a=1"]]
+)
+def test_an_argument_that_is_needed(words: list[str]) -> None:
+    signature = Signature(diagnose.command)
+    values = read_plain(signature.parameters, words)
+    assert (None if values is None else signature.arguments(values)) == by_typer(words, diagnose.command)
 
 
 @pytest.mark.parametrize(

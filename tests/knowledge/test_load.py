@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 
 import pytest
 
 from gradcompat.errors import KnowledgeError
 from gradcompat.knowledge.compile import compile_records, dumps
-from gradcompat.knowledge.load import _term, issue_from, load
+from gradcompat.knowledge.load import _term, issue_from, load, load_checked
 from gradcompat.knowledge.records import read
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.issue import (
     CodeRemedy,
     Combination,
@@ -168,7 +170,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 def test_terms_of_another_format(tmp_path: Path, part: dict[str, object], message: str) -> None:
     compiled = compile_records(read(written(tmp_path, RECORD)))["issues"][0]
     with pytest.raises(KnowledgeError) as caught:
-        issue_from({**compiled, **part})
+        repr(issue_from({**compiled, **part}))  # all of it
     assert str(caught.value) == message
 
 
@@ -190,3 +192,27 @@ def test_the_same_term_of_several_records_is_one_object() -> None:
     assert _term(setting) is _term(list(setting))
     # Equal to one another, and not the same question.
     assert [type(_term(["setting", "a", [value]]).values[0]) for value in (1, True, 1.0)] == [int, bool, float]  # type: ignore[union-attr]
+
+
+def test_what_is_told_of_a_record_is_read_when_somebody_asks() -> None:
+    compiled = next(record for record in load().records if record["remedies"] and record["probes"])
+    issue, same = issue_from(compiled), issue_from(compiled)
+    assert issue.remedies == same.remedies
+    assert issue.probes
+    assert pickle.loads(pickle.dumps(issue_from(compiled))) == issue == replace(same, summary=issue.summary)  # noqa: S301
+    with pytest.raises(AttributeError, match="an issue has no colour"):
+        issue.colour  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_the_index_of_what_was_fetched_is_made_anew(tmp_path: Path) -> None:
+    """The digest is of the records, so that an index beside them may hide some."""
+    compiled = compile_records(read(written(tmp_path, RECORD)))
+    hidden = {**compiled, "index": {**compiled["index"], "ranges": {"transformers": [[0, 0]]}}}
+    path = tmp_path / "compiled.json"
+    path.write_text(dumps(hidden), "utf-8")
+    here = environment(package("transformers", "4.50.0"))
+    assert load(path).possible(here) == ()
+    assert [issue.id for issue in load_checked(path).possible(here)] == ["GC-0001"]
+    older = {key: value for key, value in compiled.items() if key != "index"}
+    path.write_text(dumps(older) + " ", "utf-8")
+    assert [issue.id for issue in load(path).possible(here)] == ["GC-0001"]

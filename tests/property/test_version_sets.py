@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import pickle
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from gradcompat.knowledge.range_index import RangeIndex, index_of
 from gradcompat.matcher import Listed
 from gradcompat.truth import Truth
-from gradcompat.versions import ALL, Placed, VersionSet, any_of, locate
+from gradcompat.versions import ALL, VersionSet, any_of, locate
 from tests.building import package
 from tests.examples import examples
 
@@ -118,10 +121,26 @@ near_sets = (near_clauses.map(" || ".join) | near_clauses.map(",".join)).map(Ver
 
 
 @OFTEN
-@given((sets | near_sets).filter(bool), st.lists(builds | near, max_size=12))
-def test_many_builds_at_once(a: VersionSet, listed: list[str]) -> None:
-    windows = [window for window in map(locate, listed) if window is not None]
-    assert Placed(windows).may_be_in(str(a)) == any(a.truth(window) is not Truth.NO for window in windows)
+@given(st.lists((sets | near_sets).filter(bool), min_size=1, max_size=4), st.lists(builds | near, max_size=12))
+def test_the_index_rules_out_what_no_build_may_be_in(ranges: list[VersionSet], listed: list[str]) -> None:
+    index = RangeIndex(index_of({"affected": [[["package", "torch", str(one)]]]} for one in ranges))
+    windows = frozenset(window for window in map(locate, listed) if window is not None)
+    for position, one in enumerate(ranges):
+        may_be = any(one.truth(window) is not Truth.NO for window in windows)
+        left = index.possible(position, {"torch": windows}, closed=True)
+        # A candidate before a bound that is one is no build of the release behind it, which the index does not know.
+        assert left == may_be or (left and any(window.prerelease for window in windows))
+    assert index.possible(0, {"torch": windows | {None}}, closed=True)
+    assert index.possible(0, {}, closed=False)
+    assert not index.possible(0, {}, closed=True)
+
+
+@given(sets | near_sets, sets | near_sets)
+def test_a_set_that_is_read_later_is_the_same(a: VersionSet, b: VersionSet) -> None:
+    later = VersionSet.spelled(str(a)) if a else a
+    assert later == a
+    assert hash(VersionSet.spelled(str(b)) if b else b) == hash(b)
+    assert pickle.loads(pickle.dumps(later)) == a  # noqa: S301  # made here
 
 
 @OFTEN

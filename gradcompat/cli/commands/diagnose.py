@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Annotated
 
-import typer
-
 from gradcompat.audit.environment_findings import with_facts
 from gradcompat.audit.run_artifacts import by_kind, failure, joined, known_of
 from gradcompat.audit.run_evidence import RunEvidence, agreed_settings, read_file
@@ -16,6 +14,7 @@ from gradcompat.class_facts import with_class_facts
 from gradcompat.cli.audit_options import presumes
 from gradcompat.cli.command_end import print_error
 from gradcompat.cli.console import known_records
+from gradcompat.cli.declarations import Argument, Option
 from gradcompat.cli.parameters import Assume, ContextFiles, Format, OwnRecords, Python, Set
 from gradcompat.diagnosis.ranking import diagnose, ranked
 from gradcompat.diagnosis.symptoms import patterns_of
@@ -38,7 +37,7 @@ def command(
     *,
     files: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             metavar="FILE...",
             help="The files of one run: logs, tracebacks, trainer_state.json, TensorBoard event files, W&B exports, "
             "or `-` for a pipe. A lockfile or training config among them is used as if given with its option.",
@@ -46,7 +45,7 @@ def command(
     ],
     target: Annotated[
         str | None,
-        typer.Option("--environment", metavar="TARGET", help="The lockfile, `pip list` or environment of that run."),
+        Option("--environment", metavar="TARGET", help="The lockfile, `pip list` or environment of that run."),
     ] = None,
     python: Python = None,
     contexts: ContextFiles,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gradcompat.cli.parameters import RecordsFile
+from gradcompat.cli.records_parameter import RecordsFile
 from gradcompat.curation.authored_file import authored_file
 from gradcompat.curation.compilation import compile_into_package
 from gradcompat.messages import counted

@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 from gradcompat.cli.console import print_note
-from gradcompat.cli.parameters import OwnRecords, RecordsFile
+from gradcompat.cli.parameters import OwnRecords
+from gradcompat.cli.records_parameter import RecordsFile
 from gradcompat.curation.authored_file import authored_file
 from gradcompat.curation.lint import LintResult, lint_private, lint_records, with_tables
 from gradcompat.database.open import public_records
