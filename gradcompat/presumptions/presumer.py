@@ -91,7 +91,12 @@ _IN_WORDS = {
     "step.at_exchange": "a schedule that steps where gradients are exchanged",
     "combine.arguments": "arguments for combined metrics",
     "Config.bf16": "bf16 in the trainer's configuration",
+    "replaced": "a function of its own in the place of torchaudio's",
+    "tree_map.replaced": "a function of its own in the place of jax.tree_map",
+    "schedulefree.one_by_one": "foreach=False",
 }
+# Packages that are imported by another name.
+_IMPORTED_AS = {"hydra": "hydra-core", "pyannote": "pyannote-audio", "pytorch_lightning": "pytorch-lightning"}
 # What nearly all code of these libraries uses.
 _NEARLY_ALWAYS = {
     "transformers": ("transformers.AutoModel", "models of transformers"),
@@ -456,9 +461,9 @@ def _owner(symbol: str) -> str:
 
 
 def _whole_library(symbol: str) -> str:
-    """``datasets`` of ``datasets.*``; nothing of what names a part of a package."""
+    """The package of ``datasets.*``; nothing of what names a part of one."""
     name, dot, rest = symbol.partition(".")
-    return name if dot and rest == "*" else ""
+    return _IMPORTED_AS.get(name, name) if dot and rest == "*" else ""
 
 
 def _gpus(term: VirtualTerm) -> str:
