@@ -66,6 +66,8 @@ _ORDINARY_SYMBOLS = {
     "sentence-transformers": ("sentence_transformers.SentenceTransformerTrainer",),
 }
 
+# Packages that are imported by another name.
+_IMPORTED_AS = {"hydra": "hydra-core", "pyannote": "pyannote-audio", "pytorch_lightning": "pytorch-lightning"}
 # What nearly all code of these libraries uses.
 _NEARLY_ALWAYS = {
     "transformers": ("transformers.AutoModel", "models of transformers"),
@@ -430,9 +432,9 @@ def _owner(symbol: str) -> str:
 
 
 def _whole_library(symbol: str) -> str:
-    """``datasets`` of ``datasets.*``; nothing of what names a part of a package."""
+    """The package of ``datasets.*``; nothing of what names a part of one."""
     name, dot, rest = symbol.partition(".")
-    return name if dot and rest == "*" else ""
+    return _IMPORTED_AS.get(name, name) if dot and rest == "*" else ""
 
 
 def _gpus(term: VirtualTerm) -> str:

@@ -31,6 +31,9 @@ _IN_WORDS = {
     "step.at_exchange": "a schedule that steps where gradients are exchanged",
     "combine.arguments": "arguments for combined metrics",
     "Config.bf16": "bf16 in the trainer's configuration",
+    "replaced": "a function of its own in the place of torchaudio's",
+    "tree_map.replaced": "a function of its own in the place of jax.tree_map",
+    "schedulefree.one_by_one": "foreach=False",
 }
 
 

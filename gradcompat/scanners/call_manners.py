@@ -346,6 +346,16 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
             holds=_says("enable_fsdp_float8_all_gather", bool),
         ),
     ),
+    **dict.fromkeys(
+        ("AdamWScheduleFree", "SGDScheduleFree", "AdamWScheduleFreeClosure", "SGDScheduleFreeClosure"),
+        (
+            Manner(
+                roots=frozenset({"schedulefree"}),
+                word="one_by_one",
+                holds=lambda given: "foreach" in given and given["foreach"].value is False,
+            ),
+        ),
+    ),
     "Mamba2": (_GROUPED,),
     "Mamba2Simple": (_GROUPED,),
     "mamba_split_conv1d_scan_combined": (_GROUPED,),

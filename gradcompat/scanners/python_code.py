@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
@@ -21,6 +21,7 @@ from gradcompat.model.code_use import CodeUse, left_out
 from gradcompat.model.context import Context, DataclassParser
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.scanners import code_calls, environment_variables
+from gradcompat.scanners.called_classes import full_name
 from gradcompat.scanners.code_arguments import Place
 from gradcompat.scanners.code_facts import read, read_statement
 from gradcompat.scanners.code_findings import Findings
@@ -121,14 +122,19 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
     except RecursionError:
         raise Malformed("nested too deeply", path=document.path) from None
     settings = [setting for found in (facts, *facts.parts) for setting in _once(found)]
-    if facts.symbols:
-        used, places = zip(*sorted(facts.symbols.items(), key=lambda pair: pair[0]), strict=True)
-        first = next(iter(facts.symbols.values()))
-        settings.append(Setting(key="code.symbols", value=used, location=first, places=places))
     taken = UsesOfAll()
     if not is_test:
         runs = kind == "notebook" or _does_something(tree)
         taken = _uses_with_modules(module_uses(tree, names, place), followed, placed, runs=runs)
+    for name, location in _replaced(tree, names, place):
+        facts.symbols.setdefault(f"{name}.replaced", location)
+    for module in followed.modules:
+        for name, location in _replaced(module.tree, module.names, places_in(module.document)):
+            facts.symbols.setdefault(f"{name}.replaced", location)
+    if facts.symbols:
+        used, places = zip(*sorted(facts.symbols.items(), key=lambda pair: pair[0]), strict=True)
+        first = next(iter(facts.symbols.values()))
+        settings.append(Setting(key="code.symbols", value=used, location=first, places=places))
     caught = sorted(taken.caught & facts.symbols.keys())
     if caught:
         settings.append(Setting(key="code.guarded", value=tuple(caught), location=facts.symbols[caught[0]]))
@@ -207,6 +213,18 @@ def _uses_with_modules(
     uses = left_out(found_uses, given)
     caught = frozenset(name for one in by_file.values() for name in one.caught) - {use.full_name for use in uses}
     return UsesOfAll(uses=uses, given=given, guarded=guarded, caught=caught)
+
+
+def _replaced(tree: ast.Module, names: Names, place: Place) -> Iterator[tuple[str, Location]]:
+    """The functions and classes of others in whose place the program puts one, ``jax.tree_map = jax.tree.map``."""
+    own = {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=[ast.Attribute() as target], value=value):
+                name = full_name(target, names.module, names)
+                is_own = isinstance(value, ast.Lambda) or (isinstance(value, ast.Name) and value.id in own)
+                if name is not None and (is_own or full_name(value, names.module, names) is not None):
+                    yield name, place(node)
 
 
 def _uses(module: Module) -> ModuleUses:

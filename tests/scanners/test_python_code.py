@@ -1045,6 +1045,9 @@ def test_the_argument_that_is_given_decides(call: str, used: set[str], open_: bo
         ("torchmetrics.Accuracy(**chosen)", None),
         ("torchmetrics.functional.recall(p, y)", "torchmetrics.functional.recall.no_task"),
         ("torchmetrics.functional.recall(p, y, 'binary')", None),
+        ("schedulefree.SGDScheduleFree(w, foreach=False)", "schedulefree.SGDScheduleFree.one_by_one"),
+        ("schedulefree.SGDScheduleFree(w, foreach=fast)", None),
+        ("schedulefree.SGDScheduleFree(w)", None),
         ("self.clip_gradients(opt, 1.0)", "clip_gradients.gradient_clip_val"),
         ("self.clip_gradients(opt, gradient_clip_val=0)", None),
         ("fabric.clip_gradients(model, opt, max_norm=1.0)", None),
@@ -1060,10 +1063,27 @@ def test_the_argument_that_is_given_decides(call: str, used: set[str], open_: bo
     ],
 )
 def test_what_an_argument_says_makes_a_use_of_its_own(call: str, word: str | None) -> None:
-    text = f"import flash_attn, lightning, mamba_ssm, optax, torch, torchmetrics\n{call}\n"
+    text = f"import flash_attn, lightning, mamba_ssm, optax, schedulefree, torch, torchmetrics\n{call}\n"
     told = {"workers", "gamma", "ngroups", "causal", "num_shards", "max_detection_thresholds", "gradient_clip_val"}
     told |= {"reload_dataloaders_every_n_epochs", "argument_of_1_6", "argument_of_1_9", "verbose", "no_task"}
+    told |= {"one_by_one"}
     assert [name for name in symbols(text) if name.rpartition(".")[2] in told] == ([] if word is None else [word])
+
+
+@pytest.mark.parametrize(
+    ("placed", "name"),
+    [
+        ("torchaudio.load = read", "torchaudio.load.replaced"),
+        ("torchaudio.list_audio_backends = lambda: []", "torchaudio.list_audio_backends.replaced"),
+        ("if not hasattr(torchaudio, 'info'):\n    torchaudio.info = torchaudio.load", "torchaudio.info.replaced"),
+        ("torch.backends.cudnn.benchmark = True", None),
+        ("torch.backends.cudnn.benchmark = fast", None),
+        ("model.load = read", None),
+    ],
+)
+def test_a_function_in_the_place_of_another_packages_is_a_use_of_its_own(placed: str, name: str | None) -> None:
+    text = f"import torch, torchaudio\ndef read(path): ...\n{placed}\n"
+    assert [one for one in symbols(text) if one.endswith(".replaced")] == ([] if name is None else [name])
 
 
 @pytest.mark.parametrize(
