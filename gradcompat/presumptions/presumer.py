@@ -26,6 +26,7 @@ from gradcompat.model.issue import (
 from gradcompat.name_patterns import any_matches
 from gradcompat.presumptions.engines import ENGINES, FRAMEWORK_KEY, NO_TRAINER
 from gradcompat.presumptions.serving import SERVING
+from gradcompat.presumptions.symbol_words import in_words
 from gradcompat.presumptions.usual import USUAL, Usual, Values, usual_values
 from gradcompat.term_keys import SYMBOLS_KEY, fact_of
 from gradcompat.truth import Certainty, Truth
@@ -65,33 +66,6 @@ _ORDINARY_SYMBOLS = {
     "sentence-transformers": ("sentence_transformers.SentenceTransformerTrainer",),
 }
 
-# What the scanner calls orders and combinations of calls, which have no name of their own.
-_IN_WORDS = {
-    "after_state": "a warm-up made after load_state_dict",
-    "again": "a new CosineAnnealingLR for each stage",
-    "layer_decay.alone": "layer_decay of timm",
-    "apply.alone": "LossScaleOptimizer.apply without variables",
-    "ignored_class": "an ignored class in a macro average",
-    "shorter_than_a_step": "epochs shorter than an accumulated step",
-    "ungraded_first": "no_grad inside autocast",
-    "SGD.plain": "SGD without momentum",
-    "shuffle.of_mix": "a shuffle of the mixed stream",
-    "SFTConfig.uncut": "max_length=None",
-    "batch.token_type_ids": "token_type_ids in its batches",
-    "group.capturable": "capturable groups of parameters",
-    "Trainer.validates_between_steps": "a val_check_interval of whole steps",
-    "ModelCheckpoint.at_epoch_end": "ModelCheckpoint with save_on_train_epoch_end",
-    "LightningModule.no_hyperparameters": "modules without save_hyperparameters",
-    "MirroredStrategy.one_device": "MirroredStrategy with one device",
-    "DataLoader.generator": "a DataLoader with a generator",
-    "no_optimizer": "dcp.load for the model alone",
-    "late_adapter": "an adapter that is attached behind the engine",
-    "from_pretrained.of_other": "the tokenizer of another model",
-    "from_pretrained.of_saved": "from_pretrained of what was saved before",
-    "step.at_exchange": "a schedule that steps where gradients are exchanged",
-    "combine.arguments": "arguments for combined metrics",
-    "Config.bf16": "bf16 in the trainer's configuration",
-}
 # What nearly all code of these libraries uses.
 _NEARLY_ALWAYS = {
     "transformers": ("transformers.AutoModel", "models of transformers"),
@@ -445,7 +419,7 @@ def _symbol(symbols: tuple[str, ...]) -> str:
     if not parts:
         return symbols[0]
     shown = ".".join(parts[-2:])
-    return _IN_WORDS.get(shown, _IN_WORDS.get(parts[-1], shown))
+    return in_words(shown) or in_words(parts[-1]) or shown
 
 
 def _owner(symbol: str) -> str:

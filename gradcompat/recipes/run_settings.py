@@ -583,7 +583,8 @@ def _round_trip(parameters: _Parameters) -> Settings:
     what = str(parameters["what"])
     if what == "tokenizer":
         return {"code.symbols": ("transformers.AutoTokenizer.from_pretrained",)}
-    return {"code.symbols": (used[what],), "model.torch_dtype": "auto" if what == "dtype" else "float32"}
+    dtype = "auto" if what == "dtype" else "float32"
+    return {"code.symbols": (used[what],), "model.torch_dtype": dtype, "peft.method": "none"}
 
 
 def _deepspeed_clipping(parameters: _Parameters) -> Settings:
@@ -817,7 +818,7 @@ _RUNS: Mapping[str, Callable[[_Parameters], Settings]] = {
     "loaded_adapters": lambda parameters: {
         "peft.method": "lora",
         "peft.modules_to_save": parameters["trained"] == "head",
-        "code.symbols": ("transformers.AutoModelForCausalLM.from_pretrained",),
+        "code.symbols": ("transformers.AutoModelForCausalLM.from_pretrained.of_saved",),
     },
     "older_ties": lambda parameters: {
         "model.architecture": (_OLDER_TIES[str(parameters["model"])],),

@@ -28,9 +28,11 @@ DEEPSPEED: dict[str, list[Line]] = {
         (34, "deepspeed.overlap_comm", True),
         (35, "deepspeed.contiguous_gradients", True),
         (45, "deepspeed.gradient_clipping", None),
+        (42, "deepspeed.gather_16bit_weights", True),
         (44, "deepspeed.same_accumulation", True),
     ],
     "OpenGVLab__InternVL__2410d1db__internvl_chat__zero_stage3_config_100b.json": [
+        (12, "deepspeed.gather_16bit_weights", True),
         (2, "distributed.strategy", "deepspeed"),
         (3, "deepspeed.zero_stage", 3),
         (3, "deepspeed.offload_optimizer", "none"),
@@ -42,6 +44,7 @@ DEEPSPEED: dict[str, list[Line]] = {
         (38, "deepspeed.same_accumulation", True),
     ],
     "QwenLM__Qwen__2df8e8ac__finetune__ds_config_zero3.json": [
+        (50, "deepspeed.gather_16bit_weights", True),
         (14, "optimizer.name", "AdamW"),
         (14, "optimizer.library", "deepspeed"),
         (24, "optimizer.scheduler", "WarmupLR"),
@@ -98,6 +101,7 @@ DEEPSPEED: dict[str, list[Line]] = {
         (5, "deepspeed.same_accumulation", True),
     ],
     f"{FACTORY}deepspeed__ds_z3_config.json": [
+        (28, "deepspeed.gather_16bit_weights", True),
         (5, "deepspeed.gradient_clipping", None),
         (18, "distributed.strategy", "deepspeed"),
         (19, "deepspeed.zero_stage", 3),
@@ -108,6 +112,7 @@ DEEPSPEED: dict[str, list[Line]] = {
     ],
     # `seq_parallel_communication_data_type` is there, `communication_data_type` is not.
     "huggingface__accelerate__16cb6eb8__examples__alst_ulysses_sequence_parallelism__sp-alst.ds-config.json": [
+        (6, "deepspeed.gather_16bit_weights", False),
         (3, "precision.mode", "bf16"),
         (5, "distributed.strategy", "deepspeed"),
         (6, "deepspeed.zero_stage", 3),
@@ -123,6 +128,7 @@ def zero3(processes: int) -> list[Line]:
     return [
         (5, "deepspeed.offload_optimizer", "none"),
         (6, "deepspeed.offload_param", "none"),
+        (8, "deepspeed.gather_16bit_weights", True),
         (9, "deepspeed.zero_stage", 3),
         (10, "distributed.strategy", "deepspeed"),
         (14, "precision.mode", "bf16"),
@@ -140,6 +146,7 @@ ACCELERATE: dict[str, list[Line]] = {
     "huggingface__peft__5d602fdb__examples__sft__configs__deepspeed_config_z3_qlora.yaml": zero3(2),
     "huggingface__trl__f2cd5771__examples__accelerate_configs__deepspeed_zero3.yaml": zero3(8),
     "huggingface__trl__f2cd5771__examples__accelerate_configs__alst_ulysses_4gpu.yaml": [
+        (24, "deepspeed.gather_16bit_weights", True),
         (19, "deepspeed.zero_stage", 3),
         (21, "deepspeed.offload_optimizer", "none"),
         (22, "deepspeed.offload_param", "none"),
