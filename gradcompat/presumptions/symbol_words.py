@@ -30,6 +30,8 @@ _IN_WORDS = {
     "from_pretrained.of_saved": "from_pretrained of what was saved before",
     "step.at_exchange": "a schedule that steps where gradients are exchanged",
     "combine.arguments": "arguments for combined metrics",
+    "prediction_step.own": "a prediction_step of one's own",
+    "with_num_items_in_batch": "a training_step that takes num_items_in_batch",
     "Config.bf16": "bf16 in the trainer's configuration",
     "replaced": "a function of its own in the place of torchaudio's",
     "tree_map.replaced": "a function of its own in the place of jax.tree_map",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import Any
+from typing import Any, TypeGuard
 
 from gradcompat.scanners.code_arguments import argument, arguments, pairs
 from gradcompat.scanners.code_calls import known
@@ -24,6 +24,8 @@ _REFUSES_COUNT = "transformers.Trainer.compute_loss.without_num_items_in_batch"
 # A training_step with no place for that count, which the Trainer hands over by position since 4.46.
 _STEP_WITHOUT_COUNT = "transformers.Trainer.training_step.without_num_items_in_batch"
 _STEP = ("self", "model", "inputs")
+# A prediction_step that looks for the labels itself.
+_OWN_PREDICTION = "transformers.Trainer.prediction_step.own"
 _TRAINER = re.compile(r"(?:transformers|trl)\.(?:\w+\.)*\w*Trainer")
 _TF32 = "torch.backends.cuda.matmul.allow_tf32"
 # Of a step that optimises by hand one of these is part.
@@ -143,6 +145,12 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
         for method in node.body:
             if isinstance(method, ast.FunctionDef) and method.name in _LOG_PROBABILITIES:
                 found.symbol(f"trl.GRPOTrainer.{method.name}", method)
+            if _overrides(method, "prediction_step") and not _asks_base(method):
+                found.symbol(_OWN_PREDICTION, method)
+    for name in bases:
+        for method in node.body if name.startswith("gliner.training.") else ():
+            if _overrides(method, "training_step") and not _without_count(method):
+                found.symbol(f"{name}.training_step.with_num_items_in_batch", method)
     if any(name in ("torch.nn.Module", "torch.nn.modules.module.Module") for name in bases):
         found.own_module = True
     if any(_MODEL.fullmatch(name) for name in bases):
@@ -217,29 +225,40 @@ def _own_loss(found: Findings, step: Step, trainer: ast.ClassDef) -> None:
 def _own_step(found: Findings, step: Step, trainer: ast.ClassDef) -> None:
     """A `training_step` that does not ask the Trainer's: how its loss is divided is its own matter."""
     for statement in trainer.body:
-        if isinstance(statement, ast.FunctionDef) and statement.name == "training_step":
-            given = statement.args
-            positional = len(given.posonlyargs) + len(given.args)
-            if not statement.decorator_list and given.vararg is None and positional == len(_STEP):
-                found.symbol(_STEP_WITHOUT_COUNT, statement)
+        if _overrides(statement, "training_step") and _without_count(statement):
+            found.symbol(_STEP_WITHOUT_COUNT, statement)
     method = _steps_itself(trainer)
     if method is not None:
         found.state(step, "training.own_step", True, at=method)
 
 
+def _without_count(method: ast.FunctionDef) -> bool:
+    """Is a `training_step` called with one argument more than it takes?"""
+    given = method.args
+    positional = len(given.posonlyargs) + len(given.args)
+    return not method.decorator_list and given.vararg is None and positional == len(_STEP)
+
+
 def _steps_itself(trainer: ast.ClassDef) -> ast.FunctionDef | None:
     for method in trainer.body:
-        if isinstance(method, ast.FunctionDef) and method.name == "training_step":
-            asks = any(
-                isinstance(inner, ast.Attribute)
-                and inner.attr == "training_step"
-                and isinstance(inner.value, ast.Call)
-                and text(inner.value.func) == "super"
-                for inner in ast.walk(method)
-            )
-            if not asks:
-                return method
+        if _overrides(method, "training_step") and not _asks_base(method):
+            return method
     return None
+
+
+def _overrides(statement: ast.stmt, name: str) -> TypeGuard[ast.FunctionDef]:
+    return isinstance(statement, ast.FunctionDef) and statement.name == name
+
+
+def _asks_base(method: ast.FunctionDef) -> bool:
+    """Does a method call that of the class which it overrides it of?"""
+    return any(
+        isinstance(inner, ast.Attribute)
+        and inner.attr == method.name
+        and isinstance(inner.value, ast.Call)
+        and text(inner.value.func) == "super"
+        for inner in ast.walk(method)
+    )
 
 
 def variable(found: Findings, step: Step, name: object, value: object, at: ast.AST) -> None:

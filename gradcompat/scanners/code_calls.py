@@ -35,6 +35,7 @@ class Known:
 _TRANSFORMERS = frozenset({"transformers", "trl", "optimum", "unsloth", "adapters", "setfit", "sentence_transformers"})
 _TRL = frozenset({"trl", "unsloth"})
 _SENTENCES = frozenset({"sentence_transformers"})
+_SETFIT = frozenset({"setfit"})
 _PEFT = frozenset({"peft"})
 _LIGHTNING = frozenset({"lightning", "pytorch_lightning", "lightning_fabric"})
 _ACCELERATE = frozenset({"accelerate"})
@@ -174,6 +175,8 @@ KNOWN: dict[str, tuple[Known, ...]] = {
     # Lightning's before 2.0 made a Trainer of a namespace of argparse, and keywords count more.
     "from_argparse_args": (Known(_LIGHTNING, _LIGHTNING_TRAINER, framework="lightning", trains=True),),
     "Seq2SeqTrainer": (Known(_TRANSFORMERS, _TRAINER, framework="transformers.Trainer", trains=True),),
+    "AbsaTrainer": (Known(_SETFIT, _TRAINER, framework="transformers.Trainer", trains=True),),
+    "SetFitTrainer": (Known(_SETFIT, _TRAINER, framework="transformers.Trainer", trains=True),),
     **{
         f"{name}TrainingArguments": (Known(_SENTENCES, _ARGUMENTS, framework="sentence-transformers"),)
         for name in _EMBEDDING

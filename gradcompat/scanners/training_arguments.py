@@ -177,6 +177,8 @@ FEEDS: Feeds = {
         Feed("data.truncated", {"null": False}, given=True),
     ),
     "max_seq_length": Feed("data.sequence_length"),
+    # What the program has tokenized goes through no template any more.
+    "dataset_kwargs.skip_prepare_dataset": Feed("data.conversational", {"true": False}, only=True),
     "dataset_streaming": Feed("data.streaming"),
     "streaming": Feed("data.streaming"),
     "shuffle_dataset": Feed("data.shuffle"),

@@ -485,6 +485,48 @@ def test_a_step_behind_a_decorator_may_have_another_signature() -> None:
     assert "transformers.Trainer.training_step.without_num_items_in_batch" not in symbols(text)
 
 
+@pytest.mark.parametrize(
+    ("signature", "takes"), [("self, model, inputs", False), ("self, model, inputs, n=None", True)]
+)
+def test_a_step_with_the_count_in_place_of_gliners(signature: str, takes: bool) -> None:
+    text = (
+        "from gliner.training import Trainer\nclass Own(Trainer):\n"
+        f"    def training_step({signature}):\n        return super().training_step(model, inputs)\n"
+        "Own(model=model).train()\n"
+    )
+    assert ("gliner.training.Trainer.training_step.with_num_items_in_batch" in symbols(text)) is takes
+
+
+@pytest.mark.parametrize(
+    ("body", "own"),
+    [("return None, logits, inputs['labels']", True), ("return super().prediction_step(model, inputs, only)", False)],
+)
+def test_a_prediction_step_that_asks_nobody(body: str, own: bool) -> None:
+    text = (
+        "from transformers import Trainer\nclass Own(Trainer):\n"
+        f"    def prediction_step(self, model, inputs, only, ignore_keys=None):\n        {body}\n"
+        "Own(model=model).train()\n"
+    )
+    assert ("transformers.Trainer.prediction_step.own" in symbols(text)) is own
+
+
+@pytest.mark.parametrize("trainer", ["Trainer", "AbsaTrainer", "SetFitTrainer"])
+def test_setfits_trainers_train(trainer: str) -> None:
+    context = of_text(f"from setfit import {trainer}\n{trainer}(model=model, train_dataset=data).train()\n")
+    assert ("training.framework", "transformers.Trainer") in [(one.key, one.value) for one in context.settings]
+
+
+@pytest.mark.parametrize(("given", "said"), [("True", False), ("False", None)])
+def test_a_dataset_that_is_left_as_it_is_goes_through_no_template(given: str, said: bool | None) -> None:
+    context = of_text(
+        "from trl import SFTConfig, SFTTrainer\n"
+        f"args = SFTConfig('out', dataset_kwargs={{'skip_prepare_dataset': {given}}})\n"
+        "SFTTrainer(model=model, args=args).train()\n"
+    )
+    stated = {one.key: one.value for one in context.settings if one.key != "code.symbols"}
+    assert stated.get("data.conversational") is said
+
+
 LOOP = """\
 from datasets import IterableDataset, load_dataset
 from torch.utils.data import DataLoader
