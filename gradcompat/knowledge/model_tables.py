@@ -9,13 +9,12 @@ from gradcompat.model.class_fact import ClassFact
 from gradcompat.releases.answers import Stretch
 from gradcompat.releases.models import ModelFacts
 from gradcompat.releases.table import table_of
-from gradcompat.versions import VersionSet, any_of
+from gradcompat.versions import ALL, VersionSet, any_of
 
 # The package whose Trainer hands a count over to the classes of its own.
 PACKAGE = "transformers"
 USES, TAKES = "model.uses_num_items_in_batch", "model.forward_takes_kwargs"
 OF_LIBRARY = "model.of_library"
-_ALL = VersionSet.parse("*")
 
 
 def facts_of_class(name: str) -> tuple[ClassFact, ...]:
@@ -62,7 +61,7 @@ def origin_of_class(name: str) -> tuple[ClassFact, ...]:
     table = table_of(PACKAGE)
     if table is None:
         return ()
-    return (ClassFact(key=OF_LIBRARY, value=bool(table.history(PACKAGE, name)), package=PACKAGE, versions=_ALL),)
+    return (ClassFact(key=OF_LIBRARY, value=bool(table.history(PACKAGE, name)), package=PACKAGE, versions=ALL),)
 
 
 def _facts(facts: ModelFacts) -> Iterator[tuple[str, bool]]:

@@ -15,9 +15,8 @@ from packaging.version import Version
 
 from gradcompat.versions import BELOW, VersionSet, Window
 
-Listed = Mapping[
-    str, frozenset[Window | None]
-]  # canonical name → where its versions sit; None for one nobody can place
+# Canonical name → where its versions sit; None for one that nobody can place.
+Listed = Mapping[str, frozenset[Window | None]]
 
 
 class RangeIndex:

@@ -288,6 +288,7 @@ _GONE_FROM_LIGHTNINGS_TRAINER = {
 _OF_INNER = ("weight_decay", "clipnorm", "clipvalue", "global_clipnorm", "use_ema")
 _CLIPS = ("clipnorm", "clipvalue", "global_clipnorm")
 _CLIPPED = Manner(roots=frozenset({"keras", "tensorflow"}), word="clipnorm", holds=_clips)
+_BF16 = Manner(roots=frozenset({"trl"}), word="bf16", holds=_is_given("bf16"))
 _SEQUENCES = ("cu_seqlens_q", "cu_seqlens_k", "max_seqlen_q", "max_seqlen_k")
 
 _MANNERS: dict[str, tuple[Manner, ...]] = {
@@ -480,7 +481,7 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
         ("GRPOConfig", "RLOOConfig"),
         (
             Manner(roots=frozenset({"trl"}), word="reward_weights", holds=_weighs_rewards),
-            Manner(roots=frozenset({"trl"}), word="bf16", holds=_is_given("bf16")),
+            _BF16,
         ),
     ),
     "DataLoader": (Manner(roots=frozenset({"torch"}), word="generator", holds=_is_given("generator")),),
@@ -491,11 +492,11 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
     ),
     **dict.fromkeys(
         ("KTOConfig", "DPOConfig", "RewardConfig", "ORPOConfig", "CPOConfig"),
-        (Manner(roots=frozenset({"trl"}), word="bf16", holds=_is_given("bf16")),),
+        (_BF16,),
     ),
     "SFTConfig": (
         Manner(roots=frozenset({"trl"}), word="uncut", holds=_cuts_nothing),
-        Manner(roots=frozenset({"trl"}), word="bf16", holds=_is_given("bf16")),
+        _BF16,
     ),
     "DPOTrainer": (Manner(roots=frozenset({"trl"}), word="peft_config", holds=_is_given("peft_config")),),
     "ModelCheckpoint": (

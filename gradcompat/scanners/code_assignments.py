@@ -18,7 +18,6 @@ EMBEDDINGS = re.compile(r"embed|\bwte\b")
 _HEAD = re.compile(r"For[A-Z]|LMHead")
 # What from_pretrained makes: a class of transformers that a class of the project derives from.
 _MODEL = re.compile(r"transformers\.(?:\w+\.)*\w*(?:Model|For[A-Z]\w+)")
-# A base class whose loss a subclass may replace.
 # A compute_loss that the Trainer cannot tell how many labels count: since 4.46 most releases stop there.
 _REFUSES_COUNT = "transformers.Trainer.compute_loss.without_num_items_in_batch"
 # A training_step with no place for that count, which the Trainer hands over by position since 4.46.
@@ -26,14 +25,15 @@ _STEP_WITHOUT_COUNT = "transformers.Trainer.training_step.without_num_items_in_b
 _STEP = ("self", "model", "inputs")
 # A prediction_step that looks for the labels itself.
 _OWN_PREDICTION = "transformers.Trainer.prediction_step.own"
+# A base class whose loss a subclass may replace.
 _TRAINER = re.compile(r"(?:transformers|trl)\.(?:\w+\.)*\w*Trainer")
 _TF32 = "torch.backends.cuda.matmul.allow_tf32"
-# Of a step that optimises by hand one of these is part.
-# Hooks that Lightning 2.0 refuses where a module defines them.
 _CONFIGURING = "configure_model"  # called where the strategy has set dtype and device
 # What computes the log-probabilities of GRPO, and may be overridden.
 _LOG_PROBABILITIES = frozenset({"_get_per_token_logps", "_get_per_token_logps_and_entropies"})
+# Hooks that Lightning 2.0 refuses where a module defines them.
 _LEFT_HOOKS = frozenset({"training_epoch_end", "validation_epoch_end", "test_epoch_end"})
+# Of a step that optimises by hand one of these is part.
 _BY_HAND = frozenset({"automatic_optimization", "manual_backward", "optimizers", "backward", "toggle_optimizer"})
 _LIGHTNING = frozenset({"lightning", "pytorch_lightning"})
 

@@ -370,12 +370,7 @@ def _is_told(found: Findings, step: Step, call: ast.Call) -> None:
             given, unread = arguments(call, found.names, step.scope, manner.positional)
             if manner.holds({argument.name: argument for argument in given}) and not (manner.whole and unread):
                 found.symbol(f"{name}.{manner.word}", call)
-        if name == "datasets.load_dataset":
-            kinds = [word for word in _texts_of(call) if _NEGATIVES.search(word) or word in _PAIRS]
-            if kinds:
-                found.state(step, "data.hard_negatives", kinds[0] not in _PAIRS)
-        elif name.endswith(".mine_hard_negatives"):
-            found.state(step, "data.hard_negatives", True)
+        _hard_negatives(found, step, call, name)
         _kept_or_taken(found, step, call, name)
         if name.rpartition(".")[2] == "compute" and _computes_with_arguments(call, found.names, step.scope):
             found.symbol("evaluate.combine.arguments", call)
@@ -388,6 +383,16 @@ def _is_told(found: Findings, step: Step, call: ast.Call) -> None:
             inside = (node.func for given in call.args for node in ast.walk(given) if isinstance(node, ast.Call))
             if any(isinstance(called, ast.Attribute) and called.attr == "expand" for called in inside):
                 found.state(step, "model.multi_query", True)
+
+
+def _hard_negatives(found: Findings, step: Step, call: ast.Call, name: str) -> None:
+    """``load_dataset("…/all-nli", "triplet")``, ``mine_hard_negatives(…)``."""
+    if name == "datasets.load_dataset":
+        kinds = [word for word in _texts_of(call) if _NEGATIVES.search(word) or word in _PAIRS]
+        if kinds:
+            found.state(step, "data.hard_negatives", kinds[0] not in _PAIRS)
+    elif name.endswith(".mine_hard_negatives"):
+        found.state(step, "data.hard_negatives", True)
 
 
 def _kept_or_taken(found: Findings, step: Step, call: ast.Call, name: str) -> None:

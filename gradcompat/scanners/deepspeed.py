@@ -101,12 +101,6 @@ _COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"?|//[^\n]*|#[^\n]*|/\*.*?(?:\*/|\Z)',
 _TRAILING = re.compile(r'"(?:[^"\\\n]|\\.)*"?|,(?=\s*[}\]])')
 
 
-def _accumulating_alike(config: Config) -> list[Setting]:
-    """``"gradient_accumulation_steps": "auto"`` is the number of the program."""
-    said = (one for one in config.entries if one.name == "gradient_accumulation_steps" and one.value == "auto")
-    return [Setting(key="deepspeed.same_accumulation", value=True, location=one.location) for one in said]
-
-
 def scan(document: Document) -> Context:
     """What a DeepSpeed config says, or the run that a GPT-NeoX config describes.
 
@@ -218,6 +212,12 @@ def _not_clipped(config: Config) -> tuple[Setting, ...]:
     if stage is None or any(entry.name == "gradient_clipping" for entry in config.entries):
         return ()
     return (Setting(key="deepspeed.gradient_clipping", value=0.0, location=stage.location),)
+
+
+def _accumulating_alike(config: Config) -> list[Setting]:
+    """``"gradient_accumulation_steps": "auto"`` is the number of the program."""
+    said = (one for one in config.entries if one.name == "gradient_accumulation_steps" and one.value == "auto")
+    return [Setting(key="deepspeed.same_accumulation", value=True, location=one.location) for one in said]
 
 
 def _not_gathered(config: Config) -> tuple[Setting, ...]:

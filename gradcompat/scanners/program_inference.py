@@ -114,11 +114,12 @@ def _composed(found: Findings) -> None:
 
 def _late_adapter(statements: Sequence[ast.stmt]) -> ast.Call | None:
     """An adapter that is attached behind the making of DeepSpeed's engine, in the order of the text."""
-    calls = [node for one in statements for node in ast.walk(one) if isinstance(node, ast.Call)]
-    made = [call.lineno for call in calls if text(call.func) in _ENGINES or text(call.func).endswith(".prepare")]
+    nodes = (node for one in statements for node in ast.walk(one))
+    calls = [(text(node.func), node) for node in nodes if isinstance(node, ast.Call)]
+    made = [call.lineno for name, call in calls if name in _ENGINES or name.endswith(".prepare")]
     if not made:
         return None
-    attaching = (call for call in calls if text(call.func).rpartition(".")[2] in _ATTACHING)
+    attaching = (call for name, call in calls if name.rpartition(".")[2] in _ATTACHING)
     return next((call for call in attaching if call.lineno > min(made)), None)
 
 
