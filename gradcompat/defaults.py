@@ -100,18 +100,24 @@ DEFAULTS = (
         phrases=("sync_each_batch", "accelerator_config", "GradientAccumulationPlugin"),
         drivers=frozenset({TRAINER}),
     ),
-    Default(
-        of=("accelerate.Accelerator",),
-        key="training.gradient_accumulation_steps",
-        default=Stated(
-            value=1,
-            package="accelerate",
-            versions=">=0.11.0,<=1.15.0",
-            reference="https://github.com/huggingface/accelerate/blob/v1.15.0/src/accelerate/accelerator.py",
-            read="0.11.0, 0.19.0, 0.25.0, 0.34.2, 1.1.0, 1.7.0, 1.12.0, 1.15.0",
-        ),
-        phrases=("accumulation", "accum_", "num_steps", "deepspeed"),
-        drivers=frozenset({ACCELERATE, "torch"}),
+    *(
+        Default(
+            of=("accelerate.Accelerator",),
+            key="training.gradient_accumulation_steps",
+            default=default,
+            phrases=("accumulation", "accum_", "num_steps", "deepspeed"),
+            drivers=frozenset({ACCELERATE, "torch"}),
+        )
+        for default in (
+            _argument("gradient_accumulation_steps", "accelerate.Accelerator"),
+            Stated(  # before the first release that the table has
+                value=1,
+                package="accelerate",
+                versions=">=0.11.0,<=0.15.0",
+                reference="https://github.com/huggingface/accelerate/blob/v0.11.0/src/accelerate/accelerator.py",
+                read="0.11.0, 0.12.0, 0.13.2, 0.14.0, 0.15.0",
+            ),
+        )
     ),
     Default(
         of=("accelerate.Accelerator",),
