@@ -92,7 +92,7 @@ def _followed(table: Table, version: Version, module: str, name: str, others: Ot
     module, name = table.origin(version, module, name)
     if module.partition(".")[0] in table.imports:
         return _Place(table, version, module, name) if name else None
-    other = others(module.partition(".")[0])
+    other = others(module.partition(".")[0]) if name else None  # a module of another package is no class
     return None if other is None else _followed(*other, module, name, others)
 
 

@@ -8,6 +8,7 @@ import pytest
 from packaging.version import Version
 
 from gradcompat.releases.answers import Signature
+from gradcompat.releases.signatures import signature
 from tests.releases.packages import table
 
 V1 = Version("1.0")
@@ -96,6 +97,12 @@ def text(found: Signature | None) -> str | None:
 )
 def test_parameters(tmp_path: Path, name: str, expected: str | None) -> None:
     assert text(table(tmp_path, {"1.0": RELEASE}).signature(V1, f"one.{name}")) == expected
+
+
+def test_a_module_of_another_package_is_no_class(tmp_path: Path) -> None:
+    one = table(tmp_path, {"1.0": {"one/__init__.py": "import two\n"}})
+    two = table(tmp_path, {"1.0": {"two/__init__.py": "class Plain: ...\n"}}, "two")
+    assert signature(one, V1, "one.two.Plain", lambda _: (two, V1)) is None
 
 
 def test_which_keywords_are_accepted(tmp_path: Path) -> None:
