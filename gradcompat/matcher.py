@@ -40,7 +40,6 @@ from gradcompat.model.issue import (
     Term,
     VirtualTerm,
 )
-from gradcompat.name_patterns import matches
 from gradcompat.names import normalise
 from gradcompat.presumptions.engines import FRAMEWORK_KEY
 from gradcompat.presumptions.presumer import Presumed, Presumer
@@ -52,7 +51,8 @@ from gradcompat.presumptions.replaced import (
     OWN_STEP_KEY,
     REPLACED,
 )
-from gradcompat.term_keys import GUARDED_KEY, SYMBOLS_KEY, key_of
+from gradcompat.symbol_patterns import meets, name_of, truth_of_use
+from gradcompat.term_keys import CALLS_KEY, GUARDED_KEY, SYMBOLS_KEY, key_of
 from gradcompat.torch_builds import TORCH, Build, build_of
 from gradcompat.truth import Certainty, Truth
 from gradcompat.versions import ALL, VersionSet, all_of, locate
@@ -678,11 +678,12 @@ def _guarded(combination: Combination, issue: Issue, view: View) -> Iterator[_Ve
     caught = {name for setting in view.stated(GUARDED_KEY) for name in _texts(setting.value)}
     if not caught:
         return
-    used = [name for setting in view.stated(SYMBOLS_KEY) for name in _texts(setting.value)]
+    stated = [*view.stated(SYMBOLS_KEY), *view.stated(CALLS_KEY)]
+    used = [symbol for setting in stated for symbol in _texts(setting.value)]
     for term in combination.terms:
         if not isinstance(term, SymbolTerm):
             continue
-        meant = [name for name in used if any(matches(name, pattern) for pattern in term.symbols)]
+        meant = [name_of(name) for name in used if any(meets(name, pattern) for pattern in term.symbols)]
         if meant and all(any(name == one or name.startswith(f"{one}.") for one in caught) for name in meant):
             verdict = _Verdict(Certainty.OPEN, f"the code cannot do without {meant[0]}", GUARDED_KEY)
             yield _with(verdict, view.presumer.of_guarded(meant[0]))
@@ -944,16 +945,18 @@ def _of_another_strategy(key: str, view: View) -> bool:
 def _symbols(term: Term, symbols: tuple[str, ...], view: View) -> _Verdict:
     """A symbol is used if any of the files uses it; it is not if all that is known of them was listed."""
     stated = view.stated(SYMBOLS_KEY)
-    for setting in stated:
-        if setting.value is not None and named(symbols, setting.value):
+    listed = [*stated, *view.stated(CALLS_KEY)]
+    truths = [Truth.UNKNOWN if one.value is None else truth_of_use(_texts(one.value), symbols) for one in listed]
+    for setting, truth in zip(listed, truths, strict=True):
+        if truth is Truth.YES:
             used = [
-                (name, setting.place(index))
-                for index, name in enumerate(_texts(setting.value))
-                if any(matches(name, pattern) for pattern in symbols)
+                (name_of(symbol), setting.place(index))
+                for index, symbol in enumerate(_texts(setting.value))
+                if any(meets(symbol, pattern) for pattern in symbols)
             ]
-            shown = joined(tuple(name for name, _ in used), "and")
+            shown = joined(tuple(dict.fromkeys(name for name, _ in used)), "and")
             return _Verdict(Certainty.YES, f"the code uses {shown}", SYMBOLS_KEY, used[0][1])
-    if not stated or any(setting.value is None for setting in stated):
+    if not stated or Truth.UNKNOWN in truths:
         return _Verdict(Certainty.OPEN, partial(condition, term), SYMBOLS_KEY)
     return _Verdict(Certainty.NO, "the code does not use it", SYMBOLS_KEY, stated[0].location)
 

@@ -23,6 +23,7 @@ from gradcompat.model.issue import (
     VersionRemedy,
     VirtualTerm,
 )
+from gradcompat.symbol_patterns import arguments_in_words, is_call, name_of
 from gradcompat.versions import ALL, VersionSet
 
 if TYPE_CHECKING:
@@ -137,6 +138,10 @@ def entry_text(package: Package) -> str:
     return f"{package.name}{specifier if len(specifier) <= _LONGEST_RANGE else specifier[:_LONGEST_RANGE] + '…'}"
 
 
+def _use(symbol: str) -> str:
+    return f"{name_of(symbol)} {arguments_in_words(symbol)}" if is_call(symbol) else symbol
+
+
 def condition(term: Term, *, full: bool = False) -> str:
     """What the term asks for, as a clause that can stand behind "if"; ``full`` spares no list."""
     some = joined if full else _some
@@ -152,9 +157,9 @@ def condition(term: Term, *, full: bool = False) -> str:
         case ModelTerm(classes=classes):
             return f"the model is {some(classes)}"
         case SymbolTerm(symbols=symbols):
-            return f"the code uses {some(symbols)}"
+            return f"the code uses {some(tuple(map(_use, symbols)))}"
         case SymbolAbsentTerm(symbols=symbols):
-            return f"the code does not use {some(symbols)}"
+            return f"the code does not use {some(tuple(map(_use, symbols)))}"
         case PythonTerm(versions=versions):
             return f"Python is {versions_text(versions)}"
         case PlatformTerm(platforms=platforms):

@@ -18,6 +18,7 @@ from gradcompat.model.issue import (
 from gradcompat.vocabulary import VIRTUAL_PACKAGES
 
 SYMBOLS_KEY = "code.symbols"
+CALLS_KEY = "code.calls"  # of the same functions, with what they are told
 GUARDED_KEY = "code.guarded"
 _KEYS_OF_VIRTUAL = {virtual: key for key, virtual in VIRTUAL_PACKAGES.items()}
 

@@ -197,6 +197,7 @@ KEYS: dict[str, Key] = {
     "data.truncated": Key("bool", "a trainer cuts off what is longer than its max_length"),
     "data.multi_turn": Key("bool", "examples are conversations of several turns"),
     "code.symbols": Key("list", "functions and classes that the training code uses: transformers.Adafactor"),
+    "code.calls": Key("list", "their calls, with the arguments that can be read: torch.load(_1, weights_only=True)"),
     "code.guarded": Key("list", "those of them that the code takes only where it catches that they are not there"),
     "environment.use_tf": Key(
         "bool", "transformers may take TensorFlow: neither USE_TF nor USE_TORCH speaks against it"
@@ -290,6 +291,8 @@ def parse_value(key: str, value: str) -> SettingValue:
                 if value.lower() in _FALSE:
                     return False
                 raise ValueError(value)
+            case "list" if key == "code.calls":
+                return (value,)  # a comma belongs to the call
             case "list":
                 words = tuple(part.strip() for part in value.split(",") if part.strip())
                 if words == ("none",):

@@ -15,6 +15,7 @@ from gradcompat.model.finding import Finding, Unknown
 from gradcompat.model.issue import ModelTerm, SettingTerm, SymbolTerm
 from gradcompat.model.report import ReportedFinding
 from gradcompat.presumptions.usual import USUAL
+from gradcompat.symbol_patterns import is_call
 from gradcompat.term_keys import SYMBOLS_KEY
 from gradcompat.vocabulary import KEYS, PACKAGE_PREFIX, VIRTUAL_PACKAGES
 
@@ -233,7 +234,7 @@ def _choices(key: str, findings: Iterable[Finding]) -> tuple[SettingValue, ...]:
         elif isinstance(term, ModelTerm) and key == "model.architecture":
             wanted += [(name,) for name in term.classes if "*" not in name]
         elif isinstance(term, SymbolTerm) and key == SYMBOLS_KEY:
-            wanted += [(name,) for name in term.symbols if "*" not in name]
+            wanted += [(name,) for name in term.symbols if "*" not in name and not is_call(name)]
     return tuple(dict.fromkeys(wanted))[:_CHOICES]
 
 

@@ -7,10 +7,12 @@ from typing import Any
 
 from gradcompat.model.environment import Environment, Location, Package, Setting
 from gradcompat.names import normalise
+from gradcompat.symbol_patterns import settings_of_use
+from gradcompat.term_keys import SYMBOLS_KEY
 from gradcompat.vocabulary import KEYS
 
 _HERE = Location(path="example")
-_ALIASES = {"model": "model.architecture", "symbols": "code.symbols"}
+_ALIASES = {"model": "model.architecture", "symbols": SYMBOLS_KEY}
 
 
 def environment_from(example: Mapping[str, Any]) -> Environment:
@@ -25,6 +27,11 @@ def environment_from(example: Mapping[str, Any]) -> Environment:
             content = tuple(value) if isinstance(value, list) else value
             if KEYS[key].type == "list" and isinstance(content, str):
                 content = (content,)
+            if key == SYMBOLS_KEY and isinstance(content, tuple):
+                settings += [
+                    Setting(key=key, value=one, location=_HERE) for key, one in settings_of_use(content).items()
+                ]
+                continue
             settings.append(Setting(key=key, value=content, location=_HERE))
         elif key.startswith("__"):
             virtual[key] = value

@@ -17,6 +17,8 @@ from pydantic import (
     model_validator,
 )
 
+from gradcompat.call_patterns import read_pattern
+from gradcompat.calls import read_call
 from gradcompat.errors import ProbeUnavailable
 from gradcompat.model.class_fact import CLASS_FACTS
 from gradcompat.model.issue import Basis, Checked, Level
@@ -24,6 +26,7 @@ from gradcompat.model.probe import ProbeSpec
 from gradcompat.names import normalise
 from gradcompat.quotation import parser_reason, quoted
 from gradcompat.recipes.table import recipe_of
+from gradcompat.symbol_patterns import is_call
 from gradcompat.symptom_parts import unmatchable
 from gradcompat.versions import ALL, VersionSet, parse_version
 from gradcompat.vocabulary import KEYS, VIRTUAL_PACKAGES
@@ -167,6 +170,13 @@ class Combination(_Strict):
                     raise ValueError(f"`{key}: {item}` is a comparison, which cannot stand in a list")
         return settings
 
+    @field_validator("symbols", "also", "without")
+    @classmethod
+    def _check_symbols(cls, symbols: list[str]) -> list[str]:
+        for symbol in filter(is_call, symbols):
+            read_pattern(symbol)
+        return symbols
+
     @field_validator("python")
     @classmethod
     def _check_python(cls, versions: str | None) -> str | None:
@@ -278,6 +288,9 @@ class Examples(_Strict):
     def _check(cls, examples: list[dict[str, Any]]) -> list[dict[str, Any]]:
         for example in examples:
             for key, value in example.items():
+                if key == "symbols":
+                    for call in filter(is_call, value):
+                        read_call(call)
                 if key in ("model", "symbols"):
                     continue
                 if key in KEYS:

@@ -28,6 +28,7 @@ from gradcompat.presumptions.engines import ENGINES, FRAMEWORK_KEY, NO_TRAINER
 from gradcompat.presumptions.serving import SERVING
 from gradcompat.presumptions.symbol_words import in_words
 from gradcompat.presumptions.usual import USUAL, Usual, Values, usual_values
+from gradcompat.symbol_patterns import arguments_in_words, is_call, names_of, truth_of_use
 from gradcompat.term_keys import SYMBOLS_KEY, fact_of
 from gradcompat.truth import Certainty, Truth
 from gradcompat.versions import VersionSet, locate
@@ -265,17 +266,21 @@ class Presumer:
         # What code that trains nothing takes from packages, and not what it calls on their objects.
         taken = tuple(name for setting in stated if isinstance(setting.value, tuple) for name in setting.value)
         shown = _symbol(symbols)
-        if stated and unread and not any_matches(taken, map(_owner, symbols)):
+        if (
+            stated
+            and unread
+            and not any_matches(taken, (_owner(name) for symbol in symbols for name in names_of(symbol)))
+        ):
             return Presumed(certainty=Certainty.PRESUMED_NO, feature=shown)
         library = next((name for name in map(_whole_library, symbols) if name in self._packages), None)
         if unread and library is not None and SERVING not in self._engines:
             return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"your code uses {library}, which is listed")
         nearly = (_NEARLY_ALWAYS[name] for name in self._packages if name in _NEARLY_ALWAYS)
-        usual = next((text for name, text in nearly if any_matches((name,), symbols)), None)
+        usual = next((text for name, text in nearly if truth_of_use((name,), symbols) is Truth.YES), None)
         if unread and usual is not None and SERVING not in self._engines:
             return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"your code uses {usual}")
         ordinary = tuple(name for engine in self._engines for name in _ORDINARY_SYMBOLS.get(engine, ()))
-        if unread and ordinary and named(symbols, ordinary):
+        if unread and ordinary and truth_of_use(ordinary, symbols) is Truth.YES:
             return Presumed(certainty=Certainty.OPEN, condition=f"your code uses {shown}", likelihood=0.5)
         return Presumed(certainty=Certainty.PRESUMED_NO, feature=shown)
 
@@ -284,7 +289,7 @@ class Presumer:
         stated = self._settings.get(SYMBOLS_KEY, ())
         taken = tuple(name for setting in stated if isinstance(setting.value, tuple) for name in setting.value)
         shown = _symbol(symbols)
-        if any_matches(taken, symbols):
+        if truth_of_use(taken, symbols) is Truth.YES:
             return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"code without {shown}")
         return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"your code does not use {shown}")
 
@@ -352,15 +357,21 @@ def _truth(term: Term, value: SettingValue) -> Truth:
     match term:
         case SettingTerm():
             return satisfies(term, value)
-        case ModelTerm(classes=patterns) | PlatformTerm(platforms=patterns) | SymbolTerm(symbols=patterns):
+        case ModelTerm(classes=patterns) | PlatformTerm(platforms=patterns):
             return named(patterns, value)
+        case SymbolTerm(symbols=patterns):
+            return truth_of_use(_names(value), patterns)
         case PythonTerm(versions=versions) | VirtualTerm(versions=versions):
             window = locate(str(value))
             return Truth.UNKNOWN if window is None else versions.truth(window)
         case SymbolAbsentTerm(symbols=patterns):
-            return Truth.of(named(patterns, value) is not Truth.YES)
+            return Truth(Truth.YES - truth_of_use(_names(value), patterns))
         case PackageTerm() | PackageAbsentTerm():
             raise AssertionError("package terms are presumed upon with their entries")
+
+
+def _names(value: SettingValue) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, tuple) else (str(value),)
 
 
 def _condition(usual: Usual | None, key: str, wanted: str) -> str:
@@ -417,10 +428,13 @@ def _models(classes: tuple[str, ...]) -> str:
 
 def _symbol(symbols: tuple[str, ...]) -> str:
     """``transformers.AdamW``, ``SentenceTransformer.add_adapter``: a function's name alone says too little."""
-    parts = [part.replace("*", "").strip("_") for part in symbols[0].split(".") if part.strip("*")]
+    first = symbols[0]
+    parts = [part.replace("*", "").strip("_") for part in names_of(first)[0].split(".") if part.strip("*")]
     if not parts:
-        return symbols[0]
+        return first
     shown = ".".join(parts[-2:])
+    if is_call(first):
+        return f"{shown} {arguments_in_words(first)}"
     return in_words(shown) or in_words(parts[-1]) or shown
 
 

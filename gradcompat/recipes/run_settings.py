@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from gradcompat.model.environment import SettingValue
 from gradcompat.model.probe import ParameterValue, ProbeSpec
 from gradcompat.recipes.table import recipe_of
+from gradcompat.symbol_patterns import settings_of_use
+from gradcompat.term_keys import SYMBOLS_KEY
 from gradcompat.truth import Truth
 from gradcompat.versions import VersionSet, locate
 
@@ -100,7 +102,7 @@ _OLDER_TIES = {
     "qwen2_5_vl": "Qwen2_5_VLForConditionalGeneration",
 }
 _EMBEDDING_LOSSES = {
-    "mega_batch": "sentence_transformers.losses.MegaBatchMarginLoss.mini_batch_size",
+    "mega_batch": "sentence_transformers.losses.MegaBatchMarginLoss(model, mini_batch_size=8)",
     "list_mle": "sentence_transformers.cross_encoder.losses.PListMLELoss",
     "adaptive_layer": "sentence_transformers.losses.AdaptiveLayerLoss",
 }
@@ -133,7 +135,8 @@ def run_settings(spec: ProbeSpec, packages: Mapping[str, str] = _NO_PACKAGES) ->
     for key, choose in _LEFT_TO_THE_RELEASE.items():
         if settings.get(key) == _DEFAULT:
             settings[key] = choose(settings, packages.get("transformers"))
-    return settings
+    used = settings.get(SYMBOLS_KEY)
+    return {**settings, **settings_of_use(map(str, used))} if isinstance(used, tuple) else settings
 
 
 def _default_attention(settings: Settings, transformers: str | None) -> SettingValue:
@@ -254,7 +257,7 @@ def _attention(parameters: _Parameters) -> Settings:
     flattened = packed and parameters["mask"] == "positions"
     attention = parameters["attention"]
     return {
-        "code.symbols": ("transformers.DataCollatorWithFlattening",) if flattened else (),
+        "code.symbols": ("transformers.DataCollatorWithFlattening()",) if flattened else (),
         "model.architecture": (CLASSES[str(parameters["model"])],),
         "training.framework": "transformers.Trainer" if parameters["cache"] == "trainer" else "torch",
         "training.padding_free": flattened,
@@ -320,7 +323,7 @@ def _lightning(parameters: _Parameters) -> Settings:
         case "worker_seeds":
             settings |= {
                 "training.dataloader_num_workers": 2,
-                "code.symbols": ("pytorch_lightning.seed_everything.workers", "lightning.seed_everything.workers"),
+                "code.symbols": ("lightning.seed_everything(0, workers=True)",),
             }
         case "order" | "stream":
             settings |= {"training.resume_from_checkpoint": True, "data.streaming": what == "stream"}
@@ -334,7 +337,7 @@ def _lightning_callbacks(parameters: _Parameters) -> Settings:
         "finder": {"code.symbols": ("lightning.pytorch.callbacks.LearningRateFinder",)},
         "checkpoint_metric": {
             "training.validation_inside_epoch": True,
-            "code.symbols": ("lightning.pytorch.callbacks.ModelCheckpoint.every_n_train_steps",),
+            "code.symbols": ("lightning.pytorch.callbacks.ModelCheckpoint(every_n_train_steps=1)",),
         },
         "inside_epoch": {"training.resume_from_checkpoint": True, "training.validation_inside_epoch": True},
         "fused_clipping": {
@@ -356,7 +359,7 @@ _LOSSES = {
     "dice_ce": "monai.losses.DiceCELoss",
     "lncc": "monai.losses.LocalNormalizedCrossCorrelationLoss",
     "ssim": "monai.losses.SSIMLoss",
-    "sincos": "monai.networks.blocks.PatchEmbeddingBlock.sincos",
+    "sincos": "monai.networks.blocks.PatchEmbeddingBlock(pos_embed_type='sincos')",
     "pnp": "pytorch_metric_learning.losses.PNPLoss",
     "miner": "pytorch_metric_learning.miners.BatchEasyHardMiner",
 }
@@ -368,8 +371,8 @@ def _loss_definitions(parameters: _Parameters) -> Settings:
 
 
 _METRICS = {
-    "macro": "torchmetrics.classification.MulticlassRecall.macro",
-    "exact_match": "torchmetrics.classification.MulticlassExactMatch.ignore_index",
+    "macro": "torchmetrics.classification.MulticlassRecall(num_classes=3)",
+    "exact_match": "torchmetrics.classification.MulticlassExactMatch(ignore_index=0)",
     "pearson": "torchmetrics.PearsonCorrCoef",
 }
 
@@ -401,7 +404,7 @@ def _stateful_loader(parameters: _Parameters) -> Settings:
         "training.dataloader_num_workers": 0,
         "data.shuffle": True,
         **({"training.resume_from_checkpoint": True} if end else {}),
-        "code.symbols": (loader, f"{loader}.shuffle"),
+        "code.symbols": (f"{loader}(dataset, shuffle=True)",),
     }
 
 
@@ -423,7 +426,7 @@ def _streams(parameters: _Parameters) -> Settings:
             **settings,
             "training.dataloader_num_workers": 2,
             "training.resume_from_checkpoint": False,
-            "code.symbols": ("shuffle.several_shards",),
+            "code.symbols": ("shuffle(seed=1)",),
         }
     return {
         **settings,
@@ -448,7 +451,12 @@ def _stream_parts(parameters: _Parameters) -> Settings:
             "training.persistent_workers": True,
             "training.num_train_epochs": 2,
         },
-        "interleave": {"data.streaming": False, "code.symbols": ("datasets.interleave_datasets.stopping_strategy",)},
+        "interleave": {
+            "data.streaming": False,
+            "code.symbols": (
+                "datasets.interleave_datasets(parts, stopping_strategy='all_exhausted_without_replacement')",
+            ),
+        },
     }
     return {**streamed, **settings[str(parameters["what"])]}
 
@@ -560,7 +568,10 @@ def _adapters(parameters: _Parameters) -> Settings:
                 "model.architecture": ("Gemma3ForCausalLM",),
             }
         case "second":
-            return {"peft.method": "lora", "code.symbols": ("peft.PeftModel.load_adapter",)}
+            return {
+                "peft.method": "lora",
+                "code.symbols": ("peft.PeftModel.load_adapter(path, adapter_name='second')",),
+            }
         case "frozen":
             return {
                 "training.framework": "trl",
@@ -597,18 +608,22 @@ def _schedules(parameters: _Parameters) -> Settings:
     return {
         "distributed.strategy": "deepspeed",
         "optimizer.groups": "own_rates",
-        "code.symbols": (f"deepspeed.runtime.lr_schedules.{parameters['schedule']}",),
+        "code.symbols": (f"deepspeed.runtime.lr_schedules.{parameters['schedule']}(optimizer)",),
     }
 
 
 def _optax(parameters: _Parameters) -> Settings:
-    name = "scale_by_distance_over_gradients" if parameters["what"] == "distance" else "sigmoid_focal_loss.gamma"
+    name = (
+        "scale_by_distance_over_gradients"
+        if parameters["what"] == "distance"
+        else "sigmoid_focal_loss(logits, labels, gamma=0.5)"
+    )
     return {"code.symbols": (f"optax.{name}",)}
 
 
 def _distillation_loss(_: _Parameters) -> Settings:
     loss = "liger_kernel.chunked_loss.LigerFusedLinearJSDLoss"
-    return {"code.symbols": (loss, f"{loss}.mixed")}
+    return {"code.symbols": (f"{loss}(beta=0.5)",)}
 
 
 def _keras(parameters: _Parameters) -> Settings:
@@ -617,7 +632,9 @@ def _keras(parameters: _Parameters) -> Settings:
     wrapped = "keras.optimizers.LossScaleOptimizer"
     return {
         "training.manual_optimization": parameters["what"] == "apply",
-        "code.symbols": (wrapped, f"{wrapped}.apply.alone" if parameters["what"] == "apply" else f"{wrapped}.clipnorm"),
+        "code.symbols": (
+            f"{wrapped}.apply(grads)" if parameters["what"] == "apply" else f"{wrapped}(inner, clipnorm=1.0)",
+        ),
     }
 
 
@@ -674,11 +691,9 @@ _OPTIMIZERS = {
 
 def _optimizer_definitions(parameters: _Parameters) -> Settings:
     name = f"pytorch_optimizer.{_OPTIMIZERS[str(parameters['optimizer'])]}"
-    manners = (".momentum",) if name.endswith(".SignSGD") else ()
-    if parameters["weight_decay"] and name.endswith(".ScheduleFreeSGD"):
-        manners = (".weight_decay",)
+    decay = "weight_decay=0.5" if parameters["weight_decay"] else ""
     return {
-        "code.symbols": (name, *(f"{name}{manner}" for manner in manners)),
+        "code.symbols": (f"{name}({decay})",),
         "optimizer.weight_decay": 0.5 if parameters["weight_decay"] else 0.0,
     }
 
@@ -721,11 +736,11 @@ _FLOAT8 = "torchao.float8.Float8LinearConfig"
 
 def _low_bit(parameters: _Parameters) -> Settings:
     if parameters["what"] == "frozen":
-        return {"distributed.strategy": "fsdp", "code.symbols": (f"{_FLOAT8}.enable_fsdp_float8_all_gather",)}
+        return {"distributed.strategy": "fsdp", "code.symbols": (f"{_FLOAT8}(enable_fsdp_float8_all_gather=True)",)}
     if parameters["what"] == "rates":
         return {"optimizer.groups": "own_rates", "code.symbols": ("torchao.optim.AdamW8bit",)}
     bits = "8bit" if parameters["optimizer"] == "adamw8bit" else "4bit"
-    return {"optimizer.name": f"adamw_torch_{bits}", "code.symbols": ("torch.set_default_dtype.half",)}
+    return {"optimizer.name": f"adamw_torch_{bits}", "code.symbols": ("torch.set_default_dtype('bfloat16')",)}
 
 
 def _compiled(parameters: _Parameters) -> Settings:
@@ -798,7 +813,10 @@ _RUNS: Mapping[str, Callable[[_Parameters], Settings]] = {
     "loading_without": lambda _: {"code.symbols": ("transformers.LlamaForCausalLM.from_pretrained",)},
     "part_imports": _part_imports,
     "adapters": _adapters,
-    "no_op_training": lambda _: {"peft.method": "lora", "code.symbols": ("peft.PeftModel.load_adapter",)},
+    "no_op_training": lambda _: {
+        "peft.method": "lora",
+        "code.symbols": ("peft.PeftModel.load_adapter(path, adapter_name='second')",),
+    },
     "round_trip": _round_trip,
     "deepspeed_clipping": _deepspeed_clipping,
     "deepspeed_schedules": _schedules,

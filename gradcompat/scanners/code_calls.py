@@ -451,35 +451,6 @@ KNOWN_OF_TYPE: dict[str, Known] = {
     "filter": Known(frozenset(), states={"data.stream_filter": True}),
 }
 
-# Functions and classes of which a defect hangs on an argument that is given or not. A call that gives it does not use
-# the function by its bare name, but as ``torch.load.weights_only``; of several the first that is given counts.
-_CHOOSING = ("generator", "sampler", "batch_sampler", "shuffle")
-DECIDING = {
-    "torch.load": ("weights_only",),
-    **dict.fromkeys(STATEFUL_LOADERS, _CHOOSING),
-    **dict.fromkeys(
-        (
-            "transformer_engine.pytorch.parallel_cross_entropy",
-            "transformer_engine.pytorch.cross_entropy.parallel_cross_entropy",
-        ),
-        ("reduce_loss",),
-    ),
-    **dict.fromkeys(("deepspeed.runtime.lr_schedules.WarmupLR",), ("warmup_max_lr",)),
-    **dict.fromkeys(
-        (
-            "sentence_transformers.losses.MegaBatchMarginLoss",
-            "sentence_transformers.losses.MegaBatchMarginLoss.MegaBatchMarginLoss",
-            "sentence_transformers.sentence_transformer.losses.MegaBatchMarginLoss",
-        ),
-        ("use_mini_batched_version", "mini_batch_size"),
-    ),
-}
-# Methods, whatever they are called on, of which a defect hangs on one value of an argument: with it the call uses
-# ``load_adapter.is_trainable`` instead of the bare method.
-SWITCHED_METHODS: dict[str, tuple[str, object]] = {
-    "load_adapter": ("is_trainable", True),
-    "link_arguments": ("apply_on", "instantiate"),
-}
 # What a model takes with a batch.
 BATCH = {"cross_attention_mask": "model.cross_attention_mask"}
 # Processors that make it.

@@ -16,10 +16,9 @@ from gradcompat.defaults import TRAIN
 from gradcompat.formats.document import Document
 from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import ConfigLookup, OptionFile
-from gradcompat.model.environment import Setting
 from gradcompat.scanners import code_calls
-from gradcompat.scanners.call_manners import manners_of
-from gradcompat.scanners.code_arguments import Argument, Place, argument, arguments, pairs
+from gradcompat.scanners.call_lines import call_lines
+from gradcompat.scanners.code_arguments import Argument, Place, argument, pairs
 from gradcompat.scanners.code_assignments import (
     EMBEDDINGS,
     assigned,
@@ -32,7 +31,6 @@ from gradcompat.scanners.code_assignments import (
 )
 from gradcompat.scanners.code_calls import (
     BATCH,
-    DECIDING,
     KNOWN_METHODS,
     KNOWN_OF_TYPE,
     OPTIMIZER_ARGUMENTS,
@@ -40,7 +38,6 @@ from gradcompat.scanners.code_calls import (
     PADDING,
     PROCESSORS,
     STATEFUL_LOADERS,
-    SWITCHED_METHODS,
     known,
 )
 from gradcompat.scanners.code_findings import Called, Findings
@@ -55,8 +52,6 @@ from gradcompat.scanners.program_inference import FIRST, HOOKS, conclude, order
 from gradcompat.scanners.stream_order import manner_of_stream
 from gradcompat.scanners.trained_adapters import gets_frozen_adapter
 
-# Of arguments that decide, those that decide nothing where they are false.
-_BY_VALUE = frozenset({"reduce_loss"})
 # Methods of a model that return the model itself.
 _MOVING = frozenset({"to", "cuda", "cpu", "half", "bfloat16", "float", "train", "eval"})
 # Methods of Python's own types, which say nothing.
@@ -82,6 +77,7 @@ _PAIRS = frozenset({"pair", "pair-class", "pair-score"})
 # Keys that a program sets by hand because a defect asks for it, and what has them: columns of a batch that a tokenizer
 # does not give, switches in the groups of an optimizer.
 _SET_BY_HAND = {"token_type_ids": "batch", "mm_token_type_ids": "batch", "capturable": "group"}
+_LAYER_SCALE = "lr_scale"  # of the groups that timm makes for a decay by layers, which a program may apply by itself
 _TRAINERS = re.compile(r"(?:transformers|trl|lightning|pytorch_lightning)\.(?:\w+\.)*\w*Trainer")
 _CONFIGS = frozenset({"deepspeed", "hf_ds_config", "config", "config_params", "deepspeed_config"})
 _PARSERS = frozenset({"HfArgumentParser", "TrlParser"})
@@ -145,8 +141,6 @@ def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) 
         if isinstance(node, (ast.Attribute, ast.Name)) and not isinstance(node.ctx, ast.Del):
             _used(found, step, node)
         elif isinstance(node, ast.Call):
-            _decides(found, step, node)
-            _switches(found, step, node)
             _is_told(found, step, node)
             _bare_method(found, step, node)
             if non_persistent(found, step, node):
@@ -175,6 +169,8 @@ def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) 
                 defined(found, step, node)
             case ast.Constant(value=str(words)) if words in HOOKS or words == "loss":
                 found.mentioned.add(words)
+            case ast.Constant(value=str(words)) if words == _LAYER_SCALE:
+                found.symbol(f"group.{words}", node)
             case ast.Subscript(slice=ast.Constant(value=str(name)), ctx=ast.Store()) if name in _SET_BY_HAND:
                 found.symbol(f"{_SET_BY_HAND[name]}.{name}", node)
             case ast.Subscript(slice=ast.Constant(value=0)):
@@ -310,8 +306,6 @@ def _used(found: Findings, step: Step, node: ast.Attribute | ast.Name) -> None:
     elif isinstance(node.ctx, ast.Store):
         return
     for name in found.names.resolve(node, step.scope):
-        if node in found.decided and (name in DECIDING or name.rpartition(".")[2] in SWITCHED_METHODS):
-            continue
         if "." in name.strip("."):
             parts = name.split(".")
             # `transformers.Adafactor.step` uses `transformers.Adafactor` as well.
@@ -326,8 +320,6 @@ def _used(found: Findings, step: Step, node: ast.Attribute | ast.Name) -> None:
 def _bare_method(found: Findings, step: Step, call: ast.Call) -> None:
     """``model.register_buffer(…)``, whatever the model is; ``getattr(torch.nn, "RReLU")``."""
     match call.func:
-        case ast.Attribute(attr=method) if call.func in found.decided:
-            pass
         case ast.Attribute(attr=method) if method not in _COMMON and not found.names.resolve(call.func, step.scope):
             found.symbol(method, call.func)
         case ast.Name(id=name) if found.names.resolve(call.func, step.scope) == (name,):
@@ -339,37 +331,13 @@ def _bare_method(found: Findings, step: Step, call: ast.Call) -> None:
                         found.symbol(f"{name}.{attribute}", call)
 
 
-def _decides(found: Findings, step: Step, call: ast.Call) -> None:
-    """``torch.load(path, weights_only=False)``, and the same in a ``partial``."""
-    called: ast.expr = call.func
-    if found.names.resolve(called, step.scope) == ("functools.partial",) and call.args:
-        called = call.args[0]
-    for name in found.names.resolve(called, step.scope):
-        if name not in DECIDING:
-            continue
-        one = known(name)
-        given, unread = arguments(call, found.names, step.scope, () if one is None else one.positional)
-        passed = {argument.name for argument in given}
-        deciding = next((argument for argument in DECIDING[name] if argument in passed), None)
-        if deciding in _BY_VALUE and any(one.name == deciding and one.value is False for one in given):
-            continue  # as it is by default
-        if deciding is not None:
-            found.decided.add(called)
-            found.symbol(f"{name}.{deciding}", call)
-        elif unread:
-            # It may be among the options that are put together elsewhere.
-            found.decided.add(called)
-            found.settings.append(Setting(key="code.symbols", value=None, location=found.place(call)))
-
-
 def _is_told(found: Findings, step: Step, call: ast.Call) -> None:
-    """``interleave_datasets(parts, stopping_strategy="…")``: what a call is told makes a use of its own of it."""
-    method = (call.func.attr,) if isinstance(call.func, ast.Attribute) else ()
-    for name in found.names.resolve(call.func, step.scope) or method:
-        for manner in manners_of(name):
-            given, unread = arguments(call, found.names, step.scope, manner.positional)
-            if manner.holds({argument.name: argument for argument in given}) and not (manner.whole and unread):
-                found.symbol(f"{name}.{manner.word}", call)
+    """``interleave_datasets(parts, stopping_strategy="…")``: what a call is told, for the patterns of records."""
+    called = found.names.resolve(call.func, step.scope)
+    method = (call.func.attr,) if isinstance(call.func, ast.Attribute) and call.func.attr not in _COMMON else ()
+    for line in call_lines(call, called or method, found.names, step.scope):
+        found.calls.setdefault(line, found.place(call))
+    for name in called or method:
         _hard_negatives(found, step, call, name)
         _kept_or_taken(found, step, call, name)
         if name.rpartition(".")[2] == "compute" and _computes_with_arguments(call, found.names, step.scope):
@@ -430,22 +398,6 @@ def _texts_of(call: ast.Call) -> Iterator[str]:
     for one in (*call.args, *(word.value for word in call.keywords)):
         if isinstance(one, ast.Constant) and isinstance(one.value, str):
             yield one.value
-
-
-def _switches(found: Findings, step: Step, call: ast.Call) -> None:
-    """``model.load_adapter(path, is_trainable=True)``: what a switch makes of a method, which may be computed."""
-    if not isinstance(call.func, ast.Attribute) or call.func.attr not in SWITCHED_METHODS:
-        return
-    switch, wanted = SWITCHED_METHODS[call.func.attr]
-    given, unread = arguments(call, found.names, step.scope)
-    values = [argument.value for argument in given if argument.name == switch]
-    if values == [wanted]:
-        found.symbol(f"{call.func.attr}.{switch}", call)
-    elif unread or any(type(value) is not type(wanted) for value in values):
-        found.settings.append(Setting(key="code.symbols", value=None, location=found.place(call)))
-    else:
-        return
-    found.decided.add(call.func)
 
 
 # Calls
@@ -582,10 +534,6 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         found.mentioned.add(last)
         if given.get("use_gradient_checkpointing", True) is not False:
             found.checkpointing.append(step)
-    if name.startswith("peft.") or last == "LightningCLI":
-        for keyword in call.keywords:
-            if keyword.arg is not None:
-                found.symbol(f"{name}.{keyword.arg}", keyword.value)
 
 
 def _own_module(found: Findings, step: Step, call: ast.Call) -> None:

@@ -36,6 +36,7 @@ class Findings:
         place: where a node stands.
         document: the file, for models that lie beside it.
         symbols: the names of other packages that are used, with the first place.
+        calls: the calls of them, each as a line (:mod:`gradcompat.calls`), with the first place.
         refers_to: files that are named.
         drivers: what may drive the training loop, with the first place.
         trainer: an object that runs a training loop is made.
@@ -52,7 +53,6 @@ class Findings:
         defaults: arguments that options of the command line give.
         option_files: configs that are read unless an option of the command line names others.
         lookups: what is taken from configs and given to a tool.
-        decided: functions in calls that give the argument which counts instead of the default.
         parsed: what is given to parsers of dataclasses besides the command line.
         dynamic: the first import by a name that is computed.
         own_models: the classes of the project that derive from a model of transformers.
@@ -74,6 +74,7 @@ class Findings:
     settings: list[Setting] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     symbols: dict[str, Location] = field(default_factory=dict)
+    calls: dict[str, Location] = field(default_factory=dict)
     refers_to: list[str] = field(default_factory=list)
     drivers: dict[str, Location] = field(default_factory=dict)
     trainer: bool = False
@@ -93,7 +94,6 @@ class Findings:
     parsers: list[DataclassParser | None] = field(default_factory=list)
     parsed: list[ParsedInput] = field(default_factory=list)
     lookups: list[ConfigLookup] = field(default_factory=list)
-    decided: set[ast.AST] = field(default_factory=set)
     optional_calls: set[ast.AST] = field(default_factory=set)
     dynamic: Location | None = None
     own_models: list[str] = field(default_factory=list)
@@ -111,6 +111,8 @@ class Findings:
         self.parts.append(part)
         for name, location in part.symbols.items():
             self.symbols.setdefault(name, location)
+        for line, location in part.calls.items():
+            self.calls.setdefault(line, location)
         for name, location in part.drivers.items():
             self.drivers.setdefault(name, location)
         self.refers_to += part.refers_to

@@ -92,12 +92,6 @@ def _composed(found: Findings) -> None:
     _reloaded(found)
     if found.lightning_module is not None and "save_hyperparameters" not in found.mentioned:
         found.symbols.setdefault("lightning.LightningModule.no_hyperparameters", found.lightning_module)
-    static = next((name for name in found.symbols if name.endswith("DistributedDataParallel.static_graph")), None)
-    if static is not None and "no_sync" in found.mentioned:
-        found.symbols.setdefault(f"{static}.no_sync", found.symbols[static])
-    unfrozen = found.symbols.get("unfreeze.method")
-    if unfrozen is not None and "flax" in found.imported:
-        found.symbols.setdefault("flax.core.FrozenDict.unfreeze", unfrozen)
     for one in (found, *found.parts):
         late = _late_adapter(one.statements)
         if late is not None:
@@ -106,10 +100,6 @@ def _composed(found: Findings) -> None:
     steps = any("lr_scheduler_step" in one.document.text for one in (found, *found.parts))
     if scheduled is not None and "lightning" in found.drivers and not steps:
         found.symbols.setdefault("lightning.LightningModule.torchs_scheduler", found.symbols[scheduled])
-    decayed = next((name for name in found.symbols if name.startswith("timm.") and name.endswith(".layer_decay")), None)
-    scaled = any("lr_scale" in one.document.text for one in (found, *found.parts))
-    if decayed is not None and not scaled and not any(name.startswith("timm.scheduler") for name in found.symbols):
-        found.symbols.setdefault(f"{decayed}.alone", found.symbols[decayed])
 
 
 def _late_adapter(statements: Sequence[ast.stmt]) -> ast.Call | None:

@@ -66,7 +66,7 @@ FEEDS: Feeds = {
     "gradient_checkpointing_enable() and get_peft_model()": Feed("training.checkpointing_before_peft"),
     "TrainingArguments, SFTConfig, pl.Trainer, Accelerator": Feed("training.framework"),
     **{f'os.environ["{name}"]': feed for name, feed in environment_variables.FEEDS.items()},
-    "names": (Feed("code.symbols"), Feed("code.guarded")),
+    "names": (Feed("code.symbols"), Feed("code.calls"), Feed("code.guarded")),
     "def training_step()": Feed("training.own_step", given=True),
 }
 # `import unsloth` puts classes of its own in the place of these, which pass what TRL has dropped on to the config
@@ -135,6 +135,9 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
         used, places = zip(*sorted(facts.symbols.items(), key=lambda pair: pair[0]), strict=True)
         first = next(iter(facts.symbols.values()))
         settings.append(Setting(key="code.symbols", value=used, location=first, places=places))
+    if facts.calls:
+        lines, places = zip(*sorted(facts.calls.items(), key=lambda pair: pair[0]), strict=True)
+        settings.append(Setting(key="code.calls", value=lines, location=places[0], places=places))
     caught = sorted(taken.caught & facts.symbols.keys())
     if caught:
         settings.append(Setting(key="code.guarded", value=tuple(caught), location=facts.symbols[caught[0]]))

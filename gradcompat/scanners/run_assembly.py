@@ -20,6 +20,9 @@ from gradcompat.model.environment import Location, Setting, SettingValue
 from gradcompat.scanners.any_config import recomposed
 from gradcompat.scanners.argument_blocks import settings_of_lookup, with_passed_blocks
 from gradcompat.scanners.launch_options import given_option, settings_of_option
+from gradcompat.symbol_patterns import truth_of_use
+from gradcompat.term_keys import CALLS_KEY, SYMBOLS_KEY
+from gradcompat.truth import Truth
 
 # Files that are read again to compose configs as command lines say, for one environment.
 COMPOSED_FILES = 1_000
@@ -32,6 +35,7 @@ _LAUNCH_CONFIG, _CLI_CONFIG = "accelerate", "lightning-cli"
 _ACCELERATED = frozenset({"accelerate", "transformers.Trainer", "trl", "sentence-transformers"})
 # Trainers that copy the model to each GPU that their one process sees.
 _REPLICATING = frozenset({"transformers.Trainer", "trl", "sentence-transformers"})
+_OVER_SEVERAL = ("transformers.*from_pretrained() if device_map is not None", "unsloth.*")
 _PROCESSES = "distributed.processes"
 _STRATEGY = "distributed.strategy"
 _ACCUMULATION = "training.gradient_accumulation_steps"
@@ -414,9 +418,9 @@ def _replicas(first: Context, settings: Sequence[Setting], drivers: set[SettingV
         return []
     if any(setting.key == _STRATEGY or setting.key.startswith(_SHARDING) for setting in settings):
         return []
-    used = [setting.value for setting in settings if setting.key == "code.symbols"]
-    names = [str(name) for value in used if isinstance(value, tuple) for name in value]
-    if None in used or any(name.endswith(".device_map") or name.startswith("unsloth.") for name in names):
+    used = [setting.value for setting in settings if setting.key in (SYMBOLS_KEY, CALLS_KEY)]
+    symbols = tuple(str(symbol) for value in used if isinstance(value, tuple) for symbol in value)
+    if None in used or truth_of_use(symbols, _OVER_SEVERAL) is not Truth.NO:
         return []  # layers may lie on several GPUs
     return [Setting(key=_STRATEGY, value="dp", location=first.devices, presumed=True)]
 

@@ -15,7 +15,7 @@ from gradcompat.scanners.notebook_code import scan
 _PEFT = "huggingface__peft__5d602fdb__examples__int8_training__"
 
 # The names that a notebook uses have a test of their own.
-NAMES = ("code.symbols", "code.guarded")
+NAMES = ("code.symbols", "code.calls", "code.guarded")
 
 Facts = list[tuple[int, str, SettingValue | None]]
 

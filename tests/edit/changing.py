@@ -81,7 +81,7 @@ def outcome(document: Document, context: Context, setting: Setting) -> Outcome:
         [
             (one.key, one.value, one.location.line)
             for one in context_.settings
-            if one.location != here and one.key not in (*concluded, "code.symbols")
+            if one.location != here and one.key not in (*concluded, "code.symbols", "code.calls")
         ]
         for context_ in (context, after)
     )

@@ -166,7 +166,7 @@ def test_a_project_is_the_run_that_its_script_starts() -> None:
     runs = {one.source: one for one in join(contexts)}
     assert list(runs) == ["run.sh + train.py + configs/train.yaml", "configs/eval.yaml"]
     run = runs["run.sh + train.py + configs/train.yaml"]
-    code = ("code.symbols", "code.guarded", "training.framework")
+    code = ("code.symbols", "code.calls", "code.guarded", "training.framework")
     values = {one.key: one for one in run.settings if one.key not in code}
     assert {key: (str(one.location), one.value) for key, one in values.items()} == {
         "training.gradient_accumulation_steps": ("configs/experiment/llava.yaml:5", 16),

@@ -291,7 +291,7 @@ def test_a_trainer_that_python_starts_on_several_gpus_copies_the_model_to_each()
         "sharded": ({**by_all, "fsdp.version": 2}, True),
         "told": ({**by_all, "distributed.strategy": "deepspeed"}, True),
         "spread": (
-            {**by_all, "code.symbols": ("transformers.AutoModelForCausalLM.from_pretrained.device_map",)},
+            {**by_all, "code.calls": ("transformers.AutoModelForCausalLM.from_pretrained(_1, device_map='auto')",)},
             True,
         ),
     }

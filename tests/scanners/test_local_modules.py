@@ -32,7 +32,7 @@ def scanned(folder: Path, files: Mapping[str, str], name: str = "train.py") -> C
 def told(context: Context) -> dict[str, list[tuple[str, int | None, SettingValue | None]]]:
     found: dict[str, list[tuple[str, int | None, SettingValue | None]]] = {}
     for one in context.settings:
-        if one.key != "code.symbols":
+        if one.key not in ("code.symbols", "code.calls"):
             found.setdefault(one.key, []).append((one.location.path, one.location.line, one.value))
     return found
 

@@ -51,7 +51,7 @@ def test_cells_are_one_program_and_magics_are_left_out() -> None:
         ("precision.mode", "fp16", "fp16=True,"),
         ("training.seed", 3, "arguments.seed = 3"),
     ]
-    assert [one.key for one in context.settings[4:]] == ["code.symbols"]
+    assert [one.key for one in context.settings[4:]] == ["code.symbols", "code.calls"]
     assert (context.kind, context.run, context.skipped) == ("notebook", False, ())
 
 

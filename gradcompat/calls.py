@@ -1,0 +1,81 @@
+"""Calls of functions as a program writes them, with what of their arguments can be read: one line of text for each.
+
+``torch.optim.SGD(_1, lr=0.1, momentum=0)`` is such a line, an expression of Python. A value that cannot be read is a
+name, the same name for the same expression; ``*_`` and ``**_`` stand for arguments that are put together elsewhere.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TypeAlias
+
+from gradcompat.lazy_dataclasses import dataclass
+
+Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | Unread | None"
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A value that cannot be read. Two of the same name are equal; of others nothing is known."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call.
+
+    Attributes:
+        name: what is called, by its full name, or the bare name of a method of an object that is not known.
+        positional: the values that come without a name, up to the first ``*``.
+        named: the others.
+        whole: no argument is put together elsewhere.
+    """
+
+    name: str
+    positional: tuple[Value, ...]
+    named: Mapping[str, Value]
+    whole: bool
+
+    def __str__(self) -> str:
+        given = [*map(repr, self.positional), *(f"{name}={value!r}" for name, value in self.named.items())]
+        return f"{self.name}({', '.join([*given, *(() if self.whole else ('**_',))])})"
+
+
+@lru_cache(maxsize=4096)
+def read_call(text: str) -> Call:
+    """The call that a line stands for.
+
+    Raises:
+        ValueError: the line is no call.
+
+    >>> read_call("torch.load(path, weights_only=True)").named
+    {'weights_only': True}
+    """
+    try:
+        node = ast.parse(text, mode="eval").body
+    except SyntaxError as error:
+        raise ValueError(f"`{text}` is no expression of Python: {error.msg}") from None
+    if not isinstance(node, ast.Call):
+        raise ValueError(f"`{text}` is no call")
+    starred = next((index for index, one in enumerate(node.args) if isinstance(one, ast.Starred)), len(node.args))
+    return Call(
+        name=ast.unparse(node.func),
+        positional=tuple(map(_value, node.args[:starred])),
+        named={word.arg: _value(word.value) for word in node.keywords if word.arg is not None},
+        whole=starred == len(node.args) and all(word.arg is not None for word in node.keywords),
+    )
+
+
+def _value(node: ast.expr) -> Value:
+    if isinstance(node, (ast.List, ast.Tuple)) and not any(isinstance(one, ast.Starred) for one in node.elts):
+        return list(map(_value, node.elts))
+    try:
+        return ast.literal_eval(node)  # type: ignore[no-any-return]
+    except ValueError:
+        return Unread(ast.unparse(node))

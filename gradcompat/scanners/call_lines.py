@@ -1,0 +1,92 @@
+"""The lines by which calls are told apart: what is called, with the values that can be read of its arguments.
+
+Nothing of a line is shown to anybody. Still only words as they choose something are taken into it, no texts and no
+names of the program: a token that is handed to a function stays in the program.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from typing import cast
+
+from gradcompat.calls import Call, Unread, Value
+from gradcompat.redaction import redact
+from gradcompat.scanners.code_arguments import pairs
+from gradcompat.scanners.code_names import Names, Scope
+
+# `all_exhausted_without_replacement`, `16-mixed`
+_WORD = re.compile(r"[A-Za-z][\w.+-]{0,39}")
+_SECRET = re.compile(r"token|secret|passw|key|auth|credential", re.IGNORECASE)
+_MOST = 12  # values of a list
+_LARGEST = 10**18
+
+
+def call_lines(call: ast.Call, called: tuple[str, ...], names: Names, scope: Scope) -> Iterator[str]:
+    """The lines of a call, one for each name that the function may have; none for functions of Python itself.
+
+    Args:
+        call: the call, or a ``functools.partial`` of the function.
+        called: the full names, or the bare name of a method.
+        names: the names of the program.
+        scope: where the call stands.
+    """
+    arguments, whole = call.args, True
+    if called == ("functools.partial",) and call.args:
+        called, arguments, whole = names.resolve(call.args[0], scope), call.args[1:], False  # more may come later
+    # What begins with a dot is the project's own.
+    wanted = [name for name in called if name.partition(".")[0] not in {"", *sys.stdlib_module_names}]
+    if not wanted:
+        return
+    given = _Given(names, scope)
+    positional: list[Value] = []
+    for node in arguments:
+        if isinstance(node, ast.Starred):
+            whole = False
+            break
+        positional.append(given.value(node))
+    named: dict[str, Value] = {}
+    for word in call.keywords:
+        if word.arg is not None:
+            named[word.arg] = given.named(word.arg, word.value)
+            continue
+        inside = pairs(word.value, names, scope)
+        whole = whole and inside is not None
+        named |= {name: given.named(name, value) for name, value, _ in inside or () if name.isidentifier()}
+    for name in wanted:
+        yield str(Call(name, tuple(positional), named, whole))
+
+
+class _Given:
+    """The values of one call; what cannot be read gets a name, the same for the same expression."""
+
+    def __init__(self, names: Names, scope: Scope) -> None:
+        self._names, self._scope = names, scope
+        self._unread: dict[str, str] = {}
+
+    def named(self, name: str, node: ast.expr) -> Value:
+        value = self.value(node)
+        return self._hidden(node) if isinstance(value, str) and _SECRET.search(name) else value
+
+    def value(self, node: ast.expr) -> Value:
+        value = self._names.literal(node, self._scope)
+        if _is_simple(value) or (isinstance(value, list) and len(value) <= _MOST and all(map(_is_simple, value))):
+            return cast("Value", value)
+        if isinstance(node, (ast.List, ast.Tuple)) and len(node.elts) <= _MOST:
+            return [self.value(one) if not isinstance(one, ast.Starred) else self._hidden(one) for one in node.elts]
+        return self._hidden(node)
+
+    def _hidden(self, node: ast.expr) -> Unread:
+        # Of two calls in the arguments nobody knows whether they return the same.
+        expression = ast.dump(node) if isinstance(node, (ast.Name, ast.Attribute)) else str(len(self._unread))
+        return Unread(self._unread.setdefault(expression, f"_{len(self._unread) + 1}"))
+
+
+def _is_simple(value: object) -> bool:
+    if isinstance(value, int):
+        return abs(value) < _LARGEST
+    if isinstance(value, str):
+        return bool(_WORD.fullmatch(value)) and redact(value) == value
+    return value is None or isinstance(value, float)

@@ -1,0 +1,108 @@
+"""Patterns of what a program uses: of names, ``transformers.*Trainer``, and of calls (:mod:`gradcompat.call_patterns`).
+
+What a program uses is a list of names and, beside them, of the calls of these functions (:mod:`gradcompat.calls`). A
+pattern of names asks for names alone, one of calls for calls alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+from gradcompat.name_patterns import any_matches, matches
+from gradcompat.term_keys import CALLS_KEY, SYMBOLS_KEY
+from gradcompat.truth import Truth
+
+_BRACKET = "("
+
+
+def is_call(symbol: str) -> bool:
+    """Is this a call, or a pattern of calls, and not a name alone?"""
+    return _BRACKET in symbol
+
+
+def name_of(symbol: str) -> str:
+    """The name in a call or a pattern of calls.
+
+    >>> name_of("torch.load(f) if given(weights_only)")
+    'torch.load'
+    """
+    return symbol.partition(_BRACKET)[0]
+
+
+def settings_of_use(used: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """What is used, given as names and calls, by the keys of the vocabulary: whose call is there is used."""
+    names, calls = _apart(tuple(used))
+    everything = tuple(dict.fromkeys((*names, *map(name_of, calls))))
+    return {SYMBOLS_KEY: everything, **({CALLS_KEY: calls} if calls else {})}
+
+
+@lru_cache(maxsize=1024)
+def names_of(pattern: str) -> tuple[str, ...]:
+    """The names that a pattern asks for, with their stars.
+
+    >>> names_of("torch.optim.{Adam,AdamW}() if capturable")
+    ('torch.optim.Adam', 'torch.optim.AdamW')
+    """
+    waiting, found = [name_of(pattern)], []
+    while waiting:
+        name = waiting.pop(0)
+        begin, brace, rest = name.partition("{")
+        words, _, end = rest.partition("}")
+        if brace:
+            waiting += [f"{begin}{word}{end}" for word in words.split(",")]
+        else:
+            found.append(name)
+    return tuple(found)
+
+
+def arguments_in_words(pattern: str) -> str:
+    """What a pattern of calls asks of the arguments.
+
+    >>> arguments_in_words("torch.load(f) if given(weights_only)")
+    'with weights_only'
+    """
+    from gradcompat.call_patterns import read_pattern
+
+    return read_pattern(pattern).in_words()
+
+
+def truth_of_use(used: tuple[str, ...], patterns: Iterable[str]) -> Truth:
+    """Is one of the patterns met by what is used? Unknown where a call hides the arguments that a pattern asks for.
+
+    A program uses many names, and is asked for each record.
+    """
+    names, calls = _apart(used)
+    by_name, by_call = _apart(tuple(patterns))
+    if any_matches(names, by_name):
+        return Truth.YES
+    return max((_truth_of_call(call, pattern) for pattern in by_call for call in calls), default=Truth.NO)
+
+
+def meets(symbol: str, pattern: str) -> bool:
+    """Does a name or a call meet a pattern?"""
+    return truth_of_use((symbol,), (pattern,)) is Truth.YES
+
+
+def hides(symbol: str, pattern: str) -> bool:
+    """Is it a call that may meet a pattern, by arguments that are put together elsewhere?"""
+    return is_call(symbol) and truth_of_use((symbol,), (pattern,)) is Truth.UNKNOWN
+
+
+def _truth_of_call(call: str, pattern: str) -> Truth:
+    name = name_of(call)
+    if not any(matches(name, wanted) for wanted in names_of(pattern)):
+        return Truth.NO
+    from gradcompat.call_patterns import read_pattern
+    from gradcompat.calls import read_call
+
+    try:
+        return read_pattern(pattern).truth(read_call(call))
+    except ValueError:  # said by hand, and no call
+        return Truth.UNKNOWN
+
+
+@lru_cache(maxsize=1024)
+def _apart(symbols: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names, and the calls."""
+    return tuple(one for one in symbols if not is_call(one)), tuple(filter(is_call, symbols))
