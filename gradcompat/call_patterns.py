@@ -3,11 +3,13 @@
 ``*.interleave_datasets(datasets, probabilities, seed) if probabilities is not None`` is one: the name with stars, the
 parameters in their order as far as they are given by position, each with its default where that is not None, and a
 condition over the names of arguments. The condition is an expression of Python, of ``and``, ``or``, ``not``,
-comparisons, literals, ``%``, and these functions:
+comparisons, literals, ``%``, values of a mapping (``model_kwargs["attn_implementation"]``), and these functions:
 
 * ``given(a, b)``: one of the arguments is in the call; without a name, any argument is;
 * ``isinstance(a, int)``, also ``float``, ``str``, ``list``: a value of this type that can be read; a bool is no int;
-* ``len(a)``, ``min(a)``, ``max(a)``.
+* ``len(a)``, ``min(a)``, ``max(a)``;
+* ``like(a, "yolov8*.pt")``: a text that fits one of the patterns, as in a shell and whatever the case; one that cannot
+  be read fits none.
 
 Words in braces stand for one another in the name: ``torch.optim.{Adam,AdamW}() if capturable``.
 
@@ -25,6 +27,7 @@ from typing import Any, Final
 
 from gradcompat.calls import Call, Unread, Value
 from gradcompat.lazy_dataclasses import dataclass
+from gradcompat.name_patterns import matches
 from gradcompat.truth import Truth
 
 # An argument that may be among those that are put together elsewhere.
@@ -149,6 +152,11 @@ class _Arguments:
                 if value == _HIDDEN:
                     return Truth.UNKNOWN
                 return Truth.of(isinstance(value, _TYPES[kind]) and not isinstance(value, bool))
+            case ast.Call(func=ast.Name(id="like"), args=[one, *patterns]) if patterns:
+                value, wanted = self._value(one), [str(ast.literal_eval(pattern)).lower() for pattern in patterns]
+                if value == _HIDDEN:
+                    return Truth.UNKNOWN
+                return Truth.of(isinstance(value, str) and any(matches(value.lower(), each) for each in wanted))
         value = self._value(node)
         return Truth.UNKNOWN if isinstance(value, Unread) else Truth.of(bool(value))
 
@@ -164,6 +172,9 @@ class _Arguments:
         match node:
             case ast.Name(id=name):
                 return self._argument(name)
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key))):
+                inside = self._argument(name)
+                return inside.get(key) if isinstance(inside, dict) else inside if isinstance(inside, Unread) else None
             case ast.BinOp(left=left, op=ast.Mod(), right=right):
                 return _computed(lambda one, other: one % other, self._value(left), self._value(right))
             case ast.Call(func=ast.Name(id=function), args=[one], keywords=[]) if function in _FUNCTIONS:

@@ -75,6 +75,8 @@ def read_call(text: str) -> Call:
 def _value(node: ast.expr) -> Value:
     if isinstance(node, (ast.List, ast.Tuple)) and not any(isinstance(one, ast.Starred) for one in node.elts):
         return list(map(_value, node.elts))
+    if isinstance(node, ast.Dict) and all(isinstance(key, ast.Constant) for key in node.keys):
+        return {str(ast.literal_eval(key)): _value(one) for key, one in zip(node.keys, node.values, strict=True) if key}
     try:
         return ast.literal_eval(node)  # type: ignore[no-any-return]
     except ValueError:

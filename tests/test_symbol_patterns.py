@@ -47,6 +47,16 @@ YES, UNKNOWN, NO = Truth.YES, Truth.UNKNOWN, Truth.NO
         ("a.f() if given(x, y)", "a.f(y=None)", YES),
         ("a.f() if not given()", "a.f()", YES),
         ("a.f() if not given()", "a.f(1)", NO),
+        ("a.f() if like(x, 'yolov8?.pt', '*/beit*')", "a.f(x='YOLOv8n.pt')", YES),
+        ("a.f() if like(x, 'yolov8?.pt', '*/beit*')", "a.f(x='timm/beit_base')", YES),
+        ("a.f() if like(x, 'yolov8?.pt')", "a.f(x='yolo11n.pt')", NO),
+        ("a.f() if like(x, 'yolov8?.pt')", "a.f()", NO),
+        ("a.f() if like(x, 'yolov8?.pt')", "a.f(x=path)", NO),
+        ("a.f() if like(x['k'], 'flash*')", "a.f(x={'k': 'flash_2'})", YES),
+        ("a.f() if like(x['k'], 'flash*')", "a.f(x={'other': 'flash_2'})", NO),
+        ("a.f() if x['k']", "a.f(x={'k': chosen})", YES),
+        ("a.f() if x['k']", "a.f(x=options)", YES),
+        ("a.f() if '{val' in x", "a.f(x='{epoch}-{val_loss:.2f}')", YES),
         # what cannot be read
         ("a.f() if x > 1", "a.f(x=much)", YES),
         ("a.f() if not x", "a.f(x=much)", YES),
@@ -67,6 +77,7 @@ YES, UNKNOWN, NO = Truth.YES, Truth.UNKNOWN, Truth.NO
         ("a.f() if x and y", "a.f(x=much, **options)", UNKNOWN),
         ("a.f() if not given(x)", "a.f(**options)", UNKNOWN),
         ("a.f(w, x) if x", "a.f(1, *rest)", UNKNOWN),
+        ("a.f() if like(x, '*')", "a.f(**options)", UNKNOWN),
         ("a.f() if x", "no expression(", NO),
         ("* if x()", "no expression(", NO),
     ],
@@ -139,7 +150,7 @@ SIMPLE = (
     UNREAD | st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 )
 WORDS = st.from_regex(r"[a-z_][a-z0-9_]{0,8}", fullmatch=True).filter(lambda word: not iskeyword(word))
-VALUES = SIMPLE | st.lists(SIMPLE, max_size=3)
+VALUES = SIMPLE | st.lists(SIMPLE, max_size=3) | st.dictionaries(st.text(), SIMPLE, max_size=3)
 
 
 @given(

@@ -17,10 +17,10 @@ from gradcompat.redaction import redact
 from gradcompat.scanners.code_arguments import pairs
 from gradcompat.scanners.code_names import Names, Scope
 
-# `all_exhausted_without_replacement`, `16-mixed`
-_WORD = re.compile(r"[A-Za-z][\w.+-]{0,39}")
+# `all_exhausted_without_replacement`, `16-mixed`, `facebook/esm2_t6_8M_UR50D`; what is longer or has spaces is a text.
+_WORD = re.compile(r"[^\s'\"\\]{1,80}")
 _SECRET = re.compile(r"token|secret|passw|key|auth|credential", re.IGNORECASE)
-_MOST = 12  # values of a list
+_MOST = 12  # values of a list or a mapping
 _LARGEST = 10**18
 
 
@@ -66,16 +66,20 @@ class _Given:
         self._names, self._scope = names, scope
         self._unread: dict[str, str] = {}
 
-    def named(self, name: str, node: ast.expr) -> Value:
-        value = self.value(node)
+    def named(self, name: str, node: ast.expr, depth: int = 0) -> Value:
+        value = self.value(node, depth)
         return self._hidden(node) if isinstance(value, str) and _SECRET.search(name) else value
 
-    def value(self, node: ast.expr) -> Value:
+    def value(self, node: ast.expr, depth: int = 0) -> Value:
         value = self._names.literal(node, self._scope)
         if _is_simple(value) or (isinstance(value, list) and len(value) <= _MOST and all(map(_is_simple, value))):
             return cast("Value", value)
         if isinstance(node, (ast.List, ast.Tuple)) and len(node.elts) <= _MOST:
-            return [self.value(one) if not isinstance(one, ast.Starred) else self._hidden(one) for one in node.elts]
+            return [self.value(one, depth + 1) for one in node.elts]
+        # Of a mapping in a mapping only what is written there: names could multiply without end.
+        inside = pairs(node, self._names, self._scope) if depth == 0 or isinstance(node, ast.Dict) else None
+        if inside is not None and len(inside) <= _MOST:
+            return {name: self.named(name, one, depth + 1) for name, one, _ in inside}
         return self._hidden(node)
 
     def _hidden(self, node: ast.expr) -> Unread:
