@@ -190,7 +190,7 @@ def _lazy_init(cls: type[Any]) -> Callable[..., None]:
         left -= 1
         if not setters:
             setters.extend(_setters(cls))
-        given: dict[str | None, Any] = {**dict(zip(positional, args, strict=False)), **kwargs}
+        given: dict[Any, Any] = {**dict(zip(positional, args, strict=False)), **kwargs} if args else kwargs.copy()
         whole = left >= 0 and len(given) == len(args) + len(kwargs)
         for name, put, default, factory in setters if whole else ():
             value = given.pop(name, default)
