@@ -1,4 +1,4 @@
-"""Dataclasses with slots whose ``__init__`` is compiled for the sixth instance: of 90, a check makes so many of 35.
+"""Dataclasses with slots whose ``__init__`` is compiled for many instances: of 90, a check makes so many of a dozen.
 
 :func:`dataclasses.dataclass` compiles six functions for each class, half a millisecond in all, and takes six to import.
 Modules that a check imports declare their classes with this one, others with the standard library's. Type
@@ -7,7 +7,7 @@ checkers see the standard library's in both cases, and so do :func:`dataclasses.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -176,50 +176,44 @@ def _restore(self: Any, state: tuple[Any, ...]) -> None:
         object.__setattr__(self, name, value)
 
 
-_UNCOMPILED = 5  # instances of a class that cost less to make one by one than what makes them costs to compile
+_UNCOMPILED = 50  # instances of a class that cost less to make one by one than what makes them costs to compile
 
 
 def _lazy_init(cls: type[Any]) -> Callable[..., None]:
     left = _UNCOMPILED
+    setters: list[tuple[str | None, Callable[[Any, Any], None], Any, Any]] = []
+    positional = cls.__match_args__
+    follows = hasattr(cls, "__post_init__")
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
         nonlocal left
         left -= 1
-        values = _values_of(cls, args, kwargs) if left >= 0 else None
-        if values is None:  # there are many instances; or the arguments are wrong, which the compiled one tells best
+        if not setters:
+            setters.extend(_setters(cls))
+        given: dict[Any, Any] = {**dict(zip(positional, args, strict=False)), **kwargs} if args else kwargs.copy()
+        whole = left >= 0 and len(given) == len(args) + len(kwargs)
+        for name, put, default, factory in setters if whole else ():
+            value = given.pop(name, default)
+            if value is MISSING:
+                if factory is MISSING:
+                    whole = False
+                    break
+                value = factory()
+            put(self, value)
+        if not whole or given:  # many instances; or the arguments are wrong, which the compiled one tells best
             cls.__init__ = _compiled_init(cls)
             cls.__init__(self, *args, **kwargs)
-            return
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-        if hasattr(cls, "__post_init__"):
+        elif follows:
             self.__post_init__()
 
     return __init__
 
 
-def _values_of(cls: type[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
-    """The values of the fields of a new instance; None if these are no arguments that its class takes."""
-    positional = cls.__match_args__
-    if len(args) > len(positional):
-        return None
-    given = dict(zip(positional, args, strict=False))
-    if not given.keys().isdisjoint(kwargs):
-        return None
-    given |= kwargs
-    values: dict[str, Any] = {}
-    used = 0
+def _setters(cls: type[Any]) -> Iterator[tuple[str | None, Callable[[Any, Any], None], Any, Any]]:
+    """For each field that a new instance has a value of: its name, if it is an argument, what sets it, its defaults."""
     for name, one in cls.__lazy_fields__.items():
-        if one.init and name in given:
-            values[name] = given[name]
-            used += 1
-        elif one.default_factory is not MISSING:
-            values[name] = one.default_factory()
-        elif one.default is not MISSING:
-            values[name] = one.default
-        elif one.init:
-            return None
-    return values if used == len(given) else None
+        if one.init or one.default is not MISSING or one.default_factory is not MISSING:
+            yield name if one.init else None, getattr(cls, name).__set__, one.default, one.default_factory
 
 
 def _compiled_init(cls: type[Any]) -> Callable[..., None]:

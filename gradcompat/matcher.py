@@ -108,7 +108,7 @@ class Names:
         return self.families.get(name, name)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Verdict:
     """One term: how it stands, with the sentence for whichever it is.
 
@@ -128,7 +128,7 @@ class _Verdict:
         return self.said if isinstance(self.said, str) else self.said()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Match:
     """One combination with one choice of entries."""
 
@@ -477,7 +477,7 @@ def _matches(combination: Combination, issue: Issue, view: View) -> Iterator[_Ma
         yield _Match(Certainty.NO, entries, [*verdicts, *others], combination.terms)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Choice:
     """Entries of one package that differ in nothing that decides, and the verdict on them; none if none is listed."""
 
@@ -485,7 +485,7 @@ class _Choice:
     verdict: _Verdict
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Choices:
     """All entries of the package of a term, and those that it may be about."""
 
@@ -712,8 +712,9 @@ def _no(term: PackageTerm) -> _Verdict:
 def _absent_package(term: PackageTerm, view: View) -> _Verdict:
     if view.environment.closed:
         return _no(term)
-    verdict = _Verdict(Certainty.OPEN, partial(condition, term), term.name, unlisted=True)
-    return verdict if view.presumer is None else _with(verdict, view.presumer.of_unlisted(term))
+    presumed = None if view.presumer is None else view.presumer.of_unlisted(term)
+    certainty = Certainty.OPEN if presumed is None else presumed.certainty
+    return _Verdict(certainty, partial(condition, term), term.name, unlisted=True, presumed=presumed)
 
 
 def _absence(term: PackageAbsentTerm, chosen: tuple[Package, ...], view: View) -> _Verdict:

@@ -15,10 +15,9 @@ def matches(name: str, pattern: str) -> bool:
     if "[" in pattern or "?" in pattern:
         last = pattern[max(map(pattern.rfind, "*?]")) + 1 :]
         return name.endswith(last) and fnmatchcase(name, pattern)
-    first, *others = pattern.split("*")
-    if not others:
+    if "*" not in pattern:
         return name == pattern
-    *between, last = others
+    first, *between, last = pattern.split("*")
     if not name.startswith(first) or len(name) < len(first) + len(last) or not name.endswith(last):
         return False
     position, end = len(first), len(name) - len(last)
@@ -33,7 +32,11 @@ def matches(name: str, pattern: str) -> bool:
 def any_matches(names: tuple[str, ...], patterns: Iterable[str]) -> bool:
     """Does one of the names match one of the patterns? A program has many names, and is asked for each record."""
     if len(names) <= _FEW:
-        return any(matches(name, pattern) for pattern in patterns for name in names)
+        for pattern in patterns:
+            for name in names:
+                if matches(name, pattern):
+                    return True
+        return False
     different, in_order = _prepared(names)
     return any(_is_among(pattern, different, in_order) for pattern in patterns)
 

@@ -28,6 +28,7 @@ BELOW, ABOVE = 0, 1
 Cut = tuple[Version, int]
 Interval = tuple[Cut | None, Cut | None]
 
+_PLAIN_RANGE = re.compile(r">=([^\s,|*]+),<([^\s,|*=]+)")  # as most are
 _CLAUSE = re.compile(r"\s*(===|~=|==|!=|<=|>=|<|>)\s*([^\s,]+)\s*")
 # A commit in a local label: `git0d4682f0`, `g551331d`, or bare hexadecimal that is neither a date nor a word. Seven
 # digits are one too: a short hash in thirty has no letter, and no date has that length.
@@ -316,6 +317,9 @@ ALL = VersionSet(((None, None),))
 
 @lru_cache(maxsize=512)  # a range is read where it stands, joined with others, and matched
 def _parsed(text: str) -> VersionSet:
+    if plain := _PLAIN_RANGE.fullmatch(text):
+        low, high = _public(plain[1]), _public(plain[2])
+        return VersionSet((((low, BELOW), (high, BELOW)),) if low < high else ())
     alternatives = [VersionSet._conjunction(alternative) for alternative in text.split("||")]
     return alternatives[0] if len(alternatives) == 1 else any_of(alternatives)
 

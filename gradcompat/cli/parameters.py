@@ -1,6 +1,7 @@
-"""Options that several commands share, each declared once; those that always come together are one group."""
+"""Options that several commands share, each declared once; those that always come together are one group.
 
-from __future__ import annotations
+What is declared is read while gradcompat starts; annotations that are texts would be compiled for that, one by one.
+"""
 
 from functools import partial
 from typing import Annotated

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gradcompat.knowledge.load import digest_of
+from gradcompat.knowledge.load import TOLD_FROM, digest_of
 from gradcompat.knowledge.range_index import index_of
 from gradcompat.knowledge.records import Authored
 from gradcompat.knowledge.schema import (
@@ -60,24 +60,27 @@ def dumps(compiled: dict[str, Any]) -> str:
 
 
 def compile_record(record: Record) -> dict[str, Any]:
-    """One record, without what only its authors need (its examples)."""
-    return {
+    """One record, without what only its authors need (its examples): first what matching needs, then what is told."""
+    matched = {
         "id": record.id,
-        "summary": record.summary,
-        "details": record.details,
         "level": record.level,
         "silent": record.silent,
         "informational": record.informational,
         "categories": record.categories,
         "affected": [_terms(combination) for combination in record.affected],
+        "range_basis": record.range_basis,
+        "withdrawn": record.withdrawn,
+        "instead_of": record.instead_of,
+    }
+    return {
+        **matched,
+        TOLD_FROM: record.summary,
+        "details": record.details,
         "symptoms": record.symptoms,
         "remedies": [_remedy(remedy) for remedy in record.remedies],
         "references": [[reference.type, reference.url] for reference in record.references],
-        "range_basis": record.range_basis,
         "bounds": [[bound.package, bound.bound, bound.basis] for bound in record.bounds],
         "evidence": record.evidence,
-        "withdrawn": record.withdrawn,
-        "instead_of": record.instead_of,
         "probes": [[probe.name, probe.parameters, probe.quantities, probe.combinations] for probe in record.probes],
         **({} if record.checked is None else {"checked": [record.checked.date, record.checked.what]}),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, overload
@@ -41,8 +41,10 @@ from gradcompat.model.knowledge_source import KnowledgeSource
 from gradcompat.versions import VersionSet, Window, locate
 
 FORMAT = 1
+TOLD_FROM = "summary"  # the first key of a compiled record that matching does not need
 COMPILED = Path(__file__).parent / "compiled.json"
 SHIPPED_NAME = "gradcompat"
+_TOLD = f', "{TOLD_FROM}": '.encode()
 _NEEDED = frozenset({"date", "digest", "families", "conda", "yanked", "horizon", "by_package", "models", "issues"})
 
 
@@ -163,9 +165,14 @@ class KnowledgeBase:
         found = []
         for position in positions:
             if position not in self._built:
-                self._built[position] = issue_from(self.records[position])
+                self._built[position] = self._issue(position)
             found.append(self._built[position])
         return tuple(found)
+
+    def _issue(self, position: int) -> Issue:
+        if isinstance(self.records, RecordLines):
+            return issue_from(self.records.beginning(position), partial(self.records.__getitem__, position))
+        return issue_from(self.records[position])
 
     def get(self, identifier: str) -> Issue | None:
         """The issue of that id, withdrawn ones too."""
@@ -209,15 +216,20 @@ def _loaded(path: Path, changed: int, size: int) -> KnowledgeBase:  # noqa: ARG0
 
 
 class RecordLines(Sequence[Mapping[str, Any]]):
-    """Records of a line of JSON each, parsed when they are asked for: few speak of what an environment has."""
+    """Records of a line of JSON each, parsed when they are asked for: few speak of what an environment has.
 
-    def __init__(self, lines: Sequence[bytes], path: str) -> None:
-        """Take the lines of the records of a file."""
-        self._lines, self._path = lines, path
+    Args:
+        content: of the file.
+        ends: where its first line ends, and the lines of the records.
+        path: of the file, for messages.
+    """
+
+    def __init__(self, content: bytes, ends: Sequence[int], path: str) -> None:
+        self._content, self._ends, self._path = content, ends, path
         self._parsed: dict[int, Mapping[str, Any]] = {}
 
     def __len__(self) -> int:
-        return len(self._lines)
+        return len(self._ends) - 1
 
     @overload
     def __getitem__(self, index: int) -> Mapping[str, Any]: ...
@@ -227,21 +239,38 @@ class RecordLines(Sequence[Mapping[str, Any]]):
         if isinstance(index, slice):
             return [self[position] for position in range(*index.indices(len(self)))]
         if index not in self._parsed:
-            try:
-                self._parsed[index] = json.loads(self._lines[index].rstrip(b","))
-            except ValueError as error:
-                hint = "install gradcompat again"
-                raise KnowledgeError(f"cannot be read: {error}", path=self._path, hint=hint) from None
+            self._parsed[index] = self._record(self._line(index))
         return self._parsed[index]
+
+    def beginning(self, index: int) -> Mapping[str, Any]:
+        """What matching needs of a record: most of those that are matched are not told of, and that is the rest."""
+        line = self._line(index)
+        end = line.find(_TOLD)
+        return self[index] if end < 0 else self._record(line[:end] + b"}")
+
+    def _line(self, index: int) -> bytes:
+        first = range(len(self))[index]
+        return self._content[self._ends[first] + 1 : self._ends[first + 1]].removesuffix(b",")
+
+    def _record(self, text: bytes) -> Mapping[str, Any]:
+        try:
+            record: Mapping[str, Any] = json.loads(text)
+        except ValueError as error:
+            hint = "install gradcompat again"
+            raise KnowledgeError(f"cannot be read: {error}", path=self._path, hint=hint) from None
+        return record
 
 
 def _by_lines(content: bytes, path: str) -> dict[str, Any] | None:
     """The compiled data with records that are not parsed yet; None where they do not stand in a line each."""
-    head, *lines = content.split(b"\n")
-    begin, end = b', "issues": [', [b"]}", b""]
-    if not head.endswith(begin) or lines[-2:] != end:
+    begin, end = b', "issues": [', b"\n]}\n"
+    ends = [content.find(b"\n")]
+    while ends[-1] >= 0:
+        ends.append(content.find(b"\n", ends[-1] + 1))
+    if not content.endswith(end) or not content.endswith(begin, 0, ends[0]):
         return None
-    return {**json.loads(head.removesuffix(begin) + b"}"), "issues": RecordLines(lines[:-2], path)}
+    head = json.loads(content[: ends[0] - len(begin)] + b"}")
+    return {**head, "issues": RecordLines(content, ends[:-2], path)}
 
 
 def knowledge_from(data: Mapping[str, Any], path: str) -> KnowledgeBase:
@@ -379,13 +408,16 @@ def _of_other_classes(models: Sequence[Sequence[Any]], base: Sequence[Sequence[A
     return [[*fact, others] for *fact, classes in models if (others := [name for name in classes if name not in known])]
 
 
-def issue_from(record: Mapping[str, Any]) -> Issue:
-    """One issue from its compiled record."""
+def issue_from(record: Mapping[str, Any], whole: Callable[[], Mapping[str, Any]] | None = None) -> Issue:
+    """One issue from its compiled record.
+
+    Args:
+        record: at least what stands in it before :data:`TOLD_FROM`.
+        whole: reads all of it, where there is more.
+    """
     return Issue.read_later(
-        partial(_told_of, record),
+        partial(_told_of, record, whole),
         id=record["id"],
-        summary=record["summary"],
-        details=record["details"],
         level=record["level"],
         silent=record["silent"],
         informational=record["informational"],
@@ -397,11 +429,14 @@ def issue_from(record: Mapping[str, Any]) -> Issue:
     )
 
 
-def _told_of(record: Mapping[str, Any]) -> dict[str, Any]:
+def _told_of(beginning: Mapping[str, Any], whole: Callable[[], Mapping[str, Any]] | None = None) -> dict[str, Any]:
     """What matching an issue does not need."""
     from gradcompat.model.probe import ProbeSpec
 
+    record = beginning if whole is None else whole()
     return {
+        "summary": record["summary"],
+        "details": record["details"],
         "symptoms": tuple(record["symptoms"]),
         "remedies": tuple(map(_remedy, record["remedies"])),
         "references": tuple(Reference(type=kind, url=url) for kind, url in record["references"]),

@@ -109,9 +109,6 @@ Term = (
 )
 
 
-_SortedTerms = tuple[tuple[PackageTerm, ...], tuple[PackageAbsentTerm, ...], tuple[Term, ...]]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Combination:
     """All of these terms hold. There is at least one :class:`PackageTerm` among them.
@@ -124,31 +121,25 @@ class Combination:
     """
 
     terms: tuple[Term, ...]
-    _sorted: _SortedTerms | None = field(init=False, default=None, repr=False, compare=False)
+    packages: tuple[PackageTerm, ...] = field(init=False, repr=False, compare=False)
+    absent: tuple[PackageAbsentTerm, ...] = field(init=False, repr=False, compare=False)
+    beyond: tuple[Term, ...] = field(init=False, repr=False, compare=False)
 
-    @property
-    def packages(self) -> tuple[PackageTerm, ...]:
-        return self._in_kinds()[0]
-
-    @property
-    def absent(self) -> tuple[PackageAbsentTerm, ...]:
-        return self._in_kinds()[1]
-
-    @property
-    def beyond(self) -> tuple[Term, ...]:
-        return self._in_kinds()[2]
-
-    def _in_kinds(self) -> _SortedTerms:
-        """The terms by what they are about, which each environment and run asks for."""
-        found = self._sorted
-        if found is None:
-            found = (
-                tuple([term for term in self.terms if isinstance(term, PackageTerm)]),
-                tuple([term for term in self.terms if isinstance(term, PackageAbsentTerm)]),
-                tuple([term for term in self.terms if not isinstance(term, (PackageTerm, PackageAbsentTerm))]),
-            )
-            object.__setattr__(self, "_sorted", found)
-        return found
+    def __post_init__(self) -> None:
+        """Sort the terms by what they are about, which each environment and run asks for."""
+        packages: list[PackageTerm] = []
+        absent: list[PackageAbsentTerm] = []
+        beyond: list[Term] = []
+        for term in self.terms:
+            if isinstance(term, PackageTerm):
+                packages.append(term)
+            elif isinstance(term, PackageAbsentTerm):
+                absent.append(term)
+            else:
+                beyond.append(term)
+        object.__setattr__(self, "packages", tuple(packages))
+        object.__setattr__(self, "absent", tuple(absent))
+        object.__setattr__(self, "beyond", tuple(beyond))
 
     def __reduce__(self) -> tuple[Callable[[tuple[Term, ...]], Combination], tuple[tuple[Term, ...]]]:
         """What is told of to another process is not matched there."""

@@ -75,6 +75,11 @@ _NEARLY_ALWAYS = {
     "diffusers": ("diffusers.DiffusionPipeline", "pipelines of diffusers"),
 }
 
+# What a package is for, by the engine that is called so or that it is all of.
+_FEATURES = {
+    **{name: engine.feature for engine in ENGINES.values() if len(engine.packages) == 1 for name in engine.packages},
+    **{name: engine.feature for name, engine in ENGINES.items()},
+}
 # What is there although an open list does not say so, where the package that requires it is named.
 _BROUGHT = {"triton": "torch"}
 # What an open list may hold besides: transformers imports it where it is there, and its Trainer needs it.
@@ -131,16 +136,16 @@ class Presumer:
             return _of_stated(term, key, stated)
         if key == LOSS_KEY and has_own_loss(self._settings.get(METHOD_KEY, ())):
             return Presumed(certainty=Certainty.PRESUMED_NO, feature="the model's own loss")
-        devices = {one.value for one in self._settings.get("host.device", ()) if not one.presumed}
-        if isinstance(term, PlatformTerm) and devices == {"mps"}:  # Apple's alone
+        if isinstance(term, PlatformTerm) and self._trains_on_apple():
             taking = "the training runs on macOS"
             return Presumed(
                 certainty=Certainty.presumed(_truth(term, "darwin")), taking=taking, feature="another system"
             )
-        if isinstance(term, ModelTerm) and self._takes_no_library():
-            return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"{_wanted(term)} of a library")
-        if isinstance(term, ModelTerm) and self._takes_others(term):
-            return Presumed(certainty=Certainty.PRESUMED_NO, feature=_wanted(term))
+        if isinstance(term, ModelTerm):
+            if self._takes_no_library():
+                return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"{_wanted(term)} of a library")
+            if self._takes_others(term):
+                return Presumed(certainty=Certainty.PRESUMED_NO, feature=_wanted(term))
         if key.startswith(_OF_TRAINING) and self._trains_nothing():
             return Presumed(certainty=Certainty.PRESUMED_NO, feature="the training of a model")
         asked = key in USUAL and any(
@@ -148,6 +153,10 @@ class Presumer:
         )
         presumed = _of_usual(term, _types_in(term), self._engines, asked=asked)
         return replace(presumed, asks="") if presumed.asks and presumed.asks in self._settings else presumed
+
+    def _trains_on_apple(self) -> bool:
+        """Does the run name Apple's device, and no other?"""
+        return {one.value for one in self._settings.get("host.device", ()) if not one.presumed} == {"mps"}
 
     def _takes_no_library(self) -> bool:
         """Was all of the run's code read, and does it take nothing of what brings models? Then they are its own."""
@@ -243,10 +252,7 @@ class Presumer:
 
     def of_unlisted(self, term: PackageTerm) -> Presumed:
         """A package that an open list does not name."""
-        engine = ENGINES.get(term.name) or next(
-            (engine for engine in ENGINES.values() if engine.packages == {term.name}), None
-        )
-        return Presumed(certainty=Certainty.PRESUMED_NO, feature=term.name if engine is None else engine.feature)
+        return Presumed(certainty=Certainty.PRESUMED_NO, feature=_FEATURES.get(term.name, term.name))
 
     def of_absence(self, term: PackageAbsentTerm) -> Presumed:
         """A package that an open list does not name, or that may be installed with the others."""

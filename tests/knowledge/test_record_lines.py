@@ -9,7 +9,7 @@ import pytest
 
 from gradcompat.errors import KnowledgeError
 from gradcompat.knowledge import load as loading
-from gradcompat.knowledge.load import COMPILED, RecordLines, load
+from gradcompat.knowledge.load import COMPILED, TOLD_FROM, RecordLines, issue_from, load
 
 
 def test_they_are_those_of_the_file() -> None:
@@ -22,6 +22,17 @@ def test_they_are_those_of_the_file() -> None:
     assert records[-1] == whole[-1]
     with pytest.raises(IndexError):
         records[len(whole)]
+
+
+def test_what_matching_needs_is_parsed_alone() -> None:
+    records = load().records
+    assert isinstance(records, RecordLines)
+    for position, whole in enumerate(records):
+        keys = list(whole)
+        needed = keys[: keys.index(TOLD_FROM)]
+        assert records.beginning(position) == {key: whole[key] for key in needed}
+    assert issue_from(records.beginning(0), lambda: records[0]) == issue_from(records[0])
+    assert {"id", "level", "affected", "withdrawn", "instead_of"} <= records.beginning(0).keys()
 
 
 @pytest.fixture
@@ -41,6 +52,17 @@ def test_a_broken_line_is_told_when_it_is_needed(shipped: Path) -> None:
     with pytest.raises(KnowledgeError, match="cannot be read") as raised:
         base.in_force()
     assert raised.value.path == str(shipped)
+
+
+def test_a_line_that_is_broken_behind_what_matching_needs_is_told_when_somebody_asks(shipped: Path) -> None:
+    lines = shipped.read_bytes().split(b"\n")
+    lines[1] = lines[1][:-20] + b","
+    shipped.write_bytes(b"\n".join(lines))
+    base = load(shipped)
+    (issue,) = base._issues([0])
+    assert issue.affected
+    with pytest.raises(KnowledgeError, match="cannot be read"):
+        issue.summary  # noqa: B018
 
 
 @pytest.mark.parametrize("kept", [10, 5_000, -2, -20])

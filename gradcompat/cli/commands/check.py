@@ -1,6 +1,4 @@
-"""``gradcompat check``."""
-
-from __future__ import annotations
+"""``gradcompat check``; its annotations are no texts, as those of its :mod:`~gradcompat.cli.parameters`."""
 
 import os
 import signal
@@ -190,7 +188,7 @@ def command(
     return report.exit_status
 
 
-def _today() -> date:
+def _today() -> "date":
     from datetime import date  # a millisecond, for those who have waivers
 
     return date.today()
