@@ -8,6 +8,7 @@ it has a reason to.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Mapping
 
 from gradcompat.lazy_dataclasses import dataclass, replace
@@ -231,6 +232,26 @@ def _saves_at_epoch_end(given: Given) -> bool:
     return not by_steps and "save_on_train_epoch_end" in given and given["save_on_train_epoch_end"].value is True
 
 
+def _has_several_devices(given: Given) -> bool:
+    """Lightning's Trainer with a process for each of several devices, which dp has not."""
+    if "strategy" in given and given["strategy"].value == "dp":
+        return False
+
+    def several(value: object) -> bool:
+        if isinstance(value, (list, tuple)):
+            return len(value) > 1
+        return isinstance(value, int) and (value > 1 or value == -1)
+
+    return any(name in given and several(given[name].value) for name in ("devices", "gpus", "num_nodes"))
+
+
+def _flattens_roberta(given: Given) -> bool:
+    """Models that count positions from the padding index, with the attention that makes one row of a batch."""
+    name, more = given.get("model_name_or_path"), given.get("model_kwargs")
+    is_roberta = name is not None and isinstance(name.value, str) and _ROBERTA.search(name.value) is not None
+    return is_roberta and more is not None and "flash_attention" in ast.unparse(more.given)
+
+
 def _has_one_device(given: Given) -> bool:
     devices = given.get("devices")
     return devices is not None and isinstance(devices.value, (list, tuple)) and len(devices.value) == 1
@@ -241,11 +262,22 @@ def _cuts_nothing(given: Given) -> bool:
     return "max_length" in given and given["max_length"].value is None
 
 
+def _scales_its_bias(given: Given) -> bool:
+    """LoRA with a bias of its own and a scale that is not one, which it is where alpha is the rank, as by default."""
+    scale = [given[name].value if name in given else 8 for name in ("r", "lora_alpha")]
+    return _says("lora_bias", bool)(given) and (scale[0] != scale[1] or _says("use_rslora", bool)(given))
+
+
+# Embedding models on the Hub that are RoBERTa or XLM-RoBERTa.
+_ROBERTA = re.compile(
+    r"bge-m3|bge-reranker-v2-m3|multilingual-e5-(?:base|large)|xlm-r|roberta|arctic-embed-l-v2|multilingual-mpnet", re.I
+)
 _FEWEST_OUTSIDE = 100  # where the number of classes cannot be read: labels of no class are 255 or -100
 _FLASH = frozenset({"flash_attn"})
 _MEGATRON = frozenset({"megatron"})
 _MAMBA = frozenset({"mamba_ssm"})
 _DATASETS = frozenset({"datasets"})
+_PEFT = frozenset({"peft"})
 _GROUPED = Manner(roots=_MAMBA, word="ngroups", holds=_says("ngroups", _above(1)))
 _LIGHTNING = frozenset({"lightning", "pytorch_lightning", "lightning_fabric"})
 _METRICS_WITH_A_TASK = (
@@ -311,6 +343,15 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
             word="reload_dataloaders_every_n_epochs",
             holds=_says("reload_dataloaders_every_n_epochs", _above(1)),
         ),
+        Manner(roots=_LIGHTNING, word="several_devices", holds=_has_several_devices),
+        Manner(
+            roots=_LIGHTNING,
+            word="sampler_as_it_is",
+            holds=lambda given: any(
+                name in given and given[name].value is not True
+                for name in ("use_distributed_sampler", "replace_sampler_ddp")
+            ),
+        ),
         Manner(roots=_LIGHTNING, word="shorter_than_a_step", holds=_ends_before_a_step),
         Manner(roots=_LIGHTNING, word="validates_between_steps", holds=_validates_between_steps),
         *(
@@ -368,6 +409,14 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
             positional=("datasets", "probabilities", "seed", "info", "split", "stopping_strategy"),
         ),
     ),
+    "SentenceTransformer": (
+        Manner(
+            roots=frozenset({"sentence_transformers"}),
+            word="flattened_roberta",
+            holds=_flattens_roberta,
+            positional=("model_name_or_path",),
+        ),
+    ),
     "push_to_hub": (Manner(roots=_DATASETS, word="num_shards", holds=_has_fewer_shards, method=True),),
     "DenoisingAutoEncoderLoss": (
         Manner(
@@ -398,6 +447,12 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
             word="k",
             holds=_drops_tokens,
             positional=("hidden_size", "expert", "num_experts", "ep_size", "k"),
+        ),
+        Manner(
+            roots=frozenset({"deepspeed"}),
+            word="spread",
+            holds=_says("ep_size", _above(1)),
+            positional=("hidden_size", "expert", "num_experts", "ep_size"),
         ),
     ),
     **dict.fromkeys(
@@ -481,10 +536,40 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
         ("GRPOConfig", "RLOOConfig"),
         (
             Manner(roots=frozenset({"trl"}), word="reward_weights", holds=_weighs_rewards),
+            Manner(roots=frozenset({"trl"}), word="top_entropy", holds=_says("top_entropy_quantile", _below(1))),
             _BF16,
         ),
     ),
-    "DataLoader": (Manner(roots=frozenset({"torch"}), word="generator", holds=_is_given("generator")),),
+    "DataLoader": (
+        Manner(roots=frozenset({"torch"}), word="generator", holds=_is_given("generator")),
+        Manner(
+            roots=frozenset({"torch"}),
+            word="shuffled",
+            holds=_says("shuffle", bool),
+            positional=("dataset", "batch_size", "shuffle"),
+        ),
+    ),
+    **dict.fromkeys(
+        ("GISTEmbedLoss", "CachedGISTEmbedLoss"),
+        (
+            Manner(
+                roots=frozenset({"sentence_transformers"}),
+                word="gathered",
+                holds=lambda given: _says("gather_across_devices", bool)(given) and _says("margin", _above(0))(given),
+            ),
+        ),
+    ),
+    "ContextParallelConfig": (
+        Manner(
+            roots=frozenset({"diffusers"}),
+            word="ring",
+            holds=_says("ring_degree", _above(1)),
+            positional=("ring_degree",),
+        ),
+    ),
+    "create_loraplus_optimizer": (
+        Manner(roots=_PEFT, word="embedding_rate", holds=_is_given("loraplus_lr_embedding")),
+    ),
     "MirroredStrategy": (
         Manner(
             roots=frozenset({"tensorflow", "tf"}), word="one_device", holds=_has_one_device, positional=("devices",)
@@ -497,6 +582,17 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
     "SFTConfig": (
         Manner(roots=frozenset({"trl"}), word="uncut", holds=_cuts_nothing),
         _BF16,
+    ),
+    "EvaConfig": (
+        Manner(
+            roots=_PEFT,
+            word="masked",
+            holds=lambda given: "use_label_mask" not in given or given["use_label_mask"].value is not False,
+        ),
+    ),
+    "LoraConfig": (
+        Manner(roots=_PEFT, word="scaled_bias", holds=_scales_its_bias),
+        Manner(roots=_PEFT, word="rank_stabilized", holds=_says("use_rslora", bool)),
     ),
     "DPOTrainer": (Manner(roots=frozenset({"trl"}), word="peft_config", holds=_is_given("peft_config")),),
     "ModelCheckpoint": (
