@@ -99,6 +99,10 @@ _OLDER_TIES = {
     "qwen2_vl": "Qwen2VLForConditionalGeneration",
     "qwen2_5_vl": "Qwen2_5_VLForConditionalGeneration",
 }
+_SCALED_ADAPTERS = {
+    "merged_bias": ("peft.LoraConfig.scaled_bias", "peft.PeftModel.merge_and_unload"),
+    "set_scale": ("peft.LoraConfig.rank_stabilized", "peft.tuners.lora.LoraLayer.set_scale"),
+}
 _EMBEDDING_LOSSES = {
     "mega_batch": "sentence_transformers.losses.MegaBatchMarginLoss.mini_batch_size",
     "list_mle": "sentence_transformers.cross_encoder.losses.PListMLELoss",
@@ -810,6 +814,14 @@ _RUNS: Mapping[str, Callable[[_Parameters], Settings]] = {
     "optimizer_step": _optimizer_step,
     "optimizer_definitions": _optimizer_definitions,
     "adapter_alpha": lambda parameters: {"peft.method": str(parameters["method"])},
+    "loraplus_rates": lambda _: {
+        "peft.method": "lora",
+        "code.symbols": ("peft.optimizers.create_loraplus_optimizer.embedding_rate",),
+    },
+    "adapter_scaling": lambda parameters: {
+        "peft.method": "lora",
+        "code.symbols": _SCALED_ADAPTERS[str(parameters["what"])],
+    },
     "older_adapters": lambda parameters: {
         **_model(parameters),
         "peft.method": "lora",
@@ -862,6 +874,10 @@ _RUNS: Mapping[str, Callable[[_Parameters], Settings]] = {
         "training.framework": "trl",
         "training.method": "grpo",
         "training.temperature": 3.0,
+    },
+    "grpo_reward_scale": lambda _: {
+        "training.framework": "trl",
+        "training.method": "grpo",
     },
     "sample_ends": lambda _: {
         "training.framework": "trl",
