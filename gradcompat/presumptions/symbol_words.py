@@ -26,6 +26,8 @@ _IN_WORDS = {
     "SentenceTransformer.flattened_roberta": "RoBERTa with flash attention",
     "EvaConfig.masked": "EVA",
     "LoraConfig.scaled_bias": "lora_bias",
+    "LoraConfig.patterned": "rank_pattern or alpha_pattern",
+    "CrossEncoder.half_weights": "a CrossEncoder in half precision",
     "LoraConfig.rank_stabilized": "use_rslora",
     "create_loraplus_optimizer.embedding_rate": "loraplus_lr_embedding",
     "Config.top_entropy": "top_entropy_quantile",

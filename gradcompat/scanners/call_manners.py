@@ -233,8 +233,9 @@ def _saves_at_epoch_end(given: Given) -> bool:
 
 
 def _has_several_devices(given: Given) -> bool:
-    """Lightning's Trainer with a process for each of several devices, which dp has not."""
-    if "strategy" in given and given["strategy"].value == "dp":
+    """Lightning's Trainer with a process of its own for each of several devices: none that is forked, and not dp."""
+    strategy = given["strategy"].value if "strategy" in given else None
+    if isinstance(strategy, str) and (strategy == "dp" or "fork" in strategy or "notebook" in strategy):
         return False
 
     def several(value: object) -> bool:
@@ -249,7 +250,8 @@ def _flattens_roberta(given: Given) -> bool:
     """Models that count positions from the padding index, with the attention that makes one row of a batch."""
     name, more = given.get("model_name_or_path"), given.get("model_kwargs")
     is_roberta = name is not None and isinstance(name.value, str) and _ROBERTA.search(name.value) is not None
-    return is_roberta and more is not None and "flash_attention" in ast.unparse(more.given)
+    pads = any("unpad_inputs" in ast.unparse(argument.given) for argument in given.values()) or "unpad_inputs" in given
+    return is_roberta and more is not None and "flash_attention" in ast.unparse(more.given) and not pads
 
 
 def _has_one_device(given: Given) -> bool:
@@ -265,13 +267,15 @@ def _cuts_nothing(given: Given) -> bool:
 def _scales_its_bias(given: Given) -> bool:
     """LoRA with a bias of its own and a scale that is not one, which it is where alpha is the rank, as by default."""
     scale = [given[name].value if name in given else 8 for name in ("r", "lora_alpha")]
-    return _says("lora_bias", bool)(given) and (scale[0] != scale[1] or _says("use_rslora", bool)(given))
+    is_one = UNKNOWN not in scale and scale[0] == scale[1] and not _says("use_rslora", bool)(given)
+    return _says("lora_bias", bool)(given) and not is_one
 
 
 # Embedding models on the Hub that are RoBERTa or XLM-RoBERTa.
 _ROBERTA = re.compile(
     r"bge-m3|bge-reranker-v2-m3|multilingual-e5-(?:base|large)|xlm-r|roberta|arctic-embed-l-v2|multilingual-mpnet", re.I
 )
+_HALF = re.compile(r"dtype.{0,20}\b(?:bfloat16|float16|half)\b")
 _FEWEST_OUTSIDE = 100  # where the number of classes cannot be read: labels of no class are 255 or -100
 _FLASH = frozenset({"flash_attn"})
 _MEGATRON = frozenset({"megatron"})
@@ -407,6 +411,15 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
             word="stopping_strategy",
             holds=_interleaves_to_the_end,
             positional=("datasets", "probabilities", "seed", "info", "split", "stopping_strategy"),
+        ),
+    ),
+    "CrossEncoder": (
+        Manner(
+            roots=frozenset({"sentence_transformers"}),
+            word="half_weights",
+            holds=lambda given: (
+                "model_kwargs" in given and _HALF.search(ast.unparse(given["model_kwargs"].given)) is not None
+            ),
         ),
     ),
     "SentenceTransformer": (
@@ -593,6 +606,11 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
     "LoraConfig": (
         Manner(roots=_PEFT, word="scaled_bias", holds=_scales_its_bias),
         Manner(roots=_PEFT, word="rank_stabilized", holds=_says("use_rslora", bool)),
+        Manner(
+            roots=_PEFT,
+            word="patterned",
+            holds=lambda given: any(_says(name, bool)(given) for name in ("rank_pattern", "alpha_pattern")),
+        ),
     ),
     "DPOTrainer": (Manner(roots=frozenset({"trl"}), word="peft_config", holds=_is_given("peft_config")),),
     "ModelCheckpoint": (

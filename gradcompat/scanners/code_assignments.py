@@ -27,8 +27,8 @@ _STEP = ("self", "model", "inputs")
 _OWN_PREDICTION = "transformers.Trainer.prediction_step.own"
 # A base class whose loss a subclass may replace.
 _TRAINER = re.compile(r"(?:transformers|trl)\.(?:\w+\.)*\w*Trainer")
-# A sampler of one's own that a strategy of Lightning wraps; a DistributedSampler stays as it is.
-_SAMPLER = re.compile(r"torch\.utils\.data\.(?:\w+\.)*(?!Distributed)\w*Sampler")
+# A sampler of one's own that Lightning wraps for several processes; batches are another matter.
+_SAMPLER = re.compile(r"torch\.utils\.data\.(?:\w+\.)*(?!Distributed|Batch)\w*Sampler")
 _TF32 = "torch.backends.cuda.matmul.allow_tf32"
 _CONFIGURING = "configure_model"  # called where the strategy has set dtype and device
 # What computes the log-probabilities of GRPO, and may be overridden.
