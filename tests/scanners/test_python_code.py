@@ -186,11 +186,65 @@ model.fit(x, y, epochs=3)
         ("lightning.pytorch.callbacks.ModelCheckpoint(every_n_train_steps=0)", "every_n_train_steps", False),
         ("trl.DPOTrainer(model, peft_config=LoraConfig())", "peft_config", True),
         ("trl.DPOTrainer(model, peft_config=None)", "peft_config", False),
+        ("trl.GRPOConfig('out', top_entropy_quantile=0.2)", "top_entropy", True),
+        ("trl.GRPOConfig('out', top_entropy_quantile=1.0)", "top_entropy", False),
+        ("peft.LoraConfig(r=8, lora_alpha=16, lora_bias=True)", "scaled_bias", True),
+        ("peft.LoraConfig(r=rank, lora_alpha=alpha, lora_bias=True)", "scaled_bias", True),
+        ("peft.LoraConfig(lora_bias=True)", "scaled_bias", False),
+        ("peft.LoraConfig(r=8, lora_alpha=16)", "scaled_bias", False),
+        ("peft.LoraConfig(use_rslora=False)", "rank_stabilized", False),
+        ("peft.LoraConfig(rank_pattern={'q_proj': 4})", "patterned", True),
+        ("peft.LoraConfig(rank_pattern={})", "patterned", False),
+        ("peft.EvaConfig(rho=2.0)", "masked", True),
+        ("peft.EvaConfig(use_label_mask=False)", "masked", False),
+        ("torch.utils.data.DataLoader(data, 8, True)", "shuffled", True),
+        ("torch.utils.data.DataLoader(data, 8)", "shuffled", False),
+        ("lightning.Trainer(devices=2)", "several_devices", True),
+        ("lightning.Trainer(devices=[1])", "several_devices", False),
+        ("lightning.Trainer(gpus=-1)", "several_devices", True),
+        ("lightning.Trainer(devices=4, strategy='ddp_notebook')", "several_devices", False),
+        ("lightning.Trainer(use_distributed_sampler=False)", "sampler_as_it_is", True),
+        ("lightning.Trainer(use_distributed_sampler=True)", "sampler_as_it_is", False),
+        ("deepspeed.moe.layer.MoE(512, expert, 8, ep_size=4)", "spread", True),
+        ("deepspeed.moe.layer.MoE(512, expert, 8)", "spread", False),
+        ("diffusers.ContextParallelConfig(ring_degree=2)", "ring", True),
+        ("diffusers.ContextParallelConfig(ulysses_degree=2)", "ring", False),
+        (
+            "sentence_transformers.losses.GISTEmbedLoss(model, guide, margin=0.1, gather_across_devices=True)",
+            "gathered",
+            True,
+        ),
+        ("sentence_transformers.losses.GISTEmbedLoss(model, guide, gather_across_devices=True)", "gathered", False),
+        (
+            "sentence_transformers.SentenceTransformer('BAAI/bge-m3', model_kwargs={'attn': 'flash_attention_2'})",
+            "flattened_roberta",
+            True,
+        ),
+        (
+            "sentence_transformers.SentenceTransformer('Qwen/Qwen3', model_kwargs={'attn': 'flash_attention_2'})",
+            "flattened_roberta",
+            False,
+        ),
+        (
+            "sentence_transformers.CrossEncoder('m', model_kwargs={'dtype': torch.bfloat16})",
+            "half_weights",
+            True,
+        ),
+        (
+            "sentence_transformers.CrossEncoder('m', model_kwargs={'dtype': torch.float32})",
+            "half_weights",
+            False,
+        ),
     ],
 )
 def test_what_a_call_says_is_behind_its_name(call: str, word: str, holds: bool) -> None:
     name = call.partition("(")[0]
-    packages = "keras, lightning, liger_kernel, monai, pytorch_optimizer, torch, torchmetrics, trl, unsloth"
+    packages = ", ".join(
+        (
+            *("deepspeed.moe.layer", "diffusers", "keras", "lightning", "liger_kernel", "monai", "peft"),
+            *("pytorch_optimizer", "sentence_transformers", "torch", "torchmetrics", "trl", "unsloth"),
+        )
+    )
     text = f"import {packages}\n{call}\nloss.backward()\nopt.step()\n"
     symbols = next(one.value for one in of_text(text).settings if one.key == "code.symbols")
     assert isinstance(symbols, tuple)
@@ -1507,6 +1561,16 @@ _MODEL_ALONE = "torch.distributed.checkpoint.load.no_optimizer"
             "trl.GRPOTrainer._get_per_token_logps",
         ),
         (
+            "from trl import GRPOTrainer\nclass T(GRPOTrainer):\n    def compute_loss(self, m, i):\n        return 0",
+            "trl.GRPOTrainer.compute_loss",
+        ),
+        ("def f(x):\n    return {'input_ids': x, 'labels': [-100] * 3}", "batch.labels"),
+        ("labels[:3] = -100\nbatch['labels'] = labels", "batch.labels"),
+        (
+            "class S(torch.utils.data.Sampler):\n    def set_epoch(self, e):\n        self.e = e",
+            "torch.utils.data.Sampler.set_epoch",
+        ),
+        (
             "from lightning import LightningModule\nclass M(LightningModule):\n    pass",
             "lightning.LightningModule.no_hyperparameters",
         ),
@@ -1519,6 +1583,26 @@ _MODEL_ALONE = "torch.distributed.checkpoint.load.no_optimizer"
 )
 def test_what_a_program_does_by_hand(text: str, name: str) -> None:
     assert name in symbols(f"import torch\n{text}")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (
+            "from trl import GRPOTrainer\nclass T(GRPOTrainer):\n"
+            "    def compute_loss(self, m, i):\n        return super().compute_loss(m, i)",
+            "trl.GRPOTrainer.compute_loss",
+        ),
+        ("def f(x):\n    return {'input_ids': x, 'labels': x.copy()}", "batch.labels"),
+        ("print({'labels': -100})", "batch.labels"),
+        (
+            "class S(torch.utils.data.DistributedSampler):\n    def set_epoch(self, e):\n        self.e = e",
+            "torch.utils.data.Sampler.set_epoch",
+        ),
+    ],
+)
+def test_what_only_looks_so(text: str, name: str) -> None:
+    assert name not in symbols(f"import torch\n{text}")
 
 
 @pytest.mark.parametrize(
