@@ -136,7 +136,7 @@ CASES: tuple[tuple[str, Mapping[str, ParameterValue], Mapping[str, str]], ...] =
     ("grpo_temperature", {}, {"trl": "<0.16.0"}),
     ("grpo_temperature", {"plant": True}, {"trl": ">=0.16.0"}),
     ("grpo_reward_scale", {}, {"trl": ">=0.22.0,<0.22.2"}),
-    ("grpo_reward_scale", {"plant": True}, {"trl": ">=0.16.0"}),
+    ("grpo_reward_scale", {"plant": True}, {"trl": ">=0.16.0,!=0.22.0,!=0.22.1"}),
     ("sample_ends", {"kind": "text"}, {"trl": "<0.16.0"}),
     ("sample_ends", {"kind": "text", "plant": True}, NOWHERE),
     ("gkd_divergence", {"beta": 0.1}, {"trl": "<0.16.0"}),
