@@ -14,6 +14,8 @@ _IN_WORDS = {
     "batch.token_type_ids": "token_type_ids in its batches",
     "group.capturable": "capturable groups of parameters",
     "LightningModule.no_hyperparameters": "modules without save_hyperparameters",
+    "batch.labels": "labels in its data",
+    "Sampler.set_epoch": "a sampler with set_epoch",
     "no_optimizer": "dcp.load for the model alone",
     "late_adapter": "an adapter that is attached behind the engine",
     "from_pretrained.of_other": "the tokenizer of another model",

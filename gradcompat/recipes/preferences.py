@@ -61,6 +61,20 @@ RECIPES = (
         needs=("torch", "transformers", "accelerate", "datasets", "trl"),
     ),
     Recipe(
+        name="grpo_reward_scale",
+        module="grpo_reward_scale",
+        summary="Whether GRPO divides rewards by their standard deviation, so that their scale does not matter.",
+        parameters={"plant": (False, True)},
+        expectations=(Expectation("grown", 0.99, 1.01, "ten times the rewards give {} times the update"),),
+        controls=(
+            Expectation("control_update_norm", 1e-6, INFINITE, "the rewards move the weights by {}"),
+            Expectation("control_repeated", 0.999, 1.001, "the same rewards again give {} times the update"),
+        ),
+        variants=({},),
+        devices=("cpu",),
+        needs=("torch", "transformers", "accelerate", "datasets", "trl"),
+    ),
+    Recipe(
         name="sample_ends",
         module="sample_ends",
         summary="Whether SFTTrainer puts an end-of-sequence token behind each sample that has none.",

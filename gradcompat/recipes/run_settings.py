@@ -101,6 +101,10 @@ _OLDER_TIES = {
     "qwen2_vl": "Qwen2VLForConditionalGeneration",
     "qwen2_5_vl": "Qwen2_5_VLForConditionalGeneration",
 }
+_SCALED_ADAPTERS = {
+    "merged_bias": ("peft.LoraConfig(r=8, lora_alpha=16, lora_bias=True)", "peft.PeftModel.merge_and_unload"),
+    "set_scale": ("peft.LoraConfig(use_rslora=True)", "peft.tuners.lora.LoraLayer.set_scale"),
+}
 _EMBEDDING_LOSSES = {
     "mega_batch": "sentence_transformers.losses.MegaBatchMarginLoss(model, mini_batch_size=8)",
     "list_mle": "sentence_transformers.cross_encoder.losses.PListMLELoss",
@@ -828,6 +832,14 @@ _RUNS: Mapping[str, Callable[[_Parameters], Settings]] = {
     "optimizer_step": _optimizer_step,
     "optimizer_definitions": _optimizer_definitions,
     "adapter_alpha": lambda parameters: {"peft.method": str(parameters["method"])},
+    "loraplus_rates": lambda _: {
+        "peft.method": "lora",
+        "code.symbols": ("peft.optimizers.create_loraplus_optimizer(model, loraplus_lr_embedding=1e-6)",),
+    },
+    "adapter_scaling": lambda parameters: {
+        "peft.method": "lora",
+        "code.symbols": _SCALED_ADAPTERS[str(parameters["what"])],
+    },
     "older_adapters": lambda parameters: {
         **_model(parameters),
         "peft.method": "lora",
@@ -880,6 +892,10 @@ _RUNS: Mapping[str, Callable[[_Parameters], Settings]] = {
         "training.framework": "trl",
         "training.method": "grpo",
         "training.temperature": 3.0,
+    },
+    "grpo_reward_scale": lambda _: {
+        "training.framework": "trl",
+        "training.method": "grpo",
     },
     "sample_ends": lambda _: {
         "training.framework": "trl",

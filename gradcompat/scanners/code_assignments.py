@@ -27,10 +27,14 @@ _STEP = ("self", "model", "inputs")
 _OWN_PREDICTION = "transformers.Trainer.prediction_step.own"
 # A base class whose loss a subclass may replace.
 _TRAINER = re.compile(r"(?:transformers|trl)\.(?:\w+\.)*\w*Trainer")
+# A sampler of one's own that Lightning wraps for several processes; batches are another matter.
+_SAMPLER = re.compile(r"torch\.utils\.data\.(?:\w+\.)*(?!Distributed|Batch)\w*Sampler")
 _TF32 = "torch.backends.cuda.matmul.allow_tf32"
 _CONFIGURING = "configure_model"  # called where the strategy has set dtype and device
 # What computes the log-probabilities of GRPO, and may be overridden.
 _LOG_PROBABILITIES = frozenset({"_get_per_token_logps", "_get_per_token_logps_and_entropies"})
+# Its advantages and its loss, which a subclass computes itself where it does not ask its base.
+_OF_GRPO = frozenset({"_generate_and_score_completions", "compute_loss"})
 # Hooks that Lightning 2.0 refuses where a module defines them.
 _LEFT_HOOKS = frozenset({"training_epoch_end", "validation_epoch_end", "test_epoch_end"})
 # Of a step that optimises by hand one of these is part.
@@ -145,12 +149,19 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
         for method in node.body:
             if isinstance(method, ast.FunctionDef) and method.name in _LOG_PROBABILITIES:
                 found.symbol(f"trl.GRPOTrainer.{method.name}", method)
+            for name in _OF_GRPO if any(base.endswith(".GRPOTrainer") for base in bases) else ():
+                if _overrides(method, name) and not _asks_base(method):
+                    found.symbol(f"trl.GRPOTrainer.{name}", method)
             if _overrides(method, "prediction_step") and not _asks_base(method):
                 found.symbol(_OWN_PREDICTION, method)
     for name in bases:
         for method in node.body if name.startswith("gliner.training.") else ():
             if _overrides(method, "training_step") and not _without_count(method):
                 found.symbol(f"{name}.training_step.with_num_items_in_batch", method)
+    if any(_SAMPLER.fullmatch(name) for name in bases):
+        for method in node.body:
+            if _overrides(method, "set_epoch"):
+                found.symbol("torch.utils.data.Sampler.set_epoch", method)
     if any(name in ("torch.nn.Module", "torch.nn.modules.module.Module") for name in bases):
         found.own_module = True
     if any(_MODEL.fullmatch(name) for name in bases):

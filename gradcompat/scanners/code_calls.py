@@ -66,6 +66,7 @@ _METHODS = {
     "OnlineDPO": "online_dpo",
     "NashMD": "nash_md",
     "PRM": "prm",
+    "Distillation": "distillation",
     "PPOv2": "ppo",
 }
 

@@ -126,8 +126,11 @@ _TELLING = (
     ast.AsyncFunctionDef,
     ast.ClassDef,
     ast.Constant,
+    ast.Dict,
     ast.Subscript,
 )
+# What leaves tokens out of the loss. Other labels are the ids themselves, as collators for language models make them.
+_LEAVES_OUT = re.compile(r"-100\b|IGNORE_INDEX|ignore_index")
 
 
 def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) -> tuple[Findings, Step]:
@@ -158,6 +161,11 @@ def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) 
             case ast.Assign(targets=[ast.Subscript(value=owner, slice=ast.Constant(value=name))], value=value):
                 if names.resolve(owner, step.scope) == ("os.environ",):
                     variable(found, step, name, names.literal(value, step.scope), node)
+                elif name == "labels" and _LEAVES_OUT.search(document.text):
+                    found.symbol("batch.labels", node)
+            case ast.Dict(keys=keys) if _LEAVES_OUT.search(document.text):
+                if {"input_ids", "labels"} <= {key.value for key in keys if isinstance(key, ast.Constant)}:
+                    found.symbol("batch.labels", node)
             case ast.Assign(targets=[ast.Attribute() as target], value=value):
                 assigned(found, step, target, value)
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value):

@@ -1359,6 +1359,16 @@ _MODEL_ALONE = "torch.distributed.checkpoint.load.no_optimizer"
             "trl.GRPOTrainer._get_per_token_logps",
         ),
         (
+            "from trl import GRPOTrainer\nclass T(GRPOTrainer):\n    def compute_loss(self, m, i):\n        return 0",
+            "trl.GRPOTrainer.compute_loss",
+        ),
+        ("def f(x):\n    return {'input_ids': x, 'labels': [-100] * 3}", "batch.labels"),
+        ("labels[:3] = -100\nbatch['labels'] = labels", "batch.labels"),
+        (
+            "class S(torch.utils.data.Sampler):\n    def set_epoch(self, e):\n        self.e = e",
+            "torch.utils.data.Sampler.set_epoch",
+        ),
+        (
             "from lightning import LightningModule\nclass M(LightningModule):\n    pass",
             "lightning.LightningModule.no_hyperparameters",
         ),
@@ -1371,6 +1381,26 @@ _MODEL_ALONE = "torch.distributed.checkpoint.load.no_optimizer"
 )
 def test_what_a_program_does_by_hand(text: str, name: str) -> None:
     assert name in symbols(f"import torch\n{text}")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (
+            "from trl import GRPOTrainer\nclass T(GRPOTrainer):\n"
+            "    def compute_loss(self, m, i):\n        return super().compute_loss(m, i)",
+            "trl.GRPOTrainer.compute_loss",
+        ),
+        ("def f(x):\n    return {'input_ids': x, 'labels': x.copy()}", "batch.labels"),
+        ("print({'labels': -100})", "batch.labels"),
+        (
+            "class S(torch.utils.data.DistributedSampler):\n    def set_epoch(self, e):\n        self.e = e",
+            "torch.utils.data.Sampler.set_epoch",
+        ),
+    ],
+)
+def test_what_only_looks_so(text: str, name: str) -> None:
+    assert name not in symbols(f"import torch\n{text}")
 
 
 @pytest.mark.parametrize(
