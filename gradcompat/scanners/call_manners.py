@@ -368,6 +368,15 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
             positional=("datasets", "probabilities", "seed", "info", "split", "stopping_strategy"),
         ),
     ),
+    "load_dataset": (Manner(roots=_DATASETS, word="trust_remote_code", holds=_says("trust_remote_code", bool)),),
+    "Audio": (
+        Manner(
+            roots=_DATASETS,
+            word="undecoded",
+            holds=_says("decode", lambda value: value is False),
+            positional=("sampling_rate", "decode"),  # of datasets 4
+        ),
+    ),
     "push_to_hub": (Manner(roots=_DATASETS, word="num_shards", holds=_has_fewer_shards, method=True),),
     "DenoisingAutoEncoderLoss": (
         Manner(
@@ -460,6 +469,11 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
         Manner(roots=frozenset({"unsloth"}), word="fast_inference", holds=_says("fast_inference", bool)),
         Manner(roots=frozenset({"unsloth"}), word="patched", holds=_patched),
         Manner(roots=frozenset({"transformers"}), word="device_map", holds=_is_given("device_map")),
+        Manner(
+            roots=frozenset({"transformers"}),
+            word="pickled",
+            holds=_says("use_safetensors", lambda value: value is False),
+        ),
     ),
     **dict.fromkeys(
         ("MulticlassExactMatch", "multiclass_exact_match"),
