@@ -196,6 +196,8 @@ KEYS: dict[str, Key] = {
     "data.conversational": Key("bool", "samples are lists of messages, which a trainer puts through a chat template"),
     "data.truncated": Key("bool", "a trainer cuts off what is longer than its max_length"),
     "data.multi_turn": Key("bool", "examples are conversations of several turns"),
+    "files.newer_release": Key("bool", "weights, tokenizer or data were written by a newer release than reads them"),
+    "files.pickled_weights": Key("bool", "the weights that are loaded are pytorch_model.bin, without safetensors"),
     "code.symbols": Key("list", "functions and classes that the training code uses: transformers.Adafactor"),
     "code.calls": Key("list", "their calls, with the arguments that can be read: torch.load(_1, weights_only=True)"),
     "code.guarded": Key("list", "those of them that the code takes only where it catches that they are not there"),

@@ -12,7 +12,7 @@ _IMPORT = re.compile(r"cannot import name '(\w+)' from '(\w+(?:\.\w+)*)'")
 _MODULE = re.compile(r"No module named '(\w+(?:\.\w+)+)'(?!; )")  # what follows says that the top is no package
 _ATTRIBUTE = re.compile(r"module '(\w+(?:\.\w+)*)' has no attribute '(\w+)'")
 _KEYWORD = re.compile(r"\b(\w+(?:\.\w+)*)\(\) got an unexpected keyword argument '(\w+)'")
-_MEMBER = re.compile(r"(?:'|\btype object ')(\w+)' (?:object )?has no attribute '(\w+)'")
+_MEMBER = re.compile(r"(?:(?<!\bmodule )'|\btype object ')(\w+)' (?:object )?has no attribute '(\w+)'")
 _MADE = ".__init__"
 # What Unsloth and axolotl derive from classes of TRL and transformers, or copy: it takes whatever these take.
 _DERIVED = re.compile(r"_?(?:Unsloth|Axolotl)(?=[A-Z])")
@@ -57,6 +57,10 @@ def missing_member(error: str) -> tuple[str, str] | None:
 
     >>> missing_member("AttributeError: 'DynamicCache' object has no attribute 'get_usable_length'")
     ('DynamicCache', 'get_usable_length')
+
+    What a module lacks is a name, and no member:
+
+    >>> missing_member("AttributeError: module 'torch' has no attribute 'int1'")
     """
     found = _MEMBER.search(error)
     return None if found is None else (found[1], found[2])

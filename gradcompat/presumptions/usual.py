@@ -1054,6 +1054,18 @@ USUAL: dict[str, Usual] = {
         feature="truncation",
         reason="few samples are longer",
     ),
+    "files.newer_release": Usual(
+        values=((False, 1.0),),
+        taking="no file that is read was written by a newer release",
+        feature="files that a newer release wrote",
+        reason="most runs write what they read",
+    ),
+    "files.pickled_weights": Usual(
+        values=((False, 1.0),),
+        taking="the weights are safetensors",
+        feature="weights in pytorch_model.bin",
+        reason="most checkpoints are safetensors",
+    ),
     "data.multi_turn": Usual(
         values=((True, 0.5), (False, 0.5)),
         condition="conversations have several turns",

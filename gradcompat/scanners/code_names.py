@@ -425,6 +425,8 @@ class Names:
             match node:
                 case ast.Await(value=inner) | ast.Subscript(value=inner):
                     node = inner
+                case ast.Call(func=ast.Attribute(attr="to_iterable_dataset")):
+                    return ("datasets.IterableDataset",)
                 case ast.Call(func=ast.Attribute(value=inner, attr=name)) if name in _SAME:
                     made = self.type_of(inner, scope, depth)
                     if made:

@@ -59,6 +59,7 @@ _FARTHEST = 100  # words of a wrapper before the launcher
 _PARTS = (
     (re.compile(r"(?:^|/)axolotl[./]cli[./]()train(?:\.py)?$"), "axolotl"),
     (re.compile(r"(?:^|/)llamafactory[./](?:cli|launcher)()(?:\.py)?$"), "llamafactory"),
+    (re.compile(r"(?:^|/)()train_bash(?:\.py)?$"), "llamafactory"),  # its program until 0.7, in no other project
     (re.compile(r"(?:^|/)swift[./]cli[./](sft|pt|rlhf)(?:\.py)?$"), "ms-swift"),
     (re.compile(r"(?:^|/)trl[./]scripts[./](\w+?)(?:\.py)?$"), "trl"),
     (

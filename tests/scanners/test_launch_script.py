@@ -274,6 +274,14 @@ def test_a_config_that_the_script_writes() -> None:
             ],
         ),
         ("axolotl train a.yml --gradient-accumulation-steps 4", [(GA, 4, "1:51", "--gradient-accumulation-steps {}")]),
+        (
+            "python src/train_bash.py --stage sft --gradient_accumulation_steps 4",
+            [
+                ("training.method", "sft", "1:34", "--stage {}"),
+                ("training.framework", "transformers.Trainer", "1:34", None),
+                (GA, 4, "1:68", "--gradient_accumulation_steps {}"),
+            ],
+        ),
         ("accelerate launch -m axolotl.cli.train a.yml --micro_batch_size 1",
          [("training.per_device_train_batch_size", 1, "1:65", "--micro_batch_size {}")]),
         (
