@@ -8,6 +8,7 @@ it has a reason to.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Mapping
 
 from gradcompat.lazy_dataclasses import dataclass, replace
@@ -241,6 +242,25 @@ def _cuts_nothing(given: Given) -> bool:
     return "max_length" in given and given["max_length"].value is None
 
 
+def _is_of(pattern: str) -> Callable[[Given], bool]:
+    """Is a model named that is one of these?"""
+    matches = re.compile(pattern, re.IGNORECASE).fullmatch
+
+    def judge(given: Given) -> bool:
+        found = given.get("model") or given.get("model_name")
+        return (
+            found is not None and isinstance(found.value, str) and matches(found.value.rpartition("/")[2]) is not None
+        )
+
+    return judge
+
+
+def _has_weights(given: Given) -> bool:
+    """It loads a checkpoint unless it is told of a file that only describes the model."""
+    found = given.get("model")
+    return found is None or not isinstance(found.value, str) or found.value.endswith(".pt")
+
+
 _FEWEST_OUTSIDE = 100  # where the number of classes cannot be read: labels of no class are 255 or -100
 _FLASH = frozenset({"flash_attn"})
 _MEGATRON = frozenset({"megatron"})
@@ -331,6 +351,24 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
             holds=_leaves_out_a_hundred,
             positional=("box_format", "iou_type", "iou_thresholds", "rec_thresholds", "max_detection_thresholds"),
         ),
+    ),
+    "create_model": (
+        Manner(
+            roots=frozenset({"timm"}),
+            word="positions_by_name",
+            holds=_is_of(r"(?:beit|eva02_|eva_giant_|vit_relpos_|vit_srelpos_).*"),
+            positional=("model_name",),
+        ),
+    ),
+    "YOLO": tuple(
+        Manner(roots=frozenset({"ultralytics"}), word=word, holds=holds, positional=("model",))
+        for word, holds in (
+            ("of_yolo8", _is_of(r"yolov8.(-seg|-pose|-obb)?\.pt")),
+            ("of_yolo10", _is_of(r"yolov10.\.pt")),
+            ("of_yolo11", _is_of(r"yolo11.(-\w+)?\.pt")),
+            ("of_yolo12", _is_of(r"yolo12.(-\w+)?\.pt")),
+            ("weights", _has_weights),
+        )
     ),
     "sigmoid_focal_loss": (
         Manner(

@@ -172,6 +172,11 @@ KNOWN: dict[str, tuple[Known, ...]] = {
         # A Trainer of transformers with a step of its own.
         Known(frozenset({"gliner"}), framework="gliner", trains=True),
     ),
+    # Its models train themselves.
+    **dict.fromkeys(
+        ("YOLO", "YOLOE", "YOLOWorld", "RTDETR", "NAS"),
+        (Known(frozenset({"ultralytics"}), framework="ultralytics", trains=True),),
+    ),
     # Lightning's before 2.0 made a Trainer of a namespace of argparse, and keywords count more.
     "from_argparse_args": (Known(_LIGHTNING, _LIGHTNING_TRAINER, framework="lightning", trains=True),),
     "Seq2SeqTrainer": (Known(_TRANSFORMERS, _TRAINER, framework="transformers.Trainer", trains=True),),

@@ -44,7 +44,7 @@ LIBRARIES = frozenset(
         *("sentence_transformers", "timm", "apex", "optimum", "jax", "flax", "mmengine", "fairscale", "torchvision"),
         *("torchao", "colossalai", "composer", "open_clip", "xformers", "flash_attn", "torchaudio", "hydra"),
         *("monai", "torchmetrics", "pytorch_metric_learning", "optax", "keras", "fla", "mamba_ssm"),
-        *("setfit", "gliner"),
+        *("setfit", "gliner", "ultralytics", "albumentations"),
     }
 )
 
