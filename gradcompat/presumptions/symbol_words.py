@@ -33,6 +33,7 @@ _IN_WORDS = {
     "prediction_step.own": "a prediction_step of one's own",
     "with_num_items_in_batch": "a training_step that takes num_items_in_batch",
     "Config.bf16": "bf16 in the trainer's configuration",
+    "load.replaced": "a load function of its own",
     "replaced": "a function of its own in the place of torchaudio's",
     "Compose.copied": "augmentations that data loader workers copy",
     "LightningModule.object_hyperparameters": "hyperparameters that are objects",

@@ -179,7 +179,13 @@ def _driven(found: Findings, end: Step) -> None:
         found.drivers["torch"] = found.place(_first(end, {"train_batch"}))
     if "optax" in found.imported and found.mentioned & _OF_OPTAX:
         found.trains = True  # nothing of the vocabulary drives a loop of JAX
-    for names in (("lightning",), ("sentence-transformers",), ("ultralytics",), ("trl", "transformers.Trainer")):
+    for names in (
+        ("lightning",),
+        ("sentence-transformers",),
+        ("ultralytics",),
+        ("mmengine",),
+        ("trl", "transformers.Trainer"),
+    ):
         first = next((name for name in names if name in found.drivers), None)
         if first is not None:
             _framework(found, first)
