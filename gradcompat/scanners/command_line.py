@@ -32,8 +32,17 @@ from gradcompat.scanners.training_arguments import expanded, settled
 _ACCUMULATION = Feed("training.gradient_accumulation_steps")
 _CHECKPOINTING = Feed("training.gradient_checkpointing")
 _LORA = Feed("peft.method", {"true": "lora"}, only=True)
+# Of sd-scripts, in its own spelling of the classes; what it does not know is a class by its path.
+_OPTIMIZER_TYPES = {
+    "adamw": "adamw_torch",
+    "adamw8bit": "adamw_8bit",
+    "pagedadamw8bit": "paged_adamw_8bit",
+    "lion8bit": "lion_8bit",
+    "pagedlion8bit": "paged_lion_8bit",
+}
 
-# Arguments of scripts that have their own: diffusers, DeepSpeed's examples, LLaVA and its likes, timm, Megatron.
+# Arguments of scripts that have their own: diffusers, sd-scripts, DeepSpeed's examples, LLaVA and its likes, timm,
+# Megatron.
 SCRIPTS: Feeds = {
     **training_arguments.FEEDS,
     "accumulate_grad_batches": _ACCUMULATION,
@@ -57,6 +66,13 @@ SCRIPTS: Feeds = {
         Feed("optimizer.name", {"true": "adamw_8bit"}, only=True),
         Feed("optimizer.library", {"true": "bitsandbytes"}, only=True),
     ),
+    "optimizer_type": (
+        Feed("optimizer.name", _OPTIMIZER_TYPES),
+        Feed("optimizer.library", {name: "bitsandbytes" for name in _OPTIMIZER_TYPES if "8bit" in name}, only=True),
+    ),
+    "max_data_loader_n_workers": Feed("training.dataloader_num_workers"),
+    "persistent_data_loader_workers": Feed("training.persistent_workers", {"true": True}, only=True),
+    "max_train_epochs": Feed("training.num_train_epochs"),
     "deepspeed_config": Feed("distributed.strategy", given="deepspeed"),
     "zero_stage": Feed("deepspeed.zero_stage"),
     "lora_enable": _LORA,
@@ -181,6 +197,10 @@ def settings_of(launch: Launch, places: Places) -> tuple[list[Setting], list[Ski
         names = {argument.name for argument in launch.arguments}
         place = launch.place if launch.target is None else launch.target.place(0)
         settings += training_arguments.drivers_by_arguments(names, places.location(place))
+        if launch.launcher == "accelerate" and "pretrained_model_name_or_path" in names:
+            # diffusers' examples and sd-scripts: loops of their own
+            at = places.location(place)
+            settings.append(Setting(key="training.framework", value="accelerate", location=at, presumed=True))
     # What is built around the model that is named has another class, and so has Megatron's own.
     plain = launch.tool != "megatron" and not any(argument.name.startswith(_AROUND) for argument in launch.arguments)
     for setting in list(settings):
