@@ -83,6 +83,17 @@ def test_a_slurm_script() -> None:
     ]
 
 
+def test_sd_scripts_and_diffusers_examples_have_loops_of_their_own() -> None:
+    arguments = "--pretrained_model_name_or_path=sd --optimizer_type=AdamW8bit --max_data_loader_n_workers 4"
+    context = scanned(f"accelerate launch train_network.py {arguments}")
+    assert {one.key: one.value for one in context.settings if one.key != "model.name"} == {
+        "training.framework": "accelerate",
+        "optimizer.name": "adamw_8bit",
+        "optimizer.library": "bitsandbytes",
+        "training.dataloader_num_workers": 4,
+    }
+
+
 @pytest.mark.parametrize(
     ("arguments", "drivers"),
     [
