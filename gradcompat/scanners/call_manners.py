@@ -18,6 +18,15 @@ from gradcompat.scanners.code_names import UNKNOWN
 Given = Mapping[str, Argument]
 
 
+# Pretrained models of ultralytics, by the word of their kind.
+YOLO_MODELS = {
+    "of_yolo8": r"yolov8.(-seg|-pose|-obb)?\.pt",
+    "of_yolo10": r"yolov10.\.pt",
+    "of_yolo11": r"yolo11.(-\w+)?\.pt",
+    "of_yolo12": r"yolo12.(-\w+)?\.pt",
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manner:
     """One way of calling a function that a defect asks for.
@@ -360,15 +369,12 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
             positional=("model_name",),
         ),
     ),
-    "YOLO": tuple(
-        Manner(roots=frozenset({"ultralytics"}), word=word, holds=holds, positional=("model",))
-        for word, holds in (
-            ("of_yolo8", _is_of(r"yolov8.(-seg|-pose|-obb)?\.pt")),
-            ("of_yolo10", _is_of(r"yolov10.\.pt")),
-            ("of_yolo11", _is_of(r"yolo11.(-\w+)?\.pt")),
-            ("of_yolo12", _is_of(r"yolo12.(-\w+)?\.pt")),
-            ("weights", _has_weights),
-        )
+    "YOLO": (
+        *(
+            Manner(roots=frozenset({"ultralytics"}), word=word, holds=_is_of(pattern), positional=("model",))
+            for word, pattern in YOLO_MODELS.items()
+        ),
+        Manner(roots=frozenset({"ultralytics"}), word="weights", holds=_has_weights, positional=("model",)),
     ),
     "sigmoid_focal_loss": (
         Manner(

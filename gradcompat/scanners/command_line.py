@@ -6,6 +6,7 @@ argument of the script) is set to nobody knows what.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 
 from gradcompat.formats.shell import HOLE
@@ -22,6 +23,7 @@ from gradcompat.scanners import (
     training_arguments,
     verl,
 )
+from gradcompat.scanners.call_manners import YOLO_MODELS
 from gradcompat.scanners.environment_variables import VARIABLES, said_by
 from gradcompat.scanners.key_mapping import Feed, Feeds, fed
 from gradcompat.scanners.launchers import Argument, Launch, is_lightning
@@ -124,6 +126,7 @@ _TOOLS: dict[str, Feeds] = {
     "axolotl": axolotl.FEEDS,
     "verl": verl.FEEDS,
     # An override of a component asks for a config of its own, which is not at hand.
+    "ultralytics": {"workers": Feed("training.dataloader_num_workers"), "epochs": Feed("training.num_train_epochs")},
     "torchtune": {name: feed for name, feed in torchtune.FEEDS.items() if not name.endswith("_component_")},
     # ms-swift's Megatron: a trainer of its own, with few arguments in common with the other one.
     "megatron": {
@@ -289,6 +292,8 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
         stated = {"training.framework": "verl", "training.method": verl.method(launch.subcommand, _values(launch))}
     elif launch.tool == "xtuner":
         stated = {"training.framework": "mmengine"}
+    elif launch.tool == "ultralytics":
+        stated = {"training.framework": "ultralytics"}
     elif is_lightning(launch):
         stated = {"training.framework": "lightning"}
     place = launch.place if launch.target is None else launch.target.place(0)
@@ -296,11 +301,22 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
         ("", Setting(key=key, value=_METHODS.get(str(value), value), location=places.location(place)))
         for key, value in stated.items()
     ]
+    if launch.tool == "ultralytics":
+        location = places.location(place)
+        found.append(("", Setting(key="code.symbols", value=_yolo(launch), location=location)))
     if launch.tool == "verl" and verl.separates(launch.subcommand):
         found.append(("", Setting(key="training.separate_rollout", value=True, location=places.location(place))))
     if launch.tool == "verl" and verl.takes_conversations(launch.subcommand):
         found.append(("", Setting(key="data.multi_turn", value=True, location=places.location(place))))
     return found
+
+
+def _yolo(launch: Launch) -> tuple[str, ...]:
+    """What ultralytics' command does with its class, in the words of a program."""
+    model = str(_values(launch).get("model", "")).rpartition("/")[2].lower()
+    words = [word for word, pattern in YOLO_MODELS.items() if re.fullmatch(pattern, model)]
+    words += ["weights"] if model.endswith((".pt", HOLE)) or not model else []
+    return ("ultralytics.YOLO", *(f"ultralytics.YOLO.{word}" for word in sorted(["train", *words])))
 
 
 def _recipe(name: str) -> dict[str, str | int]:

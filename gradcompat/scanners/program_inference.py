@@ -311,12 +311,14 @@ def _of_loaders(found: Findings, count: Callable[[ast.Call], int | None], *, alo
     driven = {one.value for one in found.settings if one.key == "training.framework"}
     if not driven or not driven <= {"torch", "accelerate", "lightning"}:
         return None
-    calls = [call.node for call in found.called if _LOADERS.issuperset(call.names)]
-    given = [count(call) for call in calls]
+    everything = (found, *found.parts)
+    calls = [(one, call.node) for one in everything for call in one.called if _LOADERS.issuperset(call.names)]
+    given = [count(call) for _, call in calls]
     counts = [one for one in given if one is not None]
     if not counts or len(counts) != len(given) or (min(counts) <= 1 and max(counts) != alone):
         return None
-    return min(counts), found.place(calls[counts.index(min(counts))])
+    owner, least = calls[counts.index(min(counts))]
+    return min(counts), owner.place(least)
 
 
 def _batch(call: ast.Call) -> int | None:

@@ -111,7 +111,7 @@ SCANNERS = (
         ("*.sh", "*.bash", "*.slurm", "*.sbatch", "*.sb"),
         (
             *("torchrun", "accelerate", "deepspeed", "llamafactory-cli", "axolotl", "swift ", "trl ", "tune run"),
-            *("megatron ", "xtuner", "colossalai", "python"),
+            *("megatron ", "xtuner", "colossalai", "python", "yolo "),
         ),
         note="(shell, SLURM)",
     ),

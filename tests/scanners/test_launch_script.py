@@ -83,6 +83,30 @@ def test_a_slurm_script() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("yolo detect train model=yolov8s.pt data=coco.yaml", ["of_yolo8", "train", "weights"]),
+        ("yolo train model=weights/yolo11n-seg.pt data=coco.yaml", ["of_yolo11", "train", "weights"]),
+        ("yolo task=detect mode=train model=yolo11n.yaml data=coco.yaml", ["train"]),
+        ("yolo segment train data=coco.yaml", ["train", "weights"]),
+    ],
+)
+def test_the_command_of_ultralytics_names_what_it_trains(command: str, words: list[str]) -> None:
+    context = scanned(f"{command} workers=4")
+    assert {one.key: one.value for one in context.settings} == {
+        "training.framework": "ultralytics",
+        "code.symbols": ("ultralytics.YOLO", *(f"ultralytics.YOLO.{word}" for word in words)),
+        "training.dataloader_num_workers": 4,
+    }
+
+
+@pytest.mark.parametrize("command", ["yolo predict model=yolov8s.pt", "yolo detect val model=yolov8s.pt", "yolo"])
+def test_the_command_of_ultralytics_may_train_nothing(command: str) -> None:
+    with pytest.raises(Malformed):
+        scanned(command)
+
+
 def test_sd_scripts_and_diffusers_examples_have_loops_of_their_own() -> None:
     arguments = "--pretrained_model_name_or_path=sd --optimizer_type=AdamW8bit --max_data_loader_n_workers 4"
     context = scanned(f"accelerate launch train_network.py {arguments}")
