@@ -222,10 +222,10 @@ def _at(words: Sequence[Word], index: int) -> Launch | None:
         launch = Launch("python", _TOOLS[program][0], place, subcommand=following)
         return _with_arguments(launch, after[1:])
     if program == _YOLO:  # `yolo detect train model=…`, `yolo mode=train …`
-        words = [word.text for word in after]
-        if "train" in words[:2] and _YOLO_TASKS.issuperset(words[: words.index("train")]):
-            return _with_arguments(Launch("python", "ultralytics", place), after[words.index("train") + 1 :])
-        if "mode=train" in words:
+        texts = [word.text for word in after]
+        if "train" in texts[:2] and _YOLO_TASKS.issuperset(texts[: texts.index("train")]):
+            return _with_arguments(Launch("python", "ultralytics", place), after[texts.index("train") + 1 :])
+        if "mode=train" in texts:
             return _with_arguments(Launch("python", "ultralytics", place), after)
         return None
     if _PYTHON.fullmatch(program):
