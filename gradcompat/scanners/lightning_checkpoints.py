@@ -16,6 +16,8 @@ _NAMESPACE = "Namespace"
 _CONFIG = frozenset({"cfg", "config", "conf", "hparams", "model_cfg", "model_config", "hydra_cfg"})
 _CONFIGS = frozenset({"omegaconf", "hydra"})
 _LOADING = frozenset({"fit", "test", "validate", "predict"})
+# It goes back to where it was by a checkpoint.
+_FINDERS = frozenset({"lr_find", "LearningRateFinder"})
 # A program with one of these words lets such a checkpoint be read, or makes plain values of the config.
 _REMEDY = re.compile(
     r"TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD|safe_globals|torch\.load\s*=|to_container|_convert_|hyper_parameters"
@@ -81,6 +83,8 @@ def _kept(call: ast.Call, given: dict[str, ast.arg], *, configured: bool) -> Ite
 def _loads(call: ast.Call) -> bool:
     """Does it read a whole checkpoint, and without saying how?"""
     said = {one.arg: one.value for one in call.keywords}
+    if (call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")) in _FINDERS:
+        return True
     if not isinstance(call.func, ast.Attribute) or "weights_only" in said:
         return False
     if call.func.attr == "load_from_checkpoint":
