@@ -312,13 +312,17 @@ def _lone(contexts: list[Context]) -> list[Context]:
 
 
 def _with_target(context: Context, programs: Collection[str]) -> Context:
-    """A launch script starts a run only if some program that it names is there."""
+    """A launch script starts a run only if some program that it names is there.
+
+    In a folder without any program it is what the user has: those of sd-scripts or diffusers' examples lie elsewhere.
+    """
     missing = [target for target in context.targets if PurePosixPath(target).name not in programs]
     if not missing or len(missing) < len(context.targets):
         return context
     reason = "is started here, and there is no such program in this folder"
     skipped = Skipped(what=missing[0], reason=reason, gap=False, location=Location(path=context.source))
-    return replace(context, run=False, skipped=(*context.skipped, skipped))
+    elsewhere = not any(name.endswith((".py", ".ipynb")) for name in programs)
+    return replace(context, run=context.run and elsewhere, skipped=(*context.skipped, skipped))
 
 
 def _in_file(document: Document) -> list[Context]:

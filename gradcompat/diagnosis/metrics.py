@@ -25,10 +25,11 @@ HINTS = ("loss", "Loss", "grad_norm", "grad norm", "skipped=")
 # A longer "line" is a binary blob or a file without line ends; metrics come in a few hundred characters.
 MAX_LINE = 20_000
 
-# `nan.0` is how Lightning's progress bar prints nan. What follows a number must not make it a version or a date.
+# `nan.0` is how Lightning's progress bar prints nan. What follows a number must not make it a version, a date or a
+# share.
 _EXPONENT = r"(?:[eE][-+]?\d{1,4})?"
 _NUMBER = (
-    rf"[-+]?(?:\d{{1,30}}(?:\.\d{{0,30}})?{_EXPONENT}|\.\d{{1,30}}{_EXPONENT}|nan(?:\.0)?|inf(?:inity)?)(?!\w|\.\d)"
+    rf"[-+]?(?:\d{{1,30}}(?:\.\d{{0,30}})?{_EXPONENT}|\.\d{{1,30}}{_EXPONENT}|nan(?:\.0)?|inf(?:inity)?)(?!\w|\.\d|%)"
 )
 # How values are wrapped: quotes (transformers 5), lists (DeepSpeed's lr), numpy's and torch's repr.
 _WRAPPED = rf"(?:np\.float\d\d\(|tensor\(|['\"\[])*(?P<value>{_NUMBER})"
@@ -85,7 +86,9 @@ _MMENGINE_EPOCH = lazy_pattern(r"Epoch\(train\)\s*\[(\d{1,9})\]\[\s*(\d{1,9})/(\
 _MMENGINE_ITERATION = lazy_pattern(r"Iter(?:\(train\))?\s*\[\s*(\d{1,15})/\s*\d{1,15}\]")
 _LIGHTNING_BAR = lazy_pattern(r"Epoch (\d{1,9})(?:/\d+)?\s*:?\s.{0,200}?\b(\d{1,15})/(\d{1,15})\b")
 _TORCHTUNE_BAR = lazy_pattern(r"(?:^|\s)(\d{1,9})\|(\d{1,15})\|Loss: ")
-_NAMED_STEP = lazy_pattern(r"\b(?:global_step|step|iter|iteration)s?\b[\s:=]{1,3}(\d{1,15})(?![\w.])", re.IGNORECASE)
+_NAMED_STEP = lazy_pattern(r"\b(?:global_step|step|iter|iteration)s?\b[\s:=]{1,3}(\d{1,15})(?![\w.%])", re.IGNORECASE)
+# The bar of sd-scripts and diffusers' examples: ``steps:   1%|▏  | 23/4000 [00:32<1:31:11, loss=0.142]``.
+_STEPS_BAR = lazy_pattern(r"\bsteps?:\s{1,8}\d{1,3}%\|[^|]{0,200}\|\s{0,8}(\d{1,15})/\d{1,15}\b", re.IGNORECASE)
 _NAMED_EPOCH = lazy_pattern(r"\bepoch\b[\s:=\[]{1,3}(\d{1,9}(?:\.\d{1,20})?)(?![\w])", re.IGNORECASE)
 # nanoGPT and its many children: `iter 10: loss 4.5678, time 12ms`.
 _PLAIN_LOSS = lazy_pattern(rf"\b(?:iter|step)\s+\d+\b.{{0,40}}?\b(?:train )?loss\s+({_NUMBER})", re.IGNORECASE)
@@ -213,7 +216,7 @@ def _add_position(line: str, result: dict[str, float]) -> None:
         epoch, position, length = (int(group) for group in match.groups())
         result.update(epoch=float(epoch), step=float(epoch * length + position))
     else:
-        if "step" not in result and (match := _NAMED_STEP.search(line)):
+        if "step" not in result and (match := _STEPS_BAR.search(line) or _NAMED_STEP.search(line)):
             result["step"] = float(match[1])
         if "epoch" not in result and (match := _NAMED_EPOCH.search(line)):
             result["epoch"] = float(match[1])

@@ -24,7 +24,10 @@ _IN_WORDS = {
     "combine.arguments": "arguments for combined metrics",
     "prediction_step.own": "a prediction_step of one's own",
     "with_num_items_in_batch": "a training_step that takes num_items_in_batch",
+    "load.replaced": "a load function of its own",
     "replaced": "a function of its own in the place of torchaudio's",
+    "Compose.copied": "augmentations that data loader workers copy",
+    "LightningModule.object_hyperparameters": "hyperparameters that are objects",
     "tree_map.replaced": "a function of its own in the place of jax.tree_map",
 }
 

@@ -173,6 +173,17 @@ KNOWN: dict[str, tuple[Known, ...]] = {
         # A Trainer of transformers with a step of its own.
         Known(frozenset({"gliner"}), framework="gliner", trains=True),
     ),
+    # A loop of one's own, on devices and in a precision that it is told.
+    "Fabric": (Known(_LIGHTNING, {name: _LIGHTNING_TRAINER[name] for name in ("strategy", "precision")}),),
+    # Its models train themselves.
+    **dict.fromkeys(
+        ("YOLO", "YOLOE", "YOLOWorld", "RTDETR", "NAS"),
+        (Known(frozenset({"ultralytics"}), framework="ultralytics", trains=True),),
+    ),
+    **dict.fromkeys(
+        ("Runner", "from_cfg"),
+        (Known(frozenset({"mmengine"}), framework="mmengine", trains=True),),
+    ),
     # Lightning's before 2.0 made a Trainer of a namespace of argparse, and keywords count more.
     "from_argparse_args": (Known(_LIGHTNING, _LIGHTNING_TRAINER, framework="lightning", trains=True),),
     "Seq2SeqTrainer": (Known(_TRANSFORMERS, _TRAINER, framework="transformers.Trainer", trains=True),),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from gradcompat.calls import Call, Unread, Value
 from gradcompat.formats.shell import HOLE
 from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.environment import Location, Setting, Skipped
@@ -28,12 +29,22 @@ from gradcompat.scanners.launchers import Argument, Launch, is_lightning
 from gradcompat.scanners.model_names import architecture_setting
 from gradcompat.scanners.tool_defaults import left_to_tool
 from gradcompat.scanners.training_arguments import expanded, settled
+from gradcompat.symbol_patterns import settings_of_use
 
 _ACCUMULATION = Feed("training.gradient_accumulation_steps")
 _CHECKPOINTING = Feed("training.gradient_checkpointing")
 _LORA = Feed("peft.method", {"true": "lora"}, only=True)
+# Of sd-scripts, in its own spelling of the classes; what it does not know is a class by its path.
+_OPTIMIZER_TYPES = {
+    "adamw": "adamw_torch",
+    "adamw8bit": "adamw_8bit",
+    "pagedadamw8bit": "paged_adamw_8bit",
+    "lion8bit": "lion_8bit",
+    "pagedlion8bit": "paged_lion_8bit",
+}
 
-# Arguments of scripts that have their own: diffusers, DeepSpeed's examples, LLaVA and its likes, timm, Megatron.
+# Arguments of scripts that have their own: diffusers, sd-scripts, DeepSpeed's examples, LLaVA and its likes, timm,
+# Megatron.
 SCRIPTS: Feeds = {
     **training_arguments.FEEDS,
     "accumulate_grad_batches": _ACCUMULATION,
@@ -57,6 +68,13 @@ SCRIPTS: Feeds = {
         Feed("optimizer.name", {"true": "adamw_8bit"}, only=True),
         Feed("optimizer.library", {"true": "bitsandbytes"}, only=True),
     ),
+    "optimizer_type": (
+        Feed("optimizer.name", _OPTIMIZER_TYPES),
+        Feed("optimizer.library", {name: "bitsandbytes" for name in _OPTIMIZER_TYPES if "8bit" in name}, only=True),
+    ),
+    "max_data_loader_n_workers": Feed("training.dataloader_num_workers"),
+    "persistent_data_loader_workers": Feed("training.persistent_workers", {"true": True}, only=True),
+    "max_train_epochs": Feed("training.num_train_epochs"),
     "deepspeed_config": Feed("distributed.strategy", given="deepspeed"),
     "zero_stage": Feed("deepspeed.zero_stage"),
     "lora_enable": _LORA,
@@ -108,6 +126,7 @@ _TOOLS: dict[str, Feeds] = {
     "axolotl": axolotl.FEEDS,
     "verl": verl.FEEDS,
     # An override of a component asks for a config of its own, which is not at hand.
+    "ultralytics": {"workers": Feed("training.dataloader_num_workers"), "epochs": Feed("training.num_train_epochs")},
     "torchtune": {name: feed for name, feed in torchtune.FEEDS.items() if not name.endswith("_component_")},
     # ms-swift's Megatron: a trainer of its own, with few arguments in common with the other one.
     "megatron": {
@@ -181,6 +200,10 @@ def settings_of(launch: Launch, places: Places) -> tuple[list[Setting], list[Ski
         names = {argument.name for argument in launch.arguments}
         place = launch.place if launch.target is None else launch.target.place(0)
         settings += training_arguments.drivers_by_arguments(names, places.location(place))
+        if launch.launcher == "accelerate" and "pretrained_model_name_or_path" in names:
+            # diffusers' examples and sd-scripts: loops of their own
+            at = places.location(place)
+            settings.append(Setting(key="training.framework", value="accelerate", location=at, presumed=True))
     # What is built around the model that is named has another class, and so has Megatron's own.
     plain = launch.tool != "megatron" and not any(argument.name.startswith(_AROUND) for argument in launch.arguments)
     for setting in list(settings):
@@ -269,6 +292,8 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
         stated = {"training.framework": "verl", "training.method": verl.method(launch.subcommand, _values(launch))}
     elif launch.tool == "xtuner":
         stated = {"training.framework": "mmengine"}
+    elif launch.tool == "ultralytics":
+        stated = {"training.framework": "ultralytics"}
     elif is_lightning(launch):
         stated = {"training.framework": "lightning"}
     place = launch.place if launch.target is None else launch.target.place(0)
@@ -276,11 +301,22 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
         ("", Setting(key=key, value=_METHODS.get(str(value), value), location=places.location(place)))
         for key, value in stated.items()
     ]
+    if launch.tool == "ultralytics":
+        location = places.location(place)
+        used = settings_of_use(("ultralytics.YOLO.train", _yolo(launch)))
+        found += [("", Setting(key=key, value=value, location=location)) for key, value in used.items()]
     if launch.tool == "verl" and verl.separates(launch.subcommand):
         found.append(("", Setting(key="training.separate_rollout", value=True, location=places.location(place))))
     if launch.tool == "verl" and verl.takes_conversations(launch.subcommand):
         found.append(("", Setting(key="data.multi_turn", value=True, location=places.location(place))))
     return found
+
+
+def _yolo(launch: Launch) -> str:
+    """What ultralytics' command makes of its class, as a program writes it."""
+    model = str(_values(launch).get("model", ""))
+    given: tuple[Value, ...] = (Unread("_1") if HOLE in model else model,) if model else ()
+    return str(Call("ultralytics.YOLO", given, {}, whole=True))
 
 
 def _recipe(name: str) -> dict[str, str | int]:

@@ -51,8 +51,10 @@ _TOOLS = {
     ),
     "xtuner": ("xtuner", frozenset({"train"})),
 }
+_YOLO = "yolo"
+_YOLO_TASKS = frozenset({"detect", "segment", "classify", "pose", "obb"})
 _STARTS = re.compile(
-    "|".join([*map(re.escape, [*_PROGRAMS, *_TOOLS]), "accelerate", "colossalai", "tune", _PYTHON.pattern])
+    "|".join([*map(re.escape, [*_PROGRAMS, *_TOOLS, _YOLO]), "accelerate", "colossalai", "tune", _PYTHON.pattern])
 )
 _FARTHEST = 100  # words of a wrapper before the launcher
 # What a script or a module is a part of.
@@ -138,7 +140,8 @@ class Launch:
 
     Attributes:
         launcher: torchrun, accelerate, deepspeed, colossalai, tune; python if there is none.
-        tool: the tool that trains, if it is one that is known: llamafactory, axolotl, ms-swift, trl, torchtune, ….
+        tool: the tool that trains, if it is one that is known: llamafactory, axolotl, ms-swift, trl, torchtune,
+            ultralytics, ….
         subcommand: the tool's own word for what it does: ``sft``.
         place: the offset of the launcher or tool.
         target: the script or module; None if a tool is called by its own name.
@@ -219,6 +222,13 @@ def _at(words: Sequence[Word], index: int) -> Launch | None:
     if program in _TOOLS and following in _TOOLS[program][1]:
         launch = Launch("python", _TOOLS[program][0], place, subcommand=following)
         return _with_arguments(launch, after[1:])
+    if program == _YOLO:  # `yolo detect train model=…`, `yolo mode=train …`
+        texts = [word.text for word in after]
+        if "train" in texts[:2] and _YOLO_TASKS.issuperset(texts[: texts.index("train")]):
+            return _with_arguments(Launch("python", "ultralytics", place), after[texts.index("train") + 1 :])
+        if "mode=train" in texts:
+            return _with_arguments(Launch("python", "ultralytics", place), after)
+        return None
     if _PYTHON.fullmatch(program):
         return _python(place, after)
     if HOLE in program and following.endswith(".py"):  # `$PYTHON train.py`, `$LAUNCHER train.py`

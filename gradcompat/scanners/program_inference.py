@@ -11,8 +11,10 @@ from gradcompat.scanners.autocast_regions import ungraded_first
 from gradcompat.scanners.code_calls import KERAS, STATEFUL_LOADERS
 from gradcompat.scanners.code_findings import Findings
 from gradcompat.scanners.code_walk import Step, text
+from gradcompat.scanners.lightning_checkpoints import reads_objects
 from gradcompat.scanners.model_buffers import buffer_of_model, loads_a_model
 from gradcompat.scanners.schedules import uses
+from gradcompat.scanners.worker_copies import copied_compositions
 
 # What puts the hook on the embeddings, under whichever name; their mention alone makes the absence doubtful.
 HOOKS = frozenset(
@@ -90,6 +92,14 @@ def _composed(found: Findings) -> None:
             if second is not None:
                 found.symbols.setdefault("torch.autocast.ungraded_first", one.place(second))
     _reloaded(found)
+    _copied(found)
+    if found.lightning_module is not None and "save_hyperparameters" in found.mentioned:
+        everything = (found, *found.parts)
+        loaded = reads_objects(
+            [one.statements for one in everything], [one.document.text for one in everything], found.imported
+        )
+        if loaded is not None:
+            found.symbols.setdefault("lightning.LightningModule.object_hyperparameters", found.lightning_module)
     if found.lightning_module is not None and "save_hyperparameters" not in found.mentioned:
         found.symbols.setdefault("lightning.LightningModule.no_hyperparameters", found.lightning_module)
     for one in (found, *found.parts):
@@ -100,6 +110,18 @@ def _composed(found: Findings) -> None:
     steps = any("lr_scheduler_step" in one.document.text for one in (found, *found.parts))
     if scheduled is not None and "lightning" in found.drivers and not steps:
         found.symbols.setdefault("lightning.LightningModule.torchs_scheduler", found.symbols[scheduled])
+
+
+def _copied(found: Findings) -> None:
+    """Augmentations that the workers of a data loader get copies of."""
+    if "albumentations" not in found.imported:
+        return
+    everything = (found, *found.parts)
+    modules = [one.statements for one in everything]
+    for one in everything:
+        calls = [call.node for call in one.called if any(name.startswith("albumentations.") for name in call.names)]
+        for call in copied_compositions(modules, calls):
+            found.symbols.setdefault("albumentations.Compose.copied", one.place(call))
 
 
 def _late_adapter(statements: Sequence[ast.stmt]) -> ast.Call | None:
@@ -147,7 +169,13 @@ def _driven(found: Findings, end: Step) -> None:
         found.drivers["torch"] = found.place(_first(end, {"train_batch"}))
     if "optax" in found.imported and found.mentioned & _OF_OPTAX:
         found.trains = True  # nothing of the vocabulary drives a loop of JAX
-    for names in (("lightning",), ("sentence-transformers",), ("trl", "transformers.Trainer")):
+    for names in (
+        ("lightning",),
+        ("sentence-transformers",),
+        ("ultralytics",),
+        ("mmengine",),
+        ("trl", "transformers.Trainer"),
+    ):
         first = next((name for name in names if name in found.drivers), None)
         if first is not None:
             _framework(found, first)
@@ -273,12 +301,14 @@ def _of_loaders(found: Findings, count: Callable[[ast.Call], int | None], *, alo
     driven = {one.value for one in found.settings if one.key == "training.framework"}
     if not driven or not driven <= {"torch", "accelerate", "lightning"}:
         return None
-    calls = [call.node for call in found.called if _LOADERS.issuperset(call.names)]
-    given = [count(call) for call in calls]
+    everything = (found, *found.parts)
+    calls = [(one, call.node) for one in everything for call in one.called if _LOADERS.issuperset(call.names)]
+    given = [count(call) for _, call in calls]
     counts = [one for one in given if one is not None]
     if not counts or len(counts) != len(given) or (min(counts) <= 1 and max(counts) != alone):
         return None
-    return min(counts), found.place(calls[counts.index(min(counts))])
+    owner, least = calls[counts.index(min(counts))]
+    return min(counts), owner.place(least)
 
 
 def _batch(call: ast.Call) -> int | None:

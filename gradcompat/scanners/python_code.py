@@ -226,6 +226,8 @@ def _replaced(tree: ast.Module, names: Names, place: Place) -> Iterator[tuple[st
             case ast.Assign(targets=[ast.Attribute() as target], value=value):
                 name = full_name(target, names.module, names)
                 is_own = isinstance(value, ast.Lambda) or (isinstance(value, ast.Name) and value.id in own)
+                if isinstance(value, ast.Call):  # ``functools.partial(torch.load, weights_only=False)``
+                    is_own = ast.unparse(value.func) in ("functools.partial", "partial")
                 if name is not None and (is_own or full_name(value, names.module, names) is not None):
                     yield name, place(node)
 

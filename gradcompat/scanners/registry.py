@@ -44,7 +44,7 @@ LIBRARIES = frozenset(
         *("sentence_transformers", "timm", "apex", "optimum", "jax", "flax", "mmengine", "fairscale", "torchvision"),
         *("torchao", "colossalai", "composer", "open_clip", "xformers", "flash_attn", "torchaudio", "hydra"),
         *("monai", "torchmetrics", "pytorch_metric_learning", "optax", "keras", "fla", "mamba_ssm"),
-        *("setfit", "gliner"),
+        *("setfit", "gliner", "ultralytics", "albumentations"),
     }
 )
 
@@ -111,7 +111,7 @@ SCANNERS = (
         ("*.sh", "*.bash", "*.slurm", "*.sbatch", "*.sb"),
         (
             *("torchrun", "accelerate", "deepspeed", "llamafactory-cli", "axolotl", "swift ", "trl ", "tune run"),
-            *("megatron ", "xtuner", "colossalai", "python"),
+            *("megatron ", "xtuner", "colossalai", "python", "yolo "),
         ),
         note="(shell, SLURM)",
     ),
@@ -127,6 +127,7 @@ SCANNERS = (
             *("GradientAccumulationPlugin", "skip_first_batches", "LigerFused", "liger_fused", "MirroredStrategy"),
             *("parallel_cross_entropy", "MultiTurnSFTDataset", "utils.checkpoint", "IterableDataset"),
             *("hydra.main", "__main__", "optax.", "keras", "torchmetrics", "from transformers", "import transformers"),
+            *("ultralytics", "mmengine"),
         ),
         note="code",
     ),

@@ -91,6 +91,11 @@ TRAINER = {"loss": 1.2, "grad_norm": 0.5, "learning_rate": 5e-05, "epoch": 0.1}
             "10/30 22:18:02 - INFO - Iter(train) [  10/ 100]  lr: 2.0000e-05  eta: 1 day, 2:46:39  loss: 1.25",
             {"learning_rate": 2e-05, "loss": 1.25, "step": 10.0},
         ),
+        # The bar of sd-scripts, whose share is no step.
+        (
+            "steps:  12%|#         | 23/200 [00:32<1:31:11,  1.38s/it, loss=nan]",
+            {"loss": "nan", "step": 23.0},
+        ),
         # Loops of one's own.
         ("Step 0 | Loss = 2.2888", {"loss": 2.2888, "step": 0.0}),
         ("iter 10: loss 4.5678, time 12.34ms, mfu 3.1%", {"loss": 4.5678, "step": 10.0}),

@@ -84,6 +84,43 @@ def test_a_slurm_script() -> None:
 
 
 @pytest.mark.parametrize(
+    ("command", "call"),
+    [
+        ("yolo detect train model=yolov8s.pt data=coco.yaml", "ultralytics.YOLO('yolov8s.pt')"),
+        ("yolo train model=weights/yolo11n-seg.pt data=coco.yaml", "ultralytics.YOLO('weights/yolo11n-seg.pt')"),
+        ("yolo task=detect mode=train model=yolo11n.yaml data=coco.yaml", "ultralytics.YOLO('yolo11n.yaml')"),
+        ("yolo segment train model=$MODEL data=coco.yaml", "ultralytics.YOLO(_1)"),
+        ("yolo segment train data=coco.yaml", "ultralytics.YOLO()"),
+    ],
+)
+def test_the_command_of_ultralytics_names_what_it_trains(command: str, call: str) -> None:
+    context = scanned(f"{command} workers=4")
+    assert {one.key: one.value for one in context.settings} == {
+        "training.framework": "ultralytics",
+        "code.symbols": ("ultralytics.YOLO.train", "ultralytics.YOLO"),
+        "code.calls": (call,),
+        "training.dataloader_num_workers": 4,
+    }
+
+
+@pytest.mark.parametrize("command", ["yolo predict model=yolov8s.pt", "yolo detect val model=yolov8s.pt", "yolo"])
+def test_the_command_of_ultralytics_may_train_nothing(command: str) -> None:
+    with pytest.raises(Malformed):
+        scanned(command)
+
+
+def test_sd_scripts_and_diffusers_examples_have_loops_of_their_own() -> None:
+    arguments = "--pretrained_model_name_or_path=sd --optimizer_type=AdamW8bit --max_data_loader_n_workers 4"
+    context = scanned(f"accelerate launch train_network.py {arguments}")
+    assert {one.key: one.value for one in context.settings if one.key != "model.name"} == {
+        "training.framework": "accelerate",
+        "optimizer.name": "adamw_8bit",
+        "optimizer.library": "bitsandbytes",
+        "training.dataloader_num_workers": 4,
+    }
+
+
+@pytest.mark.parametrize(
     ("arguments", "drivers"),
     [
         ("--per_device_train_batch_size 2 --bf16", ["transformers.Trainer", "trl"]),

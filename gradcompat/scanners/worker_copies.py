@@ -1,0 +1,57 @@
+"""Augmentations of albumentations that are made once, before the workers of a data loader copy them.
+
+Each has random generators of its own, so that every copy draws the same numbers. What is made while a sample is taken
+is made in the worker, and drawn anew.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+
+_COMPOSITIONS = frozenset({"Compose", "ReplayCompose"})
+_SAMPLING = frozenset({"__getitem__", "__getitems__", "__iter__", "__next__"})
+_RESEEDS = "set_random_seed"
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def copied_compositions(modules: Sequence[Sequence[ast.stmt]], calls: Iterable[ast.Call]) -> Iterator[ast.Call]:
+    """Those of the calls that no function makes which takes samples or starts a worker.
+
+    Args:
+        modules: the statements of all modules of the program.
+        calls: of albumentations.
+    """
+    nodes = [node for module in modules for statement in module for node in ast.walk(statement)]
+    if any(isinstance(node, ast.Attribute) and node.attr == _RESEEDS for node in nodes):
+        return
+    functions = [node for node in nodes if isinstance(node, _FUNCTIONS)]
+    inside = _in_workers(nodes, functions)
+    made_there = {
+        id(inner) for one in functions if one.name in inside for inner in ast.walk(one) if isinstance(inner, ast.Call)
+    }
+    yield from (call for call in calls if _last(call.func) in _COMPOSITIONS and id(call) not in made_there)
+
+
+def _in_workers(nodes: Sequence[ast.AST], functions: Sequence[ast.FunctionDef | ast.AsyncFunctionDef]) -> set[str]:
+    """The names of functions that run in a worker, with those that they call."""
+    fresh = {*_SAMPLING, *_initialisers(nodes)}
+    fresh |= {one.name for one in functions if any(_last(by) == "property" for by in one.decorator_list)}
+    known: set[str] = set()
+    while fresh:
+        known |= fresh
+        bodies = [one for one in functions if one.name in fresh]
+        called = {_last(node.func) for one in bodies for node in ast.walk(one) if isinstance(node, ast.Call)}
+        fresh = {one.name for one in functions if one.name in called and one.name != "__init__"} - known
+    return known
+
+
+def _initialisers(nodes: Sequence[ast.AST]) -> Iterator[str]:
+    """The functions that are given as ``worker_init_fn``."""
+    for node in nodes:
+        if isinstance(node, ast.keyword) and node.arg == "worker_init_fn":
+            yield _last(node.value)
+
+
+def _last(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
