@@ -35,6 +35,11 @@ _IN_WORDS = {
     "Config.bf16": "bf16 in the trainer's configuration",
     "replaced": "a function of its own in the place of torchaudio's",
     "tree_map.replaced": "a function of its own in the place of jax.tree_map",
+    "load.with_fallback": "another reader where torchaudio's fails",
+    "save.with_fallback": "another writer where torchaudio's fails",
+    "add_argparse_args.with_fallback": "add_argparse_args where it is there",
+    "from_argparse_args.with_fallback": "from_argparse_args where it is there",
+    "parse_argparser.with_fallback": "parse_argparser where it is there",
     "schedulefree.one_by_one": "foreach=False",
 }
 

@@ -12,11 +12,14 @@ from gradcompat.scanners import training_arguments
 from gradcompat.scanners.code_arguments import Argument, Place, arguments, keys_of, said, unread_options
 from gradcompat.scanners.code_calls import Known
 from gradcompat.scanners.code_names import UNKNOWN, Names, Scope
+from gradcompat.scanners.code_regions import ALWAYS, Ways, either, ways_to
 from gradcompat.scanners.code_walk import Step
 from gradcompat.scanners.config_lookups import lookup
 from gradcompat.scanners.dataclass_parsers import ParsedInput
+from gradcompat.scanners.fallbacks import FUNCTIONS, has_fallback
 from gradcompat.scanners.key_mapping import Feed
 from gradcompat.scanners.option_defaults import Option, is_option
+from gradcompat.scanners.version_questions import regions
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,8 @@ class Findings:
         place: where a node stands.
         document: the file, for models that lie beside it.
         symbols: the names of other packages that are used, with the first place.
+        ways: those of them that some releases alone reach, wherever they stand, and when.
+        firm: those of which a defect asks whether the program can do without, and without which it cannot.
         refers_to: files that are named.
         drivers: what may drive the training loop, with the first place.
         trainer: an object that runs a training loop is made.
@@ -74,6 +79,8 @@ class Findings:
     settings: list[Setting] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     symbols: dict[str, Location] = field(default_factory=dict)
+    ways: dict[str, Ways] = field(default_factory=dict)
+    firm: set[str] = field(default_factory=set)
     refers_to: list[str] = field(default_factory=list)
     drivers: dict[str, Location] = field(default_factory=dict)
     trainer: bool = False
@@ -110,7 +117,9 @@ class Findings:
         """Take in what was found in a module that the program imports."""
         self.parts.append(part)
         for name, location in part.symbols.items():
+            self._reach(name, part.ways.get(name, ALWAYS))
             self.symbols.setdefault(name, location)
+        self.firm |= part.firm
         for name, location in part.drivers.items():
             self.drivers.setdefault(name, location)
         self.refers_to += part.refers_to
@@ -284,5 +293,20 @@ class Findings:
 
     def symbol(self, name: str, node: ast.AST) -> None:
         """A name that is used."""
+        if FUNCTIONS.fullmatch(name) and not has_fallback(node, self.names):
+            self.firm.add(name)
+        self._reach(name, ways_to(node, regions(self.names, self.document.text)))
         if name not in self.symbols:
             self.symbols[name] = self.place(node)
+
+    def _reach(self, name: str, ways: Ways) -> None:
+        """One more place of a name, which is reached in some ways."""
+        if name not in self.symbols:
+            if ways != ALWAYS:
+                self.ways[name] = ways
+        elif name in self.ways:
+            joined = either(self.ways[name], ways)
+            if joined == ALWAYS:
+                del self.ways[name]
+            else:
+                self.ways[name] = joined
