@@ -14,6 +14,7 @@ _IN_WORDS = {
     "ignored_class": "an ignored class in a macro average",
     "shorter_than_a_step": "epochs shorter than an accumulated step",
     "ungraded_first": "no_grad inside autocast",
+    "Conv2d.biased": "convolutions with a bias",
     "SGD.plain": "SGD without momentum",
     "shuffle.of_mix": "a shuffle of the mixed stream",
     "SFTConfig.uncut": "max_length=None",

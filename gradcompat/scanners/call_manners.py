@@ -97,6 +97,10 @@ def _has_fewer_shards(given: Given) -> bool:
     return jobs.value is not None
 
 
+def _has_bias(given: Given) -> bool:
+    return not ("bias" in given and given["bias"].value is False)
+
+
 def _decorates(given: Given) -> bool:
     return any(given[name].value not in (None, False) for name in _OF_INNER if name in given)
 
@@ -157,9 +161,10 @@ def _splits_sequences(given: Given) -> bool:
 
 
 def _counts_tokens(given: Given) -> bool:
-    """Experts with a loss per token where a rank has only a part of each sequence."""
+    """Experts balanced by a loss, and a loss per token, where a rank has only a part of each sequence."""
     splits = _says("context_parallel_size", _above(1))(given) or _says("sequence_parallel", bool)(given)
-    return splits and _has_experts(given) and _says("calculate_per_token_loss", bool)(given)
+    balanced = any(_says(name, bool)(given) for name in ("moe_aux_loss_coeff", "moe_z_loss_coeff"))
+    return splits and balanced and _has_experts(given) and _says("calculate_per_token_loss", bool)(given)
 
 
 def _leaves_out_a_hundred(given: Given) -> bool:
@@ -291,6 +296,8 @@ _CLIPPED = Manner(roots=frozenset({"keras", "tensorflow"}), word="clipnorm", hol
 _BF16 = Manner(roots=frozenset({"trl"}), word="bf16", holds=_is_given("bf16"))
 _SEQUENCES = ("cu_seqlens_q", "cu_seqlens_k", "max_seqlen_q", "max_seqlen_k")
 
+_OF_CONVOLUTION = ("in_channels", "out_channels", "kernel_size", "stride", "padding", "dilation", "groups", "bias")
+
 _MANNERS: dict[str, tuple[Manner, ...]] = {
     **dict.fromkeys(_METRICS_WITH_A_TASK, (_NO_TASK,)),  # some of them have more, below
     "seed_everything": (
@@ -330,6 +337,14 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
             word="max_detection_thresholds",
             holds=_leaves_out_a_hundred,
             positional=("box_format", "iou_type", "iou_thresholds", "rec_thresholds", "max_detection_thresholds"),
+        ),
+    ),
+    "Conv2d": (
+        Manner(
+            roots=frozenset({"torch"}),
+            word="biased",
+            holds=_has_bias,
+            positional=_OF_CONVOLUTION,
         ),
     ),
     "sigmoid_focal_loss": (
