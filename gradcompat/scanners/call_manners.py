@@ -97,6 +97,16 @@ def _has_fewer_shards(given: Given) -> bool:
     return jobs.value is not None
 
 
+def _normalises_groups(given: Given) -> bool:
+    """Several groups in the fused path, with a norm behind them."""
+    plain = any(name in given and given[name].value is False for name in ("use_mem_eff_path", "rmsnorm"))
+    return not plain and _says("ngroups", _above(1))(given)
+
+
+def _leaves_norms(given: Given) -> bool:
+    return "rms_norm" in given and given["rms_norm"].value is False
+
+
 def _has_bias(given: Given) -> bool:
     return not ("bias" in given and given["bias"].value is False)
 
@@ -251,7 +261,7 @@ _FLASH = frozenset({"flash_attn"})
 _MEGATRON = frozenset({"megatron"})
 _MAMBA = frozenset({"mamba_ssm"})
 _DATASETS = frozenset({"datasets"})
-_GROUPED = Manner(roots=_MAMBA, word="ngroups", holds=_says("ngroups", _above(1)))
+_GROUPED = Manner(roots=_MAMBA, word="ngroups", holds=_normalises_groups)
 _LIGHTNING = frozenset({"lightning", "pytorch_lightning", "lightning_fabric"})
 _METRICS_WITH_A_TASK = (
     *("Accuracy", "Precision", "Recall", "F1Score", "FBetaScore", "Specificity", "StatScores", "ConfusionMatrix"),
@@ -530,6 +540,13 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
     ),
     "set_default_dtype": (Manner(roots=frozenset({"torch"}), word="half", holds=_is_no_float32, positional=("d",)),),
     "shuffle": (Manner(roots=_DATASETS, word="several_shards", holds=_shuffles_shards, method=True),),
+    **dict.fromkeys(
+        (
+            *(f"apply_liger_kernel_to_{name}" for name in ("qwen3", "qwen3_moe", "qwen3_vl", "qwen3_vl_moe")),
+            *("apply_liger_kernel_to_hunyuan_v1_dense", "apply_liger_kernel_to_hunyuan_v1_moe"),
+        ),
+        (Manner(roots=frozenset({"liger_kernel"}), word="without_norms", holds=_leaves_norms),),
+    ),
     "LigerFusedLinearJSDLoss": (Manner(roots=frozenset({"liger_kernel"}), word="mixed", holds=_mixes),),
     "apply": (
         Manner(

@@ -24,9 +24,11 @@ _REFUSES_COUNT = "transformers.Trainer.compute_loss.without_num_items_in_batch"
 _STEP_WITHOUT_COUNT = "transformers.Trainer.training_step.without_num_items_in_batch"
 _STEP = ("self", "model", "inputs")
 # A prediction_step that looks for the labels itself.
-_OWN_PREDICTION = "transformers.Trainer.prediction_step.own"
+# Methods of the Trainer in whose own code a defect is; who writes one of his own does not have it.
+_DEFECTIVE = ("prediction_step", "_load_optimizer_and_scheduler")
 # A base class whose loss a subclass may replace.
 _TRAINER = re.compile(r"(?:transformers|trl)\.(?:\w+\.)*\w*Trainer")
+_CLIPPING = frozenset({"clip_grad_norm_", "clip_grad_value_"})
 _TF32 = "torch.backends.cuda.matmul.allow_tf32"
 _CONFIGURING = "configure_model"  # called where the strategy has set dtype and device
 # What computes the log-probabilities of GRPO, and may be overridden.
@@ -145,8 +147,11 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
         for method in node.body:
             if isinstance(method, ast.FunctionDef) and method.name in _LOG_PROBABILITIES:
                 found.symbol(f"trl.GRPOTrainer.{method.name}", method)
-            if _overrides(method, "prediction_step") and not _asks_base(method):
-                found.symbol(_OWN_PREDICTION, method)
+            for name in _DEFECTIVE:
+                if _overrides(method, name) and not _asks_base(method):
+                    found.symbol(f"transformers.Trainer.{name}.own", method)
+    if any(name.startswith("torch.optim.") for name in bases):
+        _clipping_step(found, node)
     for name in bases:
         for method in node.body if name.startswith("gliner.training.") else ():
             if _overrides(method, "training_step") and not _without_count(method):
@@ -164,6 +169,15 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
                 headed = _HEAD.search(node.name) or any(one.arg == "labels" for one in method.args.args)
                 if headed:
                     _forward(found, step, method, refusing=_refuses(node))
+
+
+def _clipping_step(found: Findings, optimizer: ast.ClassDef) -> None:
+    """An optimizer whose `step` clips the gradients first."""
+    for method in optimizer.body:
+        if isinstance(method, ast.FunctionDef) and method.name == "step":
+            called = (inner.func for inner in ast.walk(method) if isinstance(inner, ast.Call))
+            if any(text(function).rpartition(".")[2] in _CLIPPING for function in called):
+                found.symbol("torch.optim.step.clips", method)
 
 
 def trained_module(found: Findings, step: Step, module: ast.ClassDef) -> None:

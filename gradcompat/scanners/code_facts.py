@@ -49,6 +49,7 @@ from gradcompat.scanners.code_names import UNKNOWN, Imported, Names, Scope
 from gradcompat.scanners.code_walk import Step, text, walk
 from gradcompat.scanners.config_lookups import is_config, loaded_file, lookup
 from gradcompat.scanners.dataclass_parsers import dataclass_parser, parsed_input
+from gradcompat.scanners.named_optimizers import named_optimizer
 from gradcompat.scanners.object_history import calls_behind
 from gradcompat.scanners.option_defaults import Option, fields, is_option, option_of
 from gradcompat.scanners.program_inference import FIRST, HOOKS, conclude, order
@@ -738,7 +739,10 @@ def _does(kind: str, method: str) -> bool:
 
 def _optimizer(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     if code_calls.optimizer(name) is None:
-        if name.startswith("pytorch_optimizer.") and name.rpartition(".")[2][:1].isupper():
+        named = named_optimizer(name, call, found.names, step.scope)
+        if named is not None:
+            found.symbol(named, call)
+        if named or (name.startswith("pytorch_optimizer.") and name.rpartition(".")[2][:1].isupper()):
             found.feed(step, OPTIMIZER_ARGUMENTS, found.arguments(step, call))  # its names are those of torch's, too
         return
     arguments = found.arguments(step, call)

@@ -50,6 +50,7 @@ _TAKES_ADAPTERS = ("trl", "transformers.Trainer", "accelerate", "torch")
 _ADAPTED = ("peft", "adapter", "lora")
 _ENGINES = ("deepspeed.initialize", "ds.initialize")
 _ATTACHING = frozenset({"add_adapter", "load_adapter", "add_module", "inject_adapter_in_model", "get_peft_model"})
+_BRAINS = frozenset({"speechbrain.Brain", "speechbrain.core.Brain"})
 _LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed", "transformers"})
 
 
@@ -155,6 +156,8 @@ def _driven(found: Findings, end: Step) -> None:
     if "train_batch" in found.mentioned and "deepspeed" in found.imported and not found.drivers:
         found.trains = True  # a pipeline takes whole steps
         found.drivers["torch"] = found.place(_first(end, {"train_batch"}))
+    if "fit" in found.mentioned and not _BRAINS.isdisjoint(found.symbols):
+        found.trains = True  # nothing of the vocabulary drives SpeechBrain's loop
     if "optax" in found.imported and found.mentioned & _OF_OPTAX:
         found.trains = True  # nothing of the vocabulary drives a loop of JAX
     for names in (("lightning",), ("sentence-transformers",), ("trl", "transformers.Trainer")):
