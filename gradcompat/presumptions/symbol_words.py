@@ -35,6 +35,8 @@ _IN_WORDS = {
     "_load_optimizer_and_scheduler.own": "a Trainer that loads optimizer and schedule itself",
     "step.clips": "an optimizer whose step clips",
     "apply_liger_kernel_to_qwen3.without_norms": "rms_norm=False",
+    "get_batch_logps.own": "log-probabilities of one's own",
+    "ShortConvolution.triton": "short convolutions of flash-linear-attention",
     "with_num_items_in_batch": "a training_step that takes num_items_in_batch",
     "Config.bf16": "bf16 in the trainer's configuration",
     "replaced": "a function of its own in the place of torchaudio's",

@@ -107,6 +107,10 @@ def _leaves_norms(given: Given) -> bool:
     return "rms_norm" in given and given["rms_norm"].value is False
 
 
+def _runs_in_triton(given: Given) -> bool:
+    return not ("backend" in given and given["backend"].value == "cuda")
+
+
 def _has_bias(given: Given) -> bool:
     return not ("bias" in given and given["bias"].value is False)
 
@@ -165,16 +169,22 @@ def _has_momentum(given: Given) -> bool:
     return "momentum" not in given or _says("momentum", lambda value: value != 0)(given)
 
 
+def _balances(given: Given) -> bool:
+    """Experts of which a loss has a coefficient; both are 0 unless they are given."""
+    weighed = any(_says(name, bool)(given) for name in ("moe_aux_loss_coeff", "moe_z_loss_coeff"))
+    return weighed and _has_experts(given)
+
+
 def _splits_sequences(given: Given) -> bool:
-    """Experts under context parallelism."""
-    return _has_experts(given) and _says("context_parallel_size", _above(1))(given)
+    """Experts balanced by a loss under context parallelism; one per token is scaled in another way."""
+    per_token = _says("calculate_per_token_loss", bool)(given)
+    return _balances(given) and not per_token and _says("context_parallel_size", _above(1))(given)
 
 
 def _counts_tokens(given: Given) -> bool:
     """Experts balanced by a loss, and a loss per token, where a rank has only a part of each sequence."""
     splits = _says("context_parallel_size", _above(1))(given) or _says("sequence_parallel", bool)(given)
-    balanced = any(_says(name, bool)(given) for name in ("moe_aux_loss_coeff", "moe_z_loss_coeff"))
-    return splits and balanced and _has_experts(given) and _says("calculate_per_token_loss", bool)(given)
+    return splits and _balances(given) and _says("calculate_per_token_loss", bool)(given)
 
 
 def _leaves_out_a_hundred(given: Given) -> bool:
@@ -348,6 +358,10 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
             holds=_leaves_out_a_hundred,
             positional=("box_format", "iou_type", "iou_thresholds", "rec_thresholds", "max_detection_thresholds"),
         ),
+    ),
+    **dict.fromkeys(
+        ("ShortConvolution", "causal_conv1d"),
+        (Manner(roots=frozenset({"fla"}), word="triton", holds=_runs_in_triton),),
     ),
     "Conv2d": (
         Manner(

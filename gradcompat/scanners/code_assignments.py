@@ -25,7 +25,7 @@ _STEP_WITHOUT_COUNT = "transformers.Trainer.training_step.without_num_items_in_b
 _STEP = ("self", "model", "inputs")
 # A prediction_step that looks for the labels itself.
 # Methods of the Trainer in whose own code a defect is; who writes one of his own does not have it.
-_DEFECTIVE = ("prediction_step", "_load_optimizer_and_scheduler")
+_DEFECTIVE = ("prediction_step", "_load_optimizer_and_scheduler", "get_batch_logps")
 # A base class whose loss a subclass may replace.
 _TRAINER = re.compile(r"(?:transformers|trl)\.(?:\w+\.)*\w*Trainer")
 _CLIPPING = frozenset({"clip_grad_norm_", "clip_grad_value_"})

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 
 from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners.autocast_regions import ungraded_first
 from gradcompat.scanners.code_calls import KERAS, STATEFUL_LOADERS
 from gradcompat.scanners.code_findings import Findings
-from gradcompat.scanners.code_walk import Step, text
+from gradcompat.scanners.code_walk import Step
+from gradcompat.scanners.late_adapters import late_adapter
 from gradcompat.scanners.model_buffers import buffer_of_model, loads_a_model
 from gradcompat.scanners.schedules import uses
+from gradcompat.scanners.ungraded_passes import ungraded_pass
 
 # What puts the hook on the embeddings, under whichever name; their mention alone makes the absence doubtful.
 HOOKS = frozenset(
@@ -31,12 +33,10 @@ _RECOMPUTES = re.compile(
 # The methods of trainers that train.
 _STARTS = frozenset({"train", "fit"})
 _LOADERS = frozenset({"torch.utils.data.DataLoader", *STATEFUL_LOADERS})
-_UNGRADED = frozenset({"no_grad", "set_grad_enabled"})
 # Schedules that are of torch's LRScheduler, which ReduceLROnPlateau was not before it.
 _TORCHS_SCHEDULE = re.compile(
     r"torch\.optim\.lr_scheduler\.(?:\w+LR|CosineAnnealingWarmRestarts)|transformers\.(?:\w+\.)*get_\w*schedule\w*"
 )
-_EVALUATES = re.compile(r"(?:on_)?(?:validation|test|predict|eval|generate|sample|infer)")
 _BEFORE_SHUFFLE = 2  # dataset and batch_size
 _BEFORE_WORKERS = 5  # dataset, batch_size, shuffle, sampler and batch_sampler come before num_workers
 # What a program of Keras calls to train: compile and fit of a model, or a tape of its own.
@@ -48,8 +48,6 @@ _CPU = re.compile(r"""(?:\bdevice\s*=\s*|torch\.device\(|\.to\()["']cpu["']""")
 _OTHER_DEVICE = re.compile(r"cuda|gpu|mps|xpu|deepspeed|environ|argparse", re.IGNORECASE)
 _TAKES_ADAPTERS = ("trl", "transformers.Trainer", "accelerate", "torch")
 _ADAPTED = ("peft", "adapter", "lora")
-_ENGINES = ("deepspeed.initialize", "ds.initialize")
-_ATTACHING = frozenset({"add_adapter", "load_adapter", "add_module", "inject_adapter_in_model", "get_peft_model"})
 _BRAINS = frozenset({"speechbrain.Brain", "speechbrain.core.Brain"})
 _LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed", "transformers"})
 
@@ -70,7 +68,7 @@ def conclude(found: Findings, end: Step) -> None:
     _kept(found)
     _unadapted(found)
     _on_cpu(found)
-    ungraded = _ungraded(found.statements) if "lightning" in found.drivers else None
+    ungraded = ungraded_pass(found.statements) if "lightning" in found.drivers else None
     if ungraded is not None:
         found.symbols.setdefault("lightning.LightningModule.no_grad", found.place(ungraded))
     _composed(found)
@@ -100,7 +98,7 @@ def _composed(found: Findings) -> None:
     if unfrozen is not None and "flax" in found.imported:
         found.symbols.setdefault("flax.core.FrozenDict.unfreeze", unfrozen)
     for one in (found, *found.parts):
-        late = _late_adapter(one.statements)
+        late = late_adapter(one.statements)
         if late is not None:
             found.symbols.setdefault("late_adapter", one.place(late))
     scheduled = next(filter(_TORCHS_SCHEDULE.fullmatch, found.symbols), None)
@@ -111,17 +109,6 @@ def _composed(found: Findings) -> None:
     scaled = any("lr_scale" in one.document.text for one in (found, *found.parts))
     if decayed is not None and not scaled and not any(name.startswith("timm.scheduler") for name in found.symbols):
         found.symbols.setdefault(f"{decayed}.alone", found.symbols[decayed])
-
-
-def _late_adapter(statements: Sequence[ast.stmt]) -> ast.Call | None:
-    """An adapter that is attached behind the making of DeepSpeed's engine, in the order of the text."""
-    nodes = (node for one in statements for node in ast.walk(one))
-    calls = [(text(node.func), node) for node in nodes if isinstance(node, ast.Call)]
-    made = [call.lineno for name, call in calls if name in _ENGINES or name.endswith(".prepare")]
-    if not made:
-        return None
-    attaching = (call for name, call in calls if name.rpartition(".")[2] in _ATTACHING)
-    return next((call for call in attaching if call.lineno > min(made)), None)
 
 
 def _reloaded(found: Findings) -> None:
@@ -365,18 +352,6 @@ def _keeps_order(call: ast.Call) -> bool:
         return False
     told = [one.value for one in call.keywords if one.arg in ("shuffle", "sampler", "batch_sampler")]
     return all(isinstance(one, ast.Constant) and one.value in (False, None) for one in told)
-
-
-def _ungraded(statements: Sequence[ast.stmt]) -> ast.AST | None:
-    """The first place where gradients are switched off, outside of what only evaluates."""
-    waiting: list[ast.AST] = list(statements)
-    for node in waiting:
-        if isinstance(node, ast.FunctionDef) and _EVALUATES.match(node.name):
-            continue
-        if isinstance(node, (ast.Attribute, ast.Name)) and getattr(node, "attr", getattr(node, "id", "")) in _UNGRADED:
-            return node
-        waiting += ast.iter_child_nodes(node)
-    return None
 
 
 def _kept(found: Findings) -> None:
