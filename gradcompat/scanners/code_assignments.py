@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
 from gradcompat.scanners.code_arguments import argument, arguments, pairs
@@ -342,6 +343,34 @@ def _takes_number(arguments: ast.arguments) -> bool:
     return named or len(positional) > len(("self", "batch")) or arguments.vararg is not None
 
 
+def _hands_schedule(method: ast.FunctionDef) -> bool:
+    """May ``configure_optimizers`` give back more than optimizers?"""
+    made: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(method):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                made.setdefault(name, []).append(value)
+    return any(
+        isinstance(node, ast.Return) and node.value is not None and not _are_optimizers(node.value, made)
+        for node in ast.walk(method)
+    )
+
+
+def _are_optimizers(given: ast.expr, made: Mapping[str, Sequence[ast.expr]]) -> bool:
+    """One, or several of them, each of which is made by a call in the same method."""
+    match given:
+        case ast.List(elts=elements) | ast.Tuple(elts=elements):
+            return all(isinstance(one, ast.Name) and _are_optimizers(one, made) for one in elements)
+        case ast.Name(id=name):
+            values = made.get(name, ())
+            return bool(values) and all(
+                isinstance(value, ast.Call) and text(value.func).rpartition(".")[2][:1].isupper() for value in values
+            )
+        case ast.Call(func=called):
+            return text(called).rpartition(".")[2][:1].isupper()
+    return False
+
+
 def _lightning_module(found: Findings, step: Step, node: ast.ClassDef) -> None:
     """A module whose step only gives back the loss is not optimised by hand, which takes calls in the step itself."""
     found.drivers.setdefault("lightning", found.place(node))
@@ -356,6 +385,8 @@ def _lightning_module(found: Findings, step: Step, node: ast.ClassDef) -> None:
     for statement in node.body:
         if isinstance(statement, ast.FunctionDef) and statement.name in (*_LEFT_HOOKS, _CONFIGURING):
             found.symbol(f"lightning.LightningModule.{statement.name}", statement)
+        if _overrides(statement, "configure_optimizers"):
+            found.configured.append(_hands_schedule(statement))
     returned = any(isinstance(inner, ast.Return) and inner.value for step in steps for inner in ast.walk(step))
     if returned and not mentioned & _BY_HAND:
         found.state(step, "training.manual_optimization", False, at=steps[0])

@@ -63,6 +63,7 @@ class Findings:
         own_models: the classes of the project that derive from a model of transformers.
         own_module: a class of the project derives from torch's modules alone.
         lightning_module: the first class of the project that derives from Lightning's.
+        configured: of each `configure_optimizers` of Lightning's modules whether it may hand a schedule over.
         optional_calls: those that are made where an option of the command line is given, which speaks for them.
         own_losses: each `compute_loss` that a Trainer of the project has instead of the one that it inherits, and
             whether that leaves out the count of the labels; None where it is not seen to have any.
@@ -106,6 +107,7 @@ class Findings:
     own_models: list[str] = field(default_factory=list)
     own_module: bool = False
     lightning_module: Location | None = None
+    configured: list[bool] = field(default_factory=list)
     own_losses: list[tuple[Location, bool | None]] = field(default_factory=list)
     buffers: list[tuple[ast.Call, Location]] = field(default_factory=list)
     saved: list[ast.expr] = field(default_factory=list)
@@ -136,6 +138,7 @@ class Findings:
         self.own_models += part.own_models
         self.own_module = self.own_module or part.own_module
         self.lightning_module = self.lightning_module or part.lightning_module
+        self.configured += part.configured
         self.own_losses += part.own_losses
         self.buffers += part.buffers
         self.saved += part.saved

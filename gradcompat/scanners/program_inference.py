@@ -103,7 +103,8 @@ def _composed(found: Findings) -> None:
             found.symbols.setdefault("late_adapter", one.place(late))
     scheduled = next(filter(_TORCHS_SCHEDULE.fullmatch, found.symbols), None)
     steps = any("lr_scheduler_step" in one.document.text for one in (found, *found.parts))
-    if scheduled is not None and "lightning" in found.drivers and not steps:
+    kept = bool(found.configured) and not any(found.configured)  # the module steps it by hand
+    if scheduled is not None and "lightning" in found.drivers and not (steps or kept):
         found.symbols.setdefault("lightning.LightningModule.torchs_scheduler", found.symbols[scheduled])
     decayed = next((name for name in found.symbols if name.startswith("timm.") and name.endswith(".layer_decay")), None)
     scaled = any("lr_scale" in one.document.text for one in (found, *found.parts))
