@@ -7,6 +7,7 @@ of a function. A new one that a record asks for gets its words here, or the sent
 from __future__ import annotations
 
 _IN_WORDS = {
+    "TrainingArguments.after_half": "a second Trainer behind one in half precision",
     "after_state": "a warm-up made after load_state_dict",
     "again": "a new CosineAnnealingLR for each stage",
     "layer_decay.alone": "layer_decay of timm",
