@@ -43,6 +43,12 @@ class ReleaseQuestion:
     reading: Reading = "release"
     part: tuple[int | None, int | None] | None = None
 
+    def __str__(self) -> str:
+        """``torch < 2.7``, ``torch[0:1] >= 2``."""
+        literal = ".".join(map(str, self.literal)) if isinstance(self.literal, tuple) else self.literal
+        part = "" if self.part is None else "[{}:{}]".format(*("" if at is None else at for at in self.part))
+        return f"{self.package}{part} {self.operator} {literal}"
+
     @property
     def opposite(self) -> ReleaseQuestion:
         """What is true where this is not."""

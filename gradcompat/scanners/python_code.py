@@ -233,7 +233,7 @@ def _symbols(facts: Findings) -> Iterator[Setting]:
             by_way.setdefault(way, []).append(name)
     for way, names in by_way.items():
         places = tuple(facts.symbols[name] for name in names)
-        first = next(iter(facts.symbols.values()))
+        first = places[0] if way else next(iter(facts.symbols.values()))
         yield Setting(key="code.symbols", value=tuple(names), location=first, places=places, where=way)
 
 
