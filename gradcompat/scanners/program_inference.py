@@ -49,6 +49,7 @@ _CPU = re.compile(r"""(?:\bdevice\s*=\s*|torch\.device\(|\.to\()["']cpu["']""")
 _OTHER_DEVICE = re.compile(r"cuda|gpu|mps|xpu|deepspeed|environ|argparse", re.IGNORECASE)
 _TAKES_ADAPTERS = ("trl", "transformers.Trainer", "accelerate", "torch")
 _ADAPTED = ("peft", "adapter", "lora")
+_HALF = re.compile(r"(?:bf16|fp16)\s*=\s*True")
 _PRECISION_VARIABLE = "ACCELERATE_MIXED_PRECISION"  # who sets it says what the next arguments take
 _BRAINS = frozenset({"speechbrain.Brain", "speechbrain.core.Brain"})
 _LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed", "transformers"})
@@ -73,9 +74,10 @@ def conclude(found: Findings, end: Step) -> None:
     ungraded = ungraded_pass(found.statements) if "lightning" in found.drivers else None
     if ungraded is not None:
         found.symbols.setdefault("lightning.LightningModule.no_grad", found.place(ungraded))
-    half = after_half(found.names.module.node, found.names)
-    if half is not None and _PRECISION_VARIABLE not in found.document.text:
-        found.symbols.setdefault(f"{half[0]}.after_half", found.place(half[1]))
+    if _HALF.search(found.document.text) and _PRECISION_VARIABLE not in found.document.text:
+        half = after_half(found.names.module.node, found.names)
+        if half is not None:
+            found.symbols.setdefault(f"{half[0]}.after_half", found.place(half[1]))
     _composed(found)
     if not loads_a_model(found):
         found.symbols.pop("transformers.PreTrainedModel._init_weights", None)  # no checkpoint, which it could overwrite

@@ -137,7 +137,7 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
     for name in [one for one in facts.symbols if FUNCTIONS.fullmatch(one) and one not in facts.firm]:
         facts.symbols[f"{name}.with_fallback"] = facts.symbols[name]
     settings += _symbols(facts)
-    caught = sorted(_caught(facts, taken, [tree, *(module.tree for module in followed.modules)]))
+    caught = sorted(_caught(facts, taken, [(tree, document), *((one.tree, one.document) for one in followed.modules)]))
     if caught:
         settings.append(Setting(key="code.guarded", value=tuple(caught), location=facts.symbols[caught[0]]))
     unseen = _unseen(document, names, followed, facts)
@@ -217,9 +217,10 @@ def _uses_with_modules(
     return UsesOfAll(uses=uses, given=given, guarded=guarded, caught=caught)
 
 
-def _caught(facts: Findings, taken: UsesOfAll, trees: Iterable[ast.AST]) -> frozenset[str]:
+def _caught(facts: Findings, taken: UsesOfAll, files: Iterable[tuple[ast.AST, Document]]) -> frozenset[str]:
     """What is used only where its absence is caught or asked for, by the module, too, that has another one instead."""
-    optional = tuple(f"{module}." for tree in trees for module in optional_modules(tree))
+    trying = (tree for tree, document in files if "except" in document.text)
+    optional = tuple(f"{module}." for tree in trying for module in optional_modules(tree))
     used = {use.full_name for use in taken.uses}
     of_optional = (name for name in facts.symbols if name.startswith(optional) and name not in used)
     return frozenset((*(taken.caught & facts.symbols.keys()), *of_optional))
