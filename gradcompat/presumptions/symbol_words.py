@@ -22,6 +22,7 @@ _IN_WORDS = {
     "batch.token_type_ids": "token_type_ids in its batches",
     "group.capturable": "capturable groups of parameters",
     "Trainer.validates_between_steps": "a val_check_interval of whole steps",
+    "ModelCheckpoint.ranked_by_steps": "ModelCheckpoint that ranks the checkpoints of steps",
     "ModelCheckpoint.at_epoch_end": "ModelCheckpoint with save_on_train_epoch_end",
     "LightningModule.no_hyperparameters": "modules without save_hyperparameters",
     "MirroredStrategy.one_device": "MirroredStrategy with one device",

@@ -334,7 +334,10 @@ def _lightning_callbacks(parameters: _Parameters) -> Settings:
         "finder": {"code.symbols": ("lightning.pytorch.callbacks.LearningRateFinder",)},
         "checkpoint_metric": {
             "training.validation_inside_epoch": True,
-            "code.symbols": ("lightning.pytorch.callbacks.ModelCheckpoint.every_n_train_steps",),
+            "code.symbols": (
+                "lightning.pytorch.callbacks.ModelCheckpoint.every_n_train_steps",
+                "lightning.pytorch.callbacks.ModelCheckpoint.ranked_by_steps",
+            ),
         },
         "inside_epoch": {"training.resume_from_checkpoint": True, "training.validation_inside_epoch": True},
         "fused_clipping": {

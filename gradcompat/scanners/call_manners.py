@@ -256,6 +256,13 @@ def _saves_at_epoch_end(given: Given) -> bool:
     return not by_steps and "save_on_train_epoch_end" in given and given["save_on_train_epoch_end"].value is True
 
 
+def _ranks_by_steps(given: Given) -> bool:
+    """Checkpoints of steps that a metric of the validation ranks or names; those of the training are fresh."""
+    ranked = _says("monitor", lambda value: isinstance(value, str) and not value.startswith("train"))(given)
+    named = _says("filename", lambda value: isinstance(value, str) and "{val" in value)(given)
+    return (ranked or named) and _says("every_n_train_steps", bool)(given)
+
+
 def _has_one_device(given: Given) -> bool:
     devices = given.get("devices")
     return devices is not None and isinstance(devices.value, (list, tuple)) and len(devices.value) == 1
@@ -540,6 +547,7 @@ _MANNERS: dict[str, tuple[Manner, ...]] = {
     "DPOTrainer": (Manner(roots=frozenset({"trl"}), word="peft_config", holds=_is_given("peft_config")),),
     "ModelCheckpoint": (
         Manner(roots=_LIGHTNING, word="every_n_train_steps", holds=_says("every_n_train_steps", bool)),
+        Manner(roots=_LIGHTNING, word="ranked_by_steps", holds=_ranks_by_steps),
         Manner(roots=_LIGHTNING, word="at_epoch_end", holds=_saves_at_epoch_end),
     ),
     **dict.fromkeys(
