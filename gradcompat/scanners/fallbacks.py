@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from gradcompat.scanners.code_names import Names, Scope
 from gradcompat.scanners.code_regions import Region, around
@@ -37,9 +38,7 @@ def has_fallback(node: ast.AST, names: Names) -> bool:
 
 def optional_modules(tree: ast.AST) -> Iterator[str]:
     """``try: import tensorflow as tf`` with ``tf = None`` where that fails: whoever uses it asks."""
-    for node in ast.walk(tree):
-        if not isinstance(node, _TRIES):
-            continue
+    for node in filter(_is_try, _statements(tree)):
         instead = {
             target.id
             for handler in node.handlers
@@ -55,6 +54,20 @@ def optional_modules(tree: ast.AST) -> Iterator[str]:
                     yield from (one.name for one in aliases if (one.asname or one.name.partition(".")[0]) in instead)
                 case ast.ImportFrom(module=str(module), level=0, names=aliases):
                     yield from (f"{module}.{one.name}" for one in aliases if (one.asname or one.name) in instead)
+
+
+def _is_try(node: ast.AST) -> TypeGuard[ast.Try]:
+    return isinstance(node, _TRIES)
+
+
+def _statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """All statements and handlers, without looking into expressions."""
+    waiting = [tree]
+    for node in waiting:
+        yield node
+        for name in ("body", "handlers", "orelse", "finalbody"):
+            block = getattr(node, name, None)
+            waiting += block if isinstance(block, list) else ()
 
 
 def _regions(names: Names) -> Iterator[Region]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from gradcompat.scanners.code_syntax import children
 from gradcompat.scanners.code_walk import text
 
 _ENGINES = ("deepspeed.initialize", "ds.initialize")
-_ATTACHING = frozenset({"add_adapter", "load_adapter", "add_module", "inject_adapter_in_model", "get_peft_model"})
+# What attaches an adapter.
+ATTACHING = re.compile(r"\b(?:add_adapter|load_adapter|add_module|inject_adapter_in_model|get_peft_model)\b")
 _DEEPEST = 4  # calls of functions around each other
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -26,7 +28,7 @@ def late_adapter(statements: Sequence[ast.stmt]) -> ast.Call | None:
     ]
     if not made:
         return None
-    attaching = (one for one in calls if text(one[0].func).rpartition(".")[2] in _ATTACHING)
+    attaching = (one for one in calls if ATTACHING.fullmatch(text(one[0].func).rpartition(".")[2]))
     return next((call for call, within in attaching if _follows(_lines(call, within, calls), made)), None)
 
 

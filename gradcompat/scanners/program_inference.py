@@ -12,7 +12,7 @@ from gradcompat.scanners.code_calls import KERAS, STATEFUL_LOADERS
 from gradcompat.scanners.code_findings import Findings
 from gradcompat.scanners.code_walk import Step
 from gradcompat.scanners.earlier_precision import after_half
-from gradcompat.scanners.late_adapters import late_adapter
+from gradcompat.scanners.late_adapters import ATTACHING, late_adapter
 from gradcompat.scanners.model_buffers import buffer_of_model, loads_a_model
 from gradcompat.scanners.schedules import uses
 from gradcompat.scanners.ungraded_passes import ungraded_pass
@@ -105,7 +105,7 @@ def _composed(found: Findings) -> None:
     if unfrozen is not None and "flax" in found.imported:
         found.symbols.setdefault("flax.core.FrozenDict.unfreeze", unfrozen)
     for one in (found, *found.parts):
-        late = late_adapter(one.statements)
+        late = late_adapter(one.statements) if ATTACHING.search(one.document.text) else None
         if late is not None:
             found.symbols.setdefault("late_adapter", one.place(late))
     scheduled = next(filter(_TORCHS_SCHEDULE.fullmatch, found.symbols), None)

@@ -18,8 +18,8 @@ from gradcompat.scanners.code_names import Imported, Names, Scope
 from gradcompat.scanners.code_regions import ALWAYS, Region, Ways, around, both, either, ways_to
 from gradcompat.scanners.code_syntax import LEAVES, children
 
-# A text without this word asks nothing itself.
-_ASKING = re.compile(r"version", re.IGNORECASE)
+# A text without any of these words asks nothing itself.
+_ASKING = re.compile(r"__version__|metadata|get_distribution|\bis_\w+_version|\bcompare_versions")
 _PARSING = frozenset({"Version", "parse", "parse_version", "LooseVersion", "StrictVersion", "TorchVersion"})
 _PARSERS = frozenset({"packaging", "distutils", "pkg_resources", "setuptools", "looseversion", "torch"})
 _METADATA = frozenset({"importlib.metadata.version", "importlib_metadata.version"})
