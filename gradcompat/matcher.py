@@ -59,6 +59,7 @@ from gradcompat.versions import ALL, VersionSet, all_of, locate
 
 if TYPE_CHECKING:
     from gradcompat.markers import Release
+    from gradcompat.model.release_question import ReleaseQuestion
 
 # A lockfile with more choices of entries for one combination than this is not taken apart: no two entries of it are
 # asked whether they go together, and nothing about it is better than UNKNOWN.
@@ -199,7 +200,7 @@ def alike(runs: Sequence[Environment], issues: Iterable[Issue]) -> list[list[int
     groups: dict[object, list[int]] = {}
     for index, run in enumerate(runs):
         stated = tuple(
-            (setting.key, type(setting.value), setting.value, setting.presumed)
+            (setting.key, type(setting.value), setting.value, setting.presumed, setting.where)
             for setting in run.settings
             if setting.key in keys
         )
@@ -360,8 +361,11 @@ class View:
         self.ranges: dict[int, tuple[Term, str]] = {}  # of terms, by identity, too
         self.absent = Listed(())  # what is said of packages that are not listed
         self.settings: dict[str, list[Setting]] = {}
+        self.asked: set[str] = set()  # the packages by whose releases the program goes one way or the other
         for setting in environment.settings:
-            self.settings.setdefault(setting.key, []).append(setting)
+            self.asked.update(self._canonical(question) for question in setting.where)
+            if all(map(self._may_hold, setting.where)):
+                self.settings.setdefault(setting.key, []).append(setting)
         self.presumer = (
             None if environment.engines is None else Presumer(environment.engines, self.listing.packages, self.settings)
         )
@@ -373,8 +377,8 @@ class View:
 
     def moved(self, packages: Mapping[str, Listed], forks: Forks) -> View:
         """The same run with other entries of some of its packages; what is found about others alone stays."""
-        if not packages.keys() <= self.listing.packages.keys():
-            # What is presumed of a run may hang on what is listed.
+        if not packages.keys() <= self.listing.packages.keys() or not self.asked.isdisjoint(packages):
+            # What is presumed of a run may hang on what is listed, and what the program does on what it asks for.
             return View(self.environment, self.names, forks, self.listing.moved(packages))
         view = object.__new__(View)
         vars(view).update(vars(self))  # as `copy` does, which takes longer to import than most records to match
@@ -415,6 +419,14 @@ class View:
         if known is None:
             known = self.ranges[id(term)] = (term, versions_text(term.versions))
         return known[1]
+
+    def _canonical(self, question: ReleaseQuestion) -> str:
+        return self.names.families.get(question.package, question.package)
+
+    def _may_hold(self, question: ReleaseQuestion) -> bool:
+        """May the answer be yes in some entry? It may where nothing is known of the release."""
+        entries = self.listing.packages.get(self._canonical(question), self.absent).entries
+        return not entries or any(_may_hold_in(question, entry) for entry in entries)
 
     def stated(self, key: str) -> list[Setting]:
         """What states the fact; what is only presumed is none."""
@@ -691,6 +703,13 @@ def _guarded(combination: Combination, issue: Issue, view: View) -> Iterator[_Ve
 
 def _texts(value: SettingValue | None) -> tuple[str, ...]:
     return value if isinstance(value, tuple) else () if value is None else (str(value),)
+
+
+def _may_hold_in(question: ReleaseQuestion, entry: Package) -> bool:
+    if entry.version is not None:
+        return entry.unreleased or question.holds(entry.version) is not False
+    allowed = _allowed(entry.specifier)
+    return allowed is None or bool(allowed & question.versions)
 
 
 @lru_cache(maxsize=1024)

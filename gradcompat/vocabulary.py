@@ -167,6 +167,9 @@ KEYS: dict[str, Key] = {
     "deepspeed.overlap_comm": Key("bool", "gradients are reduced during the backward pass"),
     "deepspeed.contiguous_gradients": Key("bool", "gradients are copied into one buffer"),
     "deepspeed.communication_data_type": Key("str", "fp32, fp16, bf16"),
+    "deepspeed.leaf_modules": Key(
+        "bool", "a module is gathered as a whole: deepspeed_moe_layer_cls_names of accelerate"
+    ),
     "deepspeed.grad_accum_dtype": Key("str", "fp32, fp16, bf16"),
     "deepspeed.same_accumulation": Key("bool", "DeepSpeed's config and the program accumulate as many micro-batches"),
     "deepspeed.gradient_clipping": Key("float", "clipping by global norm in the engine; 0 is off"),
@@ -205,6 +208,7 @@ KEYS: dict[str, Key] = {
         "bool", "transformers may take TensorFlow: neither USE_TF nor USE_TORCH speaks against it"
     ),
     "environment.unsloth_return_logits": Key("bool", "UNSLOTH_RETURN_LOGITS is 1"),
+    "environment.protobuf_in_python": Key("bool", "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION is python"),
     "environment.mix_order_reduction": Key("bool", "torch.compile may mix the orders of reductions, if it can"),
     "host.cuda": Key("version", "CUDA that torch was built for, else the newest that the driver runs"),
     "host.cuda_arch": Key("version", "compute capability of the GPU: 8.0, 9.0, 12.0"),

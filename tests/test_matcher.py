@@ -10,7 +10,7 @@ import pytest
 
 from gradcompat.forks import Forks
 from gradcompat.matcher import MAX_CHOICES, Listed, Listing, View, match, match_in
-from gradcompat.model.environment import Location, Package, Setting, SettingValue, SourceKind
+from gradcompat.model.environment import Environment, Location, Package, Setting, SettingValue, SourceKind
 from gradcompat.model.finding import Finding, Reason, Unknown
 from gradcompat.model.issue import (
     Combination,
@@ -23,6 +23,7 @@ from gradcompat.model.issue import (
     Term,
     VirtualTerm,
 )
+from gradcompat.model.release_question import ReleaseQuestion
 from gradcompat.term_keys import key_of
 from gradcompat.versions import ALL, VersionSet
 from tests.building import HERE, NAMES, compares, environment, equals, issue, package, versions
@@ -541,3 +542,36 @@ def test_a_setting_of_deepspeed_where_another_strategy_is_used(strategies: list[
     defect = issue((versions("deepspeed", "<0.19"), compares("deepspeed.zero_stage", ">", 0)))
     (finding,) = match(here, [defect], NAMES)
     assert finding.status == expected
+
+
+@pytest.mark.parametrize(
+    ("torch", "status"),
+    [
+        (package("torch", "2.13.0"), "not_affected"),
+        (package("torch", "2.6.0"), "affected"),
+        (package("torch", "2.13.0", unreleased=True), "affected"),
+        (package("torch", None, specifier=">=2.7"), "not_affected"),
+        (package("torch", None, specifier=">=2.6"), "affected"),
+        (package("jax", "0.6.0"), "affected"),
+    ],
+)
+def test_what_the_program_does_with_older_releases_alone(torch: Package, status: str) -> None:
+    defect = issue((versions("transformers", ">=4.0"), SymbolTerm(symbols=("torch.load",))))
+    run = _run_that_asks(torch, package("transformers", "4.49.0"))
+    assert [found.status for found in match(run, [defect], NAMES)] == [status]
+
+
+def test_a_release_that_is_moved_changes_what_the_program_does() -> None:
+    defect = issue((versions("transformers", ">=4.0"), SymbolTerm(symbols=("torch.load",))))
+    run = _run_that_asks(package("torch", "2.13.0"), package("transformers", "4.49.0"))
+    view = View(run, NAMES, Forks(()))
+    assert [found.status for found in match_in(view, [defect])] == ["not_affected"]
+    moved = view.moved({"torch": Listed([package("torch", "2.6.0")])}, Forks(()))
+    assert [found.status for found in match_in(moved, [defect])] == ["affected"]
+
+
+def _run_that_asks(*packages: Package) -> Environment:
+    question = ReleaseQuestion(package="torch", operator="<", literal="2.7")
+    used = Setting(key="code.symbols", value=("torch.save",), location=HERE)
+    older = Setting(key="code.symbols", value=("torch.load",), location=HERE, where=(question,))
+    return replace(environment(*packages), settings=(used, older))

@@ -69,6 +69,7 @@ RuntimeError: something that nobody knows
         }
     ),
     "loose.txt": "torch>=2.4\n",
+    "asking.py": "import torch\nif torch.__version__ < '2.7':\n    torch.load('x')\nloss.backward()\nstep()\n",
     "project/pyproject.toml": (ROOT / "examples/llava-finetune/pyproject.toml").read_text("utf-8"),
     "project/uv.lock": (ROOT / "examples/llava-finetune/uv.lock").read_text("utf-8"),
     "project/train.yaml": (ROOT / "examples/llava-finetune/train.yaml").read_text("utf-8"),
@@ -87,6 +88,7 @@ RUNS = (
     "inspect train.yaml",
     "inspect inspect.json",
     "inspect requirements.txt",
+    "inspect cpu.txt --context asking.py",
     "inspect newer.txt train.yaml --set host.cuda=12.4",
     "inspect project missing.lock",
     "plan requirements.txt --context train.yaml --offline",

@@ -6,13 +6,16 @@ Every reader returns an :class:`Environment`; the matcher takes nothing else.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.class_fact import ClassFact
 from gradcompat.quotation import built_for
 from gradcompat.redaction import redact
+
+if TYPE_CHECKING:
+    from gradcompat.model.release_question import ReleaseQuestion
 
 # Where a package comes from, in the words of the lockfiles.
 SourceKind = Literal["registry", "git", "url", "path", "directory", "editable", "virtual", "conda"]
@@ -94,6 +97,7 @@ class Setting:
             any other setting of the key takes its place.
         spelling: the line with ``{}`` in the place of the value, to show a change: ``gradient_accumulation_steps: {}``.
         places: where each of several values stands, in their order; empty if all stand at ``location``.
+        where: it counts where all of these are answered with yes, or may be: the program asks before it goes there.
     """
 
     key: str
@@ -102,6 +106,7 @@ class Setting:
     spelling: str | None = None
     presumed: bool = False
     places: tuple[Location, ...] = ()
+    where: tuple[ReleaseQuestion, ...] = ()
 
     def place(self, index: int) -> Location:
         """Where one of several values stands."""

@@ -7,6 +7,7 @@ one that a record asks for gets its words here, or the sentence shows it as it i
 from __future__ import annotations
 
 _IN_WORDS = {
+    "TrainingArguments.after_half": "a second Trainer behind one in half precision",
     "after_state": "a warm-up made after load_state_dict",
     "again": "a new CosineAnnealingLR for each stage",
     "ungraded_first": "no_grad inside autocast",
@@ -23,12 +24,20 @@ _IN_WORDS = {
     "step.at_exchange": "a schedule that steps where gradients are exchanged",
     "combine.arguments": "arguments for combined metrics",
     "prediction_step.own": "a prediction_step of one's own",
+    "_load_optimizer_and_scheduler.own": "a Trainer that loads optimizer and schedule itself",
+    "step.clips": "an optimizer whose step clips",
+    "get_batch_logps.own": "log-probabilities of one's own",
     "with_num_items_in_batch": "a training_step that takes num_items_in_batch",
     "load.replaced": "a load function of its own",
     "replaced": "a function of its own in the place of torchaudio's",
     "Compose.copied": "augmentations that data loader workers copy",
     "LightningModule.object_hyperparameters": "hyperparameters that are objects",
     "tree_map.replaced": "a function of its own in the place of jax.tree_map",
+    "load.with_fallback": "another reader where torchaudio's fails",
+    "save.with_fallback": "another writer where torchaudio's fails",
+    "add_argparse_args.with_fallback": "add_argparse_args where it is there",
+    "from_argparse_args.with_fallback": "from_argparse_args where it is there",
+    "parse_argparser.with_fallback": "parse_argparser where it is there",
 }
 
 

@@ -558,6 +558,18 @@ USUAL: dict[str, Usual] = {
         condition="UNSLOTH_RETURN_LOGITS is {}",
         reason=_RARE,
     ),
+    "environment.protobuf_in_python": Usual(
+        values=((False, 1.0),),
+        taking="protobuf runs its compiled code",
+        feature="protobuf in Python",
+        reason="the default",
+    ),
+    "deepspeed.leaf_modules": Usual(
+        values=((False, 1.0),),
+        taking="no module is gathered as a whole",
+        feature="leaf modules of DeepSpeed",
+        reason="the default",
+    ),
     "environment.mix_order_reduction": Usual(
         values=((True, 1.0),),
         taking="TORCHINDUCTOR_MIX_ORDER_REDUCTION is left as it is",

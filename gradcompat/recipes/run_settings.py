@@ -341,7 +341,7 @@ def _lightning_callbacks(parameters: _Parameters) -> Settings:
         "finder": {"code.symbols": ("lightning.pytorch.callbacks.LearningRateFinder",)},
         "checkpoint_metric": {
             "training.validation_inside_epoch": True,
-            "code.symbols": ("lightning.pytorch.callbacks.ModelCheckpoint(every_n_train_steps=1)",),
+            "code.symbols": ("lightning.pytorch.callbacks.ModelCheckpoint(monitor='val_loss', every_n_train_steps=1)",),
         },
         "inside_epoch": {"training.resume_from_checkpoint": True, "training.validation_inside_epoch": True},
         "fused_clipping": {

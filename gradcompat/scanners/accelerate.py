@@ -39,6 +39,7 @@ FEEDS: Feeds = {
     "deepspeed_config.offload_optimizer_device": Feed("deepspeed.offload_optimizer"),
     "deepspeed_config.offload_param_device": Feed("deepspeed.offload_param"),
     "deepspeed_config.zero3_save_16bit_model": Feed("deepspeed.gather_16bit_weights"),
+    "deepspeed_config.deepspeed_moe_layer_cls_names": Feed("deepspeed.leaf_modules", given=True),
     "deepspeed_config.deepspeed_config_file": (),
     **training_arguments.FSDP_CONFIG,
     # From version 1.3 on the strategy of FSDP 1 stands here; of FSDP 2 it is a switch, and no strategy.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
 from gradcompat.scanners.code_arguments import argument, arguments, pairs
@@ -23,12 +24,13 @@ _REFUSES_COUNT = "transformers.Trainer.compute_loss.without_num_items_in_batch"
 # A training_step with no place for that count, which the Trainer hands over by position since 4.46.
 _STEP_WITHOUT_COUNT = "transformers.Trainer.training_step.without_num_items_in_batch"
 _STEP = ("self", "model", "inputs")
-# A prediction_step that looks for the labels itself.
-_OWN_PREDICTION = "transformers.Trainer.prediction_step.own"
+# Methods of the Trainer in whose own code a defect is; who writes one of his own does not have it.
+_DEFECTIVE = ("prediction_step", "_load_optimizer_and_scheduler", "get_batch_logps")
 # A base class whose loss a subclass may replace.
 _TRAINER = re.compile(r"(?:transformers|trl)\.(?:\w+\.)*\w*Trainer")
 # A sampler of one's own that Lightning wraps for several processes; batches are another matter.
 _SAMPLER = re.compile(r"torch\.utils\.data\.(?:\w+\.)*(?!Distributed|Batch)\w*Sampler")
+_CLIPPING = frozenset({"clip_grad_norm_", "clip_grad_value_"})
 _TF32 = "torch.backends.cuda.matmul.allow_tf32"
 _CONFIGURING = "configure_model"  # called where the strategy has set dtype and device
 # What computes the log-probabilities of GRPO, and may be overridden.
@@ -152,8 +154,11 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
             for name in _OF_GRPO if any(base.endswith(".GRPOTrainer") for base in bases) else ():
                 if _overrides(method, name) and not _asks_base(method):
                     found.symbol(f"trl.GRPOTrainer.{name}", method)
-            if _overrides(method, "prediction_step") and not _asks_base(method):
-                found.symbol(_OWN_PREDICTION, method)
+            for name in _DEFECTIVE:
+                if _overrides(method, name) and not _asks_base(method):
+                    found.symbol(f"transformers.Trainer.{name}.own", method)
+    if any(name.startswith("torch.optim.") for name in bases):
+        _clipping_step(found, node)
     for name in bases:
         for method in node.body if name.startswith("gliner.training.") else ():
             if _overrides(method, "training_step") and not _without_count(method):
@@ -175,6 +180,15 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
                 headed = _HEAD.search(node.name) or any(one.arg == "labels" for one in method.args.args)
                 if headed:
                     _forward(found, step, method, refusing=_refuses(node))
+
+
+def _clipping_step(found: Findings, optimizer: ast.ClassDef) -> None:
+    """An optimizer whose `step` clips the gradients first."""
+    for method in optimizer.body:
+        if isinstance(method, ast.FunctionDef) and method.name == "step":
+            called = (inner.func for inner in ast.walk(method) if isinstance(inner, ast.Call))
+            if any(text(function).rpartition(".")[2] in _CLIPPING for function in called):
+                found.symbol("torch.optim.step.clips", method)
 
 
 def trained_module(found: Findings, step: Step, module: ast.ClassDef) -> None:
@@ -339,6 +353,34 @@ def _takes_number(arguments: ast.arguments) -> bool:
     return named or len(positional) > len(("self", "batch")) or arguments.vararg is not None
 
 
+def _hands_schedule(method: ast.FunctionDef) -> bool:
+    """May ``configure_optimizers`` give back more than optimizers?"""
+    made: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(method):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                made.setdefault(name, []).append(value)
+    return any(
+        isinstance(node, ast.Return) and node.value is not None and not _are_optimizers(node.value, made)
+        for node in ast.walk(method)
+    )
+
+
+def _are_optimizers(given: ast.expr, made: Mapping[str, Sequence[ast.expr]]) -> bool:
+    """One, or several of them, each of which is made by a call in the same method."""
+    match given:
+        case ast.List(elts=elements) | ast.Tuple(elts=elements):
+            return all(isinstance(one, ast.Name) and _are_optimizers(one, made) for one in elements)
+        case ast.Name(id=name):
+            values = made.get(name, ())
+            return bool(values) and all(
+                isinstance(value, ast.Call) and text(value.func).rpartition(".")[2][:1].isupper() for value in values
+            )
+        case ast.Call(func=called):
+            return text(called).rpartition(".")[2][:1].isupper()
+    return False
+
+
 def _lightning_module(found: Findings, step: Step, node: ast.ClassDef) -> None:
     """A module whose step only gives back the loss is not optimised by hand, which takes calls in the step itself."""
     found.drivers.setdefault("lightning", found.place(node))
@@ -353,6 +395,8 @@ def _lightning_module(found: Findings, step: Step, node: ast.ClassDef) -> None:
     for statement in node.body:
         if isinstance(statement, ast.FunctionDef) and statement.name in (*_LEFT_HOOKS, _CONFIGURING):
             found.symbol(f"lightning.LightningModule.{statement.name}", statement)
+        if _overrides(statement, "configure_optimizers"):
+            found.configured.append(_hands_schedule(statement))
     returned = any(isinstance(inner, ast.Return) and inner.value for step in steps for inner in ast.walk(step))
     if returned and not mentioned & _BY_HAND:
         found.state(step, "training.manual_optimization", False, at=steps[0])

@@ -46,6 +46,7 @@ from gradcompat.scanners.code_names import UNKNOWN, Imported, Names, Scope
 from gradcompat.scanners.code_walk import Step, text, walk
 from gradcompat.scanners.config_lookups import is_config, loaded_file, lookup
 from gradcompat.scanners.dataclass_parsers import dataclass_parser, parsed_input
+from gradcompat.scanners.named_optimizers import named_optimizer
 from gradcompat.scanners.object_history import calls_behind
 from gradcompat.scanners.option_defaults import Option, fields, is_option, option_of
 from gradcompat.scanners.program_inference import FIRST, HOOKS, conclude, order
@@ -344,7 +345,7 @@ def _is_told(found: Findings, step: Step, call: ast.Call) -> None:
     called = found.names.resolve(call.func, step.scope)
     method = (call.func.attr,) if isinstance(call.func, ast.Attribute) and call.func.attr not in _COMMON else ()
     for line in call_lines(call, called or method, found.names, step.scope):
-        found.calls.setdefault(line, found.place(call))
+        found.call(line, call)
     for name in called or method:
         _hard_negatives(found, step, call, name)
         _kept_or_taken(found, step, call, name)
@@ -694,7 +695,10 @@ def _does(kind: str, method: str) -> bool:
 
 def _optimizer(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     if code_calls.optimizer(name) is None:
-        if name.startswith("pytorch_optimizer.") and name.rpartition(".")[2][:1].isupper():
+        named = named_optimizer(name, call, found.names, step.scope)
+        if named is not None:
+            found.symbol(named, call)
+        if named or (name.startswith("pytorch_optimizer.") and name.rpartition(".")[2][:1].isupper()):
             found.feed(step, OPTIMIZER_ARGUMENTS, found.arguments(step, call))  # its names are those of torch's, too
         return
     arguments = found.arguments(step, call)

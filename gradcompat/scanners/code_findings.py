@@ -12,11 +12,14 @@ from gradcompat.scanners import training_arguments
 from gradcompat.scanners.code_arguments import Argument, Place, arguments, keys_of, said, unread_options
 from gradcompat.scanners.code_calls import Known
 from gradcompat.scanners.code_names import UNKNOWN, Names, Scope
+from gradcompat.scanners.code_regions import ALWAYS, Ways, either, ways_to
 from gradcompat.scanners.code_walk import Step
 from gradcompat.scanners.config_lookups import lookup
 from gradcompat.scanners.dataclass_parsers import ParsedInput
+from gradcompat.scanners.fallbacks import FUNCTIONS, has_fallback
 from gradcompat.scanners.key_mapping import Feed
 from gradcompat.scanners.option_defaults import Option, is_option
+from gradcompat.scanners.version_questions import regions
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,8 @@ class Findings:
         document: the file, for models that lie beside it.
         symbols: the names of other packages that are used, with the first place.
         calls: the calls of them, each as a line (:mod:`gradcompat.calls`), with the first place.
+        ways: those of both that some releases alone reach, wherever they stand, and when.
+        firm: those names of which a defect asks whether the program can do without, and without which it cannot.
         refers_to: files that are named.
         drivers: what may drive the training loop, with the first place.
         trainer: an object that runs a training loop is made.
@@ -58,6 +63,7 @@ class Findings:
         own_models: the classes of the project that derive from a model of transformers.
         own_module: a class of the project derives from torch's modules alone.
         lightning_module: the first class of the project that derives from Lightning's.
+        configured: of each `configure_optimizers` of Lightning's modules whether it may hand a schedule over.
         optional_calls: those that are made where an option of the command line is given, which speaks for them.
         own_losses: each `compute_loss` that a Trainer of the project has instead of the one that it inherits, and
             whether that leaves out the count of the labels; None where it is not seen to have any.
@@ -75,6 +81,8 @@ class Findings:
     skipped: list[Skipped] = field(default_factory=list)
     symbols: dict[str, Location] = field(default_factory=dict)
     calls: dict[str, Location] = field(default_factory=dict)
+    ways: dict[str, Ways] = field(default_factory=dict)
+    firm: set[str] = field(default_factory=set)
     refers_to: list[str] = field(default_factory=list)
     drivers: dict[str, Location] = field(default_factory=dict)
     trainer: bool = False
@@ -99,6 +107,7 @@ class Findings:
     own_models: list[str] = field(default_factory=list)
     own_module: bool = False
     lightning_module: Location | None = None
+    configured: list[bool] = field(default_factory=list)
     own_losses: list[tuple[Location, bool | None]] = field(default_factory=list)
     buffers: list[tuple[ast.Call, Location]] = field(default_factory=list)
     saved: list[ast.expr] = field(default_factory=list)
@@ -110,9 +119,12 @@ class Findings:
         """Take in what was found in a module that the program imports."""
         self.parts.append(part)
         for name, location in part.symbols.items():
+            self._reach(name, part.ways.get(name, ALWAYS))
             self.symbols.setdefault(name, location)
         for line, location in part.calls.items():
+            self._reach(line, part.ways.get(line, ALWAYS))
             self.calls.setdefault(line, location)
+        self.firm |= part.firm
         for name, location in part.drivers.items():
             self.drivers.setdefault(name, location)
         self.refers_to += part.refers_to
@@ -129,6 +141,7 @@ class Findings:
         self.own_models += part.own_models
         self.own_module = self.own_module or part.own_module
         self.lightning_module = self.lightning_module or part.lightning_module
+        self.configured += part.configured
         self.own_losses += part.own_losses
         self.buffers += part.buffers
         self.saved += part.saved
@@ -286,5 +299,26 @@ class Findings:
 
     def symbol(self, name: str, node: ast.AST) -> None:
         """A name that is used."""
+        if FUNCTIONS.fullmatch(name) and not has_fallback(node, self.names):
+            self.firm.add(name)
+        self._reach(name, ways_to(node, regions(self.names, self.document.text)))
         if name not in self.symbols:
             self.symbols[name] = self.place(node)
+
+    def call(self, line: str, node: ast.AST) -> None:
+        """A call, by its line."""
+        self._reach(line, ways_to(node, regions(self.names, self.document.text)))
+        if line not in self.calls:
+            self.calls[line] = self.place(node)
+
+    def _reach(self, name: str, ways: Ways) -> None:
+        """One more place of a name or a call, which is reached in some ways."""
+        if name not in self.symbols and name not in self.calls:
+            if ways != ALWAYS:
+                self.ways[name] = ways
+        elif name in self.ways:
+            joined = either(self.ways[name], ways)
+            if joined == ALWAYS:
+                del self.ways[name]
+            else:
+                self.ways[name] = joined

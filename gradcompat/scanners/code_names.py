@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any, Final, Protocol
 
 from gradcompat.model.environment import Location
+from gradcompat.scanners.code_regions import Region
 from gradcompat.scanners.code_syntax import children as children_of
 
 # What is not a literal. None is one.
@@ -111,6 +112,8 @@ class Names:
         self.relative: dict[str, int] = {}  # what is imported from the project itself, with the line
         self.imported: dict[str, int] = {}  # the first part of every other import
         self.rewritten = False
+        self.regions: tuple[Region, ...] | None = None  # what some releases alone reach; None until somebody asks
+        self.fallbacks: tuple[Region, ...] | None = None  # what it can do without
         self.stores: list[ast.Attribute | ast.Subscript | ast.Call] = []  # what sets an attribute or an item
         # What was found out about a name, and what is being found out: a name that is made of itself says nothing.
         self._expressions: dict[ast.AST, tuple[str, ...]] = {}

@@ -12,11 +12,13 @@ from gradcompat.defaults import DEFAULTS, TRAIN, Default
 from gradcompat.model.context import Unset
 from gradcompat.scanners.code_findings import Called, Findings
 
-# What fills arguments in from elsewhere, or changes those of an object that is there.
+# What changes the arguments of an object that is there.
 _ELSEWHERE = (
-    *("HfArgumentParser", "TrlParser", "set_training", "set_optimizer", "setattr", "__dict__", "partial("),
-    *("training_args.bin", "hyperparameter_search", "dataclasses"),
+    *("set_training", "set_optimizer", "setattr", "__dict__", "partial("),
+    *("training_args.bin", "hyperparameter_search"),
 )
+# What fills them in where the arguments of a trainer are made, and not where an adapter's config is written out.
+_FILLING = ("HfArgumentParser", "TrlParser", "dataclasses")
 # Packages that put their own in the place of what is called.
 _PATCHING = frozenset(
     {
@@ -33,10 +35,13 @@ def unset(found: Findings, text: str) -> tuple[Unset, ...]:
         return ()
     if _PATCHING & found.imported or any(phrase in text for phrase in _ELSEWHERE):
         return ()
+    filled = any(phrase in text for phrase in _FILLING)
     left: list[Unset] = []
     called = {name for file in files for call in file.called for name in call.names}
     modules = list({file.names: file for file in files}.values())
     for default in DEFAULTS:
+        if filled and default.default.package != "peft":
+            continue
         if default.drivers and not found.drivers.keys() <= default.drivers:
             continue
         meant = {name for name in called if _is(name, default)}

@@ -223,7 +223,7 @@ class _Walk:
             case ast.While(test=test, body=body, orelse=otherwise) if self._asks(test, scope):
                 yield from self._block([*body, *otherwise], guarded, scope)
             case ast.AST() if isinstance(node, _TRIES):
-                caught = guarded if any(_catches(handler) for handler in node.handlers) else certainty
+                caught = guarded if any(catches(handler) for handler in node.handlers) else certainty
                 if scope is not self._names.module and any(map(_explains, node.handlers)):
                     caught = min(caught, Certainty.CONDITIONAL)
                 yield from self._block(node.body, caught, scope)
@@ -375,7 +375,7 @@ def _leaves(body: Sequence[ast.stmt]) -> bool:
     return isinstance(last, _LEAVING) or is_exit
 
 
-def _catches(handler: ast.ExceptHandler) -> bool:
+def catches(handler: ast.ExceptHandler) -> bool:
     """Does it catch what a missing name raises, and go on?"""
     if handler.body and _leaves(handler.body) and not isinstance(handler.body[-1], (ast.Return, ast.Continue)):
         return isinstance(handler.body[-1], ast.Break)
@@ -402,7 +402,7 @@ def _constructor(node: ast.ClassDef) -> Sequence[ast.stmt]:
 def _caps_a_version(statement: ast.stmt) -> bool:
     """Does it end the program with every release that is too new, as ``require_version("trl<=0.9.6")``?"""
     if isinstance(statement, _TRIES):
-        return not any(map(_catches, statement.handlers)) and any(map(_caps_a_version, statement.body))
+        return not any(map(catches, statement.handlers)) and any(map(_caps_a_version, statement.body))
     match statement:
         case ast.Expr(value=ast.Call(func=called, args=[ast.Constant(value=str(requirement)), *_])):
             name = called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")

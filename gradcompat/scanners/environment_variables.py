@@ -22,6 +22,7 @@ class Variable:
         on: what the words for "on" make of it; None where they say nothing.
         off: what every other word makes of it; None where it says nothing.
         undecided: words that leave it as it is.
+        words: what means "on".
         before: the packages that read it when they are imported: set behind that, it does nothing.
     """
 
@@ -29,6 +30,7 @@ class Variable:
     on: bool | None = True
     off: bool | None = False
     undecided: frozenset[str] = frozenset()
+    words: frozenset[str] = _ON
     before: frozenset[str] = frozenset()
 
 
@@ -37,6 +39,11 @@ VARIABLES: Mapping[str, Variable] = {
     "USE_TF": Variable(key="environment.use_tf", undecided=frozenset({"auto"}), before=_TRANSFORMERS),
     "USE_TORCH": Variable(key="environment.use_tf", on=False, off=None, before=_TRANSFORMERS),
     "UNSLOTH_RETURN_LOGITS": Variable(key="environment.unsloth_return_logits"),
+    "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": Variable(
+        key="environment.protobuf_in_python",
+        words=frozenset({"python"}),
+        before=_TRANSFORMERS | {"tensorboard", "tensorflow", "lightning", "pytorch_lightning"},
+    ),
     "TORCHINDUCTOR_MIX_ORDER_REDUCTION": Variable(key="environment.mix_order_reduction"),
 }
 
@@ -54,5 +61,5 @@ def said_by(name: str, value: str | None) -> tuple[str, SettingValue | None] | N
     word = value.strip().lower()
     if word in variable.undecided:
         return None
-    decided = variable.on if word in _ON else variable.off
+    decided = variable.on if word in variable.words else variable.off
     return None if decided is None else (variable.key, decided)

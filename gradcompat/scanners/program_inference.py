@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 
 from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners.autocast_regions import ungraded_first
 from gradcompat.scanners.code_calls import KERAS, STATEFUL_LOADERS
 from gradcompat.scanners.code_findings import Findings
-from gradcompat.scanners.code_walk import Step, text
+from gradcompat.scanners.code_walk import Step
+from gradcompat.scanners.earlier_precision import after_half
+from gradcompat.scanners.late_adapters import ATTACHING, late_adapter
 from gradcompat.scanners.lightning_checkpoints import reads_objects
 from gradcompat.scanners.model_buffers import buffer_of_model, loads_a_model
 from gradcompat.scanners.schedules import uses
+from gradcompat.scanners.ungraded_passes import ungraded_pass
 from gradcompat.scanners.worker_copies import copied_compositions
 
 # What puts the hook on the embeddings, under whichever name; their mention alone makes the absence doubtful.
@@ -33,12 +36,10 @@ _RECOMPUTES = re.compile(
 # The methods of trainers that train.
 _STARTS = frozenset({"train", "fit"})
 _LOADERS = frozenset({"torch.utils.data.DataLoader", *STATEFUL_LOADERS})
-_UNGRADED = frozenset({"no_grad", "set_grad_enabled"})
 # Schedules that are of torch's LRScheduler, which ReduceLROnPlateau was not before it.
 _TORCHS_SCHEDULE = re.compile(
     r"torch\.optim\.lr_scheduler\.(?:\w+LR|CosineAnnealingWarmRestarts)|transformers\.(?:\w+\.)*get_\w*schedule\w*"
 )
-_EVALUATES = re.compile(r"(?:on_)?(?:validation|test|predict|eval|generate|sample|infer)")
 _BEFORE_SHUFFLE = 2  # dataset and batch_size
 _BEFORE_WORKERS = 5  # dataset, batch_size, shuffle, sampler and batch_sampler come before num_workers
 # What a program of Keras calls to train: compile and fit of a model, or a tape of its own.
@@ -50,8 +51,9 @@ _CPU = re.compile(r"""(?:\bdevice\s*=\s*|torch\.device\(|\.to\()["']cpu["']""")
 _OTHER_DEVICE = re.compile(r"cuda|gpu|mps|xpu|deepspeed|environ|argparse", re.IGNORECASE)
 _TAKES_ADAPTERS = ("trl", "transformers.Trainer", "accelerate", "torch")
 _ADAPTED = ("peft", "adapter", "lora")
-_ENGINES = ("deepspeed.initialize", "ds.initialize")
-_ATTACHING = frozenset({"add_adapter", "load_adapter", "add_module", "inject_adapter_in_model", "get_peft_model"})
+_HALF = re.compile(r"(?:bf16|fp16)\s*=\s*True")
+_PRECISION_VARIABLE = "ACCELERATE_MIXED_PRECISION"  # who sets it says what the next arguments take
+_BRAINS = frozenset({"speechbrain.Brain", "speechbrain.core.Brain"})
 _LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed", "transformers"})
 
 
@@ -71,9 +73,13 @@ def conclude(found: Findings, end: Step) -> None:
     _kept(found)
     _unadapted(found)
     _on_cpu(found)
-    ungraded = _ungraded(found.statements) if "lightning" in found.drivers else None
+    ungraded = ungraded_pass(found.statements) if "lightning" in found.drivers else None
     if ungraded is not None:
         found.symbols.setdefault("lightning.LightningModule.no_grad", found.place(ungraded))
+    if _HALF.search(found.document.text) and _PRECISION_VARIABLE not in found.document.text:
+        half = after_half(found.names.module.node, found.names)
+        if half is not None:
+            found.symbols.setdefault(f"{half[0]}.after_half", found.place(half[1]))
     _composed(found)
     if not loads_a_model(found):
         found.symbols.pop("transformers.PreTrainedModel._init_weights", None)  # no checkpoint, which it could overwrite
@@ -103,12 +109,13 @@ def _composed(found: Findings) -> None:
     if found.lightning_module is not None and "save_hyperparameters" not in found.mentioned:
         found.symbols.setdefault("lightning.LightningModule.no_hyperparameters", found.lightning_module)
     for one in (found, *found.parts):
-        late = _late_adapter(one.statements)
+        late = late_adapter(one.statements) if ATTACHING.search(one.document.text) else None
         if late is not None:
             found.symbols.setdefault("late_adapter", one.place(late))
     scheduled = next(filter(_TORCHS_SCHEDULE.fullmatch, found.symbols), None)
     steps = any("lr_scheduler_step" in one.document.text for one in (found, *found.parts))
-    if scheduled is not None and "lightning" in found.drivers and not steps:
+    kept = bool(found.configured) and not any(found.configured)  # the module steps it by hand
+    if scheduled is not None and "lightning" in found.drivers and not (steps or kept):
         found.symbols.setdefault("lightning.LightningModule.torchs_scheduler", found.symbols[scheduled])
 
 
@@ -122,17 +129,6 @@ def _copied(found: Findings) -> None:
         calls = [call.node for call in one.called if any(name.startswith("albumentations.") for name in call.names)]
         for call in copied_compositions(modules, calls):
             found.symbols.setdefault("albumentations.Compose.copied", one.place(call))
-
-
-def _late_adapter(statements: Sequence[ast.stmt]) -> ast.Call | None:
-    """An adapter that is attached behind the making of DeepSpeed's engine, in the order of the text."""
-    nodes = (node for one in statements for node in ast.walk(one))
-    calls = [(text(node.func), node) for node in nodes if isinstance(node, ast.Call)]
-    made = [call.lineno for name, call in calls if name in _ENGINES or name.endswith(".prepare")]
-    if not made:
-        return None
-    attaching = (call for name, call in calls if name.rpartition(".")[2] in _ATTACHING)
-    return next((call for call in attaching if call.lineno > min(made)), None)
 
 
 def _reloaded(found: Findings) -> None:
@@ -167,6 +163,8 @@ def _driven(found: Findings, end: Step) -> None:
     if "train_batch" in found.mentioned and "deepspeed" in found.imported and not found.drivers:
         found.trains = True  # a pipeline takes whole steps
         found.drivers["torch"] = found.place(_first(end, {"train_batch"}))
+    if "fit" in found.mentioned and not _BRAINS.isdisjoint(found.symbols):
+        found.trains = True  # nothing of the vocabulary drives SpeechBrain's loop
     if "optax" in found.imported and found.mentioned & _OF_OPTAX:
         found.trains = True  # nothing of the vocabulary drives a loop of JAX
     for names in (
@@ -382,18 +380,6 @@ def _keeps_order(call: ast.Call) -> bool:
         return False
     told = [one.value for one in call.keywords if one.arg in ("shuffle", "sampler", "batch_sampler")]
     return all(isinstance(one, ast.Constant) and one.value in (False, None) for one in told)
-
-
-def _ungraded(statements: Sequence[ast.stmt]) -> ast.AST | None:
-    """The first place where gradients are switched off, outside of what only evaluates."""
-    waiting: list[ast.AST] = list(statements)
-    for node in waiting:
-        if isinstance(node, ast.FunctionDef) and _EVALUATES.match(node.name):
-            continue
-        if isinstance(node, (ast.Attribute, ast.Name)) and getattr(node, "attr", getattr(node, "id", "")) in _UNGRADED:
-            return node
-        waiting += ast.iter_child_nodes(node)
-    return None
 
 
 def _kept(found: Findings) -> None:

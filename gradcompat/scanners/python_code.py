@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
@@ -20,16 +20,19 @@ from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.code_use import CodeUse, left_out
 from gradcompat.model.context import Context, DataclassParser
 from gradcompat.model.environment import Location, Setting, Skipped
+from gradcompat.model.release_question import ReleaseQuestion
 from gradcompat.scanners import code_calls, environment_variables
 from gradcompat.scanners.called_classes import full_name
 from gradcompat.scanners.code_arguments import Place
 from gradcompat.scanners.code_facts import read, read_statement
 from gradcompat.scanners.code_findings import Findings
 from gradcompat.scanners.code_names import Names
+from gradcompat.scanners.code_regions import ALWAYS
 from gradcompat.scanners.code_syntax import parse, places_in
 from gradcompat.scanners.code_unset import unset
 from gradcompat.scanners.code_uses import Certainty, ModuleUses, module_uses
 from gradcompat.scanners.dataclass_parsers import is_lenient, with_inputs
+from gradcompat.scanners.fallbacks import FUNCTIONS, optional_modules
 from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.scanners.local_modules import Followed, Links, Module, Project, follow, project_of
 from gradcompat.scanners.reachability import is_main_guard, reached
@@ -131,14 +134,11 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
     for module in followed.modules:
         for name, location in _replaced(module.tree, module.names, places_in(module.document)):
             facts.symbols.setdefault(f"{name}.replaced", location)
-    if facts.symbols:
-        used, places = zip(*sorted(facts.symbols.items(), key=lambda pair: pair[0]), strict=True)
-        first = next(iter(facts.symbols.values()))
-        settings.append(Setting(key="code.symbols", value=used, location=first, places=places))
-    if facts.calls:
-        lines, places = zip(*sorted(facts.calls.items(), key=lambda pair: pair[0]), strict=True)
-        settings.append(Setting(key="code.calls", value=lines, location=places[0], places=places))
-    caught = sorted(taken.caught & facts.symbols.keys())
+    for name in [one for one in facts.symbols if FUNCTIONS.fullmatch(one) and one not in facts.firm]:
+        facts.symbols[f"{name}.with_fallback"] = facts.symbols[name]
+    settings += _by_way("code.symbols", facts.symbols, facts)
+    settings += _by_way("code.calls", facts.calls, facts)
+    caught = sorted(_caught(facts, taken, [(tree, document), *((one.tree, one.document) for one in followed.modules)]))
     if caught:
         settings.append(Setting(key="code.guarded", value=tuple(caught), location=facts.symbols[caught[0]]))
     unseen = _unseen(document, names, followed, facts)
@@ -216,6 +216,27 @@ def _uses_with_modules(
     uses = left_out(found_uses, given)
     caught = frozenset(name for one in by_file.values() for name in one.caught) - {use.full_name for use in uses}
     return UsesOfAll(uses=uses, given=given, guarded=guarded, caught=caught)
+
+
+def _caught(facts: Findings, taken: UsesOfAll, files: Iterable[tuple[ast.AST, Document]]) -> frozenset[str]:
+    """What is used only where its absence is caught or asked for, by the module, too, that has another one instead."""
+    trying = (tree for tree, document in files if "except" in document.text)
+    optional = tuple(f"{module}." for tree in trying for module in optional_modules(tree))
+    used = {use.full_name for use in taken.uses}
+    of_optional = (name for name in facts.symbols if name.startswith(optional) and name not in used)
+    return frozenset((*(taken.caught & facts.symbols.keys()), *of_optional))
+
+
+def _by_way(key: str, used: Mapping[str, Location], facts: Findings) -> Iterator[Setting]:
+    """What the program uses or calls: first what it does anyhow, then what it does with some releases alone."""
+    by_way: dict[tuple[ReleaseQuestion, ...], list[str]] = {(): []} if used else {}
+    for name in sorted(used):
+        for way in facts.ways.get(name, ALWAYS):
+            by_way.setdefault(way, []).append(name)
+    for way, names in by_way.items():
+        places = tuple(used[name] for name in names)
+        first = places[0] if way else next(iter(used.values()))
+        yield Setting(key=key, value=tuple(names), location=first, places=places, where=way)
 
 
 def _replaced(tree: ast.Module, names: Names, place: Place) -> Iterator[tuple[str, Location]]:

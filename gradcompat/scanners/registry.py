@@ -44,7 +44,7 @@ LIBRARIES = frozenset(
         *("sentence_transformers", "timm", "apex", "optimum", "jax", "flax", "mmengine", "fairscale", "torchvision"),
         *("torchao", "colossalai", "composer", "open_clip", "xformers", "flash_attn", "torchaudio", "hydra"),
         *("monai", "torchmetrics", "pytorch_metric_learning", "optax", "keras", "fla", "mamba_ssm"),
-        *("setfit", "gliner", "ultralytics", "albumentations"),
+        *("setfit", "gliner", "ultralytics", "albumentations", "speechbrain"),
     }
 )
 
@@ -125,6 +125,7 @@ SCANNERS = (
             *("torch.optim", "bitsandbytes", "backward(", "torch.compile", "autocast", "DataParallel", "fully_shard"),
             *("deepspeed.initialize", "torch.load", "register_buffer", "rrelu", "RReLU", "StatefulDataLoader"),
             *("GradientAccumulationPlugin", "skip_first_batches", "LigerFused", "liger_fused", "MirroredStrategy"),
+            *("speechbrain",),
             *("parallel_cross_entropy", "MultiTurnSFTDataset", "utils.checkpoint", "IterableDataset"),
             *("hydra.main", "__main__", "optax.", "keras", "torchmetrics", "from transformers", "import transformers"),
             *("ultralytics", "mmengine"),

@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 
 from gradcompat.budget import Budget
 from gradcompat.lazy_dataclasses import dataclass, replace
-from gradcompat.model.context import Context, LaunchOption, OptionDefault, Override
+from gradcompat.model.context import Context, LaunchOption, OptionDefault, Override, Unset
 from gradcompat.model.environment import Location, Setting, SettingValue
 from gradcompat.scanners.any_config import recomposed
 from gradcompat.scanners.argument_blocks import settings_of_lookup, with_passed_blocks
@@ -445,6 +445,15 @@ def _accumulation(members: Sequence[Context]) -> list[Setting]:
     return [Setting(key=_ALIKE, value=number is None or number == program[0], location=location)]
 
 
+def _left_by_all(members: Sequence[Context], settings: Sequence[Setting]) -> tuple[Unset, ...]:
+    """What is left to defaults: what one file leaves out another may say, but for the adapter that a program writes."""
+    if len(members) == 1:
+        return members[0].unset
+    stated = {setting.key for setting in settings}
+    left = (one for member in members for one in member.unset if one.of.partition(".")[0] == "peft")
+    return tuple(one for one in left if one.key not in stated)
+
+
 def _joined(members: list[Context]) -> Context:
     """One context from a run (the first) and what belongs to it."""
     first, *others = members = _with_configs(_with_options(members))
@@ -476,6 +485,5 @@ def _joined(members: list[Context]) -> Context:
         skipped=tuple(skipped for member in members for skipped in member.skipped),
         refers_to=(),
         run=True,
-        # What one file leaves out another may say.
-        unset=first.unset if not others else (),
+        unset=_left_by_all(members, settings),
     )

@@ -100,3 +100,16 @@ def test_what_is_stated_and_named_is_shown(run: Run, tmp_path: Path) -> None:
     assert "  training.seed = 3\n" in outcome.out
     assert "  deepspeed.zero_stage = 2  line 1\n" in outcome.out
     assert run("inspect", "uv.lock", "--set", "training.seeds=3").status == 2
+
+
+def test_what_a_program_does_with_some_releases_alone(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("torch==2.13.0\n")
+    (tmp_path / "train.py").write_text(
+        "import torch\nfrom packaging.version import Version\n"
+        'if Version(torch.__version__) < Version("2.7"):\n    torch.load("x")\nloss.backward()\noptimizer.step()\n'
+    )
+    symbols = [line for line in run("inspect", ".").out.splitlines() if line.startswith("  code.symbols")]
+    assert symbols[1] == "  code.symbols = torch.load  line 4, only with torch < 2.7"
+    shown = json.loads(run("inspect", ".", "--format", "json").out)
+    settings = [one for read in shown["environments"] for one in read["settings"] if one["key"] == "code.symbols"]
+    assert [setting["where"] for setting in settings] == [[], ["torch < 2.7"]]

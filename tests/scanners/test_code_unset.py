@@ -107,7 +107,12 @@ def test_a_loop_of_accelerate() -> None:
         ("arguments =", "from . import helpers\narguments =", ALL),
         ("arguments =", "from helpers import *\narguments =", ALL),
         ("arguments =", "import unsloth\narguments =", ALL),
-        ("arguments =", "parser = transformers.HfArgumentParser(TrainingArguments)\narguments =", ALL),
+        # A parser fills the Trainer's arguments, and no adapter's that is written out.
+        (
+            "arguments =",
+            "parser = transformers.HfArgumentParser(TrainingArguments)\narguments =",
+            OF_ARGUMENTS | OF_TRAIN,
+        ),
         ("arguments =", "setattr(arguments, name, value)\narguments =", ALL),
         ("arguments =", "vars()\narguments =", ALL),
         # It trains nothing.
@@ -157,11 +162,13 @@ def test_a_notebook_of_which_every_cell_was_read() -> None:
     assert notebook("no Python at all", TRAINER).unset == ()
 
 
-def test_beside_another_file_nothing_is_left_out_for_sure() -> None:
+def test_beside_another_file_only_the_adapter_is_left_out_for_sure() -> None:
     program = of_text(TRAINER)
     script = Context(source="run.sh", kind="launch-script", settings=(), run=True, refers_to=("train.py",))
     part = Context(source="ds.json", kind="deepspeed", settings=(), run=False)
     assert [one.unset == program.unset for one in join([program])] == [True]
-    assert [one.unset for one in join([script, program])] == [()]
-    assert [one.unset for one in join([program, part], together=True)] == [()]
+    of_adapter = tuple(one for one in program.unset if one.key in OF_ADAPTER)
+    assert len(of_adapter) == len(OF_ADAPTER)
+    assert [one.unset for one in join([script, program])] == [of_adapter]
+    assert [one.unset for one in join([program, part], together=True)] == [of_adapter]
     assert [one.unset == program.unset for one in join([program, part])] == [True]

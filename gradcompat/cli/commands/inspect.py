@@ -13,7 +13,7 @@ from gradcompat.cli.command_end import print_error
 from gradcompat.cli.parameters import Format, TargetParameters
 from gradcompat.errors import SourceError, UsageError
 from gradcompat.lazy_dataclasses import replace
-from gradcompat.messages import counted, value_text
+from gradcompat.messages import counted, joined, value_text
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Location, Skipped
 from gradcompat.package_facts import with_package_facts
@@ -139,6 +139,7 @@ def _data(environment: Environment) -> dict[str, Any]:
                 "value": list(setting.value) if isinstance(setting.value, tuple) else setting.value,
                 **place_data(setting.location),
                 "presumed": setting.presumed,
+                "where": list(map(str, setting.where)),
             }
             for setting in environment.settings
         ],
@@ -168,7 +169,8 @@ def _text(environment: Environment, out: TextIO) -> None:
         value = "set to a computed value" if setting.value is None else value_text(setting.value)
         where = "" if setting.location.line is None else f"  {_place(setting.location, environment)}"
         presumed = ", presumed" if setting.presumed else ""
-        out.write(safe(f"  {setting.key} = {value}{where}{presumed}") + "\n")
+        asked = f", only with {joined(tuple(map(str, setting.where)), 'and')}" if setting.where else ""
+        out.write(safe(f"  {setting.key} = {value}{where}{presumed}{asked}") + "\n")
     known = {"python": environment.python, "platform": environment.platform, **environment.virtual}
     for name, location in environment.origins.items():
         fact = f"not {name}" if name in environment.excluded else f"{name} = {known.get(name)}"
