@@ -14,9 +14,11 @@ from gradcompat.truth import Truth
 YES, UNKNOWN, NO = Truth.YES, Truth.UNKNOWN, Truth.NO
 
 PACKAGES = (
+    "datasets, deepspeed.moe.layer, diffusers, peft, sentence_transformers, timm, ultralytics, "
     "flash_attn, keras, lightning, liger_kernel, mamba_ssm, monai, optax, pytorch_optimizer, schedulefree, torch, "
     "torchdata.stateful_dataloader, tensorflow, torchmetrics, transformer_engine.pytorch, trl, unsloth"
 )
+FLASH = "model_kwargs={'attn_implementation': 'flash_attention_2'}"
 CASES = [
     ("GC-0039", "trl.SFTConfig('out', bf16=True)", YES),
     ("GC-0039", "trl.SFTConfig('out')", NO),
@@ -65,8 +67,11 @@ CASES = [
     ("GC-0374", "monai.networks.nets.ViT(1, 96, 16)", NO),
     ("GC-0377", "torchdata.stateful_dataloader.StatefulDataLoader(x, 4, True)", YES),
     ("GC-0377", "torchdata.stateful_dataloader.StatefulDataLoader(x, shuffle=True, generator=g)", NO),
-    ("GC-0379", "lightning.pytorch.callbacks.ModelCheckpoint(every_n_train_steps=100)", YES),
-    ("GC-0379", "lightning.pytorch.callbacks.ModelCheckpoint(every_n_train_steps=0)", NO),
+    ("GC-0379", "lightning.pytorch.callbacks.ModelCheckpoint(monitor='val_loss', every_n_train_steps=100)", YES),
+    ("GC-0379", "lightning.pytorch.callbacks.ModelCheckpoint(filename='{val_acc}', every_n_train_steps=100)", YES),
+    ("GC-0379", "lightning.pytorch.callbacks.ModelCheckpoint(monitor='train_loss', every_n_train_steps=100)", NO),
+    ("GC-0379", "lightning.pytorch.callbacks.ModelCheckpoint(every_n_train_steps=100)", NO),
+    ("GC-0379", "lightning.pytorch.callbacks.ModelCheckpoint(monitor='val_loss', every_n_train_steps=0)", NO),
     ("GC-0382", "torchmetrics.classification.MulticlassF1Score(num_classes=3)", YES),
     ("GC-0382", "torchmetrics.classification.MulticlassF1Score(num_classes=3, average='micro')", NO),
     ("GC-0383", "torchmetrics.classification.MulticlassExactMatch(num_classes=3, ignore_index=0)", YES),
@@ -113,6 +118,42 @@ CASES = [
     ("GC-0603", "torchmetrics.Accuracy(**chosen)", UNKNOWN),
     ("GC-0603", "torchmetrics.functional.recall(p, y)", YES),
     ("GC-0603", "torchmetrics.functional.recall(p, y, 'binary')", NO),
+    ("GC-0622", "datasets.load_dataset('x', trust_remote_code=True)", YES),
+    ("GC-0622", "datasets.load_dataset('x')", NO),
+    ("GC-0623", "datasets.Audio(16000, False)", YES),
+    ("GC-0655", "ultralytics.YOLO('yolov8n.pt')", YES),
+    ("GC-0655", "ultralytics.YOLO('weights/yolov8n-seg.pt')", YES),
+    ("GC-0655", "ultralytics.YOLO('yolo11n.pt')", NO),
+    ("GC-0655", "ultralytics.YOLO(path)", NO),
+    ("GC-0666", "timm.create_model('beit_base_patch16_224')", YES),
+    ("GC-0666", "timm.create_model('resnet50')", NO),
+    ("GC-0685", "peft.LoraConfig(r=8, lora_alpha=16, lora_bias=True)", YES),
+    ("GC-0685", "peft.LoraConfig(r=rank, lora_alpha=alpha, lora_bias=True)", YES),
+    ("GC-0685", "peft.LoraConfig(lora_bias=True)", NO),
+    ("GC-0685", "peft.LoraConfig(r=8, lora_alpha=16)", NO),
+    ("GC-0688", "lightning.Trainer(devices=2)", YES),
+    ("GC-0688", "lightning.Trainer(devices=[1])", NO),
+    ("GC-0688", "lightning.Trainer(gpus=-1)", YES),
+    ("GC-0688", "lightning.Trainer(devices=args.devices)", NO),
+    ("GC-0688", "lightning.Trainer(devices=4, strategy='ddp_notebook')", NO),
+    ("GC-0689", "lightning.Trainer(use_distributed_sampler=False)", YES),
+    ("GC-0689", "lightning.Trainer(use_distributed_sampler=True)", NO),
+    ("GC-0691", f"sentence_transformers.SentenceTransformer('BAAI/bge-m3', {FLASH})", YES),
+    ("GC-0691", f"sentence_transformers.SentenceTransformer('Qwen/Qwen3', {FLASH})", NO),
+    ("GC-0692", "sentence_transformers.losses.GISTEmbedLoss(m, g, margin=0.1, gather_across_devices=True)", YES),
+    ("GC-0692", "sentence_transformers.losses.GISTEmbedLoss(m, g, gather_across_devices=True)", NO),
+    ("GC-0695", "deepspeed.moe.layer.MoE(512, expert, 8, ep_size=4)", YES),
+    ("GC-0695", "deepspeed.moe.layer.MoE(512, expert, 8)", NO),
+    ("GC-0698", "trl.GRPOConfig('out', top_entropy_quantile=0.2)", YES),
+    ("GC-0698", "trl.GRPOConfig('out', top_entropy_quantile=1.0)", NO),
+    ("GC-0700", "peft.EvaConfig(rho=2.0)", YES),
+    ("GC-0700", "peft.EvaConfig(use_label_mask=False)", NO),
+    ("GC-0701", "diffusers.ContextParallelConfig(ring_degree=2)", YES),
+    ("GC-0701", "diffusers.ContextParallelConfig(ulysses_degree=2)", NO),
+    ("GC-0702", "sentence_transformers.CrossEncoder('m', model_kwargs={'dtype': torch.bfloat16})", YES),
+    ("GC-0702", "sentence_transformers.CrossEncoder('m', model_kwargs={'dtype': torch.float32})", NO),
+    ("GC-0704", "peft.LoraConfig(rank_pattern={'q_proj': 4})", YES),
+    ("GC-0704", "peft.LoraConfig(rank_pattern={})", NO),
 ]
 
 

@@ -594,8 +594,8 @@ def test_what_keeps_a_defect_from_harm_is_not_there_unless_it_is_seen() -> None:
         ("*PreTrainedModel.register_buffer", "PreTrainedModel.register_buffer"),
         ("transformers.Auto*Model.from_pretrained", "AutoModel.from_pretrained"),
         ("*.load_adapter", "load_adapter"),
-        ("timm.*.layer_decay.alone", "layer_decay of timm"),
-        ("*LossScaleOptimizer.apply.alone", "LossScaleOptimizer.apply without variables"),
+        ("timm.*create_optimizer_v2() if given(layer_decay)", "timm.create_optimizer_v2 with layer_decay"),
+        ("*LossScaleOptimizer.apply(grads, x) if not given(x)", "LossScaleOptimizer.apply without x"),
     ],
 )
 def test_a_function_that_is_not_used_is_named_with_its_owner(pattern: str, feature: str) -> None:

@@ -624,11 +624,6 @@ def test_what_is_set_later_than_training_is_no_part_of_it() -> None:
             "d.load_state_dict(s)",
             "datasets.IterableDataset.load_state_dict",
         ),
-        (
-            "from datasets import load_dataset\nload_dataset('x', trust_remote_code=True)",
-            "datasets.load_dataset.trust_remote_code",
-        ),
-        ("from datasets import Audio\nAudio(16000, False)", "datasets.Audio.undecoded"),
         ("import torch\nfrom .data import MultiTurnSFTDataset\nMultiTurnSFTDataset()", ".data.MultiTurnSFTDataset"),
         ("import tensorflow as tf\ntf.distribute.MirroredStrategy()", "tensorflow.distribute.MirroredStrategy"),
     ],
