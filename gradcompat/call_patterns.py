@@ -32,8 +32,10 @@ from gradcompat.truth import Truth
 
 # An argument that may be among those that are put together elsewhere.
 _HIDDEN: Final = Unread("**")
+_LONGEST = 60  # letters of a condition that a sentence shows
 _TYPES = {"int": int, "float": float, "str": str, "list": list}
 _FUNCTIONS: dict[str, Callable[[Any], Any]] = {"len": len, "min": min, "max": max}
+_WORDS = frozenset({"given", "isinstance", "like", *_TYPES, *_FUNCTIONS})
 _ORDERS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Lt: lambda left, right: left < right,
     ast.LtE: lambda left, right: left <= right,
@@ -75,9 +77,18 @@ class CallPattern:
                 return f"with {name}"
             case ast.Compare(left=ast.Name(id=name), ops=[ast.Eq() | ast.Is()], comparators=[value]):
                 return f"with {name}={ast.unparse(value)}"
+            case ast.Call(func=ast.Name(id="given"), args=[ast.Name(id=name), *others]):
+                return f"with {name} or one of {len(others)} other arguments"
             case ast.UnaryOp(op=ast.Not(), operand=ast.Call(func=ast.Name(id="given"), args=[ast.Name(id=name)])):
                 return f"without {name}"
-        return f"where {ast.unparse(self.condition)}"
+            case ast.UnaryOp(op=ast.Not(), operand=ast.Call(func=ast.Name(id="given"), args=[])):
+                return "without arguments"
+        whole = ast.unparse(self.condition)
+        if len(whole) <= _LONGEST:
+            return f"where {whole}"
+        nodes = (node for node in ast.walk(self.condition) if isinstance(node, ast.Name))
+        names = [name for name in dict.fromkeys(node.id for node in nodes) if name not in _WORDS]
+        return f"by what {', '.join(names[:-1])} and {names[-1]} say" if names[1:] else f"by what {names[0]} says"
 
 
 @lru_cache(maxsize=1024)

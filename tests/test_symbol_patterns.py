@@ -127,9 +127,16 @@ def test_what_is_no_pattern_is_refused(pattern: str) -> None:
         ("f() if x is not None", "with x"),
         ("f() if given(x)", "with x"),
         ("f() if not given(x)", "without x"),
+        ("f() if not given()", "without arguments"),
         ("f() if x == 'y'", "with x='y'"),
         ("f() if x is False", "with x=False"),
         ("f() if x > 1 and y", "where x > 1 and y"),
+        ("f() if given(x, y, z)", "with x or one of 2 other arguments"),
+        (
+            "f() if isinstance(first, int) and isinstance(second, int) and first % second == 0",
+            "by what first and second say",
+        ),
+        ("f() if like(name, 'one_of_several*', 'another_of_several*', 'a_third*')", "by what name says"),
     ],
 )
 def test_what_is_asked_in_words(pattern: str, words: str) -> None:
