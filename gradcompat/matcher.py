@@ -51,7 +51,7 @@ from gradcompat.presumptions.replaced import (
     OWN_STEP_KEY,
     REPLACED,
 )
-from gradcompat.symbol_patterns import meets, name_of, truth_of_use
+from gradcompat.symbol_patterns import are_called, meets, name_of, truth_of_use
 from gradcompat.term_keys import CALLS_KEY, GUARDED_KEY, SYMBOLS_KEY, key_of
 from gradcompat.torch_builds import TORCH, Build, build_of
 from gradcompat.truth import Certainty, Truth
@@ -976,7 +976,9 @@ def _symbols(term: Term, symbols: tuple[str, ...], view: View) -> _Verdict:
             ]
             shown = joined(tuple(dict.fromkeys(name for name, _ in used)), "and")
             return _Verdict(Certainty.YES, f"the code uses {shown}", SYMBOLS_KEY, used[0][1])
-    if not stated or Truth.UNKNOWN in truths:
+    # Of functions that somebody names by hand nobody knows how they are called.
+    named_alone = len(listed) == len(stated) and any(are_called(_texts(one.value), symbols) for one in stated)
+    if not stated or Truth.UNKNOWN in truths or named_alone:
         return _Verdict(Certainty.OPEN, partial(condition, term), SYMBOLS_KEY)
     return _Verdict(Certainty.NO, "the code does not use it", SYMBOLS_KEY, stated[0].location)
 

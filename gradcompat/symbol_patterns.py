@@ -31,10 +31,9 @@ def name_of(symbol: str) -> str:
 
 
 def settings_of_use(used: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """What is used, given as names and calls, by the keys of the vocabulary: whose call is there is used."""
+    """What a program uses, given as names and calls, by the keys of the vocabulary: whose call is there is used."""
     names, calls = _apart(tuple(used))
-    everything = tuple(dict.fromkeys((*names, *map(name_of, calls))))
-    return {SYMBOLS_KEY: everything, **({CALLS_KEY: calls} if calls else {})}
+    return {SYMBOLS_KEY: tuple(dict.fromkeys((*names, *map(name_of, calls)))), CALLS_KEY: calls}
 
 
 @lru_cache(maxsize=1024)
@@ -77,6 +76,12 @@ def truth_of_use(used: tuple[str, ...], patterns: Iterable[str]) -> Truth:
     if any_matches(names, by_name):
         return Truth.YES
     return max((_truth_of_call(call, pattern) for pattern in by_call for call in calls), default=Truth.NO)
+
+
+def are_called(names: Iterable[str], patterns: Iterable[str]) -> bool:
+    """Is one of the names that of a pattern of calls?"""
+    wanted = [name for pattern in filter(is_call, patterns) for name in names_of(pattern)]
+    return any(matches(name, pattern) for pattern in wanted for name in names)
 
 
 def meets(symbol: str, pattern: str) -> bool:

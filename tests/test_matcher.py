@@ -29,6 +29,8 @@ from gradcompat.versions import ALL, VersionSet
 from tests.building import HERE, NAMES, compares, environment, equals, issue, package, versions
 
 AFFECTED_RANGE = versions("transformers", ">=4.49.0,<4.52.0")
+LOADS = SymbolTerm(symbols=("torch.load() if not given(weights_only)",))
+LOAD: tuple[str, SettingValue] = ("code.symbols", ("torch.load",))
 STEPS = compares("training.gradient_accumulation_steps", ">", 1)
 LLAVA = ModelTerm(classes=("Llava*ForConditionalGeneration",))
 DEFECT = issue((AFFECTED_RANGE, STEPS, LLAVA))
@@ -218,6 +220,12 @@ def test_places_that_disagree(values: tuple[int, ...], expected: str) -> None:
             "affected",
         ),
         (SymbolTerm(symbols=("torch.optim.*",)), {"settings": stated(("code.symbols", ("torch.nn",)))}, "not_affected"),
+        (LOADS, {"settings": stated(LOAD, ("code.calls", ("torch.load(path)",)))}, "affected"),
+        (LOADS, {"settings": stated(LOAD, ("code.calls", ("torch.load(path, weights_only=True)",)))}, "not_affected"),
+        (LOADS, {"settings": stated(LOAD, ("code.calls", ("torch.load(path, **options)",)))}, "conditional"),
+        (LOADS, {"settings": stated(LOAD, ("code.calls", ()))}, "not_affected"),
+        (LOADS, {"settings": stated(LOAD)}, "conditional"),  # named by hand: nobody knows how it is called
+        (LOADS, {"settings": stated(("code.symbols", ("torch.save",)))}, "not_affected"),
         (PythonTerm(versions=VersionSet.parse(">=3.12")), {"python": "3.12.4"}, "affected"),
         (PythonTerm(versions=VersionSet.parse(">=3.12")), {"python": "3.11.9"}, "not_affected"),
         (PythonTerm(versions=VersionSet.parse(">=3.12")), {"python": "3.12.0+"}, "conditional"),

@@ -149,7 +149,7 @@ def test_names() -> None:
         "code.symbols": ("a.f", "a.g"),
         "code.calls": ("a.g(1)", "a.f(2)"),
     }
-    assert settings_of_use(["a.f"]) == {"code.symbols": ("a.f",)}
+    assert settings_of_use(["a.f"]) == {"code.symbols": ("a.f",), "code.calls": ()}
 
 
 UNREAD = st.builds(Unread, st.from_regex(r"_[1-9]", fullmatch=True))

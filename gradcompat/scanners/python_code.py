@@ -138,6 +138,8 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
         facts.symbols[f"{name}.with_fallback"] = facts.symbols[name]
     settings += _by_way("code.symbols", facts.symbols, facts)
     settings += _by_way("code.calls", facts.calls, facts)
+    if facts.symbols and not facts.calls:  # which is known as well
+        settings.append(Setting(key="code.calls", value=(), location=next(iter(facts.symbols.values()))))
     caught = sorted(_caught(facts, taken, [(tree, document), *((one.tree, one.document) for one in followed.modules)]))
     if caught:
         settings.append(Setting(key="code.guarded", value=tuple(caught), location=facts.symbols[caught[0]]))
