@@ -51,8 +51,8 @@ from gradcompat.presumptions.replaced import (
     OWN_STEP_KEY,
     REPLACED,
 )
-from gradcompat.symbol_patterns import are_called, meets, name_of, truth_of_use
-from gradcompat.term_keys import CALLS_KEY, GUARDED_KEY, SYMBOLS_KEY, key_of
+from gradcompat.symbol_patterns import CALLS_KEY, SYMBOLS_KEY, are_called, meets, name_of, truth_of_use
+from gradcompat.term_keys import GUARDED_KEY, key_of
 from gradcompat.torch_builds import TORCH, Build, build_of
 from gradcompat.truth import Certainty, Truth
 from gradcompat.versions import ALL, VersionSet, all_of, locate

@@ -10,9 +10,10 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from gradcompat.name_patterns import any_matches, matches
-from gradcompat.term_keys import CALLS_KEY, SYMBOLS_KEY
 from gradcompat.truth import Truth
 
+SYMBOLS_KEY = "code.symbols"
+CALLS_KEY = "code.calls"  # of the same functions, with what they are told
 _BRACKET = "("
 
 

@@ -15,10 +15,9 @@ from gradcompat.model.issue import (
     Term,
     VirtualTerm,
 )
+from gradcompat.symbol_patterns import SYMBOLS_KEY
 from gradcompat.vocabulary import VIRTUAL_PACKAGES
 
-SYMBOLS_KEY = "code.symbols"
-CALLS_KEY = "code.calls"  # of the same functions, with what they are told
 GUARDED_KEY = "code.guarded"
 _KEYS_OF_VIRTUAL = {virtual: key for key, virtual in VIRTUAL_PACKAGES.items()}
 

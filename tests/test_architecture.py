@@ -56,12 +56,12 @@ LAYERS = (
         "releases",
     ),
     ("torch_builds",),
-    ("model", "markers", "specifiers"),
-    ("versions", "specifier_grammar", "budget", "spoken_names", "atomic_file"),
+    ("model", "markers", "specifiers", "symbol_patterns"),
+    ("versions", "specifier_grammar", "budget", "spoken_names", "atomic_file", "call_patterns"),
     (
         *("truth", "errors", "names", "user_folders", "worker_process", "programs", "regular_files", "root", "guard"),
         *("abandoned_files", "quotation", "gpu_names", "name_patterns", "observations", "symptom_parts"),
-        *("_version", "__init__"),
+        *("_version", "__init__", "calls"),
     ),
     ("redaction", "kept_entries"),
     ("lazy_dataclasses", "lazy_patterns"),
@@ -108,6 +108,8 @@ LATE = {
     "planner.requirements": {"gradcompat.planner.requirement_grammar"},
     "planner.target": {"gradcompat.planner.wheel_tags"},
     "specifiers": {"gradcompat.specifier_grammar"},
+    # the syntax of Python, only where a program was read
+    "symbol_patterns": {"gradcompat.call_patterns", "gradcompat.calls"},
     # packaging's parser, only for what is not plain; ours, only for markers
     "sources.requirement": {"gradcompat.sources.requirement_grammar", "gradcompat.markers"},
 }

@@ -15,8 +15,7 @@ from gradcompat.model.finding import Finding, Unknown
 from gradcompat.model.issue import ModelTerm, SettingTerm, SymbolTerm
 from gradcompat.model.report import ReportedFinding
 from gradcompat.presumptions.usual import USUAL
-from gradcompat.symbol_patterns import is_call
-from gradcompat.term_keys import SYMBOLS_KEY
+from gradcompat.symbol_patterns import SYMBOLS_KEY, is_call
 from gradcompat.vocabulary import KEYS, PACKAGE_PREFIX, VIRTUAL_PACKAGES
 
 SHOWN = 5  # findings that could apply and are shown by themselves

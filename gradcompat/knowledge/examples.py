@@ -7,8 +7,7 @@ from typing import Any
 
 from gradcompat.model.environment import Environment, Location, Package, Setting
 from gradcompat.names import normalise
-from gradcompat.symbol_patterns import settings_of_use
-from gradcompat.term_keys import SYMBOLS_KEY
+from gradcompat.symbol_patterns import SYMBOLS_KEY, settings_of_use
 from gradcompat.vocabulary import KEYS
 
 _HERE = Location(path="example")

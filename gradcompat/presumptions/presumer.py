@@ -28,8 +28,8 @@ from gradcompat.presumptions.engines import ENGINES, FRAMEWORK_KEY, NO_TRAINER
 from gradcompat.presumptions.serving import SERVING
 from gradcompat.presumptions.symbol_words import in_words
 from gradcompat.presumptions.usual import USUAL, Usual, Values, usual_values
-from gradcompat.symbol_patterns import arguments_in_words, is_call, names_of, truth_of_use
-from gradcompat.term_keys import SYMBOLS_KEY, fact_of
+from gradcompat.symbol_patterns import SYMBOLS_KEY, arguments_in_words, is_call, names_of, truth_of_use
+from gradcompat.term_keys import fact_of
 from gradcompat.truth import Certainty, Truth
 from gradcompat.versions import VersionSet, locate
 

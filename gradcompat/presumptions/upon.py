@@ -10,7 +10,7 @@ from gradcompat.model.environment import Environment, Location, Setting
 from gradcompat.presumptions.engines import FRAMEWORK_KEY, NO_TRAINER, named_engines
 from gradcompat.presumptions.label_counts import equal_labels
 from gradcompat.presumptions.serving import SERVING, serves
-from gradcompat.term_keys import SYMBOLS_KEY
+from gradcompat.symbol_patterns import SYMBOLS_KEY
 
 if TYPE_CHECKING:
     from gradcompat.model.code_use import CodeUse

@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping
 from gradcompat.model.environment import SettingValue
 from gradcompat.model.probe import ParameterValue, ProbeSpec
 from gradcompat.recipes.table import recipe_of
-from gradcompat.symbol_patterns import settings_of_use
-from gradcompat.term_keys import SYMBOLS_KEY
+from gradcompat.symbol_patterns import SYMBOLS_KEY, settings_of_use
 from gradcompat.truth import Truth
 from gradcompat.versions import VersionSet, locate
 
@@ -436,7 +435,10 @@ def _streams(parameters: _Parameters) -> Settings:
         **settings,
         "training.resume_from_checkpoint": True,
         "data.stream_filter": what == "filter",
-        "code.symbols": ("datasets.IterableDataset.load_state_dict",),
+        "code.symbols": (
+            "datasets.IterableDataset.load_state_dict",
+            *((f"datasets.IterableDataset.{what}",) if what in ("map", "filter") else ()),
+        ),
     }
 
 
@@ -593,7 +595,7 @@ def _round_trip(parameters: _Parameters) -> Settings:
         "buffers": "transformers.PreTrainedModel.register_buffer",
         "initialiser": "transformers.PreTrainedModel._init_weights",
         **dict.fromkeys(("dtype", "weights", "tied"), "transformers.AutoModelForCausalLM.from_pretrained"),
-        "from_config": "transformers.AutoModelForCausalLM.from_config.no_dtype",
+        "from_config": "transformers.AutoModelForCausalLM.from_config(config)",
     }
     what = str(parameters["what"])
     if what == "tokenizer":

@@ -20,8 +20,7 @@ from gradcompat.model.environment import Location, Setting, SettingValue
 from gradcompat.scanners.any_config import recomposed
 from gradcompat.scanners.argument_blocks import settings_of_lookup, with_passed_blocks
 from gradcompat.scanners.launch_options import given_option, settings_of_option
-from gradcompat.symbol_patterns import truth_of_use
-from gradcompat.term_keys import CALLS_KEY, SYMBOLS_KEY
+from gradcompat.symbol_patterns import CALLS_KEY, SYMBOLS_KEY, truth_of_use
 from gradcompat.truth import Truth
 
 # Files that are read again to compose configs as command lines say, for one environment.

@@ -130,7 +130,7 @@ def test_inspect_shows_the_settings_of_a_config(run: Run, tmp_path: Path) -> Non
     assert "  training.gradient_accumulation_steps = 8  line 7\n" in outcome.out
     shown = json.loads(run("inspect", "train.yaml", "--format", "json").out)
     stated = {"key": "training.gradient_accumulation_steps", "value": 8, "path": "train.yaml", "line": 7}
-    assert {**stated, "presumed": False} in shown["settings"]
+    assert {**stated, "presumed": False, "where": []} in shown["settings"]
 
 
 def test_what_is_as_large_as_data_is_scanned_where_it_is_named(run: Run, tmp_path: Path) -> None:
@@ -157,11 +157,13 @@ def test_a_config_that_nothing_names_counts_where_it_is_named(run: Run, tmp_path
     assert [(one["status"], one["contexts"]) for one in report["findings"]] == [("affected", ["ds.json"])]
 
 
-def test_a_script_that_starts_what_is_not_there_is_no_run(run: Run, tmp_path: Path) -> None:
+def test_a_script_that_starts_what_is_not_there_is_no_run_beside_programs(run: Run, tmp_path: Path) -> None:
     lock(tmp_path, transformers="4.49.0")
     (tmp_path / "run.sh").write_text(
         "torchrun train.py --model_name_or_path llava-hf/llava-1.5-7b-hf --gradient_accumulation_steps 8\n"
     )
+    assert found(run, ".")[1]["status"] == "affected"  # where no program is, the script is what there is
+    (tmp_path / "serve.py").write_text("print('hello')\n")
     assert found(run, ".")[1]["status"] == "dormant"
     assert found(run, ".", "--context", "run.sh")[1]["status"] == "affected"
     (tmp_path / "train.py").write_text("from transformers import Trainer\nTrainer().train()\n")

@@ -14,7 +14,8 @@ from gradcompat.presumptions.engines import ENGINES
 from gradcompat.presumptions.left_out import LEFT_OUT, LeftOut
 from gradcompat.presumptions.usual import USUAL
 from gradcompat.releases.argument_defaults import Argument, Stated
-from gradcompat.term_keys import SYMBOLS_KEY, key_of
+from gradcompat.symbol_patterns import SYMBOLS_KEY
+from gradcompat.term_keys import key_of
 from gradcompat.vocabulary import KEYS, VIRTUAL_PACKAGES, parse_value
 
 NEWEST = Version("5.23.0")  # of transformers
