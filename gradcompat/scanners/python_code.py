@@ -75,6 +75,8 @@ FEEDS: Feeds = {
 # `import unsloth` puts classes of its own in the place of these, which pass what TRL has dropped on to the config
 # (unsloth/trainer.py, _backwards_compatible_trainer, and unsloth/models/rl.py).
 _UNSLOTHS = re.compile(r"trl(?:\.trainer\.\w+)?\.\w+(?:Trainer|Config)")
+# Of torch.load, which then takes weights_only=False where nothing is given.
+_READS_EVERYTHING = "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
 _REGISTERING = frozenset({"add", "append", "extend", "insert", "register", "setdefault", "update"})
 
 
@@ -242,17 +244,32 @@ def _by_way(key: str, used: Mapping[str, Location], facts: Findings) -> Iterator
 
 
 def _replaced(tree: ast.Module, names: Names, place: Place) -> Iterator[tuple[str, Location]]:
-    """The functions and classes of others in whose place the program puts one, ``jax.tree_map = jax.tree.map``."""
+    """The functions, classes and tables of others in whose place the program puts one, ``jax.tree_map = jax.tree.map``.
+
+    A variable of the environment replaces torch.load, too: torch then reads everything where its caller says nothing.
+    """
     own = {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
     for node in ast.walk(tree):
         match node:
             case ast.Assign(targets=[ast.Attribute() as target], value=value):
                 name = full_name(target, names.module, names)
-                is_own = isinstance(value, ast.Lambda) or (isinstance(value, ast.Name) and value.id in own)
+                is_own = isinstance(value, (ast.Lambda, ast.Dict)) or (isinstance(value, ast.Name) and value.id in own)
                 if isinstance(value, ast.Call):  # ``functools.partial(torch.load, weights_only=False)``
                     is_own = ast.unparse(value.func) in ("functools.partial", "partial")
                 if name is not None and (is_own or full_name(value, names.module, names) is not None):
                     yield name, place(node)
+            case (
+                ast.Assign(
+                    targets=[ast.Subscript(value=environment, slice=ast.Constant(value=variable))],
+                    value=ast.Constant(value=str(word)),
+                )
+                | ast.Call(
+                    func=ast.Attribute(value=environment, attr="setdefault"),
+                    args=[ast.Constant(value=variable), ast.Constant(value=str(word))],
+                )
+            ) if variable == _READS_EVERYTHING and word.lower() in ("1", "y", "yes", "true"):
+                if ast.unparse(environment) in ("os.environ", "environ"):
+                    yield "torch.load", place(node)
 
 
 def _uses(module: Module) -> ModuleUses:
