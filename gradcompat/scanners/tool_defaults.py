@@ -24,7 +24,11 @@ _OF_TOOL: Mapping[str, tuple[str, Mapping[str, SettingValue]]] = {
         # hparams/parser.py in 0.8.3 and 0.9.3: DDP looks for no unused parameters beside an adapter.
         # data/processor/supervised.py in 0.9.2 packs whole samples, which see one another without `neat_packing`.
         {
-            **{_CHECKPOINTING: True, _REENTRANT: True, _HOOK: True, _CACHE: False, _UNUSED: False},
+            _CHECKPOINTING: True,
+            _REENTRANT: True,
+            _HOOK: True,
+            _CACHE: False,
+            _UNUSED: False,
             _STRATEGY: "knapsack",
         },
     ),
