@@ -54,6 +54,8 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
     if name in ("use_cache", "output_router_logits"):
         if isinstance(target.value, ast.Attribute) and target.value.attr == "config":
             found.truth(step, f"model.{name}", literal, value, spelling)
+    elif name == "unpad_inputs" and literal is False:  # of the first module of a SentenceTransformer
+        found.symbol("sentence_transformers.Transformer.padded", value)
     elif name in ("accepts_loss_kwargs", "model_accepts_loss_kwargs"):
         # Of a model, or what the Trainer has asked it; it takes **kwargs as well where it says that it does.
         if literal is False:

@@ -1356,6 +1356,7 @@ _MODEL_ALONE = "torch.distributed.checkpoint.load.no_optimizer"
     [
         ("optimizer.param_groups[0]['capturable'] = True", "group.capturable"),
         ("batch['token_type_ids'] = zeros", "batch.token_type_ids"),
+        ("model[0].unpad_inputs = False", "sentence_transformers.Transformer.padded"),
         ("import torch.distributed.checkpoint as dcp\ndcp.load({'model': m.state_dict()})", _MODEL_ALONE),
         ("import torch.distributed.checkpoint as dcp\nstate = {'model': m}\ndcp.load(state)", _MODEL_ALONE),
         ("import deepspeed\ne = deepspeed.initialize(m)\nm.add_adapter(c)", "late_adapter"),
