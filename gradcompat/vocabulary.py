@@ -64,7 +64,10 @@ KEYS: dict[str, Key] = {
     "training.kd_ce_alpha": Key(
         "float", "Axolotl's weight of the cross entropy beside the divergence of a distillation"
     ),
-    "training.packing_strategy": Key("str", "how TRL packs: bfd (or ffd) keeps examples whole, wrapped cuts them"),
+    "training.packing_strategy": Key(
+        "str",
+        "how TRL packs: bfd (or ffd) keeps examples whole, wrapped cuts them; LLaMA-Factory: neat, knapsack",
+    ),
     "training.packing": Key("bool", "several examples share one sequence"),
     "training.padding_free": Key("bool", "batches are flattened into one sequence without padding"),
     "training.dataloader_num_workers": Key("int", "worker processes of the data loader"),

@@ -17,6 +17,7 @@ _IN_WORDS = {
     "LightningModule.no_hyperparameters": "modules without save_hyperparameters",
     "batch.labels": "labels in its data",
     "Sampler.set_epoch": "a sampler with set_epoch",
+    "Transformer.padded": "texts that are padded (unpad_inputs = False)",
     "no_optimizer": "dcp.load for the model alone",
     "late_adapter": "an adapter that is attached behind the engine",
     "from_pretrained.of_other": "the tokenizer of another model",

@@ -35,8 +35,10 @@ _TF32 = "torch.backends.cuda.matmul.allow_tf32"
 _CONFIGURING = "configure_model"  # called where the strategy has set dtype and device
 # What computes the log-probabilities of GRPO, and may be overridden.
 _LOG_PROBABILITIES = frozenset({"_get_per_token_logps", "_get_per_token_logps_and_entropies"})
-# Its advantages and its loss, which a subclass computes itself where it does not ask its base.
-_OF_GRPO = frozenset({"_generate_and_score_completions", "compute_loss"})
+# Classes of which a subclass does itself what it does not ask its base for: TRL's trainers by their short names, as
+# records call them, and the losses of sentence-transformers.
+_OF_TRL = re.compile(r"trl\.(?:\w+\.)*(\w*Trainer)")
+_LOSS = re.compile(r"sentence_transformers\.(?:\w+\.)*\w*Loss")
 # Hooks that Lightning 2.0 refuses where a module defines them.
 _LEFT_HOOKS = frozenset({"training_epoch_end", "validation_epoch_end", "test_epoch_end"})
 # Of a step that optimises by hand one of these is part.
@@ -52,6 +54,8 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
     if name in ("use_cache", "output_router_logits"):
         if isinstance(target.value, ast.Attribute) and target.value.attr == "config":
             found.truth(step, f"model.{name}", literal, value, spelling)
+    elif name == "unpad_inputs" and literal is False:  # of the first module of a SentenceTransformer
+        found.symbol("sentence_transformers.Transformer.padded", value)
     elif name in ("accepts_loss_kwargs", "model_accepts_loss_kwargs"):
         # Of a model, or what the Trainer has asked it; it takes **kwargs as well where it says that it does.
         if literal is False:
@@ -151,12 +155,11 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
         for method in node.body:
             if isinstance(method, ast.FunctionDef) and method.name in _LOG_PROBABILITIES:
                 found.symbol(f"trl.GRPOTrainer.{method.name}", method)
-            for name in _OF_GRPO if any(base.endswith(".GRPOTrainer") for base in bases) else ():
-                if _overrides(method, name) and not _asks_base(method):
-                    found.symbol(f"trl.GRPOTrainer.{name}", method)
             for name in _DEFECTIVE:
                 if _overrides(method, name) and not _asks_base(method):
                     found.symbol(f"transformers.Trainer.{name}.own", method)
+    for name in bases:
+        _own_methods(found, name, node)
     if any(name.startswith("torch.optim.") for name in bases):
         _clipping_step(found, node)
     for name in bases:
@@ -269,6 +272,17 @@ def _steps_itself(trainer: ast.ClassDef) -> ast.FunctionDef | None:
         if _overrides(method, "training_step") and not _asks_base(method):
             return method
     return None
+
+
+def _own_methods(found: Findings, base: str, node: ast.ClassDef) -> None:
+    """``trl.DPOTrainer.compute_loss``: what a class does without its base, of which a defect there is none here."""
+    trainer = _OF_TRL.fullmatch(base)
+    if trainer is None and not _LOSS.fullmatch(base):
+        return
+    known = f"trl.{trainer[1]}" if trainer else base
+    for method in node.body:
+        if isinstance(method, ast.FunctionDef) and not method.name.startswith("__") and not _asks_base(method):
+            found.symbol(f"{known}.{method.name}", method)
 
 
 def _overrides(statement: ast.stmt, name: str) -> TypeGuard[ast.FunctionDef]:

@@ -48,7 +48,11 @@ FEEDS: Feeds = {
     ),
     "use_reentrant_gc": Feed("training.use_reentrant"),
     "enable_liger_kernel": Feed("training.use_liger_kernel"),
-    "neat_packing": Feed("training.packing"),
+    # Each sample of a pack sees itself alone; `packing` without it lets them see one another.
+    "neat_packing": (
+        Feed("training.packing", {"true": True}, only=True),
+        Feed("training.packing_strategy", {"true": "neat"}, only=True),
+    ),
     "cutoff_len": Feed("data.sequence_length"),
     "disable_shuffling": Feed("data.shuffle", {"true": False, "false": True}, only=True),
     "pref_loss": Feed("training.loss_type"),

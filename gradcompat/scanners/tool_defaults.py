@@ -12,6 +12,7 @@ from gradcompat.model.environment import Location, Setting, SettingValue
 
 _CHECKPOINTING, _REENTRANT = "training.gradient_checkpointing", "training.use_reentrant"
 _UNUSED = "distributed.find_unused_parameters"
+_STRATEGY = "training.packing_strategy"
 _HOOK, _CACHE = "training.enable_input_require_grads", "model.use_cache"
 
 # The tool as messages call it, and what it does. Where they checkpoint, all of them turn the cache off.
@@ -21,7 +22,15 @@ _OF_TOOL: Mapping[str, tuple[str, Mapping[str, SettingValue]]] = {
     "llamafactory": (
         "LLaMA-Factory",
         # hparams/parser.py in 0.8.3 and 0.9.3: DDP looks for no unused parameters beside an adapter.
-        {_CHECKPOINTING: True, _REENTRANT: True, _HOOK: True, _CACHE: False, _UNUSED: False},
+        # data/processor/supervised.py in 0.9.2 packs whole samples, which see one another without `neat_packing`.
+        {
+            _CHECKPOINTING: True,
+            _REENTRANT: True,
+            _HOOK: True,
+            _CACHE: False,
+            _UNUSED: False,
+            _STRATEGY: "knapsack",
+        },
     ),
     # trainers/arguments.py and llm/train/sft.py in 3.2.0, trainers/mixin.py in 4.5.3; which kind of checkpointing
     # depends on the release and the launch.

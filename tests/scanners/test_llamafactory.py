@@ -85,6 +85,11 @@ def said(text: str) -> dict[str, SettingValue | None]:
         ("stage: dpo\nmoe_aux_loss_coef: 0.0\n", {"training.method": "dpo"}),
         ("stage: dpo\npure_bf16: true\nbf16: false\n", {"training.method": "dpo", "precision.mode": "bf16"}),
         ("stage: dpo\ndisable_shuffling: true\n", {"training.method": "dpo", "data.shuffle": False}),
+        (
+            "stage: dpo\nneat_packing: true\n",
+            {"training.method": "dpo", "training.packing": True, "training.packing_strategy": "neat"},
+        ),
+        ("stage: dpo\npacking: true\nneat_packing: false\n", {"training.method": "dpo", "training.packing": True}),
     ],
 )
 def test_its_own_words(text: str, expected: dict[str, object]) -> None:

@@ -1360,6 +1360,7 @@ _MODEL_ALONE = "torch.distributed.checkpoint.load.no_optimizer"
     [
         ("optimizer.param_groups[0]['capturable'] = True", "group.capturable"),
         ("batch['token_type_ids'] = zeros", "batch.token_type_ids"),
+        ("model[0].unpad_inputs = False", "sentence_transformers.Transformer.padded"),
         ("import torch.distributed.checkpoint as dcp\ndcp.load({'model': m.state_dict()})", _MODEL_ALONE),
         ("import torch.distributed.checkpoint as dcp\nstate = {'model': m}\ndcp.load(state)", _MODEL_ALONE),
         ("import deepspeed\ne = deepspeed.initialize(m)\nm.add_adapter(c)", "late_adapter"),
@@ -1370,6 +1371,21 @@ _MODEL_ALONE = "torch.distributed.checkpoint.load.no_optimizer"
         (
             "from trl import GRPOTrainer\nclass T(GRPOTrainer):\n    def compute_loss(self, m, i):\n        return 0",
             "trl.GRPOTrainer.compute_loss",
+        ),
+        (
+            "from trl import DPOTrainer\nclass T(DPOTrainer):\n"
+            "    @staticmethod\n    def tokenize_row(f):\n        return f",
+            "trl.DPOTrainer.tokenize_row",
+        ),
+        (
+            "from trl.experimental.distillation import DistillationTrainer\nclass T(DistillationTrainer):\n"
+            "    def compute_loss(self, m, i):\n        return 0",
+            "trl.DistillationTrainer.compute_loss",
+        ),
+        (
+            "from sentence_transformers.losses import CoSENTLoss\nclass L(CoSENTLoss):\n"
+            "    def forward(self, f, l):\n        return 0",
+            "sentence_transformers.losses.CoSENTLoss.forward",
         ),
         ("def f(x):\n    return {'input_ids': x, 'labels': [-100] * 3}", "batch.labels"),
         ("labels[:3] = -100\nbatch['labels'] = labels", "batch.labels"),
@@ -1399,6 +1415,15 @@ def test_what_a_program_does_by_hand(text: str, name: str) -> None:
             "from trl import GRPOTrainer\nclass T(GRPOTrainer):\n"
             "    def compute_loss(self, m, i):\n        return super().compute_loss(m, i)",
             "trl.GRPOTrainer.compute_loss",
+        ),
+        (
+            "from sentence_transformers.losses import CoSENTLoss\nclass L(CoSENTLoss):\n"
+            "    def forward(self, f, l):\n        return 2 * super().forward(f, l)",
+            "sentence_transformers.losses.CoSENTLoss.forward",
+        ),
+        (
+            "from trl import DPOTrainer\nclass T(DPOTrainer):\n    def __init__(self):\n        pass",
+            "trl.DPOTrainer.__init__",
         ),
         ("def f(x):\n    return {'input_ids': x, 'labels': x.copy()}", "batch.labels"),
         ("print({'labels': -100})", "batch.labels"),
