@@ -836,7 +836,10 @@ _RUNS: Mapping[str, Callable[[_Parameters], Settings]] = {
     "adapter_alpha": lambda parameters: {"peft.method": str(parameters["method"])},
     "loraplus_rates": lambda _: {
         "peft.method": "lora",
-        "code.symbols": ("peft.optimizers.create_loraplus_optimizer(model, loraplus_lr_embedding=1e-6)",),
+        "code.symbols": (
+            "peft.LoraConfig(target_modules=['embed_tokens', 'linear'])",
+            "peft.optimizers.create_loraplus_optimizer(model, loraplus_lr_embedding=1e-6)",
+        ),
     },
     "adapter_scaling": lambda parameters: {
         "peft.method": "lora",
