@@ -22,6 +22,8 @@ _WORD = re.compile(r"[^\s'\"\\]{1,80}")
 _SECRET = re.compile(r"token|secret|passw|key|auth|credential", re.IGNORECASE)
 _MOST = 12  # values of a list or a mapping
 _LARGEST = 10**18
+# Of a name that begins with a dot this is the first part: the project's own.
+_OF_NO_LIBRARY = sys.stdlib_module_names | {""}
 
 
 def call_lines(call: ast.Call, called: tuple[str, ...], names: Names, scope: Scope) -> Iterator[str]:
@@ -36,8 +38,7 @@ def call_lines(call: ast.Call, called: tuple[str, ...], names: Names, scope: Sco
     arguments, whole = call.args, True
     if called == ("functools.partial",) and call.args:
         called, arguments, whole = names.resolve(call.args[0], scope), call.args[1:], False  # more may come later
-    # What begins with a dot is the project's own.
-    wanted = [name for name in called if name.partition(".")[0] not in {"", *sys.stdlib_module_names}]
+    wanted = [name for name in called if name.partition(".")[0] not in _OF_NO_LIBRARY]
     if not wanted:
         return
     given = _Given(names, scope)

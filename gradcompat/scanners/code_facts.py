@@ -140,6 +140,7 @@ def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) 
     steps = list(walk(tree, names))
     _options(found, steps)
     end = _end_of_training(steps, names)
+    masks = _LEAVES_OUT.search(document.text) is not None
     for step in steps:
         node = step.node
         if isinstance(node, (ast.Attribute, ast.Name)) and not isinstance(node.ctx, ast.Del):
@@ -162,9 +163,9 @@ def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) 
             case ast.Assign(targets=[ast.Subscript(value=owner, slice=ast.Constant(value=name))], value=value):
                 if names.resolve(owner, step.scope) == ("os.environ",):
                     variable(found, step, name, names.literal(value, step.scope), node)
-                elif name == "labels" and _LEAVES_OUT.search(document.text):
+                elif name == "labels" and masks:
                     found.symbol("batch.labels", node)
-            case ast.Dict(keys=keys) if _LEAVES_OUT.search(document.text):
+            case ast.Dict(keys=keys) if masks:
                 if {"input_ids", "labels"} <= {key.value for key in keys if isinstance(key, ast.Constant)}:
                     found.symbol("batch.labels", node)
             case ast.Assign(targets=[ast.Attribute() as target], value=value):
