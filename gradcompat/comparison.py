@@ -8,10 +8,14 @@ from gradcompat.name_patterns import any_matches, matches
 from gradcompat.truth import Truth
 
 
+def texts(value: SettingValue | None) -> tuple[str, ...]:
+    """The texts of a value, which may be a list; none of one that is not known."""
+    return value if isinstance(value, tuple) else () if value is None else (str(value),)
+
+
 def named(patterns: tuple[str, ...], value: SettingValue) -> Truth:
     """Is any of the names among those that are wanted?"""
-    given = value if isinstance(value, tuple) else (str(value),)
-    return Truth.of(any_matches(given, patterns))
+    return Truth.of(any_matches(texts(value), patterns))
 
 
 def satisfies(term: SettingTerm, value: SettingValue) -> Truth:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from packaging.version import Version
 
 from gradcompat.class_facts import MODEL_KEY, classes_of
-from gradcompat.comparison import named, satisfies
+from gradcompat.comparison import named, satisfies, texts
 from gradcompat.forks import Forks, releases_of
 from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.lazy_patterns import lazy_pattern
@@ -369,7 +369,7 @@ class View:
         self.presumer = (
             None if environment.engines is None else Presumer(environment.engines, self.listing.packages, self.settings)
         )
-        used = {name.partition(".")[0] for one in self.stated(SYMBOLS_KEY) for name in _texts(one.value)}
+        used = {name.partition(".")[0] for one in self.stated(SYMBOLS_KEY) for name in texts(one.value)}
         self.replacing = [library for library in REPLACED if library in used]
         self._found: dict[int, tuple[Issue, tuple[Finding, ...]]] = {}  # of issues, by identity
         self._unmoved: View | None = None
@@ -687,11 +687,11 @@ def _guarded(combination: Combination, issue: Issue, view: View) -> Iterator[_Ve
     """What cannot be imported, where the code catches that, and goes on without it."""
     if view.presumer is None or IMPORT not in issue.categories:
         return
-    caught = {name for setting in view.stated(GUARDED_KEY) for name in _texts(setting.value)}
+    caught = {name for setting in view.stated(GUARDED_KEY) for name in texts(setting.value)}
     if not caught:
         return
     stated = [*view.stated(SYMBOLS_KEY), *view.stated(CALLS_KEY)]
-    used = [symbol for setting in stated for symbol in _texts(setting.value)]
+    used = [symbol for setting in stated for symbol in texts(setting.value)]
     for term in combination.terms:
         if not isinstance(term, SymbolTerm):
             continue
@@ -699,10 +699,6 @@ def _guarded(combination: Combination, issue: Issue, view: View) -> Iterator[_Ve
         if meant and all(any(name == one or name.startswith(f"{one}.") for one in caught) for name in meant):
             verdict = _Verdict(Certainty.OPEN, f"the code cannot do without {meant[0]}", GUARDED_KEY)
             yield _with(verdict, view.presumer.of_guarded(meant[0]))
-
-
-def _texts(value: SettingValue | None) -> tuple[str, ...]:
-    return value if isinstance(value, tuple) else () if value is None else (str(value),)
 
 
 def _may_hold_in(question: ReleaseQuestion, entry: Package) -> bool:
@@ -966,18 +962,18 @@ def _symbols(term: Term, symbols: tuple[str, ...], view: View) -> _Verdict:
     """A symbol is used if any of the files uses it; it is not if all that is known of them was listed."""
     stated = view.stated(SYMBOLS_KEY)
     listed = [*stated, *view.stated(CALLS_KEY)]
-    truths = [Truth.UNKNOWN if one.value is None else truth_of_use(_texts(one.value), symbols) for one in listed]
+    truths = [Truth.UNKNOWN if one.value is None else truth_of_use(texts(one.value), symbols) for one in listed]
     for setting, truth in zip(listed, truths, strict=True):
         if truth is Truth.YES:
             used = [
                 (name_of(symbol), setting.place(index))
-                for index, symbol in enumerate(_texts(setting.value))
+                for index, symbol in enumerate(texts(setting.value))
                 if any(meets(symbol, pattern) for pattern in symbols)
             ]
             shown = joined(tuple(dict.fromkeys(name for name, _ in used)), "and")
             return _Verdict(Certainty.YES, f"the code uses {shown}", SYMBOLS_KEY, used[0][1])
     # Of functions that somebody names by hand nobody knows how they are called.
-    named_alone = len(listed) == len(stated) and any(are_called(_texts(one.value), symbols) for one in stated)
+    named_alone = len(listed) == len(stated) and any(are_called(texts(one.value), symbols) for one in stated)
     if not stated or Truth.UNKNOWN in truths or named_alone:
         return _Verdict(Certainty.OPEN, partial(condition, term), SYMBOLS_KEY)
     return _Verdict(Certainty.NO, "the code does not use it", SYMBOLS_KEY, stated[0].location)

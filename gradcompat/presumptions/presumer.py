@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 
 from gradcompat.class_facts import LOSS_KEY, METHOD_KEY, has_own_loss
-from gradcompat.comparison import named, satisfies
+from gradcompat.comparison import named, satisfies, texts
 from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.messages import entry_text, joined, value_text, versions_text
@@ -366,18 +366,14 @@ def _truth(term: Term, value: SettingValue) -> Truth:
         case ModelTerm(classes=patterns) | PlatformTerm(platforms=patterns):
             return named(patterns, value)
         case SymbolTerm(symbols=patterns):
-            return truth_of_use(_names(value), patterns)
+            return truth_of_use(texts(value), patterns)
         case PythonTerm(versions=versions) | VirtualTerm(versions=versions):
             window = locate(str(value))
             return Truth.UNKNOWN if window is None else versions.truth(window)
         case SymbolAbsentTerm(symbols=patterns):
-            return Truth(Truth.YES - truth_of_use(_names(value), patterns))
+            return Truth(Truth.YES - truth_of_use(texts(value), patterns))
         case PackageTerm() | PackageAbsentTerm():
             raise AssertionError("package terms are presumed upon with their entries")
-
-
-def _names(value: SettingValue) -> tuple[str, ...]:
-    return tuple(map(str, value)) if isinstance(value, tuple) else (str(value),)
 
 
 def _condition(usual: Usual | None, key: str, wanted: str) -> str:

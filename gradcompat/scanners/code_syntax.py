@@ -19,6 +19,8 @@ from gradcompat.quotation import parser_reason
 
 MAX_CHARACTERS = 512 * 1024
 LEAVES = (ast.Name, ast.Constant, ast.Import, ast.ImportFrom)
+LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)  # behind one of these nothing of a block is reached
+TRIES = tuple(getattr(ast, name) for name in ("Try", "TryStar") if hasattr(ast, name))
 # The fields that hold text, operators and contexts, which are half of a tree and lead to nothing.
 _TEXTS = frozenset({"id", "attr", "arg", "asname", "level", "type_comment", "kind", "conversion", "is_async", "simple"})
 _MARKS = frozenset({"ctx", "op", "ops"})

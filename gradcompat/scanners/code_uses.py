@@ -19,18 +19,16 @@ from gradcompat.model.code_use import CodeUse, UseKind
 from gradcompat.scanners.called_classes import called_by, full_name, is_elsewhere, keywords_of
 from gradcompat.scanners.code_arguments import Place
 from gradcompat.scanners.code_names import Imported, Names, Scope
-from gradcompat.scanners.code_syntax import LEAVES, children
+from gradcompat.scanners.code_syntax import LEAVES, LEAVING, TRIES, children
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_TRIES = tuple(getattr(ast, name) for name in ("Try", "TryStar") if hasattr(ast, name))
 # What decides how surely the nodes below it are executed, or whether they are looked at.
 _STRUCTURED = frozenset(
     {
         *(ast.If, ast.IfExp, ast.BoolOp, ast.Match, ast.While, ast.With, ast.AsyncWith, ast.Attribute, ast.AnnAssign),
-        *(*_TRIES, *_FUNCTIONS, ast.ClassDef, ast.Module),
+        *(*TRIES, *_FUNCTIONS, ast.ClassDef, ast.Module),
     }
 )
-_LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 # What a failing import, a missing attribute or an unexpected argument raises, and what catches that.
 _CAUGHT = frozenset(
     {"ImportError", "ModuleNotFoundError", "AttributeError", "TypeError", "RuntimeError", "Exception", "BaseException"}
@@ -222,7 +220,7 @@ class _Walk:
                     yield from self._block(case.body, inner, scope)
             case ast.While(test=test, body=body, orelse=otherwise) if self._asks(test, scope):
                 yield from self._block([*body, *otherwise], guarded, scope)
-            case ast.AST() if isinstance(node, _TRIES):
+            case ast.AST() if isinstance(node, TRIES):
                 caught = guarded if any(catches(handler) for handler in node.handlers) else certainty
                 if scope is not self._names.module and any(map(_explains, node.handlers)):
                     caught = min(caught, Certainty.CONDITIONAL)
@@ -372,7 +370,7 @@ def _is_evaluated(child: ast.AST, node: ast.AST) -> bool:
 def _leaves(body: Sequence[ast.stmt]) -> bool:
     last = body[-1]
     is_exit = isinstance(last, ast.Expr) and isinstance(last.value, ast.Call) and "exit" in ast.unparse(last.value.func)
-    return isinstance(last, _LEAVING) or is_exit
+    return isinstance(last, LEAVING) or is_exit
 
 
 def catches(handler: ast.ExceptHandler) -> bool:
@@ -401,7 +399,7 @@ def _constructor(node: ast.ClassDef) -> Sequence[ast.stmt]:
 
 def _caps_a_version(statement: ast.stmt) -> bool:
     """Does it end the program with every release that is too new, as ``require_version("trl<=0.9.6")``?"""
-    if isinstance(statement, _TRIES):
+    if isinstance(statement, TRIES):
         return not any(map(catches, statement.handlers)) and any(map(_caps_a_version, statement.body))
     match statement:
         case ast.Expr(value=ast.Call(func=called, args=[ast.Constant(value=str(requirement)), *_])):

@@ -12,7 +12,7 @@ from typing import TypeGuard
 
 from gradcompat.scanners.code_names import Names, Scope
 from gradcompat.scanners.code_regions import Region, around
-from gradcompat.scanners.code_syntax import children
+from gradcompat.scanners.code_syntax import TRIES, children
 from gradcompat.scanners.code_uses import catches
 
 # Functions of which a defect asks whether the program can do without.
@@ -20,7 +20,6 @@ FUNCTIONS = re.compile(
     r"torchaudio\.(?:load|save)"
     r"|(?:pytorch_)?lightning\.(?:\w+\.)*Trainer\.(?:add_argparse_args|from_argparse_args|parse_argparser)"
 )
-_TRIES = tuple(getattr(ast, name) for name in ("Try", "TryStar") if hasattr(ast, name))
 _TELLING = re.compile(r"print|log|warn|traceback|debug|info|error|exception|critical", re.IGNORECASE)
 
 
@@ -57,7 +56,7 @@ def optional_modules(tree: ast.AST) -> Iterator[str]:
 
 
 def _is_try(node: ast.AST) -> TypeGuard[ast.Try]:
-    return isinstance(node, _TRIES)
+    return isinstance(node, TRIES)
 
 
 def _statements(tree: ast.AST) -> Iterator[ast.AST]:
@@ -81,7 +80,7 @@ def _regions(names: Names) -> Iterator[Region]:
                 yield around(body)
             case ast.IfExp(test=test, body=then) if _asks_for_functions(test, inner, names):
                 yield around([then])
-            case ast.AST() if isinstance(node, _TRIES):
+            case ast.AST() if isinstance(node, TRIES):
                 if any(catches(handler) and _makes_good(handler) for handler in node.handlers):
                     yield around(node.body)
 

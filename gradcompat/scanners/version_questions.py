@@ -16,7 +16,7 @@ from gradcompat.model.release_question import Operator, ReleaseQuestion
 from gradcompat.names import normalise
 from gradcompat.scanners.code_names import Imported, Names, Scope
 from gradcompat.scanners.code_regions import ALWAYS, Region, Ways, around, both, either, ways_to
-from gradcompat.scanners.code_syntax import LEAVES, children
+from gradcompat.scanners.code_syntax import LEAVES, LEAVING, children
 
 # A text without any of these words asks nothing itself.
 _ASKING = re.compile(r"__version__|metadata|get_distribution|\bis_\w+_version|\bcompare_versions")
@@ -38,7 +38,6 @@ _OPERATORS: dict[type[ast.cmpop], Operator] = {
 _TURNED: dict[Operator, Operator] = {"<": ">", "<=": ">=", "==": "==", "!=": "!=", ">": "<", ">=": "<="}
 _BY_TEXT: dict[str, Operator] = {text: text for text in _OPERATORS.values()}
 _FIELDS = {"major": (0, 1), "minor": (1, 2), "micro": (2, 3), "release": None}
-_LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEEPEST = 8
 _ROUNDS = 3  # of functions that are only called by such ones
@@ -394,4 +393,4 @@ def _leaves(body: Sequence[ast.stmt]) -> bool:
     last = body[-1]
     if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):
         return ast.unparse(last.value.func) in ("exit", "quit", "sys.exit", "os._exit")
-    return isinstance(last, _LEAVING)
+    return isinstance(last, LEAVING)
