@@ -35,7 +35,7 @@ _TOKEN = lazy_pattern(
 )
 # A version specifier has `=` and nothing that begins a parameter; most lines of a report end here.
 _SUSPECT = lazy_pattern(
-    r"@|%40|[/f]t[/%]|(?:[?&#;]|%3f|%26|\\u0026)[\w-]{3,90}(?:=|%3d)|hf[_-]|gh[pousr][_-]|github|glpat|pypi-a|sk-|xox|a[ks]ia|aiza|eyj",
+    r"@|%40|[/f]t[/%]|(?:[?&#;]|%3f|%26|\\u0026)[\w-]{3,90}(?:=|%3d)|hf[_-]|gh[pousr][_-]|github[_-]|glpat|pypi-a|sk-|xox|a[ks]ia|aiza|eyj",
     re.IGNORECASE,
 )
 

@@ -22,6 +22,7 @@ from gradcompat.knowledge.schema import (
     VersionRemedy,
     number,
 )
+from gradcompat.symbol_patterns import arguments_in_words, is_call
 
 FORMAT = 1
 
@@ -100,17 +101,22 @@ def _terms(combination: Combination) -> list[list[Any]]:
     if combination.models:
         terms.append(["model", combination.models])
     if combination.symbols:
-        terms.append(["symbol", combination.symbols])
+        terms.append(_symbols("symbol", combination.symbols))
     if combination.also:
-        terms.append(["symbol", combination.also])
+        terms.append(_symbols("symbol", combination.also))
     if combination.without:
-        terms.append(["without", combination.without])
+        terms.append(_symbols("without", combination.without))
     if combination.python is not None:
         terms.append(["python", combination.python])
     if combination.platform:
         terms.append(["platform", combination.platform])
     terms += [["virtual", name, versions] for name, versions in combination.virtual.items()]
     return terms
+
+
+def _symbols(kind: str, symbols: list[str]) -> list[Any]:
+    """What the first pattern asks of arguments is put into words here, as reading patterns of calls takes long."""
+    return [kind, symbols, arguments_in_words(symbols[0])] if is_call(symbols[0]) else [kind, symbols]
 
 
 def _setting(key: str, value: Any) -> list[Any]:

@@ -485,10 +485,10 @@ def _read_term(term: Sequence[Any]) -> Term:
             return SettingTerm(key=key, comparison=(operator, operand))
         case ["model", classes]:
             return ModelTerm(classes=tuple(classes))
-        case ["symbol", symbols]:
-            return SymbolTerm(symbols=tuple(symbols))
-        case ["without", symbols]:
-            return SymbolAbsentTerm(symbols=tuple(symbols))
+        case ["symbol", symbols, *words]:
+            return SymbolTerm(symbols=tuple(symbols), arguments=" ".join(words))
+        case ["without", symbols, *words]:
+            return SymbolAbsentTerm(symbols=tuple(symbols), arguments=" ".join(words))
         case ["python", versions]:
             return PythonTerm(versions=VersionSet.parse(versions))
         case ["platform", platforms]:

@@ -62,16 +62,28 @@ class ModelTerm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SymbolTerm:
-    """The training code uses one of these symbols (``transformers.Adafactor``)."""
+    """The training code uses one of these symbols (``transformers.Adafactor``).
+
+    Attributes:
+        symbols: patterns of names and of calls (:mod:`gradcompat.symbol_patterns`).
+        arguments: what the first of them asks of the arguments, in words; empty for a name.
+    """
 
     symbols: tuple[str, ...]
+    arguments: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SymbolAbsentTerm:
-    """The training code uses none of these symbols: mostly what keeps a defect from harm, or cures it."""
+    """The training code uses none of these symbols: mostly what keeps a defect from harm, or cures it.
+
+    Attributes:
+        symbols: patterns of names and of calls.
+        arguments: as of :class:`SymbolTerm`.
+    """
 
     symbols: tuple[str, ...]
+    arguments: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

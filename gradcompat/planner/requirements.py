@@ -14,13 +14,13 @@ from gradcompat.names import NAME, normalise
 from gradcompat.planner.target import marker_environment
 
 _LONGEST = 10_000
-_CLAUSES = rf"{specifiers.PLAIN_CLAUSE}(?:,{specifiers.PLAIN_CLAUSE})*"
 # A marker that can only hold with one extra: that alone, or joined by `and` to what else has to hold.
 _ONE_EXTRA = re.compile(r";(?:(?![\"'()]|\bor\b).|\"[^\"]*\"|'[^']*')*?\bextra\s*==\s*[\"']([A-Za-z0-9._-]+)[\"']\s*$")
 _PLAIN_LINE = re.compile(
     rf"\s*(?P<name>{NAME})\s*(?:\[\s*(?P<extras>{NAME}\s*(?:,\s*{NAME}\s*)*)\])?\s*"
-    rf"(?:\((?P<bracketed>{_CLAUSES})\)|(?P<bare>{_CLAUSES}))?\s*(?:;(?P<marker>.*))?"
+    r"(?P<bracket>\()?(?P<specifier>[^();\[\]]*)(?(bracket)\))\s*(?:;(?P<marker>.*))?"
 )
+_PLAIN_CLAUSE = re.compile(specifiers.PLAIN_CLAUSE)
 
 # A specifier and a version are asked about in thousands of states.
 allows = lru_cache(maxsize=65536)(specifiers.allows)
@@ -119,10 +119,22 @@ def _plain(line: str, target: Target) -> tuple[str, str, tuple[str, ...], tuple[
     holding = ("",) if found["marker"] is None else _extras_that_hold(found["marker"], target)
     if holding is None:
         return None
-    clauses = (found["bracketed"] or found["bare"] or "").split(",")
-    specifier = ",".join(sorted({"".join(clause.split()) for clause in clauses}))
+    specifier = _in_order(found["specifier"])
+    if specifier is None:
+        return None
     extras = {normalise(extra.strip()) for extra in found["extras"].split(",")} if found["extras"] else set[str]()
     return normalise(found["name"]), specifier, tuple(sorted(extras)), holding
+
+
+@lru_cache(maxsize=8192)
+def _in_order(specifier: str) -> str | None:
+    """A specifier as packaging writes it; None if a clause is not plain."""
+    if not specifier or specifier.isspace():
+        return ""
+    clauses = specifier.split(",")
+    if not all(map(_PLAIN_CLAUSE.fullmatch, clauses)):
+        return None
+    return ",".join(sorted({"".join(clause.split()) for clause in clauses}))
 
 
 @lru_cache(maxsize=8192)

@@ -28,7 +28,7 @@ from gradcompat.presumptions.engines import ENGINES, FRAMEWORK_KEY, NO_TRAINER
 from gradcompat.presumptions.serving import SERVING
 from gradcompat.presumptions.symbol_words import in_words
 from gradcompat.presumptions.usual import USUAL, Usual, Values, usual_values
-from gradcompat.symbol_patterns import SYMBOLS_KEY, arguments_in_words, is_call, names_of, truth_of_use
+from gradcompat.symbol_patterns import SYMBOLS_KEY, is_call, names_of, truth_of_use
 from gradcompat.term_keys import fact_of
 from gradcompat.truth import Certainty, Truth
 from gradcompat.versions import VersionSet, locate
@@ -128,9 +128,9 @@ class Presumer:
     def of_term(self, term: Term) -> Presumed:
         """A term that is not about a package, and that no fact decides."""
         if isinstance(term, SymbolTerm):
-            return self._of_symbols(term.symbols)
+            return self._of_symbols(term)
         if isinstance(term, SymbolAbsentTerm):
-            return self._of_no_symbols(term.symbols)
+            return self._of_no_symbols(term)
         key = fact_of(term)
         if stated := self._settings.get(key):
             return _of_stated(term, key, stated)
@@ -266,12 +266,12 @@ class Presumer:
             )
         return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"{term.name} is not installed")
 
-    def _of_symbols(self, symbols: tuple[str, ...]) -> Presumed:
+    def _of_symbols(self, term: SymbolTerm) -> Presumed:
+        symbols, shown = term.symbols, _symbol(term)
         stated = self._settings.get(SYMBOLS_KEY, ())
         unread = all(setting.presumed for setting in stated)  # no code was read as that of a run
         # What code that trains nothing takes from packages, and not what it calls on their objects.
         taken = tuple(name for setting in stated if isinstance(setting.value, tuple) for name in setting.value)
-        shown = _symbol(symbols)
         if (
             stated
             and unread
@@ -290,11 +290,11 @@ class Presumer:
             return Presumed(certainty=Certainty.OPEN, condition=f"your code uses {shown}", likelihood=0.5)
         return Presumed(certainty=Certainty.PRESUMED_NO, feature=shown)
 
-    def _of_no_symbols(self, symbols: tuple[str, ...]) -> Presumed:
+    def _of_no_symbols(self, term: SymbolAbsentTerm) -> Presumed:
         """What keeps a defect from harm is not there unless it is seen."""
+        symbols, shown = term.symbols, _symbol(term)
         stated = self._settings.get(SYMBOLS_KEY, ())
         taken = tuple(name for setting in stated if isinstance(setting.value, tuple) for name in setting.value)
-        shown = _symbol(symbols)
         if truth_of_use(taken, symbols) is Truth.YES:
             return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"code without {shown}")
         return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"your code does not use {shown}")
@@ -428,15 +428,15 @@ def _models(classes: tuple[str, ...]) -> str:
     return joined(shown) if len(shown) <= 2 else f"{shown[0]}, {shown[1]} or {len(shown) - 2} more classes"
 
 
-def _symbol(symbols: tuple[str, ...]) -> str:
+def _symbol(term: SymbolTerm | SymbolAbsentTerm) -> str:
     """``transformers.AdamW``, ``SentenceTransformer.add_adapter``: a function's name alone says too little."""
-    first = symbols[0]
+    first = term.symbols[0]
     parts = [part.replace("*", "").strip("_") for part in names_of(first)[0].split(".") if part.strip("*")]
     if not parts:
         return first
     shown = ".".join(parts[-2:])
     if is_call(first):
-        return f"{shown} {arguments_in_words(first)}"
+        return f"{shown} {term.arguments}"
     return in_words(shown) or in_words(parts[-1]) or shown
 
 

@@ -43,7 +43,7 @@ FULL = record(
         'settings: {training.gradient_accumulation_steps: ">1"}',
         'settings: {training.gradient_accumulation_steps: ">1", precision.mode: [fp16, bf16], training.packing: true, '
         'training.max_grad_norm: "<= 0.5", model.torch_dtype: "!=float32"}\n'
-        '        models: ["Llava*"]\n        symbols: [torch.compile]\n        also: ["torch.nn.*"]\n'
+        '        models: ["Llava*"]\n        symbols: [torch.compile]\n        also: ["torch.load(f) if mmap"]\n'
         '        without: [torch.set_default_dtype]\n        python: ">=3.12"\n'
         '        platform: [linux]\n        virtual: {__cuda: "<12.4"}\n'
         '      - packages: {torch: "==2.5.1"}',
@@ -79,7 +79,7 @@ def test_every_kind_of_term_and_remedy_survives(tmp_path: Path) -> None:
                     SettingTerm(key="model.torch_dtype", comparison=("!=", "float32")),
                     ModelTerm(classes=("Llava*",)),
                     SymbolTerm(symbols=("torch.compile",)),
-                    SymbolTerm(symbols=("torch.nn.*",)),
+                    SymbolTerm(symbols=("torch.load(f) if mmap",), arguments="with mmap"),
                     SymbolAbsentTerm(symbols=("torch.set_default_dtype",)),
                     PythonTerm(versions=VersionSet.parse(">=3.12")),
                     PlatformTerm(platforms=("linux",)),

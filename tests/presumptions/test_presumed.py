@@ -588,19 +588,27 @@ def test_what_keeps_a_defect_from_harm_is_not_there_unless_it_is_seen() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "feature"),
+    ("pattern", "arguments", "feature"),
     [
-        ("datasets.load_metric", "datasets.load_metric"),
-        ("*PreTrainedModel.register_buffer", "PreTrainedModel.register_buffer"),
-        ("transformers.Auto*Model.from_pretrained", "AutoModel.from_pretrained"),
-        ("*.load_adapter", "load_adapter"),
-        ("timm.*create_optimizer_v2() if given(layer_decay)", "timm.create_optimizer_v2 with layer_decay"),
-        ("*LossScaleOptimizer.apply(grads, x) if not given(x)", "LossScaleOptimizer.apply without x"),
+        ("datasets.load_metric", "", "datasets.load_metric"),
+        ("*PreTrainedModel.register_buffer", "", "PreTrainedModel.register_buffer"),
+        ("transformers.Auto*Model.from_pretrained", "", "AutoModel.from_pretrained"),
+        ("*.load_adapter", "", "load_adapter"),
+        (
+            "timm.*create_optimizer_v2() if given(layer_decay)",
+            "with layer_decay",
+            "timm.create_optimizer_v2 with layer_decay",
+        ),
+        (
+            "*LossScaleOptimizer.apply(grads, x) if not given(x)",
+            "without x",
+            "LossScaleOptimizer.apply without x",
+        ),
     ],
 )
-def test_a_function_that_is_not_used_is_named_with_its_owner(pattern: str, feature: str) -> None:
+def test_a_function_that_is_not_used_is_named_with_its_owner(pattern: str, arguments: str, feature: str) -> None:
     read = environment(package("torch", "2.9.0"))
-    assert presumed(read, SymbolTerm(symbols=(pattern,))).dormant == (feature,)
+    assert presumed(read, SymbolTerm(symbols=(pattern,), arguments=arguments)).dormant == (feature,)
 
 
 @pytest.mark.parametrize(
