@@ -28,7 +28,7 @@ from gradcompat.presumptions.engines import ENGINES, FRAMEWORK_KEY, NO_TRAINER
 from gradcompat.presumptions.serving import SERVING
 from gradcompat.presumptions.symbol_words import in_words
 from gradcompat.presumptions.usual import USUAL, Usual, Values, usual_values
-from gradcompat.symbol_patterns import SYMBOLS_KEY, is_call, names_of, truth_of_use
+from gradcompat.symbol_patterns import CALLS_KEY, SYMBOLS_KEY, are_called, is_call, names_of, truth_of_use
 from gradcompat.term_keys import fact_of
 from gradcompat.truth import Certainty, Truth
 from gradcompat.versions import VersionSet, locate
@@ -288,6 +288,9 @@ class Presumer:
         ordinary = tuple(name for engine in self._engines for name in _ORDINARY_SYMBOLS.get(engine, ()))
         if unread and ordinary and truth_of_use(ordinary, symbols) is Truth.YES:
             return Presumed(certainty=Certainty.OPEN, condition=f"your code uses {shown}", likelihood=0.5)
+        if not unread and not self._settings.get(CALLS_KEY) and are_called(taken, symbols):
+            # Somebody says that the function is used, and not how it is called.
+            return Presumed(certainty=Certainty.OPEN, condition=f"your code uses {shown}", likelihood=_UNREAD)
         return Presumed(certainty=Certainty.PRESUMED_NO, feature=shown)
 
     def _of_no_symbols(self, term: SymbolAbsentTerm) -> Presumed:

@@ -612,6 +612,20 @@ def test_a_function_that_is_not_used_is_named_with_its_owner(pattern: str, argum
 
 
 @pytest.mark.parametrize(
+    ("used", "status"),
+    [
+        ({"code.symbols": ("torch.load",)}, "conditional"),
+        ({"code.symbols": ("torch.save",)}, "not_affected"),
+        ({"code.symbols": ("torch.load",), "code.calls": ("torch.load(f, weights_only=False)",)}, "not_affected"),
+        ({"code.symbols": ("torch.load",), "code.calls": ("torch.load(f)",)}, "affected"),
+    ],
+)
+def test_a_function_that_is_named_without_its_call_is_a_question(used: dict[str, tuple[str, ...]], status: str) -> None:
+    term = SymbolTerm(symbols=("torch.load(f) if not given(weights_only)",), arguments="without weights_only")
+    assert presumed(environment(package("torch", "2.9.0"), settings=used), term).status == status
+
+
+@pytest.mark.parametrize(
     ("symbols", "status"),
     [
         (("transformers.CLIPTextModel", "transformers.CLIPTokenizer", "diffusers.UNet2DConditionModel"), "dormant"),
