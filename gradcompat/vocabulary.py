@@ -212,6 +212,9 @@ KEYS: dict[str, Key] = {
     ),
     "environment.unsloth_return_logits": Key("bool", "UNSLOTH_RETURN_LOGITS is 1"),
     "environment.protobuf_in_python": Key("bool", "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION is python"),
+    "environment.loads_whole_pickles": Key(
+        "bool", "torch.load reads whatever a file holds: TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
+    ),
     "environment.mix_order_reduction": Key("bool", "torch.compile may mix the orders of reductions, if it can"),
     "host.cuda": Key("version", "CUDA that torch was built for, else the newest that the driver runs"),
     "host.cuda_arch": Key("version", "compute capability of the GPU: 8.0, 9.0, 12.0"),

@@ -570,6 +570,13 @@ USUAL: dict[str, Usual] = {
         feature="leaf modules of DeepSpeed",
         reason="the default",
     ),
+    "environment.loads_whole_pickles": Usual(
+        values=((False, 1.0),),
+        taking="TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD is not set",
+        feature="TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD",
+        condition="TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD is {}",
+        reason=_RARE,
+    ),
     "environment.mix_order_reduction": Usual(
         values=((True, 1.0),),
         taking="TORCHINDUCTOR_MIX_ORDER_REDUCTION is left as it is",

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Collection
 
+from gradcompat.calls import Call, read_call
 from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners.autocast_regions import ungraded_first
 from gradcompat.scanners.code_calls import KERAS, STATEFUL_LOADERS
@@ -18,6 +19,7 @@ from gradcompat.scanners.model_buffers import buffer_of_model, loads_a_model
 from gradcompat.scanners.schedules import uses
 from gradcompat.scanners.ungraded_passes import ungraded_pass
 from gradcompat.scanners.worker_copies import copied_compositions
+from gradcompat.symbol_patterns import name_of
 
 # What puts the hook on the embeddings, under whichever name; their mention alone makes the absence doubtful.
 HOOKS = frozenset(
@@ -54,6 +56,7 @@ _ADAPTED = ("peft", "adapter", "lora")
 _HALF = re.compile(r"(?:bf16|fp16)\s*=\s*True")
 _PRECISION_VARIABLE = "ACCELERATE_MIXED_PRECISION"  # who sets it says what the next arguments take
 _BRAINS = frozenset({"speechbrain.Brain", "speechbrain.core.Brain"})
+_OLD_FIT = re.compile(r"\.fit\([^)]{0,200}\b(?:train_objectives|train_dataloader)\s*=")
 _LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed", "transformers"})
 
 
@@ -61,6 +64,7 @@ def conclude(found: Findings, end: Step) -> None:
     """Add what follows from the whole."""
     _hooked(found, end)
     _driven(found, end)
+    _accumulated_alike(found)
     _ordered(found, end)
     _absent(found, end)
     _loss(found)
@@ -165,6 +169,11 @@ def _driven(found: Findings, end: Step) -> None:
         found.drivers["torch"] = found.place(_first(end, {"train_batch"}))
     if "fit" in found.mentioned and not _BRAINS.isdisjoint(found.symbols):
         found.trains = True  # nothing of the vocabulary drives SpeechBrain's loop
+    if "fit" in found.mentioned and "TTS" in found.imported and "trainer.Trainer" in found.symbols:
+        found.trains = True  # nor Coqui's
+    if "fit" in found.mentioned and "sentence_transformers" in found.imported:
+        # Before 3.0 a loop of the model's own, and a Trainer behind it from then on.
+        found.trains = found.trains or any(_OLD_FIT.search(one.document.text) for one in (found, *found.parts))
     if "optax" in found.imported and found.mentioned & _OF_OPTAX:
         found.trains = True  # nothing of the vocabulary drives a loop of JAX
     for names in (
@@ -186,6 +195,28 @@ def _driven(found: Findings, end: Step) -> None:
         found.drivers["keras"] = found.place(_first(end, {"fit", "GradientTape"}))
         _framework(found, "keras")
         _left_to_keras(found)
+
+
+def _accumulated_alike(found: Findings) -> None:
+    """Whether DeepSpeed's plugin and the Accelerator that takes it accumulate as many micro-batches.
+
+    The plugin that is given no number accumulates one.
+    """
+    by_name: dict[str, list[tuple[Call, Location]]] = {}
+    for text, location in found.calls.items():
+        last = name_of(text).rpartition(".")[2]
+        if last in ("Accelerator", "DeepSpeedPlugin") and name_of(text).startswith("accelerate."):
+            by_name.setdefault(last, []).append((read_call(text), location))
+    if set(by_name) != {"Accelerator", "DeepSpeedPlugin"} or any(len(calls) > 1 for calls in by_name.values()):
+        return
+    ((whole, location),), ((plugin, _),) = by_name["Accelerator"], by_name["DeepSpeedPlugin"]
+    numbers = [one.named.get("gradient_accumulation_steps", 1) for one in (whole, plugin)]
+    if not whole.whole or not plugin.whole or plugin.positional or plugin.named.keys() & {"hf_ds_config"}:
+        return
+    if all(isinstance(number, int) for number in numbers):
+        found.settings.append(
+            Setting(key="deepspeed.same_accumulation", value=numbers[0] == numbers[1], location=location)
+        )
 
 
 def _first(end: Step, names: Collection[str]) -> ast.AST:
