@@ -1073,6 +1073,12 @@ USUAL: dict[str, Usual] = {
         feature="truncation",
         reason="few samples are longer",
     ),
+    "files.tokenizer_of_5": Usual(
+        values=((False, 1.0),),
+        taking="the tokenizer was not saved by transformers 5",
+        feature="tokenizers that transformers 5 saved",
+        reason="the published tokenizers of older models are in the form of transformers 4",
+    ),
     "files.newer_release": Usual(
         values=((False, 1.0),),
         taking="no file that is read was written by a newer release",

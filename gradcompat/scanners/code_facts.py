@@ -384,6 +384,8 @@ def _kept_or_taken(found: Findings, step: Step, call: ast.Call, name: str) -> No
     elif _LOADING.fullmatch(name) or _TOKENIZER.fullmatch(name):
         literal = found.names.literal(first, step.scope)
         found.loaded.append((name, first, literal if isinstance(literal, str) else None, found.place(call)))
+        if isinstance(literal, str):
+            found.refers_to.append(f"{literal.rstrip('/')}/tokenizer_config.json")
 
 
 def _loads_no_optimizer(call: ast.Call, names: Names, scope: Scope) -> bool:

@@ -93,6 +93,7 @@ SCANNERS = (
     Scanner("hf-training-args", "training_args", ("*training_args*.json", "*args*.json"), ("per_device_train",)),
     Scanner("hf-trainer-state", "trainer_state", ("*trainer_state*.json",), ("log_history", "global_step"), 2),
     Scanner("hf-adapter", "adapter_config", ("*adapter_config*.json",), ("peft_type",)),
+    Scanner("hf-tokenizer", "tokenizer_config", ("*tokenizer_config.json",), ("tokenizer_class",)),
     Scanner("hf-model", "model_config", ("*config.json",), ("model_type", "architectures")),
     Scanner(
         "hf-fsdp",

@@ -71,7 +71,8 @@ def test_a_config_of_a_subcommand() -> None:
             6,
             "code.calls",
             (
-                "lightning.pytorch.strategies.DeepSpeedStrategy(stage=2, offload_optimizer=True, config='ds/zero2.json')",
+                "lightning.pytorch.strategies.DeepSpeedStrategy(stage=2, offload_optimizer=True, "
+                "config='ds/zero2.json')",
             ),
         ),
     ]

@@ -1048,7 +1048,7 @@ def test_deepspeeds_plugin_accumulates_as_the_accelerator_does_or_not(
         ("from trainer import Trainer\nfrom TTS.tts.models.vits import Vits\nTrainer(Vits()).fit()\n", True),
         ("from TTS.api import TTS\nTTS('xtts').tts('hello')\n", False),
         (
-            "from sentence_transformers import SentenceTransformer as S\nS(x).fit(train_objectives=[(l, f)], epochs=1)\n",
+            "from sentence_transformers import SentenceTransformer as S\nS(x).fit(train_objectives=[(l, f)])\n",
             True,
         ),
         (
