@@ -56,6 +56,9 @@ _ADAPTED = ("peft", "adapter", "lora")
 _HALF = re.compile(r"(?:bf16|fp16)\s*=\s*True")
 _PRECISION_VARIABLE = "ACCELERATE_MIXED_PRECISION"  # who sets it says what the next arguments take
 _BRAINS = frozenset({"speechbrain.Brain", "speechbrain.core.Brain"})
+# ``[t[i : i + block_size] for i in range(0, total_length, block_size)]`` and the labels of what it gives.
+_CUT = re.compile(r"\[\s*(\w+)\s*:\s*\1\s*\+\s*\w+\s*\]\s*for\s+\1\s+in\s+range\(\s*0\s*,")
+_ALL_COUNT = re.compile(r"""\[["']labels["']\]\s*=\s*\w+\[["']input_ids["']\]""")
 _OLD_FIT = re.compile(r"\.fit\([^)]{0,200}\b(?:train_objectives|train_dataloader)\s*=")
 _LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed", "transformers"})
 
@@ -68,6 +71,7 @@ def conclude(found: Findings, end: Step) -> None:
     _ordered(found, end)
     _absent(found, end)
     _loss(found)
+    _blocks(found)
     _outside(found, end)
     _streamed(found)
     _loaded(found)
@@ -269,6 +273,17 @@ def _loss(found: Findings) -> None:
     theirs = bool(found.models) and not found.own_module  # whose forward may take other arguments
     value = said.pop() if len(said) == 1 and (theirs or True not in said) else None
     found.settings.append(Setting(key="training.custom_compute_loss", value=value, location=first))
+
+
+def _blocks(found: Findings) -> None:
+    """Texts that are cut into blocks of one length, of which every token counts, as run_clm.py of transformers does."""
+    driver = found.drivers.get("transformers.Trainer") or found.drivers.get("accelerate")
+    if driver is None or found.own_losses or any(one.key == "data.unequal_labels" for one in found.settings):
+        return
+    text = "\n".join(one.document.text for one in (found, *found.parts))
+    masks = "DataCollatorForLanguageModeling" in text and "mlm=False" not in text.replace(" ", "")
+    if _CUT.search(text) and _ALL_COUNT.search(text) and not masks and "-100" not in text:
+        found.settings.append(Setting(key="data.unequal_labels", value=False, location=driver, presumed=True))
 
 
 def _outside(found: Findings, end: Step) -> None:

@@ -1523,3 +1523,29 @@ def test_what_it_does_not(text: str) -> None:
 def test_the_backend_of_the_compiler() -> None:
     text = 'import torch\nmodel = torch.compile(model, backend="eager")\ntorch.optim.SGD(x)\n'
     assert [one.value for one in of_text(text).settings if one.key == "training.compile_backend"] == ["eager"]
+
+
+BLOCKS = """from transformers import Trainer, {collator}
+def group_texts(examples):
+    total = len(examples["input_ids"]) // block_size * block_size
+    result = {{k: [t[i : i + block_size] for i in range(0, total, block_size)] for k, t in examples.items()}}
+    result["labels"] = {labels}
+    return result
+Trainer(model, data_collator={collator}({given})).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("collator", "given", "labels", "expected"),
+    [
+        ("DataCollatorForLanguageModeling", "tokenizer, mlm=False", 'result["input_ids"].copy()', [False]),
+        ("DefaultDataCollator", "", 'result["input_ids"].copy()', [False]),
+        ("DataCollatorForLanguageModeling", "tokenizer", 'result["input_ids"].copy()', []),
+        ("DefaultDataCollator", "", "masked(result, -100)", []),
+    ],
+)
+def test_blocks_of_one_length_have_equally_many_labels(
+    collator: str, given: str, labels: str, expected: list[bool]
+) -> None:
+    context = of_text(BLOCKS.format(collator=collator, given=given, labels=labels))
+    assert [one.value for one in context.settings if one.key == "data.unequal_labels" and one.presumed] == expected
