@@ -251,7 +251,7 @@ def _used(contexts: Iterable[Context]) -> tuple[CodeUse, ...]:
 
 
 def _calls(program: Context) -> Iterator[CodeUse]:
-    """What a program calls, and puts in the place of others, that trains nothing.
+    """What a program calls and uses that trains nothing, with what scanners have a word of their own for.
 
     What stands behind a question for a release is left out.
     """
@@ -259,8 +259,7 @@ def _calls(program: Context) -> Iterator[CodeUse]:
         if setting.key not in (CALLS_KEY, SYMBOLS_KEY) or not isinstance(setting.value, tuple) or setting.where:
             continue
         for index, call in enumerate(setting.value):
-            if setting.key == CALLS_KEY or call.endswith(".replaced"):
-                yield CodeUse(kind="call", module=call, name=None, location=setting.place(index))
+            yield CodeUse(kind="call", module=call, name=None, location=setting.place(index))
 
 
 def _only_guarded(contexts: Sequence[Context]) -> frozenset[str]:

@@ -287,7 +287,8 @@ class Presumer:
         taken = tuple(name for setting in stated if isinstance(setting.value, tuple) for name in setting.value)
         shown = _symbol(symbols)
         called = self._called() if unread else ()
-        met = next((name_of(call) for call in called if truth_of_use((call,), symbols) is Truth.YES), None)
+        calls = (call for call in called if is_call(call))
+        met = next((name_of(call) for call in calls if truth_of_use((call,), symbols) is Truth.YES), None)
         if met is not None:
             return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"the program that calls {met} is run")
         if (
@@ -309,7 +310,7 @@ class Presumer:
         return Presumed(certainty=Certainty.PRESUMED_NO, feature=shown)
 
     def _called(self) -> tuple[str, ...]:
-        """What programs that train nothing call."""
+        """What programs that train nothing call and use."""
         presumed = (one.value for one in self._settings.get(CALLS_KEY, ()) if one.presumed)
         return tuple(call for calls in presumed if isinstance(calls, tuple) for call in calls)
 

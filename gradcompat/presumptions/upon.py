@@ -38,7 +38,7 @@ def presumed_upon(
         run: its settings are those of a run that was seen, so that what is not among them was left out.
         uses: what the code beside it takes from packages; if there is code and no trainer in it, none is used.
             Without code (None), none is used where the environment serves models and trains none.
-        calls: what programs that train nothing call.
+        calls: what programs that train nothing call and use.
         logged: there is a log of training, whatever else the environment is for.
     """
     names = tuple(names)
@@ -102,4 +102,6 @@ def _names_trainer(use: CodeUse) -> bool:
         return (
             "Trainer" in name or "TrainingArguments" in name or (".train" in use.module and "utils" not in use.module)
         )
+    if use.root == "sentence_transformers" and use.name is not None:
+        return "Train" in f"{use.module}.{use.name}" or ".trainer" in use.module  # the rest encodes, or fits by itself
     return use.root in _TRAINERS

@@ -59,7 +59,6 @@ _BRAINS = frozenset({"speechbrain.Brain", "speechbrain.core.Brain"})
 # ``[t[i : i + block_size] for i in range(0, total_length, block_size)]`` and the labels of what it gives.
 _CUT = re.compile(r"\[\s*(\w+)\s*:\s*\1\s*\+\s*\w+\s*\]\s*for\s+\1\s+in\s+range\(\s*0\s*,")
 _ALL_COUNT = re.compile(r"""\[["']labels["']\]\s*=\s*\w+\[["']input_ids["']\]""")
-_OLD_FIT = re.compile(r"\.fit\([^)]{0,200}\b(?:train_objectives|train_dataloader)\s*=")
 _LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed", "transformers"})
 
 
@@ -175,9 +174,6 @@ def _driven(found: Findings, end: Step) -> None:
         found.trains = True  # nothing of the vocabulary drives SpeechBrain's loop
     if "fit" in found.mentioned and "TTS" in found.imported and "trainer.Trainer" in found.symbols:
         found.trains = True  # nor Coqui's
-    if "fit" in found.mentioned and "sentence_transformers" in found.imported:
-        # Before 3.0 a loop of the model's own, and a Trainer behind it from then on.
-        found.trains = found.trains or any(_OLD_FIT.search(one.document.text) for one in (found, *found.parts))
     if "optax" in found.imported and found.mentioned & _OF_OPTAX:
         found.trains = True  # nothing of the vocabulary drives a loop of JAX
     for names in (
