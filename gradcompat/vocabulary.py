@@ -202,6 +202,7 @@ KEYS: dict[str, Key] = {
     "data.conversational": Key("bool", "samples are lists of messages, which a trainer puts through a chat template"),
     "data.truncated": Key("bool", "a trainer cuts off what is longer than its max_length"),
     "data.multi_turn": Key("bool", "examples are conversations of several turns"),
+    "files.tokenizer_of_5": Key("bool", "the tokenizer that is read was saved in the form of transformers 5"),
     "files.newer_release": Key("bool", "weights, tokenizer or data were written by a newer release than reads them"),
     "files.pickled_weights": Key("bool", "the weights that are loaded are pytorch_model.bin, without safetensors"),
     "code.symbols": Key("list", "functions and classes that the training code uses: transformers.Adafactor"),
@@ -212,6 +213,9 @@ KEYS: dict[str, Key] = {
     ),
     "environment.unsloth_return_logits": Key("bool", "UNSLOTH_RETURN_LOGITS is 1"),
     "environment.protobuf_in_python": Key("bool", "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION is python"),
+    "environment.loads_whole_pickles": Key(
+        "bool", "torch.load reads whatever a file holds: TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
+    ),
     "environment.mix_order_reduction": Key("bool", "torch.compile may mix the orders of reductions, if it can"),
     "host.cuda": Key("version", "CUDA that torch was built for, else the newest that the driver runs"),
     "host.cuda_arch": Key("version", "compute capability of the GPU: 8.0, 9.0, 12.0"),

@@ -41,7 +41,7 @@ LAYERS = (
     ),
     ("matcher",),
     ("presumptions",),
-    ("term_keys", "defaults"),
+    ("term_keys", "defaults", "tied_models"),
     (
         "messages",
         "forks",

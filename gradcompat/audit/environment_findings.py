@@ -20,6 +20,7 @@ from gradcompat.model.finding import Finding, Status
 from gradcompat.model.issue import LEVELS, Issue
 from gradcompat.presumptions.upon import presumed_upon
 from gradcompat.term_keys import key_of
+from gradcompat.tied_models import with_tied_embeddings
 from gradcompat.versions import parse_version
 from gradcompat.vocabulary import VIRTUAL_PACKAGES, package_of
 
@@ -95,6 +96,8 @@ def match_runs(
     if options.presume:
         environment = _with_releases(environment, base)
     listing = Listing.of(environment.packages, base.names)
+    calls = tuple(dict.fromkeys(use.full_name for use in uses or () if use.kind == "call"))
+    uses = None if uses is None else tuple(use for use in uses if use.kind != "call")
     breaks = breaks_of(environment, uses or (), base.names)
     issues = (*(base.about_packages(listing.packages) if whole else base.possible(environment)), *breaks.issues)
     # A record that is ignored still stands in the place of more general ones.
@@ -111,11 +114,11 @@ def match_runs(
         views = {run: with_host(view) for run, view in views.items()}
     # What a config says of the device counts more than what the machine has, and --set more than both.
     runs = {run: with_facts(view, options.settings, options.kept_at) for run, view in views.items()}
-    runs = {run: with_class_facts(view, base.class_facts) for run, view in runs.items()}
+    runs = {run: with_class_facts(with_tied_embeddings(view), base.class_facts) for run, view in runs.items()}
     if options.presume:
         canonical = base.names.canonical
         runs = {
-            run: presumed_upon(view, map(canonical, view.packages), run=bool(contexts), uses=uses)
+            run: presumed_upon(view, map(canonical, view.packages), run=bool(contexts), uses=uses, calls=calls)
             for run, view in runs.items()
         }
     forks = Forks(environment.conflicts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from gradcompat.audit.documented_runs import documented_runs, is_documentation
@@ -22,6 +22,7 @@ from gradcompat.root import Root, is_link_outside, root_of_file, root_of_folder
 from gradcompat.scanners.any_config import find, read_context, scan, scan_found
 from gradcompat.scanners.parsed_options import parsed_uses
 from gradcompat.scanners.run_assembly import COMPOSED_FILES, PROGRAMS, assemble, join, join_all, reached
+from gradcompat.symbol_patterns import CALLS_KEY, SYMBOLS_KEY
 
 # Folders that list what the project above them needs, and hold no code of their own.
 _OF_PROJECT_ABOVE = frozenset(
@@ -244,7 +245,21 @@ def _used(contexts: Iterable[Context]) -> tuple[CodeUse, ...]:
         frozenset(name for context in contexts for name in context.given),
     )
     certain = {use for use in found if not use.conditional}
-    return tuple(use for use in found if not use.conditional or replace(use, conditional=False) not in certain)
+    found = tuple(use for use in found if not use.conditional or replace(use, conditional=False) not in certain)
+    calls = (call for context in contexts if context.uses and not context.run for call in _calls(context))
+    return (*found, *dict.fromkeys(calls))
+
+
+def _calls(program: Context) -> Iterator[CodeUse]:
+    """What a program calls and uses that trains nothing, with what scanners have a word of their own for.
+
+    What stands behind a question for a release is left out.
+    """
+    for setting in program.settings:
+        if setting.key not in (CALLS_KEY, SYMBOLS_KEY) or not isinstance(setting.value, tuple) or setting.where:
+            continue
+        for index, call in enumerate(setting.value):
+            yield CodeUse(kind="call", module=call, name=None, location=setting.place(index))
 
 
 def _only_guarded(contexts: Sequence[Context]) -> frozenset[str]:

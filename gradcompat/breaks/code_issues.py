@@ -145,6 +145,8 @@ def is_missing(use: CodeUse, table: ReleaseTable, version: Version, beside: Besi
         case "key":
             keys = _model_keys(use, table, version)
             return keys is not None and use.keyword not in keys and not _is_taken_elsewhere(use, table, version)
+        case "call":
+            return False  # what it needs is among the other uses
 
 
 def is_there(use: CodeUse, table: ReleaseTable, version: Version, beside: Beside) -> bool:

@@ -8,7 +8,7 @@ from typing import Literal
 from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.environment import Location
 
-UseKind = Literal["import", "attribute", "keyword", "option", "key"]
+UseKind = Literal["import", "attribute", "keyword", "option", "key", "call"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +18,8 @@ class CodeUse:
     Attributes:
         kind: ``import``: a statement imports it; ``attribute``: it is read from a module; ``keyword``: a call gives the
             argument; ``option``: a command line or a config gives it to a parser that fills dataclasses; ``key``: a
-            config gives it to a model of pydantic, which passes over what it does not know.
+            config gives it to a model of pydantic, which passes over what it does not know; ``call``: a program that
+            trains nothing calls it, with its arguments (:mod:`gradcompat.calls`), which is a presumption at most.
         module: for ``import`` the module that it is imported from; else the top-level module of ``name``.
         name: what is imported, None for the module itself; else the full name of what is read or called, without the
             top-level module.

@@ -245,6 +245,11 @@ LEFT_OUT = (
         default=_argument("average_tokens_across_devices", absent=False),
         frameworks=(_TRAINER,),
     ),
+    LeftOut(
+        key="training.average_tokens_across_devices",
+        default=_of_trl("average_tokens_across_devices", absent=False),
+        frameworks=(_TRL,),
+    ),
     *(
         LeftOut(key=f"training.{name}", default=_of_grpo(name), frameworks=(_TRL,), beside=_GRPO)
         for name in (

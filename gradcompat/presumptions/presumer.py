@@ -28,7 +28,15 @@ from gradcompat.presumptions.engines import ENGINES, FRAMEWORK_KEY, NO_TRAINER
 from gradcompat.presumptions.serving import SERVING
 from gradcompat.presumptions.symbol_words import in_words
 from gradcompat.presumptions.usual import USUAL, Usual, Values, usual_values
-from gradcompat.symbol_patterns import CALLS_KEY, SYMBOLS_KEY, are_called, is_call, names_of, truth_of_use
+from gradcompat.symbol_patterns import (
+    CALLS_KEY,
+    SYMBOLS_KEY,
+    are_called,
+    is_call,
+    name_of,
+    names_of,
+    truth_of_use,
+)
 from gradcompat.term_keys import fact_of
 from gradcompat.truth import Certainty, Truth
 from gradcompat.versions import VersionSet, locate
@@ -68,11 +76,17 @@ _ORDINARY_SYMBOLS = {
 }
 
 # Packages that are imported by another name.
-_IMPORTED_AS = {"hydra": "hydra-core", "pyannote": "pyannote-audio", "pytorch_lightning": "pytorch-lightning"}
+_IMPORTED_AS = {
+    "hydra": "hydra-core",
+    "pyannote": "pyannote-audio",
+    "pytorch_lightning": "pytorch-lightning",
+    "sentence_transformers": "sentence-transformers",
+}
 # What nearly all code of these libraries uses.
 _NEARLY_ALWAYS = {
     "transformers": ("transformers.AutoModel", "models of transformers"),
     "diffusers": ("diffusers.DiffusionPipeline", "pipelines of diffusers"),
+    "datasets": ("datasets.load_dataset(_)", "load_dataset of datasets"),
 }
 
 # What a package is for, by the engine that is called so or that it is all of.
@@ -272,6 +286,11 @@ class Presumer:
         unread = all(setting.presumed for setting in stated)  # no code was read as that of a run
         # What code that trains nothing takes from packages, and not what it calls on their objects.
         taken = tuple(name for setting in stated if isinstance(setting.value, tuple) for name in setting.value)
+        called = self._called() if unread else ()
+        calls = (call for call in called if is_call(call))
+        met = next((name_of(call) for call in calls if truth_of_use((call,), symbols) is Truth.YES), None)
+        if met is not None:
+            return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"the program that calls {met} is run")
         if (
             stated
             and unread
@@ -293,12 +312,17 @@ class Presumer:
             return Presumed(certainty=Certainty.OPEN, condition=f"your code uses {shown}", likelihood=_UNREAD)
         return Presumed(certainty=Certainty.PRESUMED_NO, feature=shown)
 
+    def _called(self) -> tuple[str, ...]:
+        """What programs that train nothing call and use."""
+        presumed = (one.value for one in self._settings.get(CALLS_KEY, ()) if one.presumed)
+        return tuple(call for calls in presumed if isinstance(calls, tuple) for call in calls)
+
     def _of_no_symbols(self, term: SymbolAbsentTerm) -> Presumed:
         """What keeps a defect from harm is not there unless it is seen."""
         symbols, shown = term.symbols, _symbol(term)
         stated = self._settings.get(SYMBOLS_KEY, ())
         taken = tuple(name for setting in stated if isinstance(setting.value, tuple) for name in setting.value)
-        if truth_of_use(taken, symbols) is Truth.YES:
+        if truth_of_use((*taken, *self._called()), symbols) is Truth.YES:
             return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"code without {shown}")
         return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"your code does not use {shown}")
 

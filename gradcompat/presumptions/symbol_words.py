@@ -33,6 +33,8 @@ _IN_WORDS = {
     "replaced": "a function of its own in the place of torchaudio's",
     "Compose.copied": "augmentations that data loader workers copy",
     "LightningModule.object_hyperparameters": "hyperparameters that are objects",
+    "FLAX_WEIGHTS_NAME.replaced": "FLAX_WEIGHTS_NAME put into transformers.utils",
+    "cached_download.replaced": "cached_download put into huggingface_hub",
     "tree_map.replaced": "a function of its own in the place of jax.tree_map",
     "load.with_fallback": "another reader where torchaudio's fails",
     "save.with_fallback": "another writer where torchaudio's fails",

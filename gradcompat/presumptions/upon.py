@@ -10,7 +10,7 @@ from gradcompat.model.environment import Environment, Location, Setting
 from gradcompat.presumptions.engines import FRAMEWORK_KEY, NO_TRAINER, named_engines
 from gradcompat.presumptions.label_counts import equal_labels
 from gradcompat.presumptions.serving import SERVING, serves
-from gradcompat.symbol_patterns import SYMBOLS_KEY
+from gradcompat.symbol_patterns import CALLS_KEY, SYMBOLS_KEY
 
 if TYPE_CHECKING:
     from gradcompat.model.code_use import CodeUse
@@ -27,6 +27,7 @@ def presumed_upon(
     *,
     run: bool,
     uses: Sequence[CodeUse] | None = None,
+    calls: tuple[str, ...] = (),
     logged: bool = False,
 ) -> Environment:
     """The environment with the engines that it names and the defaults of its trainer, on which presumptions rest.
@@ -37,6 +38,7 @@ def presumed_upon(
         run: its settings are those of a run that was seen, so that what is not among them was left out.
         uses: what the code beside it takes from packages; if there is code and no trainer in it, none is used.
             Without code (None), none is used where the environment serves models and trains none.
+        calls: what programs that train nothing call and use.
         logged: there is a log of training, whatever else the environment is for.
     """
     names = tuple(names)
@@ -67,6 +69,8 @@ def presumed_upon(
             if uses is not None:
                 taken = tuple(dict.fromkeys(use.full_name for use in uses))
                 settings = (*settings, Setting(key=SYMBOLS_KEY, value=taken, location=place, presumed=True))
+            if calls:
+                settings = (*settings, Setting(key=CALLS_KEY, value=calls, location=place, presumed=True))
             # Which of the trainers drives it, if the code names one, is seen in a run alone.
             settings = (
                 *settings,
@@ -98,4 +102,6 @@ def _names_trainer(use: CodeUse) -> bool:
         return (
             "Trainer" in name or "TrainingArguments" in name or (".train" in use.module and "utils" not in use.module)
         )
+    if use.root == "sentence_transformers" and use.name is not None:
+        return "Train" in f"{use.module}.{use.name}" or ".trainer" in use.module  # the rest encodes, or fits by itself
     return use.root in _TRAINERS

@@ -570,6 +570,13 @@ USUAL: dict[str, Usual] = {
         feature="leaf modules of DeepSpeed",
         reason="the default",
     ),
+    "environment.loads_whole_pickles": Usual(
+        values=((False, 1.0),),
+        taking="TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD is not set",
+        feature="TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD",
+        condition="TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD is {}",
+        reason=_RARE,
+    ),
     "environment.mix_order_reduction": Usual(
         values=((True, 1.0),),
         taking="TORCHINDUCTOR_MIX_ORDER_REDUCTION is left as it is",
@@ -1065,6 +1072,12 @@ USUAL: dict[str, Usual] = {
         taking="no sample is cut off",
         feature="truncation",
         reason="few samples are longer",
+    ),
+    "files.tokenizer_of_5": Usual(
+        values=((False, 1.0),),
+        taking="the tokenizer was not saved by transformers 5",
+        feature="tokenizers that transformers 5 saved",
+        reason="the published tokenizers of older models are in the form of transformers 4",
     ),
     "files.newer_release": Usual(
         values=((False, 1.0),),

@@ -54,6 +54,8 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
     if name in ("use_cache", "output_router_logits"):
         if isinstance(target.value, ast.Attribute) and target.value.attr == "config":
             found.truth(step, f"model.{name}", literal, value, spelling)
+    elif name == "mix_order_reduction" and text(target).endswith("config.triton.mix_order_reduction"):
+        found.truth(step, "environment.mix_order_reduction", literal, value, spelling)
     elif name == "unpad_inputs" and literal is False:  # of the first module of a SentenceTransformer
         found.symbol("sentence_transformers.Transformer.padded", value)
     elif name in ("accepts_loss_kwargs", "model_accepts_loss_kwargs"):
@@ -240,9 +242,9 @@ def _own_loss(found: Findings, step: Step, trainer: ast.ClassDef) -> None:
     counts = refuses or said or not used.isdisjoint({"num_items_in_batch", "gradient_accumulation_steps", "kwargs"})
     known = counts or labels or "loss" in used
     found.own_losses.append((found.place(methods[0]), not counts if known else None))
-    if any(_divides(inner, "num_items_in_batch") for inner in ast.walk(methods[0])):
+    if any(divides(inner, "num_items_in_batch") for inner in ast.walk(methods[0])):
         found.state(step, "model.uses_num_items_in_batch", True, at=methods[0])
-    elif any(_divides(inner, "gradient_accumulation_steps") for inner in ast.walk(methods[0])):
+    elif any(divides(inner, "gradient_accumulation_steps") for inner in ast.walk(methods[0])):
         # Neither the model divides here nor nobody.
         found.state(step, "model.uses_num_items_in_batch", None, at=methods[0])
     elif refuses:
@@ -311,7 +313,7 @@ def variable(found: Findings, step: Step, name: object, value: object, at: ast.A
         found.state(step, *said, at=at)
 
 
-def _divides(node: ast.AST, name: str) -> bool:
+def divides(node: ast.AST, name: str) -> bool:
     """``loss.sum() / num_items_in_batch``, ``loss /= self.args.gradient_accumulation_steps``."""
     match node:
         case ast.BinOp(op=ast.Div(), right=by) | ast.AugAssign(op=ast.Div(), value=by):

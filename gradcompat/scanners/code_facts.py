@@ -23,6 +23,7 @@ from gradcompat.scanners.code_assignments import (
     EMBEDDINGS,
     assigned,
     defined,
+    divides,
     frozen_in_loop,
     non_persistent,
     special_tokens,
@@ -80,7 +81,7 @@ _PAIRS = frozenset({"pair", "pair-class", "pair-score"})
 _SET_BY_HAND = {"token_type_ids": "batch", "mm_token_type_ids": "batch", "capturable": "group"}
 _LAYER_SCALE = "lr_scale"  # of the groups that timm makes for a decay by layers, which a program may apply by itself
 _TRAINERS = re.compile(r"(?:transformers|trl|lightning|pytorch_lightning)\.(?:\w+\.)*\w*Trainer")
-_CONFIGS = frozenset({"deepspeed", "hf_ds_config", "config", "config_params", "deepspeed_config"})
+_CONFIGS = frozenset({"deepspeed", "hf_ds_config", "config", "config_params", "deepspeed_config", "fsdp_config"})
 _PARSERS = frozenset({"HfArgumentParser", "TrlParser"})
 # What imports a module whose name may be computed.
 _DYNAMIC = frozenset({"importlib.import_module", "runpy.run_path", "runpy.run_module"})
@@ -383,6 +384,8 @@ def _kept_or_taken(found: Findings, step: Step, call: ast.Call, name: str) -> No
     elif _LOADING.fullmatch(name) or _TOKENIZER.fullmatch(name):
         literal = found.names.literal(first, step.scope)
         found.loaded.append((name, first, literal if isinstance(literal, str) else None, found.place(call)))
+        if isinstance(literal, str):
+            found.refers_to.append(f"{literal.rstrip('/')}/tokenizer_config.json")
 
 
 def _loads_no_optimizer(call: ast.Call, names: Names, scope: Scope) -> bool:
@@ -532,7 +535,8 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         found.symbol(f"{name}.frozen_adapter", call)
     if one.trains and "compute_loss_func" in given:
         # How it weighs labels is its own matter; the model's loss is not used.
-        found.state(step, "model.uses_num_items_in_batch", None)
+        divides = True if _divides_by_count(found, step, call) else None
+        found.state(step, "model.uses_num_items_in_batch", divides)
     for argument in arguments:
         if argument.name == "modules_to_save":
             found.state(step, "peft.overlapping_modules", _overlap(argument.value), at=argument.node)
@@ -544,6 +548,15 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         found.mentioned.add(last)
         if given.get("use_gradient_checkpointing", True) is not False:
             found.checkpointing.append(step)
+
+
+def _divides_by_count(found: Findings, step: Step, call: ast.Call) -> bool:
+    """Is ``compute_loss_func`` a function of the program that divides by the count of labels that it is given?"""
+    given = next((word.value for word in call.keywords if word.arg == "compute_loss_func"), None)
+    if isinstance(given, ast.Call) and given.args and ast.unparse(given.func) in ("functools.partial", "partial"):
+        given = given.args[0]
+    own = found.names.definition(given, step.scope) if given is not None else None
+    return own is not None and any(divides(inner, "num_items_in_batch") for inner in ast.walk(own[1]))
 
 
 def _own_module(found: Findings, step: Step, call: ast.Call) -> None:

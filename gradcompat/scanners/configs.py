@@ -117,6 +117,29 @@ def rows_of(config: Config, key: str) -> list[Mapping[str, Any]]:
     return [_of_node(item) for item in items if isinstance(item, yaml_nodes.Mapping)]
 
 
+def classes_of(config: Config) -> list[tuple[str, dict[str, Any], Location]]:
+    """Each ``class_path`` of a YAML, wherever it stands, with its ``init_args``: () is a list or a mapping."""
+    try:
+        waiting: list[yaml_nodes.Node] = [_mapping(config.document.text, config.document.path)]
+    except Malformed:  # JSON with what YAML does not take
+        return []
+    found: list[tuple[str, dict[str, Any], Location]] = []
+    for node in waiting:
+        if isinstance(node, yaml_nodes.Sequence):
+            waiting += node.items
+        elif isinstance(node, yaml_nodes.Mapping):
+            waiting += node.entries.values()
+            path, given = node.entries.get("class_path"), node.entries.get("init_args")
+            if isinstance(path, yaml_nodes.Scalar) and isinstance(path.value, str):
+                entries = given.entries.items() if isinstance(given, yaml_nodes.Mapping) else ()
+                arguments = {
+                    key: _scalar(one.value) if isinstance(one, yaml_nodes.Scalar) else () for key, one in entries
+                }
+                location = Location(path=config.document.path, line=path.line, column=path.column)
+                found.append((path.value, arguments, location))
+    return found
+
+
 def settings_of(config: Config, feeds: Feeds) -> tuple[list[Setting], list[Skipped]]:
     """The settings that a table makes of a config, and what is not understood."""
     named: list[tuple[str, Setting]] = []

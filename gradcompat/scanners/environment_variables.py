@@ -45,6 +45,10 @@ VARIABLES: Mapping[str, Variable] = {
         before=_TRANSFORMERS | {"tensorboard", "tensorflow", "lightning", "pytorch_lightning"},
     ),
     "TORCHINDUCTOR_MIX_ORDER_REDUCTION": Variable(key="environment.mix_order_reduction"),
+    # torch/serialization.py: read at each load, and counts more than the argument.
+    "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": Variable(
+        key="environment.loads_whole_pickles", words=frozenset({"1", "y", "yes", "true"})
+    ),
 }
 
 # For the page of settings.

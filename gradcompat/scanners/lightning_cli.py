@@ -5,17 +5,20 @@ Only what belongs to the Trainer is known by name; the model and the data are th
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+from gradcompat.calls import Call, Unread, Value
 from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import Context
-from gradcompat.model.environment import SettingValue
+from gradcompat.model.environment import Location, Setting, SettingValue
 from gradcompat.scanners.class_paths import OPTIMIZER
-from gradcompat.scanners.configs import Config, read_config, run_of
+from gradcompat.scanners.configs import Config, classes_of, read_config, run_of
 from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.scanners.nested import stated
+from gradcompat.symbol_patterns import CALLS_KEY, SYMBOLS_KEY
 
 _PRECISIONS: dict[str, SettingValue | None] = {
     **dict.fromkeys(("16", "16-mixed", "16-true"), "fp16"),
@@ -120,6 +123,7 @@ OWN = frozenset(
         *("fast_dev_run", "detect_anomaly", "sync_batchnorm", "default_root_dir", "strategy", "precision"),
     }
 )
+_CLASS = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 LEAST = 2  # of them, for a `trainer` to be Lightning's
 
 
@@ -141,8 +145,33 @@ def scan(document: Document) -> Context:
     entries = tuple(replace(entry, name=name) for name, entry in named.items() if name in FEEDS)
     config = literal(replace(config, entries=entries), "trainer.")
     settings, skipped = stated(config, FEEDS)
+    settings += _classes(config)
     file = config.value("trainer.strategy.init_args.config")
     return run_of(config, "lightning-cli", settings, skipped, refers_to=(file,) if isinstance(file, str) else ())
+
+
+def _classes(config: Config) -> list[Setting]:
+    """What the config has made, as a program would call it: each ``class_path`` with its ``init_args``.
+
+    It counts beside the program that reads the config (:mod:`gradcompat.scanners.run_assembly`).
+    """
+    calls: dict[str, tuple[str, Location]] = {}
+    for name, given, location in classes_of(config):
+        if _CLASS.fullmatch(name):
+            named = {str(key): _argument(value) for key, value in given.items() if str(key).isidentifier()}
+            calls.setdefault(str(Call(name, (), named, whole=True)), (name, location))
+    if not calls:
+        return []
+    names = dict(calls.values())
+    places = {CALLS_KEY: [location for _, location in calls.values()], SYMBOLS_KEY: [*names.values()]}
+    return [
+        Setting(key=key, value=tuple(value), location=places[key][0], places=tuple(places[key]))
+        for key, value in ((SYMBOLS_KEY, names), (CALLS_KEY, calls))
+    ]
+
+
+def _argument(value: Any) -> Value:
+    return value if value is None or isinstance(value, (bool, int, float, str)) else Unread("_")
 
 
 def literal(config: Config, prefix: str) -> Config:

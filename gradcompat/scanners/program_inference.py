@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Collection
 
+from gradcompat.calls import Call, read_call
 from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners.autocast_regions import ungraded_first
 from gradcompat.scanners.code_calls import KERAS, STATEFUL_LOADERS
@@ -18,6 +19,7 @@ from gradcompat.scanners.model_buffers import buffer_of_model, loads_a_model
 from gradcompat.scanners.schedules import uses
 from gradcompat.scanners.ungraded_passes import ungraded_pass
 from gradcompat.scanners.worker_copies import copied_compositions
+from gradcompat.symbol_patterns import name_of
 
 # What puts the hook on the embeddings, under whichever name; their mention alone makes the absence doubtful.
 HOOKS = frozenset(
@@ -54,6 +56,9 @@ _ADAPTED = ("peft", "adapter", "lora")
 _HALF = re.compile(r"(?:bf16|fp16)\s*=\s*True")
 _PRECISION_VARIABLE = "ACCELERATE_MIXED_PRECISION"  # who sets it says what the next arguments take
 _BRAINS = frozenset({"speechbrain.Brain", "speechbrain.core.Brain"})
+# ``[t[i : i + block_size] for i in range(0, total_length, block_size)]`` and the labels of what it gives.
+_CUT = re.compile(r"\[\s*(\w+)\s*:\s*\1\s*\+\s*\w+\s*\]\s*for\s+\1\s+in\s+range\(\s*0\s*,")
+_ALL_COUNT = re.compile(r"""\[["']labels["']\]\s*=\s*\w+\[["']input_ids["']\]""")
 _LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed", "transformers"})
 
 
@@ -61,9 +66,11 @@ def conclude(found: Findings, end: Step) -> None:
     """Add what follows from the whole."""
     _hooked(found, end)
     _driven(found, end)
+    _accumulated_alike(found)
     _ordered(found, end)
     _absent(found, end)
     _loss(found)
+    _blocks(found)
     _outside(found, end)
     _streamed(found)
     _loaded(found)
@@ -165,6 +172,8 @@ def _driven(found: Findings, end: Step) -> None:
         found.drivers["torch"] = found.place(_first(end, {"train_batch"}))
     if "fit" in found.mentioned and not _BRAINS.isdisjoint(found.symbols):
         found.trains = True  # nothing of the vocabulary drives SpeechBrain's loop
+    if "fit" in found.mentioned and "TTS" in found.imported and "trainer.Trainer" in found.symbols:
+        found.trains = True  # nor Coqui's
     if "optax" in found.imported and found.mentioned & _OF_OPTAX:
         found.trains = True  # nothing of the vocabulary drives a loop of JAX
     for names in (
@@ -186,6 +195,28 @@ def _driven(found: Findings, end: Step) -> None:
         found.drivers["keras"] = found.place(_first(end, {"fit", "GradientTape"}))
         _framework(found, "keras")
         _left_to_keras(found)
+
+
+def _accumulated_alike(found: Findings) -> None:
+    """Whether DeepSpeed's plugin and the Accelerator that takes it accumulate as many micro-batches.
+
+    The plugin that is given no number accumulates one.
+    """
+    by_name: dict[str, list[tuple[Call, Location]]] = {}
+    for text, location in found.calls.items():
+        last = name_of(text).rpartition(".")[2]
+        if last in ("Accelerator", "DeepSpeedPlugin") and name_of(text).startswith("accelerate."):
+            by_name.setdefault(last, []).append((read_call(text), location))
+    if set(by_name) != {"Accelerator", "DeepSpeedPlugin"} or any(len(calls) > 1 for calls in by_name.values()):
+        return
+    ((whole, location),), ((plugin, _),) = by_name["Accelerator"], by_name["DeepSpeedPlugin"]
+    numbers = [one.named.get("gradient_accumulation_steps", 1) for one in (whole, plugin)]
+    if not whole.whole or not plugin.whole or plugin.positional or plugin.named.keys() & {"hf_ds_config"}:
+        return
+    if all(isinstance(number, int) for number in numbers):
+        found.settings.append(
+            Setting(key="deepspeed.same_accumulation", value=numbers[0] == numbers[1], location=location)
+        )
 
 
 def _first(end: Step, names: Collection[str]) -> ast.AST:
@@ -238,6 +269,17 @@ def _loss(found: Findings) -> None:
     theirs = bool(found.models) and not found.own_module  # whose forward may take other arguments
     value = said.pop() if len(said) == 1 and (theirs or True not in said) else None
     found.settings.append(Setting(key="training.custom_compute_loss", value=value, location=first))
+
+
+def _blocks(found: Findings) -> None:
+    """Texts that are cut into blocks of one length, of which every token counts, as run_clm.py of transformers does."""
+    driver = found.drivers.get("transformers.Trainer") or found.drivers.get("accelerate")
+    if driver is None or found.own_losses or any(one.key == "data.unequal_labels" for one in found.settings):
+        return
+    text = "\n".join(one.document.text for one in (found, *found.parts))
+    masks = "DataCollatorForLanguageModeling" in text and "mlm=False" not in text.replace(" ", "")
+    if _CUT.search(text) and _ALL_COUNT.search(text) and not masks and "-100" not in text:
+        found.settings.append(Setting(key="data.unequal_labels", value=False, location=driver, presumed=True))
 
 
 def _outside(found: Findings, end: Step) -> None:

@@ -76,7 +76,6 @@ FEEDS: Feeds = {
 # (unsloth/trainer.py, _backwards_compatible_trainer, and unsloth/models/rl.py).
 _UNSLOTHS = re.compile(r"trl(?:\.trainer\.\w+)?\.\w+(?:Trainer|Config)")
 # Of torch.load, which then takes weights_only=False where nothing is given.
-_READS_EVERYTHING = "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
 _REGISTERING = frozenset({"add", "append", "extend", "insert", "register", "setdefault", "update"})
 
 
@@ -136,6 +135,10 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
     for module in followed.modules:
         for name, location in _replaced(module.tree, module.names, places_in(module.document)):
             facts.symbols.setdefault(f"{name}.replaced", location)
+    used = {name.partition(".")[0] for name in facts.symbols}
+    for use in taken.uses:
+        if use.kind == "import" and use.name is None and not use.conditional and use.root not in used:
+            facts.symbols.setdefault(f"{use.root}.__init__", use.location)  # which an import runs, used or not
     for name in [one for one in facts.symbols if FUNCTIONS.fullmatch(one) and one not in facts.firm]:
         facts.symbols[f"{name}.with_fallback"] = facts.symbols[name]
     settings += _by_way("code.symbols", facts.symbols, facts)
@@ -244,9 +247,9 @@ def _by_way(key: str, used: Mapping[str, Location], facts: Findings) -> Iterator
 
 
 def _replaced(tree: ast.Module, names: Names, place: Place) -> Iterator[tuple[str, Location]]:
-    """The functions, classes and tables of others in whose place the program puts one, ``jax.tree_map = jax.tree.map``.
+    """The functions, classes, tables and constants of others in whose place the program puts one.
 
-    A variable of the environment replaces torch.load, too: torch then reads everything where its caller says nothing.
+    ``jax.tree_map = jax.tree.map`` is one, ``transformers.utils.FLAX_WEIGHTS_NAME = "flax_model.msgpack"`` another.
     """
     own = {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
     for node in ast.walk(tree):
@@ -256,20 +259,10 @@ def _replaced(tree: ast.Module, names: Names, place: Place) -> Iterator[tuple[st
                 is_own = isinstance(value, (ast.Lambda, ast.Dict)) or (isinstance(value, ast.Name) and value.id in own)
                 if isinstance(value, ast.Call):  # ``functools.partial(torch.load, weights_only=False)``
                     is_own = ast.unparse(value.func) in ("functools.partial", "partial")
+                if isinstance(value, ast.Constant):
+                    is_own = target.attr.isupper()  # others are options: ``torch.backends.cudnn.benchmark = True``
                 if name is not None and (is_own or full_name(value, names.module, names) is not None):
                     yield name, place(node)
-            case (
-                ast.Assign(
-                    targets=[ast.Subscript(value=environment, slice=ast.Constant(value=variable))],
-                    value=ast.Constant(value=str(word)),
-                )
-                | ast.Call(
-                    func=ast.Attribute(value=environment, attr="setdefault"),
-                    args=[ast.Constant(value=variable), ast.Constant(value=str(word))],
-                )
-            ) if variable == _READS_EVERYTHING and word.lower() in ("1", "y", "yes", "true"):
-                if ast.unparse(environment) in ("os.environ", "environ"):
-                    yield "torch.load", place(node)
 
 
 def _uses(module: Module) -> ModuleUses:

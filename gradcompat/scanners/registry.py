@@ -44,7 +44,7 @@ LIBRARIES = frozenset(
         *("sentence_transformers", "timm", "apex", "optimum", "jax", "flax", "mmengine", "fairscale", "torchvision"),
         *("torchao", "colossalai", "composer", "open_clip", "xformers", "flash_attn", "torchaudio", "hydra"),
         *("monai", "torchmetrics", "pytorch_metric_learning", "optax", "keras", "fla", "mamba_ssm"),
-        *("setfit", "gliner", "ultralytics", "albumentations", "speechbrain"),
+        *("setfit", "gliner", "ultralytics", "albumentations", "speechbrain", "TTS"),
     }
 )
 
@@ -93,7 +93,14 @@ SCANNERS = (
     Scanner("hf-training-args", "training_args", ("*training_args*.json", "*args*.json"), ("per_device_train",)),
     Scanner("hf-trainer-state", "trainer_state", ("*trainer_state*.json",), ("log_history", "global_step"), 2),
     Scanner("hf-adapter", "adapter_config", ("*adapter_config*.json",), ("peft_type",)),
+    Scanner("hf-tokenizer", "tokenizer_config", ("*tokenizer_config.json",), ("tokenizer_class",)),
     Scanner("hf-model", "model_config", ("*config.json",), ("model_type", "architectures")),
+    Scanner(
+        "hf-fsdp",
+        "fsdp_config",
+        ("*.json",),
+        ("transformer_layer_cls_to_wrap", "cpu_ram_efficient_loading", "sync_module_states", "state_dict_type"),
+    ),
     Scanner("hydra", "hydra", _YAML, ("defaults:", "_target_", "# @package"), note="as far as it is literal"),
     Scanner(
         "hf-arguments",
@@ -125,7 +132,7 @@ SCANNERS = (
             *("torch.optim", "bitsandbytes", "backward(", "torch.compile", "autocast", "DataParallel", "fully_shard"),
             *("deepspeed.initialize", "torch.load", "register_buffer", "rrelu", "RReLU", "StatefulDataLoader"),
             *("GradientAccumulationPlugin", "skip_first_batches", "LigerFused", "liger_fused", "MirroredStrategy"),
-            *("speechbrain",),
+            *("speechbrain", "load_dataset", "push_to_hub", "sentence_transformers"),
             *("parallel_cross_entropy", "MultiTurnSFTDataset", "utils.checkpoint", "IterableDataset"),
             *("hydra.main", "__main__", "optax.", "keras", "torchmetrics", "from transformers", "import transformers"),
             *("ultralytics", "mmengine"),

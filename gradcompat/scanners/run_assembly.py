@@ -463,11 +463,15 @@ def _joined(members: list[Context]) -> Context:
         for setting in first.settings
         if setting.value is not None and not setting.presumed and first.kind == _LAUNCH
     }
+    programs = any(member.kind in PROGRAMS for member in members)
     settings: list[Setting] = []
     for member in members:
         for setting in member.settings:
             # A flag overrides the config that the command names; a program may do with it what it likes.
             if member is not first and member.kind not in PROGRAMS and setting.key in flagged:
+                continue
+            # The classes that a config names are no list of all that the code uses.
+            if member.kind == _CLI_CONFIG and setting.key in (SYMBOLS_KEY, CALLS_KEY) and not programs:
                 continue
             # DeepSpeed's `auto` takes what the trainer says.
             if setting.value is None and not member.run and setting.key in stated:

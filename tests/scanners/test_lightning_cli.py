@@ -7,7 +7,8 @@ import pytest
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
 from gradcompat.model.environment import SettingValue
-from gradcompat.scanners import lightning_cli
+from gradcompat.scanners import lightning_cli, python_code
+from gradcompat.scanners.run_assembly import join
 from tests.scanners.scanned import fixture, lines, stated
 
 
@@ -43,6 +44,12 @@ def test_a_config() -> None:
         (16, "optimizer.weight_decay", 0.1),
         (19, "model.name", "google/flan-t5-base"),
         (19, "model.architecture", ("T5ForConditionalGeneration",)),
+        (15, "code.symbols", ("torch.optim.AdamW", "my.Module")),
+        (
+            15,
+            "code.calls",
+            ("torch.optim.AdamW(weight_decay=0.1)", "my.Module(model_name_or_path='google/flan-t5-base')"),
+        ),
     ]
 
 
@@ -59,7 +66,40 @@ def test_a_config_of_a_subcommand() -> None:
         (15, "training.gradient_accumulation_steps", None),
         (18, "training.validation_inside_epoch", False),
         (19, "training.resume_from_checkpoint", True),
+        (6, "code.symbols", ("lightning.pytorch.strategies.DeepSpeedStrategy",)),
+        (
+            6,
+            "code.calls",
+            (
+                "lightning.pytorch.strategies.DeepSpeedStrategy(stage=2, offload_optimizer=True, "
+                "config='ds/zero2.json')",
+            ),
+        ),
     ]
+
+
+CALLBACK = """trainer:
+  max_epochs: 3
+  callbacks:
+    - class_path: lightning.pytorch.callbacks.ModelCheckpoint
+      init_args: {every_n_train_steps: 500, dirpath: [a]}
+"""
+
+
+def test_the_classes_of_a_config_are_used_beside_the_program_that_reads_it() -> None:
+    config = lightning_cli.scan(Document("c.yaml", CALLBACK))
+    text = "from lightning.pytorch.cli import LightningCLI\nLightningCLI()\n"
+    program = python_code.scan(Document("main.py", text))
+    (run,) = join([config, program])
+    used = [setting.value for setting in run.settings if setting.key == "code.symbols"]
+    called = [setting.value for setting in run.settings if setting.key == "code.calls"]
+    assert used == [("lightning.pytorch.callbacks.ModelCheckpoint",), ("lightning.pytorch.cli.LightningCLI",)]
+    assert called[0] == ("lightning.pytorch.callbacks.ModelCheckpoint(every_n_train_steps=500, dirpath=_)",)
+
+
+def test_a_config_alone_does_not_list_what_its_program_uses() -> None:
+    (run,) = join([lightning_cli.scan(Document("c.yaml", CALLBACK))])
+    assert {setting.key for setting in run.settings} == {"training.framework", "training.num_train_epochs"}
 
 
 @pytest.mark.parametrize(

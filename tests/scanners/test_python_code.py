@@ -89,7 +89,11 @@ def test_trainer_with_an_adapter() -> None:
         (31, 31, "training.max_grad_norm", 0.5, "arguments.max_grad_norm = {}"),
         (33, 42, "training.resume_from_checkpoint", True, None),
     ]
-    assert (context.kind, context.run, context.refers_to) == ("python", True, ("Qwen/Qwen2-7B/config.json",))
+    assert (context.kind, context.run, context.refers_to) == (
+        "python",
+        True,
+        ("Qwen/Qwen2-7B/tokenizer_config.json", "Qwen/Qwen2-7B/config.json"),
+    )
     assert context.skipped == ()
 
 
@@ -784,6 +788,24 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
             "from transformers import Trainer\nTrainer(model, compute_loss_func=mine)",
             [("model.uses_num_items_in_batch", None), ("training.framework", "transformers.Trainer")],
         ),
+        (
+            "from functools import partial\nfrom transformers import Trainer\n"
+            "def own(outputs, labels, num_items_in_batch, k):\n    return outputs.sum() / num_items_in_batch\n"
+            "Trainer(model, compute_loss_func=partial(own, k=1))",
+            [("model.uses_num_items_in_batch", True), ("training.framework", "transformers.Trainer")],
+        ),
+        (
+            "import os\nos.environ.setdefault('TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD', 'true')\nimport torch",
+            [("environment.loads_whole_pickles", True)],
+        ),
+        (
+            "import os, torch\nos.environ['TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD'] = '0'",
+            [("environment.loads_whole_pickles", False)],
+        ),
+        (
+            "import torch._inductor.config\ntorch._inductor.config.triton.mix_order_reduction = False",
+            [("environment.mix_order_reduction", False)],
+        ),
         ("import transformer_engine.pytorch as te\nte.fp8_autocast()", [("precision.mode", "fp8")]),
         ("import transformer_engine.pytorch as te\nte.fp8_autocast(enabled=fp8)", [("precision.mode", None)]),
         ("import transformer_engine.pytorch as te\nte.fp8_autocast(False)", []),
@@ -993,7 +1015,46 @@ def test_every_key_is_in_the_vocabulary() -> None:
 def test_modules_of_the_project_leave_the_symbols_open() -> None:
     text = "import torch\nfrom .losses import distil\ndistil()\n"
     stated = [(one.value, one.location.line) for one in of_text(text).settings if one.key == "code.symbols"]
-    assert stated == [((".losses.distil",), 3), (None, 2)]
+    assert stated == [((".losses.distil", "torch.__init__"), 3), (None, 2)]
+
+
+def test_an_import_alone_runs_what_a_module_does_when_it_is_imported() -> None:
+    assert symbols("import torchaudio\nimport json\nimport torch\ntorch.load('a')\n") == (
+        "torch.load",
+        "torchaudio.__init__",
+    )
+    assert symbols("import torch\nif torch.load('a'):\n    import torchaudio\n") == ("torch.load",)
+
+
+@pytest.mark.parametrize(
+    ("plugin", "whole", "alike"),
+    [
+        ("zero_stage=2, gradient_accumulation_steps=4", "gradient_accumulation_steps=4", [True]),
+        ("zero_stage=2, gradient_accumulation_steps=2", "gradient_accumulation_steps=4", [False]),
+        ("zero_stage=2", "gradient_accumulation_steps=4", [False]),
+        ("zero_stage=2", "", [True]),
+        ("zero_stage=2", "gradient_accumulation_steps=steps", []),
+        ("hf_ds_config='ds.json'", "gradient_accumulation_steps=4", []),
+        ("zero_stage=2", "**options", []),
+    ],
+)
+def test_deepspeeds_plugin_accumulates_as_the_accelerator_does_or_not(
+    plugin: str, whole: str, alike: list[bool]
+) -> None:
+    text = "from accelerate import Accelerator, DeepSpeedPlugin\n"
+    text += f"p = DeepSpeedPlugin({plugin})\nAccelerator(deepspeed_plugin=p, {whole})\n"
+    assert [one.value for one in of_text(text).settings if one.key == "deepspeed.same_accumulation"] == alike
+
+
+@pytest.mark.parametrize(
+    ("text", "trains"),
+    [
+        ("from trainer import Trainer\nfrom TTS.tts.models.vits import Vits\nTrainer(Vits()).fit()\n", True),
+        ("from TTS.api import TTS\nTTS('xtts').tts('hello')\n", False),
+    ],
+)
+def test_trainers_of_other_packages(text: str, trains: bool) -> None:
+    assert of_text(text).run is trains
 
 
 @pytest.mark.parametrize(
@@ -1003,9 +1064,11 @@ def test_modules_of_the_project_leave_the_symbols_open() -> None:
         ("torchaudio.list_audio_backends = lambda: []", "torchaudio.list_audio_backends.replaced"),
         ("if not hasattr(torchaudio, 'info'):\n    torchaudio.info = torchaudio.load", "torchaudio.info.replaced"),
         ("torchaudio.sctypes = {'int': [int]}", "torchaudio.sctypes.replaced"),
-        ("import os\nos.environ['TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD'] = '1'", "torch.load.replaced"),
-        ("import os\nos.environ.setdefault('TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD', 'true')", "torch.load.replaced"),
-        ("import os\nos.environ['TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD'] = '0'", None),
+        (
+            "import transformers.utils\ntransformers.utils.FLAX_WEIGHTS_NAME = 'f'",
+            "transformers.utils.FLAX_WEIGHTS_NAME.replaced",
+        ),
+        ("import torch\ntorch.backends.cudnn.benchmark = True", None),
         ("torch.backends.cudnn.benchmark = True", None),
         ("torch.backends.cudnn.benchmark = fast", None),
         ("model.load = read", None),
@@ -1456,3 +1519,29 @@ def test_what_it_does_not(text: str) -> None:
 def test_the_backend_of_the_compiler() -> None:
     text = 'import torch\nmodel = torch.compile(model, backend="eager")\ntorch.optim.SGD(x)\n'
     assert [one.value for one in of_text(text).settings if one.key == "training.compile_backend"] == ["eager"]
+
+
+BLOCKS = """from transformers import Trainer, {collator}
+def group_texts(examples):
+    total = len(examples["input_ids"]) // block_size * block_size
+    result = {{k: [t[i : i + block_size] for i in range(0, total, block_size)] for k, t in examples.items()}}
+    result["labels"] = {labels}
+    return result
+Trainer(model, data_collator={collator}({given})).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("collator", "given", "labels", "expected"),
+    [
+        ("DataCollatorForLanguageModeling", "tokenizer, mlm=False", 'result["input_ids"].copy()', [False]),
+        ("DefaultDataCollator", "", 'result["input_ids"].copy()', [False]),
+        ("DataCollatorForLanguageModeling", "tokenizer", 'result["input_ids"].copy()', []),
+        ("DefaultDataCollator", "", "masked(result, -100)", []),
+    ],
+)
+def test_blocks_of_one_length_have_equally_many_labels(
+    collator: str, given: str, labels: str, expected: list[bool]
+) -> None:
+    context = of_text(BLOCKS.format(collator=collator, given=given, labels=labels))
+    assert [one.value for one in context.settings if one.key == "data.unequal_labels" and one.presumed] == expected
