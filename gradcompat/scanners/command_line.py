@@ -6,6 +6,7 @@ argument of the script) is set to nobody knows what.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterable
 
 from gradcompat.calls import Call, Unread, Value
@@ -303,7 +304,7 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
     ]
     if launch.tool == "ultralytics":
         location = places.location(place)
-        used = settings_of_use(("ultralytics.YOLO.train", _yolo(launch)))
+        used = settings_of_use(map(str, _yolo(launch)))
         found += [("", Setting(key=key, value=value, location=location)) for key, value in used.items()]
     if launch.tool == "verl" and verl.separates(launch.subcommand):
         found.append(("", Setting(key="training.separate_rollout", value=True, location=places.location(place))))
@@ -312,11 +313,23 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
     return found
 
 
-def _yolo(launch: Launch) -> str:
-    """What ultralytics' command makes of its class, as a program writes it."""
-    model = str(_values(launch).get("model", ""))
-    given: tuple[Value, ...] = (Unread("_1") if HOLE in model else model,) if model else ()
-    return str(Call("ultralytics.YOLO", given, {}, whole=True))
+def _yolo(launch: Launch) -> tuple[Call, Call]:
+    """What ultralytics' command makes of its class and asks of it, as a program writes it."""
+    read = {name: Unread("_1") if HOLE in str(value) else _word(value) for name, value in _values(launch).items()}
+    model = read.pop("model", None)
+    given: tuple[Value, ...] = () if model is None else (model,)
+    asked = {name: value for name, value in read.items() if name.isidentifier() and name not in ("task", "mode")}
+    return Call("ultralytics.YOLO", given, {}, whole=True), Call("ultralytics.YOLO.train", (), asked, whole=True)
+
+
+def _word(value: object) -> Value:
+    """A word of ultralytics' command as the value that it reads there."""
+    text = value if isinstance(value, str) else str(value)
+    try:
+        read = ast.literal_eval({"true": "True", "false": "False", "none": "None"}.get(text.lower(), text))
+    except (ValueError, SyntaxError):
+        return text
+    return read if read is None or isinstance(read, (bool, int, float, str)) else text
 
 
 def _recipe(name: str) -> dict[str, str | int]:

@@ -95,12 +95,22 @@ def test_a_slurm_script() -> None:
 )
 def test_the_command_of_ultralytics_names_what_it_trains(command: str, call: str) -> None:
     context = scanned(f"{command} workers=4")
+    asked = "data='coco.yaml', "
     assert {one.key: one.value for one in context.settings} == {
         "training.framework": "ultralytics",
-        "code.symbols": ("ultralytics.YOLO.train", "ultralytics.YOLO"),
-        "code.calls": (call,),
+        "code.symbols": ("ultralytics.YOLO", "ultralytics.YOLO.train"),
+        "code.calls": (call, f"ultralytics.YOLO.train({asked}workers=4)"),
         "training.dataloader_num_workers": 4,
     }
+
+
+def test_the_command_of_ultralytics_says_how_it_trains() -> None:
+    context = scanned("yolo train model=yolo11n.pt optimizer=AdamW lr0=0.001 resume=false warmup_epochs=0 batch=$B")
+    calls = next(one.value for one in context.settings if one.key == "code.calls")
+    assert calls == (
+        "ultralytics.YOLO('yolo11n.pt')",
+        "ultralytics.YOLO.train(optimizer='AdamW', lr0=0.001, resume=False, warmup_epochs=0, batch=_1)",
+    )
 
 
 @pytest.mark.parametrize("command", ["yolo predict model=yolov8s.pt", "yolo detect val model=yolov8s.pt", "yolo"])
