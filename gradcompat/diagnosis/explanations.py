@@ -109,7 +109,7 @@ EXPLANATIONS: dict[str, Explanation] = {
         weight=0.7,
         settles=(
             "the type of what it was given, and of its first elements",
-            "whether it goes away with list(dataset['text']) or dataset[:]['text'] for dataset['text'], or with datasets <4",
+            "whether it goes away with list(dataset['text']) in place of dataset['text'], or with datasets <4",
         ),
     ),
     "untaken-column": Explanation(
