@@ -1,8 +1,8 @@
 """Errors of a log that say how something was called, held against how the releases of its package are called.
 
 An error names a class without its module, so every class of that name in a package is looked at, wherever it is
-defined. Something is said where they agree: nobody knows which of two it was. That the class refuses the call the error
-itself says; the tables say in which releases it would not.
+defined, and of functions those at its top. Something is said where they agree: nobody knows which of two it was. That
+the class refuses the call the error itself says; the tables say in which releases it would not.
 """
 
 from __future__ import annotations
@@ -95,7 +95,10 @@ def _told(
 
 def _fitting(called: str, fits: Fits, table: ReleaseTable, run: LoggedRun) -> list[bool | None]:
     """Of each release whether everything of that name fits the call, or nothing does; None where neither is certain."""
-    names = [f"{module}.{called}" for module in table.defined_in(called.partition(".")[0])]
+    first = called.partition(".")[0]
+    # Everybody has a function `main`: it is a package's where it stands at its top.
+    modules = table.defined_in(first) if first.lstrip("_")[:1].isupper() else table.imports
+    names = [f"{module}.{called}" for module in modules]
     besides = run.besides(table.package)
     found: list[bool | None] = []
     for version in table.versions:

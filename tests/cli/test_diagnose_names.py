@@ -214,6 +214,8 @@ def test_a_listed_release_that_has_the_name_is_not_the_one_that_runs(
             "transformers==4.40.0\n",
             None,
         ),
+        # A module of TRL has a function of that name, as every program has.
+        ("main() takes 0 positional arguments but 1 was given", "trl==0.11.0\ntransformers==4.45.0\n", None),
         # Every release asks for it.
         (
             "DataCollatorForSeq2Seq.__init__() missing 1 required positional argument: 'tokenizer'",
