@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-from packaging.version import Version
+from collections.abc import Collection, Iterable, Iterator
 
 from gradcompat.audit.breaks import breaks_of, released_versions
+from gradcompat.audit.logged_calls import of_call, of_refused
+from gradcompat.audit.logged_run import HAS, LACKS, MAY_LACK, LoggedRun
 from gradcompat.breaks.code_issues import Beside, broken_uses, constraint_of, is_there, named, not_surely_there
 from gradcompat.breaks.error_names import missing_member, missing_name, refused_keywords
 from gradcompat.breaks.module_needs import providers_of
 from gradcompat.breaks.release_ranges import ranges_of
-from gradcompat.lazy_dataclasses import dataclass, replace
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.matcher import Names
 from gradcompat.messages import joined, remedy_text, versions_text
 from gradcompat.model.code_use import CodeUse
@@ -20,38 +20,7 @@ from gradcompat.model.environment import Environment
 from gradcompat.model.issue import Issue, PackageTerm, VersionRemedy
 from gradcompat.releases.table import ReleaseTable, package_of, table_of, tabled_packages, tops_of
 
-_LACKS, _MAY_LACK, _HAS = 0.9, 0.6, 0.4  # scores, as diagnosis.ranking has them
 _MOST_WAYS = 3
-
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """What is known of the run that has failed.
-
-    Attributes:
-        environment: the packages of which a version is known.
-        versions: theirs, of what an index serves.
-        modules: packages that its tracebacks pass through, by the names of their folders.
-        names: under which names packages go.
-    """
-
-    environment: Environment
-    versions: Mapping[str, Sequence[Version]]
-    modules: Collection[str]
-    names: Names
-
-    @property
-    def beside(self) -> Beside:
-        """The release of a package that is listed in one version."""
-        return {name: some[0] for name, some in self.versions.items() if len(some) == 1}.get
-
-    def entries(self, package: str, behind: str) -> list[Seen]:
-        """The lines that list a package."""
-        return [
-            Seen(sentence=f"{entry.name} {entry.version} is listed{behind}", location=entry.location)
-            for entry in self.environment.packages
-            if package in (entry.name, self.names.canonical(entry))
-        ]
 
 
 def explained(
@@ -66,7 +35,7 @@ def explained(
         names: under which names packages go.
     """
     known = replace(environment, packages=tuple(one for one in environment.packages if one.version is not None))
-    run = _Run(known, released_versions(known, names), modules, names)
+    run = LoggedRun(known, released_versions(known, names), modules, names)
     found: dict[str, Diagnosis] = {}
     left: list[Seen] = []
     for seen in unexplained:
@@ -78,21 +47,23 @@ def explained(
     return list(found.values()), left
 
 
-def _diagnoses(seen: Seen, run: _Run) -> Iterator[Diagnosis]:
+def _diagnoses(seen: Seen, run: LoggedRun) -> Iterator[Diagnosis]:
     missing = missing_name(seen.text or "", seen.location)
     if missing is not None:
         yield from _of_uses([missing], seen, run)
         yield from _of_pairs(missing, seen, run)
     else:
         text, place = seen.text or "", seen.location
-        near = list(_tops(run))
+        near = list(run.tops())
         yield from _of_uses(refused_keywords(text, place, iter(near)), seen, run, named_by_class=True)
         if not run.versions:
             yield from _of_others(text, near, seen, run)
+        yield from of_refused(seen, run)
+        yield from of_call(seen, run)
     yield from _of_members(seen, run)
 
 
-def _of_others(text: str, near: Collection[str], seen: Seen, run: _Run) -> Iterator[Diagnosis]:
+def _of_others(text: str, near: Collection[str], seen: Seen, run: LoggedRun) -> Iterator[Diagnosis]:
     """Of any other package, since a call with a wrong argument fails in the frame of its caller.
 
     Of several that have such a class it is the one that the others need, who hand it on; else nobody knows.
@@ -107,7 +78,9 @@ def _of_others(text: str, near: Collection[str], seen: Seen, run: _Run) -> Itera
         yield found[own[0]]
 
 
-def _of_uses(uses: Iterable[CodeUse], seen: Seen, run: _Run, *, named_by_class: bool = False) -> Iterator[Diagnosis]:
+def _of_uses(
+    uses: Iterable[CodeUse], seen: Seen, run: LoggedRun, *, named_by_class: bool = False
+) -> Iterator[Diagnosis]:
     for use in uses:
         package = package_of(use.root)
         table = None if package is None else table_of(package)
@@ -122,10 +95,11 @@ def _of_uses(uses: Iterable[CodeUse], seen: Seen, run: _Run, *, named_by_class: 
         elif not listed and (issue := constraint_of(use, package, table, run.beside)) is not None:
             yield _unseen(use, issue, seen, package, table, run)
         elif listed and all(is_there(use, table, version, run.beside) for version in listed):
-            yield _having(named(use), use.root, seen, package, run)
+            other = "another class of that name" if named_by_class else "a file of its name"
+            yield _having(named(use), use.root, seen, package, run, other)
 
 
-def _of_pairs(use: CodeUse, seen: Seen, run: _Run) -> Iterator[Diagnosis]:
+def _of_pairs(use: CodeUse, seen: Seen, run: LoggedRun) -> Iterator[Diagnosis]:
     """Of a name that the tables leave open, what is listed and cannot be imported for want of another one beside it.
 
     Which of its imports fails first the order of the modules says, and the tables keep few of torch's own modules.
@@ -140,19 +114,19 @@ def _of_pairs(use: CodeUse, seen: Seen, run: _Run) -> Iterator[Diagnosis]:
         if package in terms and issue.id.endswith(f":{package}") and (not run.modules or importing & set(run.modules)):
             yield Diagnosis(
                 title=f"{issue.summary} (read in the released files)",
-                score=_MAY_LACK,
+                score=MAY_LACK,
                 because=(seen, *run.entries(package, "")),
                 settles=tuple(f"whether it goes away: {remedy_text(one)}" for one in ways[:1]),
             )
 
 
-def _of_members(seen: Seen, run: _Run) -> Iterator[Diagnosis]:
+def _of_members(seen: Seen, run: LoggedRun) -> Iterator[Diagnosis]:
     """Methods that a class has in some releases; of other attributes the tables know nothing."""
     missing = missing_member(seen.text or "")
     tops = (
         ()
         if missing is None
-        else tuple(_tops(run)) or (top for one in sorted(tabled_packages()) for top in tops_of(one))
+        else tuple(run.tops()) or (top for one in sorted(tabled_packages()) for top in tops_of(one))
     )
     for top in tops:
         package = package_of(top)
@@ -167,27 +141,20 @@ def _of_members(seen: Seen, run: _Run) -> Iterator[Diagnosis]:
         listed = run.versions.get(package, ())
         versions = ranges_of(list(map(str, table.versions)), having.__getitem__)
         if listed and all(version in versions for version in listed):
-            yield _having(f"`{method}`", top, seen, package, run)
+            yield _having(f"`{method}`", top, seen, package, run, "another class of that name")
         elif listed and any(table.signature(version, called, run.beside) is None for version in listed):
             continue
         else:
             yield Diagnosis(
                 title=f"{missing[0]} has `{missing[1]}` in {package} {versions} (read in the released files)",
-                score=_LACKS if listed else _MAY_LACK,
+                score=LACKS if listed else MAY_LACK,
                 because=(seen, *run.entries(package, "")),
                 against=() if listed else (f"no version of {package} was seen",),
                 settles=(f"whether it goes away with {package} {versions}",),
             )
 
 
-def _tops(run: _Run) -> Iterator[str]:
-    """The modules that may have a class: of what is listed, of what tracebacks pass through, and of what that needs."""
-    packages = dict.fromkeys((*run.versions, *filter(None, map(package_of, sorted(run.modules)))))
-    needed = (provider for package in list(packages) for provider in sorted(providers_of(package)))
-    yield from dict.fromkeys(top for package in (*packages, *needed) for top in tops_of(package))
-
-
-def _pair_that_needs(use: CodeUse, package: str, run: _Run) -> Issue | None:
+def _pair_that_needs(use: CodeUse, package: str, run: LoggedRun) -> Issue | None:
     """The listed package that asks for the name when it is imported."""
     for issue in breaks_of(run.environment, (), run.names).issues:
         packages = {term.name for one in issue.affected for term in one.terms if isinstance(term, PackageTerm)}
@@ -196,10 +163,10 @@ def _pair_that_needs(use: CodeUse, package: str, run: _Run) -> Issue | None:
     return None
 
 
-def _lacking(issue: Issue, use: CodeUse, seen: Seen, package: str, table: ReleaseTable, run: _Run) -> Diagnosis:
+def _lacking(issue: Issue, use: CodeUse, seen: Seen, package: str, table: ReleaseTable, run: LoggedRun) -> Diagnosis:
     return Diagnosis(
         title=f"{issue.summary} (read in the released files)",
-        score=_LACKS,
+        score=LACKS,
         because=(seen, *run.entries(package, "")),
         settles=tuple(_ways(issue, use, package, table, run.beside)),
     )
@@ -218,13 +185,13 @@ def _ways(issue: Issue, use: CodeUse, package: str, table: ReleaseTable, beside:
         yield f"whether it goes away: {joined(tuple(ways[:_MOST_WAYS]))}"
 
 
-def _unseen(use: CodeUse, issue: Issue, seen: Seen, package: str, table: ReleaseTable, run: _Run) -> Diagnosis:
+def _unseen(use: CodeUse, issue: Issue, seen: Seen, package: str, table: ReleaseTable, run: LoggedRun) -> Diagnosis:
     term = next(one for combination in issue.affected for one in combination.terms if isinstance(one, PackageTerm))
     newest = next(version for version in reversed(table.versions) if version in term.versions)
     broken = broken_uses([use], package, table, newest, run.beside)
     return Diagnosis(
         title=f"{term.name} {versions_text(term.versions)} has no {named(use)} (read in the released files)",
-        score=_MAY_LACK,
+        score=MAY_LACK,
         because=(seen,),
         against=(f"no version of {term.name} was seen",),
         settles=(
@@ -235,10 +202,10 @@ def _unseen(use: CodeUse, issue: Issue, seen: Seen, package: str, table: Release
     )
 
 
-def _having(what: str, top: str, seen: Seen, package: str, run: _Run) -> Diagnosis:
+def _having(what: str, top: str, seen: Seen, package: str, run: LoggedRun, other: str) -> Diagnosis:
     return Diagnosis(
-        title=f"The run imports another {package} than the listed one, or a file of its name",
-        score=_HAS,
+        title=f"The run imports another {package} than the listed one, or {other}",
+        score=HAS,
         because=(seen, *run.entries(package, f", and has {what}")),
         settles=(f"in the interpreter of the run: import {top}, and print its __version__ and its __file__",),
     )

@@ -40,6 +40,8 @@ _OUTDATED = lazy_pattern(
 )
 # A column that generic tokenizers make unasked, and a trainer hands to a model of another kind.
 _UNTAKEN_COLUMN = lazy_pattern(r"\bforward\(\) got an unexpected keyword argument 'token_type_ids'")
+# What a tokenizer of transformers says of anything but a text or a list of them.
+_NO_TEXT = lazy_pattern(r"\btext input must be of type `str`")
 # How serde of tokenizers names a part of tokenizer.json that its release has no form for.
 _NEWER_TOKENIZER = lazy_pattern(r"\bdata did not match any variant of untagged enum \w+Wrapper\b")
 # Functions of torch's own namespaces. A function of the extension itself that takes a tensor names them later on.
@@ -87,6 +89,7 @@ def kind_of(error: str) -> str | None:
         (_NUMPY_LAYOUT, "extension-of-other-numpy"),
         (_GONE_FROM_NUMPY, "gone-from-numpy"),
         (_OLDER_PROTOBUF_CODE, "older-protobuf-code"),
+        (_NO_TEXT, "no-list-of-texts"),
     ):
         if pattern.search(error):
             return kind

@@ -43,6 +43,7 @@ ERRORS = {
     "extension-of-other-numpy": "a compiled package finds NumPy laid out otherwise than it was built for",
     "gone-from-numpy": "NumPy has no such name any more",
     "older-protobuf-code": "protobuf refuses what an older compiler of it has generated",
+    "no-list-of-texts": "a tokenizer takes a text or a list of texts, and nothing else",
     "untaken-column": "the model is given token_type_ids, which its class does not take",
 }
 
@@ -101,6 +102,14 @@ EXPLANATIONS: dict[str, Explanation] = {
         settles=(
             "the package whose *_pb2.py the traceback names: take a newer release of it",
             "whether it goes away with protobuf <4, as 3.20.3",
+        ),
+    ),
+    "no-list-of-texts": Explanation(
+        title="The tokenizer was given no list: a column of a dataset is none from datasets 4 on, and None is no text",
+        weight=0.7,
+        settles=(
+            "the type of what it was given, and of its first elements",
+            "whether it goes away with list(dataset['text']) in place of dataset['text'], or with datasets <4",
         ),
     ),
     "untaken-column": Explanation(

@@ -558,6 +558,14 @@ USUAL: dict[str, Usual] = {
         condition="UNSLOTH_RETURN_LOGITS is {}",
         reason=_RARE,
     ),
+    "environment.vllm_use_v1": Usual(
+        values=((True, 1.0),),
+        taking="VLLM_USE_V1 is left as it is",
+        feature="the V1 engine of vLLM",
+        condition="VLLM_USE_V1 is {}",
+        rare_is_named=True,
+        reason=_RARE,
+    ),
     "environment.protobuf_in_python": Usual(
         values=((False, 1.0),),
         taking="protobuf runs its compiled code",

@@ -46,6 +46,7 @@ class ReleaseTable:
         versions: the releases that were read, sorted.
         unread: releases that could not be read → why.
         imports: the modules at its top (``huggingface_hub``).
+        numbers: the place of each release among them.
     """
 
     def __init__(self, path: Path) -> None:
@@ -62,7 +63,7 @@ class ReleaseTable:
         self.imports: tuple[str, ...] = tuple(header["imports"])
         self._built = frozenset(header["built"])
         self._skipped = frozenset(header["skipped"])
-        self._numbers = {version: number for number, version in enumerate(self.versions)}
+        self.numbers = {version: number for number, version in enumerate(self.versions)}
         self._known: dict[tuple[str, str, str], Sequence[Run]] = {}
         self._imported_by: dict[str, tuple[ImportGroup, ...]] = {}
         self._signatures: dict[tuple[Version, str, Beside | None], Signature | None] = {}
@@ -77,7 +78,7 @@ class ReleaseTable:
             module: absolute.
             name: in it; None asks for the module itself.
         """
-        number = self._numbers.get(version)
+        number = self.numbers.get(version)
         if number is None or module.partition(".")[0] not in self.imports:
             return Presence.UNKNOWN
         exists = self._value("names", module, EXISTS, number)
@@ -97,7 +98,7 @@ class ReleaseTable:
 
     def why_open(self, version: Version, module: str) -> str | None:
         """Why a module may have names that its source does not show; None where it cannot."""
-        number = self._numbers.get(version)
+        number = self.numbers.get(version)
         found = None if number is None else self._value("names", module, OPEN, number)
         return None if found is None else str(found)
 
@@ -110,7 +111,7 @@ class ReleaseTable:
 
     def names(self, version: Version, module: str) -> frozenset[str]:
         """The names that a module certainly has, without its submodules."""
-        number = self._numbers.get(version)
+        number = self.numbers.get(version)
         line = self._line("names", module)
         if number is None:
             return frozenset()
@@ -118,7 +119,7 @@ class ReleaseTable:
 
     def modules(self, version: Version) -> tuple[str, ...]:
         """The modules of a release, sorted. Loads every block of names."""
-        number = self._numbers.get(version)
+        number = self.numbers.get(version)
         if number is None:
             return ()
         found = (
@@ -128,13 +129,18 @@ class ReleaseTable:
         )
         return tuple(sorted(found))
 
+    def defined_in(self, name: str) -> tuple[str, ...]:
+        """The modules that define a class or a function of this name in some release. Loads every block of them."""
+        texts = (text for section in ("classes", "signatures") for text in self._file.texts(section))
+        return tuple(dict.fromkeys(module for module, text in texts if runs_in(text, name) is not None))
+
     def origin(self, version: Version, module: str, name: str) -> tuple[str, str]:
         """Where a name is defined: the module and the name there, followed through re-exports of this package.
 
         An empty name stands for the module itself. What is not known to come from elsewhere is defined where it is
         asked for; the module may be one of another package.
         """
-        number = self._numbers.get(version)
+        number = self.numbers.get(version)
         for _ in range(_MOST_STEPS if number is not None else 0):
             found = self._value("names", module, name, number or 0)
             target = target_of(found, name) if isinstance(found, str) else None
@@ -162,7 +168,7 @@ class ReleaseTable:
 
     def needs_of(self, version: Version, imports: Iterable[Import]) -> tuple[Need, ...]:
         """What of other packages has to be there for several imports, as :meth:`needs` for each."""
-        number = self._numbers.get(version)
+        number = self.numbers.get(version)
         found = () if number is None else self._needs_in(1 << number, imports)
         return tuple(
             Need(need.module.partition(".")[0], need.module, need.name, need.file, need.line) for need in found
@@ -180,7 +186,7 @@ class ReleaseTable:
         Yields:
             Each group with the needs of the modules that no group before it has executed.
         """
-        number = self._numbers.get(version)
+        number = self.numbers.get(version)
         if number is None:
             return
         executed: dict[str, int] = {}
@@ -280,7 +286,7 @@ class ReleaseTable:
 
     def model(self, version: Version, name: str) -> ModelFacts | None:
         """What a model class does with a loss; None for what the package does not export, or takes no labels."""
-        if version not in self._numbers:
+        if version not in self.numbers:
             return None
         history = self.model_history(name)
         return next((facts for stretch, facts in history if stretch.first <= version <= stretch.last), None)
@@ -294,12 +300,12 @@ class ReleaseTable:
 
     def fact(self, version: Version, section: str, module: str, key: str) -> Value | None:
         """One value of the table as it is stored."""
-        number = self._numbers.get(version)
+        number = self.numbers.get(version)
         return None if number is None else self._value(section, module, key, number)
 
     def facts(self, version: Version, section: str, module: str) -> Mapping[str, Value]:
         """What a section stores of a module."""
-        number = self._numbers.get(version)
+        number = self.numbers.get(version)
         line = self._line(section, module)
         if number is None:
             return {}
@@ -310,7 +316,7 @@ class ReleaseTable:
 
         What only one of the two releases has is left out.
         """
-        first, second = self._numbers.get(before), self._numbers.get(after)
+        first, second = self.numbers.get(before), self.numbers.get(after)
         if first is None or second is None:
             return
         for module, line in self._file.lines(section):

@@ -83,15 +83,16 @@ class TableFile:
 
     def modules(self, section: str) -> Iterator[str]:
         """The modules of a section."""
-        for module, _ in self._texts(section):
+        for module, _ in self.texts(section):
             yield module
 
     def lines(self, section: str) -> Iterator[tuple[str, Any]]:
         """Every module of a section with what is said of it."""
-        for module, text in self._texts(section):
+        for module, text in self.texts(section):
             yield module, json.loads(text)
 
-    def _texts(self, section: str) -> Iterator[tuple[str, str]]:
+    def texts(self, section: str) -> Iterator[tuple[str, str]]:
+        """Every module of a section with what is said of it, as the file has it."""
         kind, column = _PLACES[section]
         for number in range(len(self._blocks[kind])):
             for module, line in self._block(kind, number).items():

@@ -39,8 +39,10 @@ _LOG_PROBABILITIES = frozenset({"_get_per_token_logps", "_get_per_token_logps_an
 # records call them, and the losses of sentence-transformers.
 _OF_TRL = re.compile(r"trl\.(?:\w+\.)*(\w*Trainer)")
 _LOSS = re.compile(r"sentence_transformers\.(?:\w+\.)*\w*Loss")
-# Hooks that Lightning 2.0 refuses where a module defines them.
-_LEFT_HOOKS = frozenset({"training_epoch_end", "validation_epoch_end", "test_epoch_end"})
+# Hooks that Lightning 1.8 has taken away, and those that 2.0 has: it refused what defines them, or passes them over.
+_EPOCHS = frozenset({f"on_{part}_{end}" for part in ("epoch", "pretrain_routine") for end in ("start", "end")})
+_LEFT_HOOKS = frozenset({"training_epoch_end", "validation_epoch_end", "test_epoch_end", *_EPOCHS})
+_LEFT_BY_CALLBACKS = frozenset({"on_batch_start", "on_batch_end", *_EPOCHS})
 # Of a step that optimises by hand one of these is part.
 _BY_HAND = frozenset({"automatic_optimization", "manual_backward", "optimizers", "backward", "toggle_optimizer"})
 _LIGHTNING = frozenset({"lightning", "pytorch_lightning"})
@@ -151,6 +153,10 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
     if len(node.bases) == 1 and any(_is_lightning_module(name) for name in bases):
         _lightning_module(found, step, node)
         found.lightning_module = found.lightning_module or found.place(node)
+    if any(name.partition(".")[0] in _LIGHTNING and name.endswith(".Callback") for name in bases):
+        for method in node.body:
+            if isinstance(method, ast.FunctionDef) and method.name in _LEFT_BY_CALLBACKS:
+                found.symbol(f"lightning.Callback.{method.name}", method)
     if any(_TRAINER.fullmatch(name) for name in bases):
         _own_loss(found, step, node)
         _own_step(found, step, node)
@@ -400,7 +406,10 @@ def _are_optimizers(given: ast.expr, made: Mapping[str, Sequence[ast.expr]]) -> 
 def _lightning_module(found: Findings, step: Step, node: ast.ClassDef) -> None:
     """A module whose step only gives back the loss is not optimised by hand, which takes calls in the step itself."""
     found.drivers.setdefault("lightning", found.place(node))
-    mentioned = {inner.attr for inner in ast.walk(node) if isinstance(inner, ast.Attribute)}
+    read = [inner for inner in ast.walk(node) if isinstance(inner, ast.Attribute)]
+    mentioned = {inner.attr for inner in read}
+    if any(inner.attr in _EPOCHS and isinstance(inner.value, ast.Name) for inner in read):
+        found.symbol("lightning.LightningModule.calls_own_hook", node)  # super() is a call
     steps = [
         statement
         for statement in node.body

@@ -39,6 +39,7 @@ VARIABLES: Mapping[str, Variable] = {
     "USE_TF": Variable(key="environment.use_tf", undecided=frozenset({"auto"}), before=_TRANSFORMERS),
     "USE_TORCH": Variable(key="environment.use_tf", on=False, off=None, before=_TRANSFORMERS),
     "UNSLOTH_RETURN_LOGITS": Variable(key="environment.unsloth_return_logits"),
+    "VLLM_USE_V1": Variable(key="environment.vllm_use_v1"),
     "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": Variable(
         key="environment.protobuf_in_python",
         words=frozenset({"python"}),

@@ -185,6 +185,63 @@ def test_a_listed_release_that_has_the_name_is_not_the_one_that_runs(
 
 
 @pytest.mark.parametrize(
+    ("error", "listed", "title"),
+    [
+        (
+            "PPOTrainer.__init__() missing 2 required positional arguments: 'reward_model' and 'train_dataset'",
+            "trl==0.13.0\ntransformers==4.47.1\n",
+            "PPOTrainer asks for `reward_model` and `train_dataset` in trl 0.13.0, and does not in >=0.2.0,<0.12.0",
+        ),
+        (
+            # What it inherits from is not listed, and no release of that has the argument.
+            "LoraConfig.__init__() got an unexpected keyword argument 'corda_config'",
+            "peft==0.14.0\n",
+            "LoraConfig does not take `corda_config` in peft 0.14.0, and does in >=0.15.0",
+        ),
+        (
+            # It is in no module that people import it from.
+            "InformationRetrievalEvaluator.__init__() got an unexpected keyword argument 'query_prompt'",
+            "sentence-transformers==3.0.1\ntransformers==4.44.2\ntorch==2.4.0\n",
+            "InformationRetrievalEvaluator does not take `query_prompt` in sentence-transformers 3.0.1, and does in",
+        ),
+        (
+            "get_peft_model() takes from 2 to 4 positional arguments but 5 were given",
+            "peft==0.10.0\ntransformers==4.40.0\n",
+            "get_peft_model takes fewer than 5 arguments by position in peft 0.10.0, and takes as many in >=0.12.0",
+        ),
+        (
+            "get_polynomial_decay_schedule_with_warmup() takes from 3 to 6 positional arguments but 7 were given",
+            "transformers==4.40.0\n",
+            None,
+        ),
+        # A module of TRL has a function of that name, as every program has.
+        ("main() takes 0 positional arguments but 1 was given", "trl==0.11.0\ntransformers==4.45.0\n", None),
+        # Every release asks for it.
+        (
+            "DataCollatorForSeq2Seq.__init__() missing 1 required positional argument: 'tokenizer'",
+            "transformers==4.50.0\n",
+            None,
+        ),
+        # One of two classes of that name takes it, and nobody knows which was called.
+        ("GradScaler.__init__() got an unexpected keyword argument 'device'", "torch==2.2.0\n", None),
+        # The listed release takes it, so it is somebody else's.
+        (
+            "EarlyStopping.__init__() missing 1 required positional argument: 'patience'",
+            "pytorch-lightning==2.0.0\n",
+            None,
+        ),
+    ],
+)
+def test_a_call_that_another_release_takes(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: str, listed: str, title: str | None
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    _, diagnoses, unexplained = told(run, f"TypeError: {error}\n", listed)
+    assert [one["title"].startswith(title) for one in diagnoses] == ([] if title is None else [True]), diagnoses
+    assert len(unexplained) == (title is None)
+
+
+@pytest.mark.parametrize(
     ("listed", "title"),
     [
         ("", "DynamicCache has `get_usable_length` in transformers >=4.36.0,<4.54.0"),

@@ -100,6 +100,12 @@ def test_what_an_error_says() -> None:
         ),
         ("TypeError: forward() got an unexpected keyword argument 'labels'", None),
         (
+            "ValueError: text input must be of type `str` (single example), `List[str]` (batch or single pretokenized "
+            "example) or `List[List[str]]` (batch of pretokenized examples).",
+            "no-list-of-texts",
+        ),
+        ("ValueError: text input must be a string", None),
+        (
             "ImportError: /venv/flash_attn_2_cuda.cpython-312-x86_64-linux-gnu.so: undefined symbol: "
             "_ZN3c105ErrorC2ENS_14SourceLocationENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",
             "extension-of-other-torch",
