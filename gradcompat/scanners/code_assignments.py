@@ -25,7 +25,7 @@ _REFUSES_COUNT = "transformers.Trainer.compute_loss.without_num_items_in_batch"
 _STEP_WITHOUT_COUNT = "transformers.Trainer.training_step.without_num_items_in_batch"
 _STEP = ("self", "model", "inputs")
 # Methods of the Trainer in whose own code a defect is; who writes one of his own does not have it.
-_DEFECTIVE = ("prediction_step", "_load_optimizer_and_scheduler", "get_batch_logps")
+_DEFECTIVE = ("compute_loss", "prediction_step", "_load_optimizer_and_scheduler", "get_batch_logps")
 # A base class whose loss a subclass may replace.
 _TRAINER = re.compile(r"(?:transformers|trl)\.(?:\w+\.)*\w*Trainer")
 # A sampler of one's own that Lightning wraps for several processes; batches are another matter.
@@ -96,6 +96,8 @@ def special_tokens(found: Findings, step: Step, call: ast.Call) -> None:
 def _pad_token(found: Findings, step: Step, name: str, value: ast.expr, literal: Any) -> None:
     if isinstance(value, ast.Attribute) and value.attr == name.replace("pad", "eos"):
         found.state(step, "data.pad_is_eos", True, at=value)
+    elif isinstance(value, ast.Attribute) and value.attr == name:
+        return  # model.config.pad_token_id = tokenizer.pad_token_id: the token that is the padding already
     else:
         # Only a token that is called padding is surely not the end of a sequence: GPT-2 has one token for all.
         own = isinstance(literal, str) and "pad" in literal.lower()

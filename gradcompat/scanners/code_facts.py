@@ -78,7 +78,10 @@ _NEGATIVES = re.compile(r"triplet|hard[-_]neg|negatives")
 _PAIRS = frozenset({"pair", "pair-class", "pair-score"})
 # Keys that a program sets by hand because a defect asks for it, and what has them: columns of a batch that a tokenizer
 # does not give, switches in the groups of an optimizer.
-_SET_BY_HAND = {"token_type_ids": "batch", "mm_token_type_ids": "batch", "capturable": "group"}
+_SET_BY_HAND = {
+    **dict.fromkeys(("token_type_ids", "mm_token_type_ids", "position_ids"), "batch"),
+    "capturable": "group",
+}
 _LAYER_SCALE = "lr_scale"  # of the groups that timm makes for a decay by layers, which a program may apply by itself
 _TRAINERS = re.compile(r"(?:transformers|trl|lightning|pytorch_lightning)\.(?:\w+\.)*\w*Trainer")
 _CONFIGS = frozenset({"deepspeed", "hf_ds_config", "config", "config_params", "deepspeed_config", "fsdp_config"})

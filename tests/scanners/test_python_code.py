@@ -481,6 +481,19 @@ def test_a_prediction_step_that_asks_nobody(body: str, own: bool) -> None:
     assert ("transformers.Trainer.prediction_step.own" in symbols(text)) is own
 
 
+@pytest.mark.parametrize(
+    ("body", "own"),
+    [("return model(**inputs).loss", True), ("return super().compute_loss(model, inputs)", False)],
+)
+def test_a_loss_that_asks_nobody(body: str, own: bool) -> None:
+    text = (
+        "from transformers import Trainer\nclass Own(Trainer):\n"
+        f"    def compute_loss(self, model, inputs, return_outputs=False):\n        {body}\n"
+        "Own(model=model).train()\n"
+    )
+    assert ("transformers.Trainer.compute_loss.own" in symbols(text)) is own
+
+
 @pytest.mark.parametrize("trainer", ["Trainer", "AbsaTrainer", "SetFitTrainer"])
 def test_setfits_trainers_train(trainer: str) -> None:
     context = of_text(f"from setfit import {trainer}\n{trainer}(model=model, train_dataset=data).train()\n")
@@ -647,6 +660,7 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
         ("tokenizer.pad_token = tokenizer.eos_token", [("data.pad_is_eos", True)]),
         ("tokenizer.pad_token = '<pad>'", [("data.pad_is_eos", False)]),
         ("tokenizer.pad_token = '<|endoftext|>'", [("data.pad_is_eos", None)]),
+        ("model.config.pad_token_id = tokenizer.pad_token_id", []),
         ("tokenizer.add_special_tokens({'pad_token': '[PAD]'})", [("data.pad_is_eos", False)]),
         ("model.embed_tokens.requires_grad_(False)", [("training.frozen_embeddings", True)]),
         ("model.head.requires_grad_(False)", []),
@@ -1423,6 +1437,7 @@ _MODEL_ALONE = "torch.distributed.checkpoint.load.no_optimizer"
     [
         ("optimizer.param_groups[0]['capturable'] = True", "group.capturable"),
         ("batch['token_type_ids'] = zeros", "batch.token_type_ids"),
+        ("batch['position_ids'] = positions", "batch.position_ids"),
         ("model[0].unpad_inputs = False", "sentence_transformers.Transformer.padded"),
         ("import torch.distributed.checkpoint as dcp\ndcp.load({'model': m.state_dict()})", _MODEL_ALONE),
         ("import torch.distributed.checkpoint as dcp\nstate = {'model': m}\ndcp.load(state)", _MODEL_ALONE),
