@@ -1456,3 +1456,16 @@ def test_what_it_does_not(text: str) -> None:
 def test_the_backend_of_the_compiler() -> None:
     text = 'import torch\nmodel = torch.compile(model, backend="eager")\ntorch.optim.SGD(x)\n'
     assert [one.value for one in of_text(text).settings if one.key == "training.compile_backend"] == ["eager"]
+
+
+def test_unsloths_trainer_is_that_of_supervised_training_in_trl() -> None:
+    text = (
+        "from unsloth import UnslothTrainer, UnslothTrainingArguments\n"
+        "args = UnslothTrainingArguments(output_dir='o', gradient_accumulation_steps=4)\n"
+        "UnslothTrainer(model=model, args=args, train_dataset=data).train()\n"
+    )
+    context = of_text(text)
+    stated = {one.key: one.value for one in context.settings}
+    assert context.run
+    assert (stated["training.framework"], stated["training.method"]) == ("trl", "sft")
+    assert stated["training.gradient_accumulation_steps"] == 4
