@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
+from gradcompat.scanners.added_layers import BASE, layers_of
 from gradcompat.scanners.code_arguments import argument, arguments, pairs
 from gradcompat.scanners.code_calls import known
 from gradcompat.scanners.code_findings import Findings
@@ -187,6 +188,8 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
         for method in node.body:
             if isinstance(method, ast.FunctionDef) and method.name == "_init_weights" and _in_place(method):
                 found.symbol("transformers.PreTrainedModel._init_weights", method)
+    if any(BASE.fullmatch(name) for name in bases):
+        found.added += layers_of(found, node)
     if any(name.startswith("transformers.") and name.endswith("PreTrainedModel") for name in bases):
         for method in node.body:
             if isinstance(method, ast.FunctionDef) and method.name == "forward":

@@ -209,6 +209,11 @@ KNOWN: dict[str, tuple[Known, ...]] = {
         )
         for name, word in _METHODS.items()
     },
+    # unsloth's derive from SFTTrainer, and from SFTConfig or the arguments of the Trainer
+    "UnslothTrainer": (
+        Known(frozenset({"unsloth"}), _TRAINER, states={"training.method": "sft"}, framework="trl", trains=True),
+    ),
+    "UnslothTrainingArguments": (Known(frozenset({"unsloth"}), _ARGUMENTS, framework="trl"),),
     **{
         f"{name}Config": (Known(_TRL, _ARGUMENTS, states={"training.method": word}, framework="trl"),)
         for name, word in _METHODS.items()

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection
 
 from gradcompat.calls import Call, read_call
 from gradcompat.model.environment import Location, Setting
+from gradcompat.scanners.added_layers import unfilled_layers
 from gradcompat.scanners.autocast_regions import ungraded_first
 from gradcompat.scanners.code_calls import KERAS, STATEFUL_LOADERS
 from gradcompat.scanners.code_findings import Findings
@@ -93,6 +94,8 @@ def conclude(found: Findings, end: Step) -> None:
     buffer = buffer_of_model(found)
     if buffer is not None:
         found.symbols.setdefault("transformers.PreTrainedModel.register_buffer", buffer)
+    for name, place in unfilled_layers(found):
+        found.symbols.setdefault(name, place)
 
 
 def _composed(found: Findings) -> None:

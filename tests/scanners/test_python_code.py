@@ -1560,3 +1560,16 @@ def test_blocks_of_one_length_have_equally_many_labels(
 ) -> None:
     context = of_text(BLOCKS.format(collator=collator, given=given, labels=labels))
     assert [one.value for one in context.settings if one.key == "data.unequal_labels" and one.presumed] == expected
+
+
+def test_unsloths_trainer_is_that_of_supervised_training_in_trl() -> None:
+    text = (
+        "from unsloth import UnslothTrainer, UnslothTrainingArguments\n"
+        "args = UnslothTrainingArguments(output_dir='o', gradient_accumulation_steps=4)\n"
+        "UnslothTrainer(model=model, args=args, train_dataset=data).train()\n"
+    )
+    context = of_text(text)
+    stated = {one.key: one.value for one in context.settings}
+    assert context.run
+    assert (stated["training.framework"], stated["training.method"]) == ("trl", "sft")
+    assert stated["training.gradient_accumulation_steps"] == 4
