@@ -1456,3 +1456,24 @@ def test_what_it_does_not(text: str) -> None:
 def test_the_backend_of_the_compiler() -> None:
     text = 'import torch\nmodel = torch.compile(model, backend="eager")\ntorch.optim.SGD(x)\n'
     assert [one.value for one in of_text(text).settings if one.key == "training.compile_backend"] == ["eager"]
+
+
+@pytest.mark.parametrize(
+    ("device", "value"),
+    [
+        ("'mps' if torch.backends.mps.is_available() else 'cpu'", "mps"),
+        ("'cuda' if torch.cuda.is_available() else 'mps'", None),
+        ("'cpu' if torch.backends.mps.is_available() is None else pick()", None),
+    ],
+)
+def test_a_loop_that_takes_the_gpu_of_a_mac_and_no_other(device: str, value: str | None) -> None:
+    code = (
+        f"import torch\ndevice = torch.device({device})\nmodel.to(device)\n"
+        "for one in data:\n    model(one).backward()\n    optimizer.step()\n"
+    )
+    assert presumed(code).get("host.device") == value
+
+
+def test_a_mac_that_the_program_names_is_not_presumed() -> None:
+    code = "import torch\nmodel.to('mps')\nfor one in data:\n    model(one).backward()\n    optimizer.step()\n"
+    assert "host.device" not in presumed(code)
