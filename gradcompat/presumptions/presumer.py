@@ -170,7 +170,7 @@ class Presumer:
 
     def _trains_on_apple(self) -> bool:
         """Does the run name Apple's device, and no other?"""
-        return {one.value for one in self._settings.get("host.device", ()) if not one.presumed} == {"mps"}
+        return {one.value for one in self._settings.get("host.device", ())} == {"mps"}
 
     def _takes_no_library(self) -> bool:
         """Was all of the run's code read, and does it take nothing of what brings models? Then they are its own."""

@@ -704,6 +704,13 @@ USUAL: dict[str, Usual] = {
         rare_is_named=True,
         reason="a model that is none of the most common ones is said somewhere",
     ),
+    "model.vocab_size": Usual(
+        values=((151936, 0.4), (128256, 0.3), (32000, 0.3)),
+        condition="the vocabulary has {} tokens",
+        feature="such vocabularies",
+        question="How many tokens does the model's vocabulary have?",
+        reason="what most models have",
+    ),
     "model.attn_implementation": Usual(
         values=(("sdpa", 0.7), ("flash_attention_2", 0.3)),
         condition="attention is {}",

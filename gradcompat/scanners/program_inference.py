@@ -52,6 +52,8 @@ _OF_TORCH = frozenset({"backward", "apply"})  # with torch behind Keras
 _OF_OPTAX = frozenset({"apply_updates", "apply_gradients"})
 _CPU = re.compile(r"""(?:\bdevice\s*=\s*|torch\.device\(|\.to\()["']cpu["']""")
 _OTHER_DEVICE = re.compile(r"cuda|gpu|mps|xpu|deepspeed|environ|argparse", re.IGNORECASE)
+_APPLE = re.compile(r"""["']mps["']""")
+_BESIDE_APPLE = re.compile(r"cuda|xpu|directml|deepspeed|argparse", re.IGNORECASE)
 _TAKES_ADAPTERS = ("trl", "transformers.Trainer", "accelerate", "torch")
 _ADAPTED = ("peft", "adapter", "lora")
 _HALF = re.compile(r"(?:bf16|fp16)\s*=\s*True")
@@ -81,6 +83,7 @@ def conclude(found: Findings, end: Step) -> None:
     _kept(found)
     _unadapted(found)
     _on_cpu(found)
+    _on_apple(found)
     ungraded = ungraded_pass(found.statements) if "lightning" in found.drivers else None
     if ungraded is not None:
         found.symbols.setdefault("lightning.LightningModule.no_grad", found.place(ungraded))
@@ -250,6 +253,16 @@ def _on_cpu(found: Findings) -> None:
     if _CPU.search(found.document.text) and not _OTHER_DEVICE.search(found.document.text):
         where = found.drivers["torch"]
         found.settings.append(Setting(key="host.device", value="cpu", location=where, presumed=True))
+
+
+def _on_apple(found: Findings) -> None:
+    """A loop of torch that takes Apple's GPU if there is one, and names no other: it was written on a Mac."""
+    driven = {one.value for one in found.settings if one.key == "training.framework"}
+    if driven != {"torch"} or any(one.key == "host.device" for one in found.settings):
+        return
+    if _APPLE.search(found.document.text) and not _BESIDE_APPLE.search(found.document.text):
+        where = found.drivers["torch"]
+        found.settings.append(Setting(key="host.device", value="mps", location=where, presumed=True))
 
 
 def _unadapted(found: Findings) -> None:

@@ -1573,3 +1573,24 @@ def test_unsloths_trainer_is_that_of_supervised_training_in_trl() -> None:
     assert context.run
     assert (stated["training.framework"], stated["training.method"]) == ("trl", "sft")
     assert stated["training.gradient_accumulation_steps"] == 4
+
+
+@pytest.mark.parametrize(
+    ("device", "value"),
+    [
+        ("'mps' if torch.backends.mps.is_available() else 'cpu'", "mps"),
+        ("'cuda' if torch.cuda.is_available() else 'mps'", None),
+        ("'cpu' if torch.backends.mps.is_available() is None else pick()", None),
+    ],
+)
+def test_a_loop_that_takes_the_gpu_of_a_mac_and_no_other(device: str, value: str | None) -> None:
+    code = (
+        f"import torch\ndevice = torch.device({device})\nmodel.to(device)\n"
+        "for one in data:\n    model(one).backward()\n    optimizer.step()\n"
+    )
+    assert presumed(code).get("host.device") == value
+
+
+def test_a_mac_that_the_program_names_is_not_presumed() -> None:
+    code = "import torch\nmodel.to('mps')\nfor one in data:\n    model(one).backward()\n    optimizer.step()\n"
+    assert "host.device" not in presumed(code)
