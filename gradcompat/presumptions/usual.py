@@ -616,6 +616,12 @@ USUAL: dict[str, Usual] = {
         feature="GPUs of their own for verl's rollouts",
         reason="the default of verl",
     ),
+    "training.dynamic_critic": Usual(
+        values=((False, 1.0),),
+        taking="verl's critic gets micro-batches of as many samples, or there is no critic",
+        feature="micro-batches of verl's critic by their tokens",
+        reason="the default of verl",
+    ),
     "training.kd_ce_alpha": Usual(feature="distillation with a cross entropy beside the divergence", reason=_RARE),
     "training.packing_strategy": Usual(
         values=(("bfd", 1.0),),

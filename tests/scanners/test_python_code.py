@@ -1456,3 +1456,16 @@ def test_what_it_does_not(text: str) -> None:
 def test_the_backend_of_the_compiler() -> None:
     text = 'import torch\nmodel = torch.compile(model, backend="eager")\ntorch.optim.SGD(x)\n'
     assert [one.value for one in of_text(text).settings if one.key == "training.compile_backend"] == ["eager"]
+
+
+def test_unsloths_trainer_is_a_run_of_trl() -> None:
+    program = (
+        "from unsloth import UnslothTrainer, UnslothTrainingArguments\n"
+        "args = UnslothTrainingArguments(output_dir='out', gradient_accumulation_steps=8)\n"
+        "UnslothTrainer(model=model, args=args).train()\n"
+    )
+    context = scan(Document("cpt.py", program))
+    settings = {one.key: one.value for one in context.settings}
+    assert context.run
+    assert (settings["training.framework"], settings["training.method"]) == ("trl", "sft")
+    assert settings["training.gradient_accumulation_steps"] == 8
