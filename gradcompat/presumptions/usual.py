@@ -622,6 +622,12 @@ USUAL: dict[str, Usual] = {
         feature="micro-batches of verl's critic by their tokens",
         reason="the default of verl",
     ),
+    "training.vllm_tensor_parallel": Usual(
+        values=((1, 1.0),),
+        taking="no vLLM of the training processes is shared by several GPUs",
+        feature="a vLLM that several GPUs share",
+        reason="the default of TRL and ms-swift",
+    ),
     "training.kd_ce_alpha": Usual(feature="distillation with a cross entropy beside the divergence", reason=_RARE),
     "training.packing_strategy": Usual(
         values=(("bfd", 1.0),),
