@@ -89,6 +89,8 @@ KEYS: dict[str, Key] = {
     "training.separate_rollout": Key(
         "bool", "verl's engines that sample have GPUs of their own, and get the weights through a checkpoint engine"
     ),
+    "training.dynamic_critic": Key("bool", "verl's critic gets micro-batches of about as many tokens, not samples"),
+    "training.vllm_tensor_parallel": Key("int", "GPUs that share one vLLM of the training processes"),
     "training.vllm_sleep_level": Key("int", "how much vLLM gives up while the model trains: 0, 1, 2"),
     "training.vllm_enable_lora": Key("bool", "that vLLM holds the adapter apart from the weights that it is added to"),
     "training.vllm_enable_sleep_mode": Key("bool", "a colocated vLLM gives its memory back between generations"),

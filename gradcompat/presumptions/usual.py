@@ -631,6 +631,18 @@ USUAL: dict[str, Usual] = {
         feature="GPUs of their own for verl's rollouts",
         reason="the default of verl",
     ),
+    "training.dynamic_critic": Usual(
+        values=((False, 1.0),),
+        taking="verl's critic gets micro-batches of as many samples, or there is no critic",
+        feature="micro-batches of verl's critic by their tokens",
+        reason="the default of verl",
+    ),
+    "training.vllm_tensor_parallel": Usual(
+        values=((1, 1.0),),
+        taking="no vLLM of the training processes is shared by several GPUs",
+        feature="a vLLM that several GPUs share",
+        reason="the default of TRL and ms-swift",
+    ),
     "training.kd_ce_alpha": Usual(feature="distillation with a cross entropy beside the divergence", reason=_RARE),
     "training.packing_strategy": Usual(
         values=(("bfd", 1.0),),

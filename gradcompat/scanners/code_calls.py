@@ -34,6 +34,7 @@ class Known:
 
 _TRANSFORMERS = frozenset({"transformers", "trl", "optimum", "unsloth", "adapters", "setfit", "sentence_transformers"})
 _TRL = frozenset({"trl", "unsloth"})
+_UNSLOTH = frozenset({"unsloth"})
 _SENTENCES = frozenset({"sentence_transformers"})
 _SETFIT = frozenset({"setfit"})
 _PEFT = frozenset({"peft"})
@@ -209,15 +210,13 @@ KNOWN: dict[str, tuple[Known, ...]] = {
         )
         for name, word in _METHODS.items()
     },
-    # unsloth's derive from SFTTrainer, and from SFTConfig or the arguments of the Trainer
-    "UnslothTrainer": (
-        Known(frozenset({"unsloth"}), _TRAINER, states={"training.method": "sft"}, framework="trl", trains=True),
-    ),
-    "UnslothTrainingArguments": (Known(frozenset({"unsloth"}), _ARGUMENTS, framework="trl"),),
     **{
         f"{name}Config": (Known(_TRL, _ARGUMENTS, states={"training.method": word}, framework="trl"),)
         for name, word in _METHODS.items()
     },
+    # Unsloth's own, for continued pretraining, derive from TRL's.
+    "UnslothTrainer": (Known(_UNSLOTH, _TRAINER, states={"training.method": "sft"}, framework="trl", trains=True),),
+    "UnslothTrainingArguments": (Known(_UNSLOTH, _ARGUMENTS, states={"training.method": "sft"}, framework="trl"),),
     # PEFT and quantisation
     **{name: (Known(_PEFT, _ADAPTER, states={"peft.method": word}),) for name, word in _ADAPTERS.items()},
     "get_peft_model": (

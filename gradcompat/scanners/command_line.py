@@ -308,6 +308,9 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
         found += [("", Setting(key=key, value=value, location=location)) for key, value in used.items()]
     if launch.tool == "verl" and verl.separates(launch.subcommand):
         found.append(("", Setting(key="training.separate_rollout", value=True, location=places.location(place))))
+    dynamic = verl.dynamic_critic(_values(launch)) if launch.tool == "verl" else None
+    if dynamic is not None:
+        found.append(("", Setting(key="training.dynamic_critic", value=dynamic, location=places.location(place))))
     if launch.tool == "verl" and verl.takes_conversations(launch.subcommand):
         found.append(("", Setting(key="data.multi_turn", value=True, location=places.location(place))))
     return found

@@ -24,6 +24,8 @@ FEEDS: Feeds = {
     "train_type": _TUNER,  # its name in version 3
     "sft_type": _TUNER,  # and in version 2
     "rlhf_type": Feed("training.method", {"rm": "reward", "simpo": "cpo"}),
+    "task_type": Feed("training.method", {"generative_reranker": "generative_reranker"}, only=True),
+    "padding_side": Feed("data.padding_side"),
     "vllm_enable_lora": Feed("training.vllm_enable_lora"),
     "router_aux_loss_coef": Feed("model.output_router_logits", {"0": False, "0.0": False}, given=True),
     "sleep_level": Feed("training.vllm_sleep_level"),

@@ -14,6 +14,7 @@ _CHECKPOINTING, _REENTRANT = "training.gradient_checkpointing", "training.use_re
 _UNUSED = "distributed.find_unused_parameters"
 _STRATEGY = "training.packing_strategy"
 _HOOK, _CACHE = "training.enable_input_require_grads", "model.use_cache"
+_PADDING = "data.padding_side"
 
 # The tool as messages call it, and what it does. Where they checkpoint, all of them turn the cache off.
 _OF_TOOL: Mapping[str, tuple[str, Mapping[str, SettingValue]]] = {
@@ -34,7 +35,7 @@ _OF_TOOL: Mapping[str, tuple[str, Mapping[str, SettingValue]]] = {
     ),
     # trainers/arguments.py and llm/train/sft.py in 3.2.0, trainers/mixin.py in 4.5.3; which kind of checkpointing
     # depends on the release and the launch.
-    "ms-swift": ("ms-swift", {_CHECKPOINTING: True, _HOOK: True, _CACHE: False}),
+    "ms-swift": ("ms-swift", {_CHECKPOINTING: True, _HOOK: True, _CACHE: False, _PADDING: "right"}),
     # load_adapter in 0.6.0, 0.9.2, 0.12.2 and 0.19.0; the embeddings of other runs are trained, or have it as well.
     "axolotl": ("axolotl", {_HOOK: True, _CACHE: False}),
 }

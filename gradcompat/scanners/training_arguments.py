@@ -167,6 +167,7 @@ FEEDS: Feeds = {
     "temperature": Feed("training.temperature"),
     "use_vllm": Feed("training.use_vllm"),
     "vllm_mode": Feed("training.vllm_mode"),
+    "vllm_tensor_parallel_size": Feed("training.vllm_tensor_parallel"),
     "vllm_enable_sleep_mode": Feed("training.vllm_enable_sleep_mode"),
     "vllm_importance_sampling_correction": Feed("training.vllm_importance_sampling_correction"),
     "mask_truncated_completions": Feed("training.mask_truncated_completions"),

@@ -32,7 +32,12 @@ FEEDS: Feeds = {
         "training.separate_rollout", {"naive": False}, given=True
     ),
     "actor_rollout_ref.model.lora.merge": Feed("training.vllm_enable_lora", {"true": False, "false": True}),
+    "data.shuffle": Feed("data.shuffle"),
     "trainer.total_epochs": Feed("training.num_train_epochs"),
+    # With `auto`, it hangs on what lies in the folder.
+    "trainer.resume_mode": Feed(
+        "training.resume_from_checkpoint", {"disable": False, "resume_path": True, "auto": None}
+    ),
 }
 
 SFT = "fsdp_sft_trainer"
@@ -51,6 +56,17 @@ def method(trainer: str, overrides: Mapping[str, object]) -> str:
 def separates(trainer: str) -> bool:
     """Do the engines that sample have processors of their own, unless the command line says otherwise?"""
     return "async" in trainer or "off_policy" in trainer
+
+
+def dynamic_critic(overrides: Mapping[str, object]) -> bool | None:
+    """Are the critic's micro-batches cut by their tokens? None where nothing is said of that.
+
+    It does as the actor does unless it is told otherwise; only one estimator of advantages has a critic.
+    """
+    said = overrides.get("critic.use_dynamic_bsz", overrides.get("actor_rollout_ref.actor.use_dynamic_bsz"))
+    if said is None or overrides.get("algorithm.adv_estimator", "gae") != "gae":
+        return None if said is None else False
+    return str(said).lower() == "true"
 
 
 def takes_conversations(trainer: str) -> bool:

@@ -255,6 +255,39 @@ def test_a_config_that_the_script_writes() -> None:
             [("training.framework", "verl", "1:11", None), ("training.method", "grpo", "1:11", None)],
         ),
         (
+            "python -m verl.trainer.main_ppo actor_rollout_ref.actor.use_dynamic_bsz=True",
+            [
+                ("training.framework", "verl", "1:11", None),
+                ("training.method", "ppo", "1:11", None),
+                ("training.dynamic_critic", True, "1:11", None),
+            ],
+        ),
+        (
+            "python -m verl.trainer.main_ppo actor_rollout_ref.actor.use_dynamic_bsz=True critic.use_dynamic_bsz=False",
+            [
+                ("training.framework", "verl", "1:11", None),
+                ("training.method", "ppo", "1:11", None),
+                ("training.dynamic_critic", False, "1:11", None),
+            ],
+        ),
+        (
+            "python -m verl.trainer.main_ppo algorithm.adv_estimator=rloo actor_rollout_ref.actor.use_dynamic_bsz=True",
+            [
+                ("training.framework", "verl", "1:11", None),
+                ("training.method", "ppo", "1:11", None),
+                ("training.dynamic_critic", False, "1:11", None),
+            ],
+        ),
+        (
+            "python -m verl.trainer.main_ppo trainer.resume_mode=resume_path data.shuffle=False",
+            [
+                ("training.framework", "verl", "1:11", None),
+                ("training.method", "ppo", "1:11", None),
+                ("training.resume_from_checkpoint", True, "1:53", None),
+                ("data.shuffle", False, "1:78", "data.shuffle={}"),
+            ],
+        ),
+        (
             "megatron rlhf --rlhf_type dpo --torch_dtype bfloat16",
             [
                 ("training.framework", "megatron", "1:1", None),

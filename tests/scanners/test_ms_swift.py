@@ -91,3 +91,13 @@ def test_what_does_not_train_is_refused(text: str) -> None:
     with pytest.raises(Malformed) as caught:
         ms_swift.scan(Document("c.yaml", text))
     assert str(caught.value) == "`c.yaml`: has no training arguments of ms-swift"
+
+
+@pytest.mark.parametrize(
+    ("padding", "side"), [("", ("right", True)), ("padding_side: left\n", ("left", False))], ids=["unsaid", "left"]
+)
+def test_a_reranker_is_padded_on_the_right_unless_it_is_told_otherwise(padding: str, side: tuple[str, bool]) -> None:
+    text = f"train_type: full\ntask_type: generative_reranker\ndataset: a\nlearning_rate: 1e-5\ntemplate: x\n{padding}"
+    settings = {one.key: one for one in ms_swift.scan(Document("a.yaml", text)).settings}
+    assert settings["training.method"].value == "generative_reranker"
+    assert (settings["data.padding_side"].value, settings["data.padding_side"].presumed) == side
