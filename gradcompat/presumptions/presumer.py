@@ -80,7 +80,7 @@ _FEATURES = {
     **{name: engine.feature for engine in ENGINES.values() if len(engine.packages) == 1 for name in engine.packages},
     **{name: engine.feature for name, engine in ENGINES.items()},
 }
-# What is there although an open list does not say so, where the package that requires it is named.
+# What is there although an open list does not say so, where the package that requires it is named; on Linux alone.
 _BROUGHT = {"triton": "torch"}
 # What an open list may hold besides: transformers imports it where it is there, and its Trainer needs it.
 _OFTEN_BESIDE = {"accelerate": "transformers"}
@@ -119,11 +119,16 @@ class Presumer:
     """
 
     def __init__(
-        self, engines: frozenset[str], packages: Collection[str], settings: Mapping[str, Sequence[Setting]]
+        self,
+        engines: frozenset[str],
+        packages: Collection[str],
+        settings: Mapping[str, Sequence[Setting]],
+        platform: str | None = None,
     ) -> None:
         self._engines = engines
         self._packages = packages
         self._settings = settings
+        self._platform = platform
 
     def of_term(self, term: Term) -> Presumed:
         """A term that is not about a package, and that no fact decides."""
@@ -258,7 +263,7 @@ class Presumer:
         """A package that an open list does not name, or that may be installed with the others."""
         if term.name in self._packages:
             return Presumed(certainty=Certainty.OPEN, condition=f"{term.name} is not installed", likelihood=_UNREAD)
-        if _BROUGHT.get(term.name) in self._engines:
+        if _BROUGHT.get(term.name) in self._engines and self._platform in (None, "linux"):
             return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"no {term.name}")
         if _OFTEN_BESIDE.get(term.name) in self._engines:
             return Presumed(

@@ -54,6 +54,8 @@ _ADAPTED = ("peft", "adapter", "lora")
 _HALF = re.compile(r"(?:bf16|fp16)\s*=\s*True")
 _PRECISION_VARIABLE = "ACCELERATE_MIXED_PRECISION"  # who sets it says what the next arguments take
 _BRAINS = frozenset({"speechbrain.Brain", "speechbrain.core.Brain"})
+# A model of sentence-transformers, which trains itself.
+_SELF_TRAINED = re.compile(r"sentence_transformers\.(?:\w+\.)*(?:SentenceTransformer|CrossEncoder|SparseEncoder)\.fit")
 _LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed", "transformers"})
 
 
@@ -165,6 +167,8 @@ def _driven(found: Findings, end: Step) -> None:
         found.drivers["torch"] = found.place(_first(end, {"train_batch"}))
     if "fit" in found.mentioned and not _BRAINS.isdisjoint(found.symbols):
         found.trains = True  # nothing of the vocabulary drives SpeechBrain's loop
+    if "fit" in found.mentioned and any(map(_SELF_TRAINED.fullmatch, found.symbols)):
+        found.trains = True  # by a loop of its own or by the Trainer, as the release has it
     if "optax" in found.imported and found.mentioned & _OF_OPTAX:
         found.trains = True  # nothing of the vocabulary drives a loop of JAX
     for names in (

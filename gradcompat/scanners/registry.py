@@ -128,7 +128,7 @@ SCANNERS = (
             *("speechbrain",),
             *("parallel_cross_entropy", "MultiTurnSFTDataset", "utils.checkpoint", "IterableDataset"),
             *("hydra.main", "__main__", "optax.", "keras", "torchmetrics", "from transformers", "import transformers"),
-            *("ultralytics", "mmengine"),
+            *("ultralytics", "mmengine", "sentence_transformers"),
         ),
         note="code",
     ),

@@ -1194,6 +1194,13 @@ def test_a_loop_that_only_logs_now_and_then() -> None:
     assert "training.gradient_accumulation_steps" not in {key for _, key, _ in told}
 
 
+@pytest.mark.parametrize("name", ["SentenceTransformer", "CrossEncoder"])
+def test_a_model_of_sentence_transformers_trains_itself(name: str) -> None:
+    loads = f"from sentence_transformers import {name}\nmodel = {name}('bert-base-uncased')\n"
+    assert of_text(f"{loads}model.fit(train_objectives=[(data, loss)])\n").run
+    assert not of_text(f"{loads}model.predict(sentences)\n").run
+
+
 @pytest.mark.parametrize(
     "imports", ["import keras", "from tensorflow import keras", "import tensorflow as tf\nkeras = tf.keras"]
 )
