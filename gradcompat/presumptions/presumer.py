@@ -47,7 +47,7 @@ _SAYS_WHICH = lazy_pattern(
     r"|(?:\w*Tokenizer(?:Fast)?|\w*Processor|\w*FeatureExtractor|\w*Config|\w*Scheduler|\w*Trainer|\w*TrainingArguments"
     r"|DataCollator\w*|\w*Callback|\w*Output|get_\w*schedule\w*|set_seed|logging|utils|optimization)"
 )
-_OF_TRAINING = "training."  # what only a run has
+_OF_TRAINING = ("training.", "deepspeed.")  # what only a run has
 _UNREAD = 0.3  # how often a version that cannot be placed is one of those that a term asks for
 _GPUS = {
     "7.0": "a V100",

@@ -44,6 +44,9 @@ VARIABLES: Mapping[str, Variable] = {
         words=frozenset({"python"}),
         before=_TRANSFORMERS | {"tensorboard", "tensorflow", "lightning", "pytorch_lightning"},
     ),
+    "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": Variable(
+        key="environment.loads_everything", words=frozenset({"1", "y", "yes", "true"})
+    ),
     "TORCHINDUCTOR_MIX_ORDER_REDUCTION": Variable(key="environment.mix_order_reduction"),
 }
 

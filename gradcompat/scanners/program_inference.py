@@ -54,6 +54,12 @@ _ADAPTED = ("peft", "adapter", "lora")
 _HALF = re.compile(r"(?:bf16|fp16)\s*=\s*True")
 _PRECISION_VARIABLE = "ACCELERATE_MIXED_PRECISION"  # who sets it says what the next arguments take
 _BRAINS = frozenset({"speechbrain.Brain", "speechbrain.core.Brain"})
+# Also what may bring one from elsewhere: engines, configs and checkpoints.
+_OTHER_PRECISION = re.compile(
+    r"auto_?cast|b?f(?:loat|p)?16|half|amp\b|f(?:loat|p)8|precision|dtype|scaler|deepspeed|accelerat|apex|fabric"
+    r"|from_pretrained|argparse|config|cfg|hydra|yaml|json|environ",
+    re.IGNORECASE,
+)
 # A model of sentence-transformers, which trains itself.
 _SELF_TRAINED = re.compile(r"sentence_transformers\.(?:\w+\.)*(?:SentenceTransformer|CrossEncoder|SparseEncoder)\.fit")
 _LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed", "transformers"})
@@ -75,6 +81,7 @@ def conclude(found: Findings, end: Step) -> None:
     _kept(found)
     _unadapted(found)
     _on_cpu(found)
+    _in_full_precision(found)
     ungraded = ungraded_pass(found.statements) if "lightning" in found.drivers else None
     if ungraded is not None:
         found.symbols.setdefault("lightning.LightningModule.no_grad", found.place(ungraded))
@@ -220,6 +227,17 @@ def _on_cpu(found: Findings) -> None:
     if _CPU.search(found.document.text) and not _OTHER_DEVICE.search(found.document.text):
         where = found.drivers["torch"]
         found.settings.append(Setting(key="host.device", value="cpu", location=where, presumed=True))
+
+
+def _in_full_precision(found: Findings) -> None:
+    """A loop of torch that was read to its end, and has no word of another precision in it."""
+    driven = {one.value for one in found.settings if one.key == "training.framework"}
+    if driven != {"torch"} or found.parts or found.names.relative or found.names.stars:
+        return
+    said = any(one.key == "precision.mode" for one in found.settings)
+    if not said and not _OTHER_PRECISION.search(found.document.text):
+        where = found.drivers["torch"]
+        found.settings.append(Setting(key="precision.mode", value="no", location=where, presumed=True))
 
 
 def _unadapted(found: Findings) -> None:
