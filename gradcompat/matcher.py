@@ -367,7 +367,9 @@ class View:
             if all(map(self._may_hold, setting.where)):
                 self.settings.setdefault(setting.key, []).append(setting)
         self.presumer = (
-            None if environment.engines is None else Presumer(environment.engines, self.listing.packages, self.settings)
+            None
+            if environment.engines is None
+            else Presumer(environment.engines, self.listing.packages, self.settings, environment.platform)
         )
         used = {name.partition(".")[0] for one in self.stated(SYMBOLS_KEY) for name in texts(one.value)}
         self.replacing = [library for library in REPLACED if library in used]

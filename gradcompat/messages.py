@@ -46,6 +46,7 @@ _VIRTUAL = {
     "__cuda_arch": "the GPU's compute capability",
     "__nvidia_driver": "the NVIDIA driver",
     "__nccl": "NCCL",
+    "__cudnn": "cuDNN",
     "__glibc": "glibc",
     "__rocm": "ROCm",
 }

@@ -25,6 +25,7 @@ _WITH_TORCH = frozenset({"torchvision", "torchaudio", "pytorch-mutex"})
 # The CUDA runtime that comes as a package: NVIDIA's wheels, then what conda calls it.
 _RUNTIMES = lazy_pattern(r"nvidia-cuda-runtime(?:-cu\d+)?|cuda-toolkit|pytorch-cuda|cuda-version|cudatoolkit")
 _NCCL = lazy_pattern(r"nvidia-nccl-cu\d+|nccl")
+_CUDNN = lazy_pattern(r"nvidia-cudnn-cu\d+|cudnn")
 # Other libraries bring a CUDA of their own, whatever torch was built for.
 _OWN_CUDA = lazy_pattern(r"nvidia-.+-cu\d+|(?:jax|cupy)-cuda.+|jaxlib|tensorflow(?:-.+)?|paddlepaddle-gpu|mxnet-cu\d+")
 
@@ -76,7 +77,7 @@ def with_package_facts(environment: Environment, *, installed: bool = False) -> 
     """
     said = _said(environment, installed=installed)
     build = next(iter(said)) if len(said) == 1 else None
-    facts = {"__nccl": _nccl(environment.packages, build)}
+    facts = {"__nccl": _nccl(environment.packages, build), "__cudnn": _one(_versions(environment.packages, _CUDNN))}
     if build is not None and build.device in ("cuda", "rocm"):
         facts[f"__{build.device}"] = (build.version, said[build]) if build.version is not None else None
     known = {key: fact for key, fact in facts.items() if fact is not None and key not in environment.virtual}

@@ -100,6 +100,7 @@ KEYS: dict[str, Key] = {
     "training.per_device_eval_batch_size": Key("int", "samples in one batch of an evaluation on one device"),
     "training.beta": Key("float", "TRL's beta: weight of the reference in DPO and its likes, of the mixture in GKD"),
     "training.loss_reduction": Key("str", "how a loss function reduces: mean, sum, none"),
+    "training.evaluates": Key("bool", "the Trainer evaluates while it trains"),
     "training.validation_inside_epoch": Key("bool", "validation runs between the optimizer steps of an epoch"),
     "training.method": Key("str", "sft, dpo, orpo, kto, ppo, grpo, gkd, reward, pretrain, dreambooth"),
     "model.name": Key("str", "where the weights come from: a name on the hub, or a path"),
@@ -137,6 +138,9 @@ KEYS: dict[str, Key] = {
     "peft.prepare_model_for_kbit_training": Key("bool", "that function is called on the quantised model"),
     "quantization.method": Key("str", "bitsandbytes, gptq, awq, torchao, …"),
     "quantization.bits": Key("int", "bits of a weight"),
+    "quantization.float_storage": Key(
+        "bool", "bitsandbytes keeps its 4-bit weights in a floating-point type, and not as bytes"
+    ),
     "quantization.double_quant": Key("bool", "the quantisation constants are quantised too"),
     "precision.mode": Key("str", "no, fp16, bf16, fp8"),
     "precision.half_weights": Key("bool", "the weights themselves are fp16 or bf16, without a copy in float32"),
@@ -225,6 +229,7 @@ KEYS: dict[str, Key] = {
     "host.nvidia_driver": Key("version", "version of the NVIDIA driver"),
     "host.cudnn_attention": Key("bool", "scaled_dot_product_attention may take cuDNN"),
     "host.nccl": Key("version", "version of NCCL"),
+    "host.cudnn": Key("version", "version of cuDNN"),
     "host.glibc": Key("version", "version of glibc"),
     "host.rocm": Key("version", "ROCm that torch was built for, else the one that is installed"),
     "host.device": Key("str", "what the training runs on: cuda, rocm, mps, xpu, cpu"),
@@ -237,6 +242,7 @@ VIRTUAL_PACKAGES = {
     "host.cuda_arch": "__cuda_arch",
     "host.nvidia_driver": "__nvidia_driver",
     "host.nccl": "__nccl",
+    "host.cudnn": "__cudnn",
     "host.glibc": "__glibc",
     "host.rocm": "__rocm",
 }

@@ -193,3 +193,10 @@ def test_a_fact_that_is_set_comes_from_there() -> None:
     assert found.excluded == frozenset({"__cuda_arch", "darwin"})
     assert (found.platform, found.virtual) == ("darwin", {"__cuda": "13.0"})
     assert [str(found.origins[name]) for name in ("__cuda", "platform")] == ["--set", "--set"]
+
+
+def test_a_cudnn_that_is_listed() -> None:
+    newer = listed(package("torch", "2.9.1"), package("nvidia-cudnn-cu12", "9.15.1.9"))
+    assert with_package_facts(newer).virtual["__cudnn"] == "9.15.1.9"
+    two = listed(package("nvidia-cudnn-cu12", "9.10.2.21"), package("nvidia-cudnn-cu13", "9.13.0.50"))
+    assert "__cudnn" not in with_package_facts(two).virtual

@@ -108,6 +108,10 @@ _OLD_VERL = (
     "0.4.0, 0.4.1, 0.5.0, 0.6.0, 0.6.1; the adapter also in 0.7.0, 0.8.0, 0.9.0, 0.9.1",
     "volcengine/verl/blob/v0.5.0/verl/trainer/config/ppo_trainer.yaml",
 )
+_COLD_VERL = (
+    "0.2, 0.3.0.post1, 0.4.1, 0.5.0",
+    "volcengine/verl/blob/v0.4.1/verl/trainer/config/ppo_megatron_trainer.yaml",
+)
 _CHECKPOINTED = (("training.gradient_checkpointing", True),)
 _ALL_SHARDED = 3
 _ZERO_3 = (("deepspeed.zero_stage", _ALL_SHARDED),)  # TRL turns reentrant checkpointing on beside PEFT
@@ -302,6 +306,31 @@ LEFT_OUT = (
         frameworks=(_TRAINER, _TRL, _LIGHTNING, "accelerate", "torch"),
     ),
     LeftOut(
+        key="model.torch_dtype",
+        default=Stated(
+            value="float32",
+            package="transformers",
+            versions="<5.0.0rc2",
+            read="4.47.1, 4.57.6, 5.0.0rc1, each of which loaded a checkpoint",
+            reference="https://github.com/huggingface/transformers/blob/v4.49.0/src/transformers/modeling_utils.py",
+        ),
+        frameworks=(_TRAINER, "accelerate", "torch"),
+        among=("code.symbols",),  # programs such as LLaMA-Factory ask for a dtype of their own
+        unless=(("unsloth", ">=0"),),
+    ),
+    LeftOut(
+        key="training.evaluates",
+        default=Stated(
+            value=False,
+            package="transformers",
+            versions=">=4.17.0,<=5.24.0",
+            read="4.17.0, 4.30.0, 4.48.3, 4.57.6, 5.23.0",
+            reference="https://github.com/huggingface/transformers/blob/v4.48.3/src/transformers/training_args.py",
+        ),
+        frameworks=(_TRAINER, _TRL, _SENTENCES),
+        unless=(("ms-swift", ">=0"), ("axolotl", ">=0")),  # which evaluate on a part of the data unasked
+    ),
+    LeftOut(
         key="precision.mode",
         default=_argument("bf16", means={"False": "no"}),  # as that of fp16
         frameworks=(_TRAINER, _SENTENCES),
@@ -316,8 +345,11 @@ LEFT_OUT = (
         default=Stated(
             value="no",
             package="deepspeed",
-            versions=">=0.12.6,<=0.19.5",
-            read="0.12.6, 0.14.4, 0.15.4, 0.16.5, 0.17.5, 0.17.6, 0.18.2, 0.18.5, 0.18.9, 0.19.0, 0.19.5",
+            versions=">=0.8.0,<=0.19.5",
+            read=(
+                "0.8.0, 0.11.1, 0.12.2, 0.12.6, 0.14.4, 0.15.4, 0.16.5, 0.17.5, 0.17.6, 0.18.2, 0.18.5, 0.18.9, "
+                "0.19.0, 0.19.5"
+            ),
             reference="https://github.com/deepspeedai/DeepSpeed/blob/v0.18.5/deepspeed/runtime/precision_config.py",
         ),
         frameworks=("torch",),  # transformers and accelerate write theirs into the config
@@ -393,6 +425,7 @@ LEFT_OUT = (
             ("training.separate_rollout", False, ">=0.8.0,<=0.9.1", _NEW_VERL),
             ("training.vllm_enable_lora", True, ">=0.8.0,<=0.9.1", _NEW_VERL),
             ("training.async_rollout", False, ">=0.4.0,<=0.6.1", _OLD_VERL),
+            ("training.temperature", 1.0, ">=0.2,<=0.5.0", _COLD_VERL),
             ("training.use_vllm", True, ">=0.4.0,<=0.5.0", _OLD_VERL),  # the engine has to be named from 0.6.0 on
             ("peft.method", "none", ">=0.4.0,<=0.9.1", _OLD_VERL),
         )

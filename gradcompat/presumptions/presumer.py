@@ -55,7 +55,7 @@ _SAYS_WHICH = lazy_pattern(
     r"|(?:\w*Tokenizer(?:Fast)?|\w*Processor|\w*FeatureExtractor|\w*Config|\w*Scheduler|\w*Trainer|\w*TrainingArguments"
     r"|DataCollator\w*|\w*Callback|\w*Output|get_\w*schedule\w*|set_seed|logging|utils|optimization)"
 )
-_OF_TRAINING = "training."  # what only a run has
+_OF_TRAINING = ("training.", "deepspeed.")  # what only a run has
 _UNREAD = 0.3  # how often a version that cannot be placed is one of those that a term asks for
 _GPUS = {
     "7.0": "a V100",
@@ -94,7 +94,7 @@ _FEATURES = {
     **{name: engine.feature for engine in ENGINES.values() if len(engine.packages) == 1 for name in engine.packages},
     **{name: engine.feature for name, engine in ENGINES.items()},
 }
-# What is there although an open list does not say so, where the package that requires it is named.
+# What is there although an open list does not say so, where the package that requires it is named; on Linux alone.
 _BROUGHT = {"triton": "torch"}
 # What an open list may hold besides: transformers imports it where it is there, and its Trainer needs it.
 _OFTEN_BESIDE = {"accelerate": "transformers"}
@@ -133,11 +133,16 @@ class Presumer:
     """
 
     def __init__(
-        self, engines: frozenset[str], packages: Collection[str], settings: Mapping[str, Sequence[Setting]]
+        self,
+        engines: frozenset[str],
+        packages: Collection[str],
+        settings: Mapping[str, Sequence[Setting]],
+        platform: str | None = None,
     ) -> None:
         self._engines = engines
         self._packages = packages
         self._settings = settings
+        self._platform = platform
 
     def of_term(self, term: Term) -> Presumed:
         """A term that is not about a package, and that no fact decides."""
@@ -272,7 +277,7 @@ class Presumer:
         """A package that an open list does not name, or that may be installed with the others."""
         if term.name in self._packages:
             return Presumed(certainty=Certainty.OPEN, condition=f"{term.name} is not installed", likelihood=_UNREAD)
-        if _BROUGHT.get(term.name) in self._engines:
+        if _BROUGHT.get(term.name) in self._engines and self._platform in (None, "linux"):
             return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"no {term.name}")
         if _OFTEN_BESIDE.get(term.name) in self._engines:
             return Presumed(

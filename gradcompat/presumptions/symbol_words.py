@@ -8,6 +8,7 @@ from __future__ import annotations
 
 _IN_WORDS = {
     "TrainingArguments.after_half": "a second Trainer behind one in half precision",
+    "Parameter.frozen": "parameters that are not trained (requires_grad = False)",
     "after_state": "a warm-up made after load_state_dict",
     "again": "a new CosineAnnealingLR for each stage",
     "ungraded_first": "no_grad inside autocast",

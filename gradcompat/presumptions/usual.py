@@ -301,6 +301,13 @@ USUAL: dict[str, Usual] = {
     "host.nccl": Usual(
         values=(("2.20", 0.5), ("2.27", 0.5)), condition="NCCL is {}", feature="NCCL {}", reason="in use"
     ),
+    "host.cudnn": Usual(
+        values=(("9.10", 1.0),),
+        taking="cuDNN is the one that torch asks for",
+        condition="cuDNN is {}",
+        feature="another cuDNN",
+        reason="the wheels of torch pin it, and records ask for it where that is 9.10",
+    ),
     "host.glibc": Usual(
         values=(("2.31", 0.5), ("2.35", 0.5)), condition="glibc is {}", feature="glibc {}", reason="in use"
     ),
@@ -606,6 +613,14 @@ USUAL: dict[str, Usual] = {
         feature="GKD without answers of the student",
         reason="the default",
     ),
+    "training.evaluates": Usual(
+        values=((True, 0.7), (False, 0.3)),
+        condition="the Trainer evaluates while it trains",
+        conditions={"false": "the Trainer evaluates nothing"},
+        feature="evaluations",
+        question="Does the Trainer evaluate while it trains?",
+        reason="many runs do",
+    ),
     "training.temperature": Usual(
         values=((0.9, 0.5), (1.0, 0.5)),
         condition="completions are sampled at temperature {}",
@@ -910,6 +925,13 @@ USUAL: dict[str, Usual] = {
         feature="quantised weights",
         condition="weights have {} bits",
         reason="what most quantised runs have",
+    ),
+    "quantization.float_storage": Usual(
+        engine="quantisation",
+        values=((False, 1.0),),
+        taking="4-bit weights are stored as bytes",
+        feature="4-bit weights in a floating-point type (bnb_4bit_quant_storage)",
+        reason="the default of bitsandbytes",
     ),
     "quantization.double_quant": Usual(engine="quantisation", feature="double quantisation", reason=_RARE),
     "precision.mode": Usual(

@@ -45,12 +45,22 @@ FEEDS: Feeds = {
     "adapter": Feed("peft.method", {"qlora": "lora"}),
     "peft_layers_to_transform": Feed("peft.layers_to_transform", given=True),
     "peft_trainable_token_indices": Feed("peft.trainable_tokens", given=True),
+    # It evaluates wherever it has something to evaluate on, or says how often.
+    **dict.fromkeys(("eval_strategy", "evaluation_strategy"), training_arguments.EVALUATES),
+    **dict.fromkeys(
+        ("val_set_size", "evals_per_epoch"), Feed("training.evaluates", {"0": None, "0.0": None}, given=True)
+    ),
+    "eval_steps": Feed("training.evaluates", given=True),
+    "test_datasets": Feed("training.evaluates", given=True),
     "kd_ce_alpha": Feed("training.kd_ce_alpha"),
     "loraplus_lr_ratio": Feed("peft.optimizer", given="loraplus"),
     # Which parameters these patterns free is known only with the model at hand.
     "unfrozen_parameters": Feed("training.frozen_embeddings", {"auto": None}, only=True),
     "gptq": Feed("quantization.method", {"true": "gptq"}, only=True),
     "bnb_config_kwargs.bnb_4bit_use_double_quant": Feed("quantization.double_quant"),
+    # It asks for bfloat16 by itself, and for float32 beside ZeRO-3.
+    "load_in_4bit": (*training_arguments.BITS_4, Feed("quantization.float_storage", {"true": True}, only=True)),
+    "bnb_config_kwargs.bnb_4bit_quant_storage": training_arguments.STORAGE,
     "bfloat16": Feed("precision.mode", {"true": "bf16"}, only=True),
     "float16": Feed("precision.mode", {"true": "fp16"}, only=True),
     "fp8": Feed("precision.mode", {"true": "fp8"}, only=True),

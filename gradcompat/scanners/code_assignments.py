@@ -44,6 +44,9 @@ _LOSS = re.compile(r"sentence_transformers\.(?:\w+\.)*\w*Loss")
 _EPOCHS = frozenset({f"on_{part}_{end}" for part in ("epoch", "pretrain_routine") for end in ("start", "end")})
 _LEFT_HOOKS = frozenset({"training_epoch_end", "validation_epoch_end", "test_epoch_end", *_EPOCHS})
 _LEFT_BY_CALLBACKS = frozenset({"on_batch_start", "on_batch_end", *_EPOCHS})
+# What Lightning asks for a state of its own when a run goes on.
+_KEEPS_STATE = re.compile(r"(?:lightning|pytorch_lightning)\.(?:\w+\.)*(LightningModule|LightningDataModule|Callback)")
+_STATE_HOOKS = ("load_state_dict", "on_load_checkpoint")
 # Of a step that optimises by hand one of these is part.
 _BY_HAND = frozenset({"automatic_optimization", "manual_backward", "optimizers", "backward", "toggle_optimizer"})
 _LIGHTNING = frozenset({"lightning", "pytorch_lightning"})
@@ -78,8 +81,10 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
     elif name in ("pad_token", "pad_token_id"):
         _pad_token(found, step, name, value, literal)
     elif name == "requires_grad":
-        if literal is False and EMBEDDINGS.search(text(target.value)):
-            found.freeze(step, target)
+        if literal is False:
+            found.symbol("torch.nn.Parameter.frozen", target)
+            if EMBEDDINGS.search(text(target.value)):
+                found.freeze(step, target)
     else:
         for kind in found.names.type_of(target.value, step.scope):
             one = known(kind)
@@ -171,6 +176,10 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
                     found.symbol(f"transformers.Trainer.{name}.own", method)
     for name in bases:
         _own_methods(found, name, node)
+        if (part := _KEEPS_STATE.fullmatch(name)) is not None:
+            for method in node.body:
+                if isinstance(method, ast.FunctionDef) and method.name in _STATE_HOOKS:
+                    found.symbol(f"lightning.{part[1]}.{method.name}", method)
     if any(name.startswith("torch.optim.") for name in bases):
         _clipping_step(found, node)
     for name in bases:

@@ -244,7 +244,11 @@ KNOWN: dict[str, tuple[Known, ...]] = {
     "BitsAndBytesConfig": (
         Known(
             _TRANSFORMERS | {"diffusers"},
-            {**_BITS, "bnb_4bit_use_double_quant": Feed("quantization.double_quant")},
+            {
+                **_BITS,
+                "bnb_4bit_use_double_quant": Feed("quantization.double_quant"),
+                "bnb_4bit_quant_storage": training_arguments.STORAGE,
+            },
         ),
     ),
     "GPTQConfig": (

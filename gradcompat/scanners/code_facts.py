@@ -86,6 +86,7 @@ _LAYER_SCALE = "lr_scale"  # of the groups that timm makes for a decay by layers
 _TRAINERS = re.compile(r"(?:transformers|trl|lightning|pytorch_lightning)\.(?:\w+\.)*\w*Trainer")
 _CONFIGS = frozenset({"deepspeed", "hf_ds_config", "config", "config_params", "deepspeed_config", "fsdp_config"})
 _PARSERS = frozenset({"HfArgumentParser", "TrlParser"})
+_SIZES = frozenset({"train_batch_size", "train_micro_batch_size_per_gpu"})  # of DeepSpeed's config
 # What imports a module whose name may be computed.
 _DYNAMIC = frozenset({"importlib.import_module", "runpy.run_path", "runpy.run_module"})
 # Packages that do nothing to a model behind the program's back.
@@ -596,6 +597,8 @@ def _left_to_engine(given: Mapping[str, object]) -> Iterator[tuple[str, str | fl
             yield "deepspeed.offload_optimizer", "none"
         if "gradient_clipping" not in names:
             yield "deepspeed.gradient_clipping", 0.0
+        if "gradient_accumulation_steps" not in names and len(_SIZES.intersection(names)) == 1:
+            yield "training.gradient_accumulation_steps", 1  # of both sizes it would be the ratio
 
 
 def _left_to_strategy(given: Mapping[str, object]) -> Iterator[tuple[str, int]]:

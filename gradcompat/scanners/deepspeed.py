@@ -95,6 +95,7 @@ _NEOX = frozenset(
     }
 )
 _NEOX_LEAST = 3
+_SIZES = ("train_micro_batch_size_per_gpu", "train_batch_size")
 
 # Strings are matched so that nothing inside of them is taken for a comment.
 _COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"?|//[^\n]*|#[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
@@ -142,6 +143,7 @@ def scan(document: Document) -> Context:
             *_without_zero(config, document.path),
             *_not_clipped(config),
             *_accumulating_alike(config),
+            *_not_accumulating(config, document.path),
             *_not_gathered(config),
         ),
         run=False,
@@ -218,6 +220,19 @@ def _accumulating_alike(config: Config) -> list[Setting]:
     """``"gradient_accumulation_steps": "auto"`` is the number of the program."""
     said = (one for one in config.entries if one.name == "gradient_accumulation_steps" and one.value == "auto")
     return [Setting(key="deepspeed.same_accumulation", value=True, location=one.location) for one in said]
+
+
+def _not_accumulating(config: Config, path: str) -> list[Setting]:
+    """A file that gives the size of a micro-batch or of the batch alone has one micro-batch a step.
+
+    The engine takes 1 then; where it is told both sizes, the processes decide. The Trainer and accelerate have a number
+    of their own, which a file that says nothing leaves alone.
+    """
+    sizes = [name for name in _SIZES if name in config.top]
+    if "gradient_accumulation_steps" in config.top or len(sizes) != 1 or config.top[sizes[0]] == "auto":
+        return []
+    key = "training.gradient_accumulation_steps"
+    return [Setting(key=key, value=1, location=Location(path=path), presumed=True)]
 
 
 def _not_gathered(config: Config) -> tuple[Setting, ...]:

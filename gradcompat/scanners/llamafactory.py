@@ -29,7 +29,10 @@ FEEDS: Feeds = {
     ),
     "additional_target": Feed("peft.modules_to_save", given=True),
     "loraplus_lr_ratio": Feed("peft.optimizer", given="loraplus"),
-    "quantization_bit": Feed("quantization.bits"),
+    "quantization_bit": (
+        Feed("quantization.bits"),
+        Feed("quantization.float_storage", {"4": True}, only=True),  # it asks for the dtype that it computes in
+    ),
     "quantization_method": Feed("quantization.method", {"bnb": "bitsandbytes"}),
     "double_quantization": Feed("quantization.double_quant"),
     "flash_attn": Feed(

@@ -2,7 +2,8 @@
 
 A module lies beside the program, in a package, or in a `src` layout of a folder above it, and never outside of the
 root. A name of the standard library, of a library for training or of a requirement that the project declares belongs
-to that package, also where a file of the project has the same name.
+to that package, also where a file of the project has the same name; but not where a package of that name lies beside a
+program that is no part of one itself, since Python looks there first.
 """
 
 from __future__ import annotations
@@ -137,13 +138,23 @@ class Project:
             for _ in range(level - 1):
                 folder = os.path.dirname(folder)
             return self._below(folder, parts)
-        if not parts or parts[0] in self._others(folder):
+        if not parts:
             return None
+        if parts[0] in self._others(folder):
+            return self._below(folder, parts) if program and self._stands_before(parts[0], folder) else None
         for above in self._search_path(folder, program):
             found = self._below(above, parts)
             if found is not None and found[0] != os.path.join(above, "__init__.py"):
                 return found
         return None
+
+    def _stands_before(self, top: str, folder: str) -> bool:
+        """Does a package beside a program hide the one of the same name, wherever that is installed?"""
+        return (
+            top not in sys.stdlib_module_names
+            and self._is_module(os.path.join(folder, top, "__init__.py"))
+            and not self._is_module(os.path.join(folder, "__init__.py"))
+        )
 
     def has_copy(self, top: str, importer: str) -> bool:
         """Has the project a module of this name on the path of a file, whatever package it belongs to otherwise?"""

@@ -130,6 +130,7 @@ _FAMILIES = (
     ("Gemma3ForCausalLM", r"gemma-3-(?:270m|1b)"),
     ("Gemma2ForCausalLM", r"gemma-2-(?:2|9|27)b"),
     ("GemmaForCausalLM", r"(?:code)?gemma-(?:1\.1-)?[27]b"),
+    ("PhimoeForCausalLM", r"phi-3\.5-moe"),
     (
         "Phi3ForCausalLM",
         r"phi-3-(?:mini|medium)-(?:4|128)k|phi-3\.5-mini|phi-4(?:-mini)?(?:-reasoning)?(?:-plus)?",

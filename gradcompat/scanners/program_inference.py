@@ -62,6 +62,14 @@ _BRAINS = frozenset({"speechbrain.Brain", "speechbrain.core.Brain"})
 # ``[t[i : i + block_size] for i in range(0, total_length, block_size)]`` and the labels of what it gives.
 _CUT = re.compile(r"\[\s*(\w+)\s*:\s*\1\s*\+\s*\w+\s*\]\s*for\s+\1\s+in\s+range\(\s*0\s*,")
 _ALL_COUNT = re.compile(r"""\[["']labels["']\]\s*=\s*\w+\[["']input_ids["']\]""")
+# Also what may bring one from elsewhere: engines, configs and checkpoints.
+_OTHER_PRECISION = re.compile(
+    r"auto_?cast|b?f(?:loat|p)?16|half|amp\b|f(?:loat|p)8|precision|dtype|scaler|deepspeed|accelerat|apex|fabric"
+    r"|from_pretrained|argparse|config|cfg|hydra|yaml|json|environ",
+    re.IGNORECASE,
+)
+# A model of sentence-transformers, which trains itself.
+_SELF_TRAINED = re.compile(r"sentence_transformers\.(?:\w+\.)*(?:SentenceTransformer|CrossEncoder|SparseEncoder)\.fit")
 _LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed", "transformers"})
 
 
@@ -84,6 +92,7 @@ def conclude(found: Findings, end: Step) -> None:
     _unadapted(found)
     _on_cpu(found)
     _on_apple(found)
+    _in_full_precision(found)
     ungraded = ungraded_pass(found.statements) if "lightning" in found.drivers else None
     if ungraded is not None:
         found.symbols.setdefault("lightning.LightningModule.no_grad", found.place(ungraded))
@@ -180,6 +189,8 @@ def _driven(found: Findings, end: Step) -> None:
         found.trains = True  # nothing of the vocabulary drives SpeechBrain's loop
     if "fit" in found.mentioned and "TTS" in found.imported and "trainer.Trainer" in found.symbols:
         found.trains = True  # nor Coqui's
+    if "fit" in found.mentioned and any(map(_SELF_TRAINED.fullmatch, found.symbols)):
+        found.trains = True  # by a loop of its own or by the Trainer, as the release has it
     if "optax" in found.imported and found.mentioned & _OF_OPTAX:
         found.trains = True  # nothing of the vocabulary drives a loop of JAX
     for names in (
@@ -263,6 +274,17 @@ def _on_apple(found: Findings) -> None:
     if _APPLE.search(found.document.text) and not _BESIDE_APPLE.search(found.document.text):
         where = found.drivers["torch"]
         found.settings.append(Setting(key="host.device", value="mps", location=where, presumed=True))
+
+
+def _in_full_precision(found: Findings) -> None:
+    """A loop of torch that was read to its end, and has no word of another precision in it."""
+    driven = {one.value for one in found.settings if one.key == "training.framework"}
+    if driven != {"torch"} or found.parts or found.names.relative or found.names.stars:
+        return
+    said = any(one.key == "precision.mode" for one in found.settings)
+    if not said and not _OTHER_PRECISION.search(found.document.text):
+        where = found.drivers["torch"]
+        found.settings.append(Setting(key="precision.mode", value="no", location=where, presumed=True))
 
 
 def _unadapted(found: Findings) -> None:

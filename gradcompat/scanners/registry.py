@@ -135,7 +135,7 @@ SCANNERS = (
             *("speechbrain", "load_dataset", "push_to_hub", "sentence_transformers"),
             *("parallel_cross_entropy", "MultiTurnSFTDataset", "utils.checkpoint", "IterableDataset"),
             *("hydra.main", "__main__", "optax.", "keras", "torchmetrics", "from transformers", "import transformers"),
-            *("ultralytics", "mmengine"),
+            *("ultralytics", "mmengine", "sentence_transformers"),
         ),
         note="code",
     ),

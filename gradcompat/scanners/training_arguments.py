@@ -57,6 +57,9 @@ BITS_4 = (
     Feed("quantization.method", {"true": "bitsandbytes"}, only=True),
     Feed("quantization.bits", {"true": 4}, only=True),
 )
+EVALUATES = Feed("training.evaluates", {"no": False, "none": False}, given=True)
+# Whatever is not said to be bytes is a type of floating-point numbers.
+STORAGE = Feed("quantization.float_storage", {"uint8": False, "torch.uint8": False}, given=True)
 WRAPPED = {"transformer_based_wrap": True, "size_based_wrap": True, "no_wrap": False}
 
 # FSDP's options below `fsdp_config`, with and without the prefix that accelerate's own names have.
@@ -127,6 +130,8 @@ FEEDS: Feeds = {
         Feed("optimizer.library", {"true": "transformers"}, only=True),
     ),
     "lr_scheduler_type": Feed("optimizer.scheduler"),
+    "eval_strategy": EVALUATES,
+    "evaluation_strategy": EVALUATES,
     "weight_decay": Feed("optimizer.weight_decay"),
     # several processes
     "deepspeed": Feed("distributed.strategy", given="deepspeed"),

@@ -8,6 +8,7 @@ from gradcompat.scanners.key_mapping import Feed, Feeds
 
 _LORA = Feed("peft.method", {"0": "none"}, given="lora")
 _STRATEGY = Feed("distributed.strategy", {"fsdp": "fsdp", "fsdp2": "fsdp", "megatron": "megatron_lm"})
+_MEGATRON = Feed("distributed.strategy", given="megatron_lm")  # options that its other engine does not have
 _FSDP = Feed("fsdp.version", {"fsdp": 1, "fsdp2": 2}, only=True)
 
 FEEDS: Feeds = {
@@ -24,6 +25,9 @@ FEEDS: Feeds = {
     "actor_rollout_ref.model.lora_rank": _LORA,
     "actor_rollout_ref.model.lora.rank": _LORA,
     "actor_rollout_ref.actor.strategy": (_STRATEGY, _FSDP),
+    "actor_rollout_ref.actor.megatron.tensor_model_parallel_size": _MEGATRON,
+    "actor_rollout_ref.actor.megatron.pipeline_model_parallel_size": _MEGATRON,
+    "actor_rollout_ref.rollout.temperature": Feed("training.temperature"),
     "actor_rollout_ref.rollout.name": Feed(
         "training.use_vllm", {"vllm": True, "hf": False, "sglang": False}, only=True
     ),

@@ -102,7 +102,7 @@ def test_a_record_that_is_right(tmp_path: Path) -> None:
         (
             ("settings: {training.g", 'virtual: {cuda: "<12"}\n        settings: {training.g'),
             "affected.0.virtual: `…` is not a virtual package: __cuda, __cuda_arch, __nvidia_driver, __nccl, "
-            "__glibc, __rocm",
+            "__cudnn, __glibc, __rocm",
         ),
         (
             ("settings: {training.g", 'python: "3.12"\n        settings: {training.g'),

@@ -63,6 +63,22 @@ def test_comments_and_trailing_commas_are_read_over_and_told() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("sizes", "steps"),
+    [
+        ('"train_micro_batch_size_per_gpu": 4', 1),
+        ('"train_batch_size": 32', 1),
+        ('"train_micro_batch_size_per_gpu": 4, "train_batch_size": 32', None),
+        ('"train_micro_batch_size_per_gpu": "auto"', None),
+        ('"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": "auto"', None),
+    ],
+)
+def test_a_file_that_names_one_size_accumulates_nothing(sizes: str, steps: int | None) -> None:
+    context = deepspeed.scan(Document(path="ds.json", text=f'{{{sizes}, "zero_optimization": {{"stage": 2}}}}'))
+    said = [one for one in context.settings if one.key == "training.gradient_accumulation_steps"]
+    assert [(one.value, one.presumed) for one in said] == ([] if steps is None else [(steps, True)])
+
+
 def test_gpt_neox() -> None:
     context = deepspeed.scan(fixture("deepspeed/neox.yml"))
     assert (context.kind, context.run, context.skipped) == ("gpt-neox", True, ())

@@ -629,3 +629,20 @@ def test_several_gpus_that_every_launch_sees(text: str, line: int | None) -> Non
 def test_variables_that_packages_read() -> None:
     assert values("export UNSLOTH_RETURN_LOGITS=1\npython train.py", "environment.unsloth_return_logits") == [True]
     assert values("USE_TF=$FLAG python train.py", "environment.use_tf") == [None]
+
+
+@pytest.mark.parametrize(
+    ("option", "stated"),
+    [
+        ("actor_rollout_ref.actor.megatron.tensor_model_parallel_size=4", ("distributed.strategy", "megatron_lm")),
+        ("actor_rollout_ref.rollout.temperature=0.7", ("training.temperature", 0.7)),
+    ],
+)
+def test_what_verl_is_told_of_its_actor(option: str, stated: tuple[str, object]) -> None:
+    context = scan(Document("run.sh", f"python3 -m verl.trainer.main_ppo {option}\n"))
+    assert stated in [(one.key, one.value) for one in context.settings]
+
+
+def test_a_variable_by_which_torch_loads_everything() -> None:
+    context = scan(Document("run.sh", "export TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1\naccelerate launch train.py\n"))
+    assert ("environment.loads_whole_pickles", True) in [(one.key, one.value) for one in context.settings]

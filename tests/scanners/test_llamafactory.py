@@ -19,6 +19,7 @@ def test_a_config_in_yaml() -> None:
         (2, "model.name", "Qwen/Qwen2.5-7B-Instruct"),
         (2, "model.architecture", ("Qwen2ForCausalLM",)),
         (3, "quantization.bits", 4),
+        (3, "quantization.float_storage", True),
         (4, "quantization.method", "bitsandbytes"),
         (5, "model.attn_implementation", "flash_attention_2"),
         (8, "training.method", "dpo"),

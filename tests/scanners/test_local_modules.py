@@ -138,6 +138,19 @@ def test_a_sibling_with_the_name_of_a_requirement_is_not_imported(tmp_path: Path
     assert "torch.nn.functional.rrelu" in symbols(relative)[0]
 
 
+def test_a_package_beside_the_program_hides_the_library_of_its_name(tmp_path: Path) -> None:
+    files = {
+        "requirements.txt": "datasets==4.2.0\n",
+        "datasets/__init__.py": "from .coco import Coco\n",
+        "datasets/coco.py": "from torch.nn.functional import rrelu\nclass Coco:\n    noise = rrelu\n",
+        "train.py": f"from datasets import Coco\n{TRAIN}Coco()\nTrainer(TrainingArguments('out')).train()\n",
+    }
+    found, _ = symbols(scanned(tmp_path, files))
+    assert ("torch.nn.functional.rrelu" in found, "datasets.Coco" in found) == (True, False)
+    part = scanned(tmp_path, {**files, "__init__.py": ""})  # as python -m project.train runs it
+    assert "datasets.Coco" in symbols(part)[0]
+
+
 def test_the_projects_own_package_may_have_the_name_of_a_library(tmp_path: Path) -> None:
     files = {
         "pyproject.toml": '[project]\nname = "llamafactory"\n',

@@ -39,6 +39,7 @@ KNOWN = {
     "Gemma3ForCausalLM": "google/gemma-3-1b-pt",
     "Gemma2ForCausalLM": "google/gemma-2-9b-it",
     "Phi3ForCausalLM": "microsoft/Phi-3-mini-4k-instruct microsoft/phi-4",
+    "PhimoeForCausalLM": "microsoft/Phi-3.5-MoE-instruct",
     "PhiForCausalLM": "microsoft/phi-2 microsoft/phi-1_5",
     "GlmForCausalLM": "THUDM/glm-4-9b-chat-hf",
     "ChatGLMForConditionalGeneration": "THUDM/glm-4-9b-chat THUDM/chatglm3-6b",
@@ -66,7 +67,7 @@ def test_a_name_that_settles_the_class(name: str) -> None:
         # siblings, and what others built on a family
         *("Qwen/Qwen2-VL", "Qwen/Qwen2.5-Omni-7B", "Qwen/Qwen2.5-Math-RM-72B", "org/Llama-3.1-8B-Omni"),
         *("nvidia/Llama-3_1-Nemotron-51B-Instruct", "microsoft/Phi-3-small-8k-instruct", "01-ai/Yi-VL-6B"),
-        *("microsoft/Phi-3.5-MoE-instruct", "org/VideoLLaMA2-7B", "THUDM/glm-4v-9b", "deepseek-ai/deepseek-vl-7b-chat"),
+        *("org/VideoLLaMA2-7B", "THUDM/glm-4v-9b", "deepseek-ai/deepseek-vl-7b-chat"),
         # names that say less
         *("my-llama", "llava-7b", "org/mistral", "Qwen/Qwen2-7B-reward", "Qwen/Qwen2-7B-my-finetune", ""),
         # paths, templates

@@ -1271,6 +1271,13 @@ def test_a_loop_that_only_logs_now_and_then() -> None:
     assert "training.gradient_accumulation_steps" not in {key for _, key, _ in told}
 
 
+@pytest.mark.parametrize("name", ["SentenceTransformer", "CrossEncoder"])
+def test_a_model_of_sentence_transformers_trains_itself(name: str) -> None:
+    loads = f"from sentence_transformers import {name}\nmodel = {name}('bert-base-uncased')\n"
+    assert of_text(f"{loads}model.fit(train_objectives=[(data, loss)])\n").run
+    assert not of_text(f"{loads}model.predict(sentences)\n").run
+
+
 @pytest.mark.parametrize(
     "imports", ["import keras", "from tensorflow import keras", "import tensorflow as tf\nkeras = tf.keras"]
 )
@@ -1594,3 +1601,47 @@ def test_a_loop_that_takes_the_gpu_of_a_mac_and_no_other(device: str, value: str
 def test_a_mac_that_the_program_names_is_not_presumed() -> None:
     code = "import torch\nmodel.to('mps')\nfor one in data:\n    model(one).backward()\n    optimizer.step()\n"
     assert "host.device" not in presumed(code)
+
+
+LOOP_OF_TORCH = "import torch\nopt = torch.optim.SGD(net.parameters(), 0.1)\nfor x in data:\n    {}\n    opt.step()\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "mode"),
+    [
+        ("net(x).backward()", ["no"]),
+        ("net(x.half()).backward()", []),
+        ("with torch.autocast('cuda', torch.bfloat16): net(x).backward()", ["bf16"]),
+    ],
+)
+def test_a_loop_without_a_word_of_another_precision_has_the_full_one(body: str, mode: list[str]) -> None:
+    context = of_text(LOOP_OF_TORCH.format(body))
+    assert [one.value for one in context.settings if one.key == "precision.mode"] == mode
+
+
+def test_what_a_class_of_lightning_restores() -> None:
+    text = (
+        "import lightning as L\n"
+        "class Data(L.LightningDataModule):\n    def load_state_dict(self, state): ...\n"
+        "class Kept(L.Callback):\n    def on_load_checkpoint(self, *given): ...\n"
+        "class Net(torch.nn.Module):\n    def load_state_dict(self, state): ...\n"
+    )
+    found = [name for name in symbols(text) if name.rpartition(".")[2] in ("load_state_dict", "on_load_checkpoint")]
+    assert found == ["lightning.Callback.on_load_checkpoint", "lightning.LightningDataModule.load_state_dict"]
+
+
+@pytest.mark.parametrize(("value", "frozen"), [("False", True), ("True", False)])
+def test_parameters_that_are_not_trained(value: str, frozen: bool) -> None:
+    text = f"import torch\nfor p in tower.parameters():\n    p.requires_grad = {value}\n"
+    assert ("torch.nn.Parameter.frozen" in symbols(text)) is frozen
+
+
+@pytest.mark.parametrize(
+    ("given", "stored"),
+    [("bnb_4bit_quant_storage=torch.bfloat16", [True]), ("bnb_4bit_quant_storage='uint8'", [False])],
+)
+def test_how_four_bits_are_stored(given: str, stored: list[bool]) -> None:
+    text = (
+        f"import torch\nfrom transformers import BitsAndBytesConfig\nBitsAndBytesConfig(load_in_4bit=True, {given})\n"
+    )
+    assert [value for _, key, value in facts(text) if key == "quantization.float_storage"] == stored
