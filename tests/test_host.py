@@ -120,7 +120,6 @@ def test_the_local_label_of_torch(version: str | None, build: Build | None) -> N
         ("cuda-version", "12.6", "12.6"),
         ("cudatoolkit", "11.3.1", "11.3"),
         ("cuda-version", "12", None),
-        ("nvidia-cudnn-cu12", "9.1.0.70", None),
     ],
 )
 def test_the_runtime_that_comes_as_a_package(name: str, version: str, cuda: str | None) -> None:

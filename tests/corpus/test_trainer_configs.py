@@ -21,6 +21,7 @@ FACTORY = "hiyouga__LLaMA-Factory__ff6d4d12__examples__"
 LONG_CONTEXT: list[Line] = [
     (1, "model.name", "meta-llama/Llama-3.1-8B"),
     (1, "model.architecture", ("LlamaForCausalLM",)),
+    (15, "training.evaluates", None),
     (18, "data.sequence_length", 500_000),
     (20, "training.packing", True),
     (27, "training.gradient_accumulation_steps", 1),
@@ -33,6 +34,7 @@ LONG_CONTEXT: list[Line] = [
     (35, "precision.tf32", True),
     (37, "training.gradient_checkpointing", True),
     (42, "model.attn_implementation", "flash_attention_2"),
+    (46, "training.evaluates", True),
     (47, "optimizer.weight_decay", 0.0),
 ]
 
@@ -54,6 +56,7 @@ SETTINGS: dict[str, list[Line]] = {
     f"{AXOLOTL}archived__cerebras__btlm-ft.yml": [
         (1, "model.name", "cerebras/btlm-3b-8k-base"),
         (1, "model.architecture", ("BTLMLMHeadModel",)),
+        (17, "training.evaluates", True),
         (21, "data.sequence_length", 2048),
         (23, "training.packing", False),
         (41, "training.gradient_accumulation_steps", 1),
@@ -74,6 +77,7 @@ SETTINGS: dict[str, list[Line]] = {
     f"{AXOLOTL}archived__dbrx__fft-ds-zero3.yaml": [
         (1, "model.name", "LnL-AI/dbrx-base-converted-v2"),
         (1, "model.architecture", ("DbrxForCausalLM",)),
+        (11, "training.evaluates", None),
         (14, "data.sequence_length", 512),
         (15, "training.packing", False),
         (18, "training.frozen_embeddings", None),
@@ -95,6 +99,7 @@ SETTINGS: dict[str, list[Line]] = {
     f"{AXOLOTL}deepseek-v2__fft-fsdp-16b.yaml": [
         (1, "model.name", "deepseek-ai/DeepSeek-V2-Lite"),
         (1, "model.architecture", ("DeepseekV2ForCausalLM",)),
+        (10, "training.evaluates", None),
         (13, "data.sequence_length", 2048),
         (14, "training.packing", True),
         (23, "training.gradient_accumulation_steps", 8),
@@ -109,6 +114,7 @@ SETTINGS: dict[str, list[Line]] = {
         (33, "training.gradient_checkpointing", True),
         (35, "training.use_reentrant", False),
         (38, "model.attn_implementation", "flash_attention_2"),
+        (41, "training.evaluates", True),
         (43, "optimizer.weight_decay", 0.0),
         (45, "distributed.strategy", "fsdp"),
         (45, "fsdp.sharding_strategy", "FULL_SHARD"),

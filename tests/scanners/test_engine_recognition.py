@@ -38,7 +38,7 @@ def test_a_file_of_each_tool(name: str) -> None:
         ("compose.yaml", "services:\n  trainer: {image: x}\n"),
         ("verl.yaml", "trainer: {nnodes: 1, n_gpus_per_node: 8, total_epochs: 1}\nmodel: {lora_rank: 0}\n"),
         ("package.json", '{"name": "x", "scripts": {"train_batch_size": "1"}}'),
-        ("tokenizer_config.json", '{"model_type": "llama", "tokenizer_class": "X"}'),
+        ("special_tokens_map.json", '{"model_type": "llama", "pad_token": "X"}'),
         ("trainer_state.json", '{"train_batch_size": 8, "global_step": 1}'),
     ],
 )
