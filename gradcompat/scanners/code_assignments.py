@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeGuard
 
 from gradcompat.scanners.added_layers import BASE, layers_of
@@ -165,6 +165,8 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
         for method in node.body:
             if isinstance(method, ast.FunctionDef) and method.name in _LEFT_BY_CALLBACKS:
                 found.symbol(f"lightning.Callback.{method.name}", method)
+        if _hands_on(node, _LEFT_BY_CALLBACKS):
+            found.symbol("lightning.Callback.calls_own_hook", node)
     if any(_TRAINER.fullmatch(name) for name in bases):
         _own_loss(found, step, node)
         _own_step(found, step, node)
@@ -417,13 +419,24 @@ def _are_optimizers(given: ast.expr, made: Mapping[str, Sequence[ast.expr]]) -> 
     return False
 
 
+def _hands_on(node: ast.ClassDef, hooks: Collection[str]) -> bool:
+    """``self.on_epoch_end()``, ``on_train_epoch_end = on_epoch_end``: what a class does with hooks of its own."""
+    for inner in ast.walk(node):
+        match inner:
+            case ast.Attribute(value=ast.Name(), attr=name) if name in hooks:  # super() is a call
+                return True
+            case ast.Assign(value=ast.Name(id=name)) if name in hooks and inner in node.body:
+                return True
+    return False
+
+
 def _lightning_module(found: Findings, step: Step, node: ast.ClassDef) -> None:
     """A module whose step only gives back the loss is not optimised by hand, which takes calls in the step itself."""
     found.drivers.setdefault("lightning", found.place(node))
     read = [inner for inner in ast.walk(node) if isinstance(inner, ast.Attribute)]
     mentioned = {inner.attr for inner in read}
-    if any(inner.attr in _EPOCHS and isinstance(inner.value, ast.Name) for inner in read):
-        found.symbol("lightning.LightningModule.calls_own_hook", node)  # super() is a call
+    if _hands_on(node, _EPOCHS):
+        found.symbol("lightning.LightningModule.calls_own_hook", node)
     steps = [
         statement
         for statement in node.body

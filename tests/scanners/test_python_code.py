@@ -837,6 +837,18 @@ def test_settings(code: str, expected: list[tuple[str, SettingValue | None]]) ->
     assert [(key, value) for _, key, value in facts(f"import torch\n{code}\n")] == expected
 
 
+@pytest.mark.parametrize("base", ["LightningModule", "Callback"])
+def test_a_hook_that_lightning_left_may_be_called_by_its_own_class(base: str) -> None:
+    code = f"import lightning as L\nclass A(L.{base}):\n    def on_epoch_end(self):\n        pass\n"
+    calling = "    def on_train_epoch_end(self):\n        self.on_epoch_end()\n"
+    asking = calling.replace("self.on", "super().on")
+    used = f"lightning.{base}.calls_own_hook"
+    assert used not in symbols(code)
+    assert used not in symbols(code + asking)
+    assert used in symbols(code + calling)
+    assert used in symbols(f"{code}    on_train_epoch_end = on_epoch_end\n")
+
+
 def test_initialisers_of_torch_leave_loaded_tensors_alone() -> None:
     code = (
         "from torch import nn\nfrom transformers import PreTrainedModel\n"
