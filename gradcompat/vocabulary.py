@@ -46,6 +46,7 @@ KEYS: dict[str, Key] = {
     "training.max_grad_norm": Key("float", "gradient clipping by global norm; 0 is off"),
     "training.num_train_epochs": Key("float", "passes over the data"),
     "training.resume_from_checkpoint": Key("bool", "the run goes on from a checkpoint"),
+    "training.weight_average": Key("bool", "a moving average of the weights (EMA) is kept beside them"),
     "training.ignore_data_skip": Key("bool", "a resumed run starts its data anew, and skips none"),
     "training.save_strategy": Key("str", "when checkpoints are written: steps, epoch, no"),
     "training.label_names": Key("bool", "the Trainer is told which of a batch's entries are labels"),

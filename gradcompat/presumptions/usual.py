@@ -426,6 +426,13 @@ USUAL: dict[str, Usual] = {
         condition="you resume from a checkpoint",
         reason="a run that resumes says so",
     ),
+    "training.weight_average": Usual(
+        values=((False, 1.0),),
+        taking="no average of the weights is kept",
+        feature="an average of the weights",
+        condition="an average of the weights (EMA) is kept",
+        reason="a program that keeps one says so",
+    ),
     "training.ignore_data_skip": Usual(
         values=((False, 1.0),), taking="a resumed run skips what it has seen", feature="ignore_data_skip", reason=_OFF
     ),

@@ -160,7 +160,14 @@ _OF_KERAS: Feeds = {
 _WEIGHTED: Feeds = {"weight_decay": Feed("optimizer.weight_decay"), "fused": Feed("optimizer.fused")}
 _CLIPPING: Feeds = {"max_norm": Feed("training.max_grad_norm")}
 
+# An average of the weights, and the switch that guards it in the examples of diffusers.
+AVERAGE = Known(
+    frozenset({"diffusers"}),
+    {"use_ema": Feed("training.weight_average")},
+    states={"training.weight_average": True},
+)
 KNOWN: dict[str, tuple[Known, ...]] = {
+    "EMAModel": (AVERAGE,),
     "TrainingArguments": (Known(_TRANSFORMERS, _ARGUMENTS, framework="transformers.Trainer"),),
     "Seq2SeqTrainingArguments": (Known(_TRANSFORMERS, _ARGUMENTS, framework="transformers.Trainer"),),
     "Trainer": (

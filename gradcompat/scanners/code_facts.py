@@ -31,6 +31,7 @@ from gradcompat.scanners.code_assignments import (
     variable,
 )
 from gradcompat.scanners.code_calls import (
+    AVERAGE,
     BATCH,
     KNOWN_METHODS,
     KNOWN_OF_TYPE,
@@ -78,10 +79,10 @@ _NEGATIVES = re.compile(r"triplet|hard[-_]neg|negatives")
 _PAIRS = frozenset({"pair", "pair-class", "pair-score"})
 # Keys that a program sets by hand because a defect asks for it, and what has them: columns of a batch that a tokenizer
 # does not give, switches in the groups of an optimizer.
-_SET_BY_HAND = {
-    **dict.fromkeys(("token_type_ids", "mm_token_type_ids", "position_ids"), "batch"),
-    "capturable": "group",
-}
+_BY_HAND = ("token_type_ids", "mm_token_type_ids", "position_ids", "completion_mask")
+_SET_BY_HAND = {**dict.fromkeys(_BY_HAND, "batch"), "capturable": "group"}
+# Beside the ids of the tokens.
+_COLUMNS = frozenset({"labels", *_BY_HAND})
 _LAYER_SCALE = "lr_scale"  # of the groups that timm makes for a decay by layers, which a program may apply by itself
 _TRAINERS = re.compile(r"(?:transformers|trl|lightning|pytorch_lightning)\.(?:\w+\.)*\w*Trainer")
 _CONFIGS = frozenset({"deepspeed", "hf_ds_config", "config", "config_params", "deepspeed_config", "fsdp_config"})
@@ -162,6 +163,7 @@ def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) 
         match node:
             case ast.If(test=test, body=body) if not step.branch:
                 _resumes(found, step, test, body)
+                _averages(found, step, test, body)
                 _accumulates(found, step, test, body)
             case ast.Call():
                 _call(found, step, node)
@@ -170,9 +172,11 @@ def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) 
                     variable(found, step, name, names.literal(value, step.scope), node)
                 elif name == "labels" and masks:
                     found.symbol("batch.labels", node)
-            case ast.Dict(keys=keys) if masks:
-                if {"input_ids", "labels"} <= {key.value for key in keys if isinstance(key, ast.Constant)}:
-                    found.symbol("batch.labels", node)
+            case ast.Dict(keys=keys):
+                columns = {key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
+                for name in sorted(columns & _COLUMNS) if "input_ids" in columns else ():
+                    if name != "labels" or masks:
+                        found.symbol(f"batch.{name}", node)
             case ast.Assign(targets=[ast.Attribute() as target], value=value):
                 assigned(found, step, target, value)
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value):
@@ -509,7 +513,7 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         path = lookup(keyword.value, found.names, step.scope) if keyword.arg is None and not step.branch else None
         if path is not None:
             found.lookups.append(ConfigLookup(path=path, tool=name))
-    for key, stated in one.states.items():
+    for key, stated in one.states.items() if call not in found.optional_calls else ():
         found.state(step, key, stated)
     if name == "deepspeed.initialize":
         for key, left in _left_to_engine(given):
@@ -685,6 +689,17 @@ def _resumes(found: Findings, step: Step, test: ast.expr, body: Sequence[ast.stm
                     given = Argument("resume_from_checkpoint", UNKNOWN, asked, None, asked)
                     found.optional_calls.add(call)
                     found.feed(step, KNOWN_OF_TYPE["train"], [given])
+
+
+def _averages(found: Findings, step: Step, test: ast.expr, body: Sequence[ast.stmt]) -> None:
+    """``if args.use_ema: ema = EMAModel(…)``: the option says whether an average of the weights is kept."""
+    if is_option(test, found.names, step.scope) not in found.options:
+        return
+    for call in (inner for statement in body for inner in ast.walk(statement) if isinstance(inner, ast.Call)):
+        for name in found.names.resolve(call.func, step.scope):
+            if known(name) is AVERAGE:
+                found.optional_calls.add(call)
+                found.feed(step, AVERAGE, [Argument("use_ema", UNKNOWN, test, None, test)], name)
 
 
 def _accumulates(found: Findings, step: Step, test: ast.expr, body: Sequence[ast.stmt]) -> None:

@@ -386,6 +386,31 @@ def test_an_option_guards_what_resumes(line: str, by_option: bool | None) -> Non
     assert [one.flags for one in context.defaults] == ([("resume",)] if by_option else [])
 
 
+AVERAGING = """\
+import argparse
+from diffusers.training_utils import EMAModel
+parser = argparse.ArgumentParser()
+parser.add_argument("--use_ema", action="store_true")
+args = parser.parse_args()
+{line}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "stated", "flags"),
+    [
+        ("ema = EMAModel(weights)", [True], []),
+        ("if args.use_ema:\n    ema = EMAModel(weights)", [None], [("use_ema",)]),
+        ("if wanted:\n    ema = EMAModel(weights)", [None], []),
+        ("if args.use_ema:\n    print(weights)", [], []),
+    ],
+)
+def test_an_option_says_whether_an_average_is_kept(line: str, stated: list[bool | None], flags: list[str]) -> None:
+    context = of_text(AVERAGING.format(line=line))
+    assert [one.value for one in context.settings if one.key == "training.weight_average"] == stated
+    assert [one.flags for one in context.defaults] == flags
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -1457,6 +1482,7 @@ _MODEL_ALONE = "torch.distributed.checkpoint.load.no_optimizer"
         ("optimizer.param_groups[0]['capturable'] = True", "group.capturable"),
         ("batch['token_type_ids'] = zeros", "batch.token_type_ids"),
         ("batch['position_ids'] = positions", "batch.position_ids"),
+        ("def f(x):\n    return {'input_ids': x, 'completion_mask': g(x)}", "batch.completion_mask"),
         ("model[0].unpad_inputs = False", "sentence_transformers.Transformer.padded"),
         ("import torch.distributed.checkpoint as dcp\ndcp.load({'model': m.state_dict()})", _MODEL_ALONE),
         ("import torch.distributed.checkpoint as dcp\nstate = {'model': m}\ndcp.load(state)", _MODEL_ALONE),
@@ -1524,6 +1550,7 @@ def test_what_a_program_does_by_hand(text: str, name: str) -> None:
         ),
         ("def f(x):\n    return {'input_ids': x, 'labels': x.copy()}", "batch.labels"),
         ("print({'labels': -100})", "batch.labels"),
+        ("print({'completion_mask': [1]})", "batch.completion_mask"),
         (
             "class S(torch.utils.data.DistributedSampler):\n    def set_epoch(self, e):\n        self.e = e",
             "torch.utils.data.Sampler.set_epoch",
