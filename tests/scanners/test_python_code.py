@@ -1610,8 +1610,7 @@ def test_a_loop_that_takes_the_gpu_of_a_mac_and_no_other(device: str, value: str
 )
 def test_a_loop_that_only_compares_its_device_with_that_of_a_mac(device: str, value: str | None) -> None:
     code = (
-        f"import torch\n{device}\nmodel.to(device)\n"
-        "for one in data:\n    model(one).backward()\n    optimizer.step()\n"
+        f"import torch\n{device}\nmodel.to(device)\nfor one in data:\n    model(one).backward()\n    optimizer.step()\n"
     )
     assert presumed(code).get("host.device") == value
 
