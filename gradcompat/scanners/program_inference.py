@@ -52,8 +52,15 @@ _OF_TORCH = frozenset({"backward", "apply"})  # with torch behind Keras
 _OF_OPTAX = frozenset({"apply_updates", "apply_gradients"})
 _CPU = re.compile(r"""(?:\bdevice\s*=\s*|torch\.device\(|\.to\()["']cpu["']""")
 _OTHER_DEVICE = re.compile(r"cuda|gpu|mps|xpu|deepspeed|environ|argparse", re.IGNORECASE)
-_APPLE = re.compile(r"""["']mps["']""")
-_BESIDE_APPLE = re.compile(r"cuda|xpu|directml|deepspeed|argparse", re.IGNORECASE)
+# Who only compares with it may run on whatever there is.
+_APPLE = re.compile(
+    r"""(?:device\w*(?:\s*:\s*[\w.]+)?\s*=\s*|torch\.device\(\s*|\.to\(\s*|\breturn\s+|\belse\s+)["']mps(?::0)?["']""",
+    re.IGNORECASE,
+)
+_BESIDE_APPLE = re.compile(
+    r"cuda|xpu|directml|deepspeed|torch\.accelerator|torch_xla|npu\b|hpu\b|argparse|\bclick\b|\btyper\b|\bhydra\b|\bfire\.Fire",
+    re.IGNORECASE,
+)
 _TAKES_ADAPTERS = ("trl", "transformers.Trainer", "accelerate", "torch")
 _ADAPTED = ("peft", "adapter", "lora")
 _HALF = re.compile(r"(?:bf16|fp16)\s*=\s*True")
@@ -271,7 +278,8 @@ def _on_apple(found: Findings) -> None:
     driven = {one.value for one in found.settings if one.key == "training.framework"}
     if driven != {"torch"} or any(one.key == "host.device" for one in found.settings):
         return
-    if _APPLE.search(found.document.text) and not _BESIDE_APPLE.search(found.document.text):
+    others = any(_BESIDE_APPLE.search(one.document.text) for one in (found, *found.parts))
+    if _APPLE.search(found.document.text) and not others:
         where = found.drivers["torch"]
         found.settings.append(Setting(key="host.device", value="mps", location=where, presumed=True))
 

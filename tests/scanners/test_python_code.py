@@ -1637,6 +1637,23 @@ def test_a_loop_that_takes_the_gpu_of_a_mac_and_no_other(device: str, value: str
     assert presumed(code).get("host.device") == value
 
 
+@pytest.mark.parametrize(
+    ("device", "value"),
+    [
+        ("device = 'cpu' if slow else 'mps'", "mps"),
+        ("device = pick()\nif device.type == 'mps':\n    torch.mps.empty_cache()", None),
+        ("device = pick()\npinned = device != 'mps'", None),
+        ("import click\ndevice = 'mps' if mac else given", None),
+        ("device = torch.accelerator.current_accelerator() or 'cpu'\nname = 'cpu' if cpu else 'mps'", None),
+    ],
+)
+def test_a_loop_that_only_compares_its_device_with_that_of_a_mac(device: str, value: str | None) -> None:
+    code = (
+        f"import torch\n{device}\nmodel.to(device)\nfor one in data:\n    model(one).backward()\n    optimizer.step()\n"
+    )
+    assert presumed(code).get("host.device") == value
+
+
 def test_a_mac_that_the_program_names_is_not_presumed() -> None:
     code = "import torch\nmodel.to('mps')\nfor one in data:\n    model(one).backward()\n    optimizer.step()\n"
     assert "host.device" not in presumed(code)
