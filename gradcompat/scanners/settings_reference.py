@@ -25,7 +25,7 @@ _MEANINGS = 4  # of values, listed beside a key; a longer list is a table of nam
 _NOTES = {
     "training.framework": "Also set by the kind of file (axolotl, hf-training-args, trl) and by commands: `trl sft`.",
     "training.method": "Also set by commands: `trl dpo`, `swift pt`.",
-    "training.dynamic_critic": "Set by `critic.use_dynamic_bsz`, or the actor's, of a verl command with GAE.",
+    "training.dynamic_critic": "Set by `critic.use_dynamic_bsz`, or the actor's, of verl with GAE, without Megatron.",
     "model.architecture": "Also set by the name of a common model family, wherever `model.name` is read.",
     "distributed.strategy": "Also set by the command `deepspeed`.",
     **dict.fromkeys(VIRTUAL_PACKAGES, "Read from the packages and, for an installed environment, from the machine."),

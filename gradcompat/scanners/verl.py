@@ -65,12 +65,21 @@ def separates(trainer: str) -> bool:
 def dynamic_critic(overrides: Mapping[str, object]) -> bool | None:
     """Are the critic's micro-batches cut by their tokens? None where nothing is said of that.
 
-    It does as the actor does unless it is told otherwise; only one estimator of advantages has a critic.
+    It does as the actor does unless it is told otherwise; only one estimator of advantages has a critic. Whether
+    Megatron's critic asks for it depends on the release: 0.3.0.post1 has the option in its config, and no use of it.
     """
+    if _is_megatron(overrides):
+        return None
     said = overrides.get("critic.use_dynamic_bsz", overrides.get("actor_rollout_ref.actor.use_dynamic_bsz"))
     if said is None or overrides.get("algorithm.adv_estimator", "gae") != "gae":
         return None if said is None else False
     return str(said).lower() == "true"
+
+
+def _is_megatron(overrides: Mapping[str, object]) -> bool:
+    """Is the engine of actor and critic Megatron, by what is said of either, or by the config that is chosen?"""
+    strategies = (overrides.get("critic.strategy"), overrides.get("actor_rollout_ref.actor.strategy"))
+    return "megatron" in strategies or "megatron" in str(overrides.get("config_name", ""))
 
 
 def takes_conversations(trainer: str) -> bool:

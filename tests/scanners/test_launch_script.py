@@ -271,6 +271,14 @@ def test_a_config_that_the_script_writes() -> None:
             ],
         ),
         (
+            "python -m verl.trainer.main_ppo --config-name=ppo_megatron_trainer.yaml critic.use_dynamic_bsz=True",
+            [("training.framework", "verl", "1:11", None), ("training.method", "ppo", "1:11", None)],
+        ),
+        (
+            "python -m verl.trainer.main_ppo critic.strategy=megatron critic.use_dynamic_bsz=True",
+            [("training.framework", "verl", "1:11", None), ("training.method", "ppo", "1:11", None)],
+        ),
+        (
             "python -m verl.trainer.main_ppo algorithm.adv_estimator=rloo actor_rollout_ref.actor.use_dynamic_bsz=True",
             [
                 ("training.framework", "verl", "1:11", None),
