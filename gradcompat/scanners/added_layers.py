@@ -30,7 +30,7 @@ _KINDS = {
 # Whoever writes one of these fills such layers, or has them filled.
 _FILLING = re.compile(r"\.data\b|_is_hf_initialized")
 _FILLED_BY = re.compile(
-    r"(?:uniform|normal|xavier_\w+|kaiming_\w+|orthogonal|constant|ones|zeros|zero|fill|copy|eye|dirac|sparse)_"
+    r"(?:uniform|normal|trunc_normal|xavier_\w+|kaiming_\w+|orthogonal|constant|ones|zeros|zero|fill|copy|eye|dirac|sparse)_"
     r"|reset_parameters"
 )
 # A checkpoint of the project's own, which has all weights.
@@ -126,7 +126,7 @@ def _fills_elsewhere(statement: ast.stmt, models: set[str]) -> bool:
     """Does code that stands in no model fill layers?"""
     if isinstance(statement, ast.ClassDef):
         methods = {one.name for one in statement.body if isinstance(one, ast.FunctionDef)}
-        if statement.name in models or "forward" in methods:
+        if statement.name in models or ("forward" in methods and "training_step" not in methods):
             return False
     return next(_fillings(statement), None) is not None
 
