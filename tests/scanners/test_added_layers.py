@@ -90,7 +90,8 @@ def test_a_class_that_fills_them_is_left_alone(more: str) -> None:
         "\nclass Run:\n    def start(self):\n        self.model.layer.weight_hh_l0.uniform_(-0.1, 0.1)\n",
         "\ndef start(model):\n    nn.init.trunc_normal_(model.layer.weight_hh_l0)\n",
         "\nclass Run:\n    def __init__(self):\n        self.model.layer.reset_parameters()\n\n"
-        "    def forward(self, x):\n        return self.model(x)\n\n    def training_step(self, x):\n        return self(x)\n",
+        "    def forward(self, x):\n        return self.model(x)\n\n"
+        "    def training_step(self, x):\n        return self(x)\n",
     ],
 )
 def test_a_program_that_fills_them_elsewhere_is_left_alone(more: str) -> None:
