@@ -405,7 +405,9 @@ args = parser.parse_args()
         ("if args.use_ema:\n    print(weights)", [], []),
     ],
 )
-def test_an_option_says_whether_an_average_is_kept(line: str, stated: list[bool | None], flags: list[str]) -> None:
+def test_an_option_says_whether_an_average_is_kept(
+    line: str, stated: list[bool | None], flags: list[tuple[str, ...]]
+) -> None:
     context = of_text(AVERAGING.format(line=line))
     assert [one.value for one in context.settings if one.key == "training.weight_average"] == stated
     assert [one.flags for one in context.defaults] == flags
