@@ -119,7 +119,6 @@ KEYS: dict[str, Key] = {
     "model.returns_loss": Key("bool", "forward computes the loss and returns it beside other outputs"),
     "model.cross_attention_mask": Key("bool", "batches bring the mask of a vision model's cross-attention"),
     "model.multi_query": Key("bool", "all heads of attention share one head of keys and values"),
-    "model.masked_steps": Key("bool", "layers of Keras hand on a mask of padded time steps"),
     "model.output_router_logits": Key("bool", "a mixture of experts adds its auxiliary loss"),
     "peft.method": Key("str", "none, lora, adalora, loha, lokr, prefix_tuning, prompt_tuning, ia3, …"),
     "peft.names_task": Key("bool", "the adapter's config names a task, whose class of PEFT takes labels by name"),

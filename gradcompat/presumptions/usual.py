@@ -828,13 +828,6 @@ USUAL: dict[str, Usual] = {
         rare_is_named=True,
         reason=_RARE,
     ),
-    "model.masked_steps": Usual(
-        values=((False, 1.0),),
-        taking="no layer makes a mask",
-        feature="masks of time steps",
-        rare_is_named=True,
-        reason=_RARE,
-    ),
     "peft.method": Usual(
         engine="peft",
         values=(("lora", 1.0),),

@@ -107,7 +107,7 @@ _SCALED_ADAPTERS = {
 _EMBEDDING_LOSSES = {
     "mega_batch": "sentence_transformers.losses.MegaBatchMarginLoss(model, mini_batch_size=8)",
     "list_mle": "sentence_transformers.cross_encoder.losses.PListMLELoss",
-    "adaptive_layer": "sentence_transformers.losses.AdaptiveLayerLoss",
+    "adaptive_layer": "sentence_transformers.losses.AdaptiveLayerLoss(model, loss, kl_div_weight=1000.0)",
 }
 
 
@@ -329,7 +329,11 @@ def _lightning(parameters: _Parameters) -> Settings:
                 "code.symbols": ("lightning.seed_everything(0, workers=True)",),
             }
         case "order" | "stream":
-            settings |= {"training.resume_from_checkpoint": True, "data.streaming": what == "stream"}
+            settings |= {
+                "training.resume_from_checkpoint": True,
+                "data.streaming": what == "stream",
+                "code.symbols": ("lightning.LightningModule.on_load_checkpoint",),
+            }
         case "async_checkpoint":
             settings |= {"code.symbols": ("lightning.pytorch.plugins.io.AsyncCheckpointIO",)}
     return settings
@@ -359,18 +363,21 @@ def _lightning_callbacks(parameters: _Parameters) -> Settings:
 
 _LOSSES = {
     "generalized_dice": "monai.losses.GeneralizedDiceLoss",
-    "dice_ce": "monai.losses.DiceCELoss",
+    "dice_ce": "monai.losses.DiceCELoss(softmax=True, lambda_dice=0.0)",
     "lncc": "monai.losses.LocalNormalizedCrossCorrelationLoss",
     "ssim": "monai.losses.SSIMLoss",
     "sincos": "monai.networks.blocks.PatchEmbeddingBlock(pos_embed_type='sincos')",
     "pnp": "pytorch_metric_learning.losses.PNPLoss",
-    "miner": "pytorch_metric_learning.miners.BatchEasyHardMiner",
+    "miner": "pytorch_metric_learning.miners.BatchEasyHardMiner(pos_strategy='easy', distance=measure)",
 }
+_BESIDE_LOSSES = {"miner": "pytorch_metric_learning.distances.CosineSimilarity"}
 
 
 def _loss_definitions(parameters: _Parameters) -> Settings:
     batch: Settings = {"training.per_device_train_batch_size": 3} if parameters["loss"] == "ssim" else {}
-    return {**batch, "code.symbols": (_LOSSES[str(parameters["loss"])],)}
+    loss = str(parameters["loss"])
+    beside = (_BESIDE_LOSSES[loss],) if loss in _BESIDE_LOSSES else ()
+    return {**batch, "code.symbols": (_LOSSES[loss], *beside)}
 
 
 _METRICS = {
@@ -396,7 +403,7 @@ def _dataset_streams(parameters: _Parameters) -> Settings:
     return {
         "data.streaming": True,
         "training.dataloader_num_workers": 2,
-        "code.symbols": ("datasets.interleave_datasets",),
+        "code.symbols": ("datasets.interleave_datasets(sources, probabilities=(0.5, 0.5))",),
     }
 
 
@@ -530,6 +537,7 @@ def _model_kernels(parameters: _Parameters) -> Settings:
         "model.architecture": (CLASSES[str(parameters["model"])],),
         "model.attn_implementation": str(attention),
         **({"model.cross_attention_mask": False} if parameters["model"] == "mllama" else {}),
+        "code.symbols": (f"transformers.AutoModelForCausalLM.from_config(config, attn_implementation='{attention}')",),
     }
 
 
@@ -634,7 +642,7 @@ def _distillation_loss(_: _Parameters) -> Settings:
 
 def _keras(parameters: _Parameters) -> Settings:
     if parameters["what"] == "mask":
-        return {"model.masked_steps": True, "code.symbols": ("keras.layers.BatchNormalization",)}
+        return {"code.symbols": ("norm(inputs, mask=mask)", "keras.ops.expand_dims")}
     wrapped = "keras.optimizers.LossScaleOptimizer"
     return {
         "training.manual_optimization": parameters["what"] == "apply",
@@ -658,7 +666,12 @@ def _keras_accumulation(parameters: _Parameters) -> Settings:
 
 def _liger(parameters: _Parameters) -> Settings:
     if parameters["autocast"]:
-        return {"training.use_liger_kernel": True, "precision.mode": "bf16", "model.torch_dtype": "float32"}
+        return {
+            "training.use_liger_kernel": True,
+            "precision.mode": "bf16",
+            "model.torch_dtype": "float32",
+            "peft.method": "none",
+        }
     fused = parameters["kernel"] == "fused_linear_cross_entropy"
     name = "LigerFusedLinearCrossEntropyLoss" if fused else "LigerCrossEntropyLoss"
     return {
@@ -742,7 +755,10 @@ _FLOAT8 = "torchao.float8.Float8LinearConfig"
 
 def _low_bit(parameters: _Parameters) -> Settings:
     if parameters["what"] == "frozen":
-        return {"distributed.strategy": "fsdp", "code.symbols": (f"{_FLOAT8}(enable_fsdp_float8_all_gather=True)",)}
+        return {
+            "distributed.strategy": "fsdp",
+            "code.symbols": (f"{_FLOAT8}(enable_fsdp_float8_all_gather=True)", "torch.nn.Parameter.frozen"),
+        }
     if parameters["what"] == "rates":
         return {"optimizer.groups": "own_rates", "code.symbols": ("torchao.optim.AdamW8bit",)}
     bits = "8bit" if parameters["optimizer"] == "adamw8bit" else "4bit"

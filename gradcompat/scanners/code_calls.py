@@ -390,8 +390,6 @@ KNOWN: dict[str, tuple[Known, ...]] = {
         ("Adam", "AdamW", "Adamax", "Nadam", "Adafactor", "SGD", "RMSprop", "Lion", "Adagrad", "Adadelta"),
         (Known(KERAS, _OF_KERAS),),
     ),
-    "Masking": (Known(KERAS, states={"model.masked_steps": True}),),
-    "Embedding": (Known(KERAS, {"mask_zero": Feed("model.masked_steps", only=True)}, ("input_dim", "output_dim")),),
     "DelayedScaling": (Known(_ENGINE_OF_NVIDIA, states={"precision.fp8_recipe": "delayed"}),),
     "Float8CurrentScaling": (Known(_ENGINE_OF_NVIDIA, states={"precision.fp8_recipe": "tensorwise"}),),
     "MXFP8BlockScaling": (Known(_ENGINE_OF_NVIDIA, states={"precision.fp8_recipe": "mxfp8"}),),
