@@ -6,11 +6,9 @@ not known, and a config.json that lies in the project counts more.
 
 from __future__ import annotations
 
-import re
-from functools import cache
-
 from gradcompat.class_facts import classes_of
 from gradcompat.lazy_dataclasses import replace
+from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.environment import Environment, Setting
 
 _NAME_KEY, _TIED_KEY = "model.name", "model.tied_embeddings"
@@ -19,17 +17,17 @@ _LONGEST = 200
 _WITH_OUTPUT = ("ForCausalLM", "ForConditionalGeneration", "LMHeadModel")
 # What may follow without another config being meant.
 _SUFFIX = r"(?:[-_.](?:instruct|chat|it|pt|base|hf|thinking|unsloth|bnb|[48]bit|v\d(?:\.\d)?|25\d\d))*"
-_TIED = (
-    r"(?:code)?gemma-(?:1\.1-)?[27]b|gemma-2-(?:2|9|27)b|gemma-3-(?:270m|1b|4b|12b|27b)"
+_TIED = lazy_pattern(
+    r"(?:(?:code)?gemma-(?:1\.1-)?[27]b|gemma-2-(?:2|9|27)b|gemma-3-(?:270m|1b|4b|12b|27b)"
     r"|(?:distil)?gpt2(?:-medium|-large|-xl)?|qwen2(?:\.5)?(?:-coder|-math)?-(?:0\.5|1\.5)b|qwen2\.5(?:-coder)?-3b"
     r"|qwen3-(?:0\.6|1\.7|4)b|llama-3\.2-[13]b|smollm2?-(?:135m|360m|1\.7b)|smollm3-3b"
-    r"|opt-(?:125m|350m|1\.3b|2\.7b|6\.7b|13b|30b)|t5-(?:small|base|large|3b|11b)"
+    r"|opt-(?:125m|350m|1\.3b|2\.7b|6\.7b|13b|30b)|t5-(?:small|base|large|3b|11b))" + _SUFFIX
 )
-_UNTIED = (
-    r"(?:meta-)?llama-(?:2-(?:7|13|70)b|3-(?:8|70)b|3\.1-(?:8|70|405)b|3\.3-70b)|mistral-7b|mixtral-8x(?:7|22)b"
+_UNTIED = lazy_pattern(
+    r"(?:(?:meta-)?llama-(?:2-(?:7|13|70)b|3-(?:8|70)b|3\.1-(?:8|70|405)b|3\.3-70b)|mistral-7b|mixtral-8x(?:7|22)b"
     r"|qwen2(?:\.5)?(?:-coder|-math)?-(?:7|14|32|72)b|qwen3-(?:8|14|32)b|phi-(?:1|1_5|2)|phi-3-mini-(?:4|128)k"
     r"|phi-3\.5-mini|pythia-(?:70m|160m|410m|1b|1\.4b|2\.8b|6\.9b|12b)(?:-deduped)?|tinyllama-1\.1b-chat-v1\.0"
-    r"|gpt-j-6b|gpt-neox-20b|flan-t5-(?:small|base|large|xl|xxl)"
+    r"|gpt-j-6b|gpt-neox-20b|flan-t5-(?:small|base|large|xl|xxl))" + _SUFFIX
 )
 
 
@@ -42,8 +40,7 @@ def is_tied(name: str) -> bool | None:
     model = name.rpartition("/")[2].lower()
     if len(name) > _LONGEST or name.count("/") > 1:
         return None
-    tied, untied = _patterns()
-    return True if tied.fullmatch(model) else False if untied.fullmatch(model) else None
+    return True if _TIED.fullmatch(model) else False if _UNTIED.fullmatch(model) else None
 
 
 def with_tied_embeddings(environment: Environment) -> Environment:
@@ -63,9 +60,3 @@ def with_tied_embeddings(environment: Environment) -> Environment:
     presumed = first.presumed or "/" not in str(first.value)
     tied = Setting(key=_TIED_KEY, value=value, location=first.location, presumed=presumed)
     return replace(environment, settings=(*environment.settings, tied))
-
-
-@cache
-def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    tied, untied = (re.compile(f"(?:{names}){_SUFFIX}") for names in (_TIED, _UNTIED))
-    return tied, untied

@@ -36,15 +36,18 @@ class LoggedRun:
     @property
     def beside(self) -> Beside:
         """The release of a package that is listed in one version."""
-        return {name: some[0] for name, some in self.versions.items() if len(some) == 1}.get
+        return self._listed.get
+
+    @property
+    def _listed(self) -> dict[str, Version]:
+        return {name: some[0] for name, some in self.versions.items() if len(some) == 1}
 
     def besides(self, package: str) -> tuple[Beside, Beside]:
         """The same, and of the packages that one needs and nothing lists the oldest and the newest that were read."""
         tables = [table for other in sorted(providers_of(package)) if (table := table_of(other)) is not None]
         oldest = {table.package: table.versions[0] for table in tables}
         newest = {table.package: table.versions[-1] for table in tables}
-        listed = {name: some[0] for name, some in self.versions.items() if len(some) == 1}
-        return {**oldest, **listed}.get, {**newest, **listed}.get
+        return {**oldest, **self._listed}.get, {**newest, **self._listed}.get
 
     def entries(self, package: str, behind: str) -> list[Seen]:
         """The lines that list a package."""

@@ -129,7 +129,7 @@ def _plain(line: str, target: Target) -> tuple[str, str, tuple[str, ...], tuple[
 @lru_cache(maxsize=8192)
 def _in_order(specifier: str) -> str | None:
     """A specifier as packaging writes it; None if a clause is not plain."""
-    if not specifier or specifier.isspace():
+    if not specifier.strip():
         return ""
     clauses = specifier.split(",")
     if not all(map(_PLAIN_CLAUSE.fullmatch, clauses)):

@@ -433,8 +433,7 @@ def _hands_on(node: ast.ClassDef, hooks: Collection[str]) -> bool:
 def _lightning_module(found: Findings, step: Step, node: ast.ClassDef) -> None:
     """A module whose step only gives back the loss is not optimised by hand, which takes calls in the step itself."""
     found.drivers.setdefault("lightning", found.place(node))
-    read = [inner for inner in ast.walk(node) if isinstance(inner, ast.Attribute)]
-    mentioned = {inner.attr for inner in read}
+    mentioned = {inner.attr for inner in ast.walk(node) if isinstance(inner, ast.Attribute)}
     if _hands_on(node, _EPOCHS):
         found.symbol("lightning.LightningModule.calls_own_hook", node)
     steps = [

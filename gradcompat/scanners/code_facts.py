@@ -48,6 +48,7 @@ from gradcompat.scanners.code_names import UNKNOWN, Imported, Names, Scope
 from gradcompat.scanners.code_walk import Step, text, walk
 from gradcompat.scanners.config_lookups import is_config, loaded_file, lookup
 from gradcompat.scanners.dataclass_parsers import dataclass_parser, parsed_input
+from gradcompat.scanners.deepspeed import SIZES
 from gradcompat.scanners.named_optimizers import named_optimizer
 from gradcompat.scanners.object_history import calls_behind
 from gradcompat.scanners.option_defaults import Option, fields, is_option, option_of
@@ -87,7 +88,6 @@ _LAYER_SCALE = "lr_scale"  # of the groups that timm makes for a decay by layers
 _TRAINERS = re.compile(r"(?:transformers|trl|lightning|pytorch_lightning)\.(?:\w+\.)*\w*Trainer")
 _CONFIGS = frozenset({"deepspeed", "hf_ds_config", "config", "config_params", "deepspeed_config", "fsdp_config"})
 _PARSERS = frozenset({"HfArgumentParser", "TrlParser"})
-_SIZES = frozenset({"train_batch_size", "train_micro_batch_size_per_gpu"})  # of DeepSpeed's config
 # What imports a module whose name may be computed.
 _DYNAMIC = frozenset({"importlib.import_module", "runpy.run_path", "runpy.run_module"})
 # Packages that do nothing to a model behind the program's back.
@@ -561,7 +561,11 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
 def _divides_by_count(found: Findings, step: Step, call: ast.Call) -> bool:
     """Is ``compute_loss_func`` a function of the program that divides by the count of labels that it is given?"""
     given = next((word.value for word in call.keywords if word.arg == "compute_loss_func"), None)
-    if isinstance(given, ast.Call) and given.args and ast.unparse(given.func) in ("functools.partial", "partial"):
+    if (
+        isinstance(given, ast.Call)
+        and given.args
+        and found.names.resolve(given.func, step.scope) == ("functools.partial",)
+    ):
         given = given.args[0]
     own = found.names.definition(given, step.scope) if given is not None else None
     return own is not None and any(divides(inner, "num_items_in_batch") for inner in ast.walk(own[1]))
@@ -601,7 +605,7 @@ def _left_to_engine(given: Mapping[str, object]) -> Iterator[tuple[str, str | fl
             yield "deepspeed.offload_optimizer", "none"
         if "gradient_clipping" not in names:
             yield "deepspeed.gradient_clipping", 0.0
-        if "gradient_accumulation_steps" not in names and len(_SIZES.intersection(names)) == 1:
+        if "gradient_accumulation_steps" not in names and sum(size in names for size in SIZES) == 1:
             yield "training.gradient_accumulation_steps", 1  # of both sizes it would be the ratio
 
 

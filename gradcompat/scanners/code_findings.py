@@ -68,7 +68,7 @@ class Findings:
         own_losses: each `compute_loss` that a Trainer of the project has instead of the one that it inherits, and
             whether that leaves out the count of the labels; None where it is not seen to have any.
         buffers: the calls that register buffers which no checkpoint holds, and where they stand.
-        added: the class, the kind and the place of each layer that such a class adds to a model of transformers.
+        added: the class, the kind and the place of each layer that a class of the program adds to one of transformers.
         saved: the folders, as expressions, that models are saved in.
         loaded: the loads of models and tokenizers: what loads, from where as an expression and as a text, the place.
         statements: what stands at the top of the program.

@@ -95,7 +95,7 @@ _NEOX = frozenset(
     }
 )
 _NEOX_LEAST = 3
-_SIZES = ("train_micro_batch_size_per_gpu", "train_batch_size")
+SIZES = ("train_micro_batch_size_per_gpu", "train_batch_size")
 
 # Strings are matched so that nothing inside of them is taken for a comment.
 _COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"?|//[^\n]*|#[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
@@ -228,7 +228,7 @@ def _not_accumulating(config: Config, path: str) -> list[Setting]:
     The engine takes 1 then; where it is told both sizes, the processes decide. The Trainer and accelerate have a number
     of their own, which a file that says nothing leaves alone.
     """
-    sizes = [name for name in _SIZES if name in config.top]
+    sizes = [name for name in SIZES if name in config.top]
     if "gradient_accumulation_steps" in config.top or len(sizes) != 1 or config.top[sizes[0]] == "auto":
         return []
     key = "training.gradient_accumulation_steps"

@@ -263,10 +263,19 @@ def _left_to_keras(found: Findings) -> None:
             found.settings.append(Setting(key=key, value=value, location=found.drivers["keras"], presumed=True))
 
 
+def _is_loop_of_torch(found: Findings) -> bool:
+    """Does torch alone drive the run?"""
+    return {one.value for one in found.settings if one.key == "training.framework"} == {"torch"}
+
+
+def _is_read_whole(found: Findings) -> bool:
+    """Does it take nothing of other modules of the project?"""
+    return not (found.parts or found.names.relative or found.names.stars)
+
+
 def _on_cpu(found: Findings) -> None:
     """A loop of torch whose device is the CPU, by a word of the program and without one of another."""
-    driven = {one.value for one in found.settings if one.key == "training.framework"}
-    if driven != {"torch"} or found.parts or found.names.relative or found.names.stars:
+    if not _is_loop_of_torch(found) or not _is_read_whole(found):
         return
     if _CPU.search(found.document.text) and not _OTHER_DEVICE.search(found.document.text):
         where = found.drivers["torch"]
@@ -275,8 +284,7 @@ def _on_cpu(found: Findings) -> None:
 
 def _on_apple(found: Findings) -> None:
     """A loop of torch that takes Apple's GPU if there is one, and names no other: it was written on a Mac."""
-    driven = {one.value for one in found.settings if one.key == "training.framework"}
-    if driven != {"torch"} or any(one.key == "host.device" for one in found.settings):
+    if not _is_loop_of_torch(found) or any(one.key == "host.device" for one in found.settings):
         return
     others = any(_BESIDE_APPLE.search(one.document.text) for one in (found, *found.parts))
     if _APPLE.search(found.document.text) and not others:
@@ -286,8 +294,7 @@ def _on_apple(found: Findings) -> None:
 
 def _in_full_precision(found: Findings) -> None:
     """A loop of torch that was read to its end, and has no word of another precision in it."""
-    driven = {one.value for one in found.settings if one.key == "training.framework"}
-    if driven != {"torch"} or found.parts or found.names.relative or found.names.stars:
+    if not _is_loop_of_torch(found) or not _is_read_whole(found):
         return
     said = any(one.key == "precision.mode" for one in found.settings)
     if not said and not _OTHER_PRECISION.search(found.document.text):

@@ -75,7 +75,6 @@ FEEDS: Feeds = {
 # `import unsloth` puts classes of its own in the place of these, which pass what TRL has dropped on to the config
 # (unsloth/trainer.py, _backwards_compatible_trainer, and unsloth/models/rl.py).
 _UNSLOTHS = re.compile(r"trl(?:\.trainer\.\w+)?\.\w+(?:Trainer|Config)")
-# Of torch.load, which then takes weights_only=False where nothing is given.
 _REGISTERING = frozenset({"add", "append", "extend", "insert", "register", "setdefault", "update"})
 
 

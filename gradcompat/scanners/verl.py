@@ -71,9 +71,9 @@ def dynamic_critic(overrides: Mapping[str, object]) -> bool | None:
     if _is_megatron(overrides):
         return None
     said = overrides.get("critic.use_dynamic_bsz", overrides.get("actor_rollout_ref.actor.use_dynamic_bsz"))
-    if said is None or overrides.get("algorithm.adv_estimator", "gae") != "gae":
-        return None if said is None else False
-    return str(said).lower() == "true"
+    if said is None:
+        return None
+    return overrides.get("algorithm.adv_estimator", "gae") == "gae" and str(said).lower() == "true"
 
 
 def _is_megatron(overrides: Mapping[str, object]) -> bool:
