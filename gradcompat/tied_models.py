@@ -1,7 +1,7 @@
 """Published language models whose input and output embeddings are one tensor, and some that have two, by their names.
 
-As ``tie_word_embeddings`` in the published config.json says, or its default in the class. What is not in the table is
-not known, and a config.json that lies in the project counts more.
+From what is commonly known of them: their published configs were not read, so that it is a presumption. What is not in
+the table is not known, and a config.json that lies in the project counts more.
 """
 
 from __future__ import annotations
@@ -55,8 +55,5 @@ def with_tied_embeddings(environment: Environment) -> Environment:
     value = said.pop()
     if said or value is None:
         return environment
-    first = names[0]
-    # A name without an owner may be that of a folder.
-    presumed = first.presumed or "/" not in str(first.value)
-    tied = Setting(key=_TIED_KEY, value=value, location=first.location, presumed=presumed)
+    tied = Setting(key=_TIED_KEY, value=value, location=names[0].location, presumed=True)
     return replace(environment, settings=(*environment.settings, tied))
