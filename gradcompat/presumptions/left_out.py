@@ -311,7 +311,7 @@ LEFT_OUT = (
             value="float32",
             package="transformers",
             versions="<5.0.0rc2",
-            read="4.47.1, 4.57.6, 5.0.0rc1, each of which loaded a checkpoint",
+            read="4.36.2, 4.44.2, 4.47.1, 4.49.0, 4.57.6, 5.0.0rc1, each of which loaded a checkpoint",
             reference="https://github.com/huggingface/transformers/blob/v4.49.0/src/transformers/modeling_utils.py",
         ),
         frameworks=(_TRAINER, "accelerate", "torch"),
