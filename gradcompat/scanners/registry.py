@@ -35,6 +35,17 @@ class Scanner:
 _YAML = ("*.yaml", "*.yml")
 _YAML_JSON = (*_YAML, "*.json")
 
+# Options of FSDP that transformers has at the top of a file of its own, and other tools below another key; with or
+# without a prefix.
+FSDP_OPTIONS = tuple(
+    f"{prefix}{name}"
+    for prefix in ("", "fsdp_")
+    for name in (
+        *("transformer_layer_cls_to_wrap", "cpu_ram_efficient_loading", "sync_module_states", "backward_prefetch"),
+        *("limit_all_gathers", "use_orig_params", "state_dict_type", "min_num_params", "reshard_after_forward"),
+    )
+)
+
 # A program that uses none of these trains nothing that any record speaks of.
 LIBRARIES = frozenset(
     {
@@ -95,12 +106,7 @@ SCANNERS = (
     Scanner("hf-adapter", "adapter_config", ("*adapter_config*.json",), ("peft_type",)),
     Scanner("hf-tokenizer", "tokenizer_config", ("*tokenizer_config.json",), ("tokenizer_class",)),
     Scanner("hf-model", "model_config", ("*config.json",), ("model_type", "architectures")),
-    Scanner(
-        "hf-fsdp",
-        "fsdp_config",
-        ("*.json",),
-        ("transformer_layer_cls_to_wrap", "cpu_ram_efficient_loading", "sync_module_states", "state_dict_type"),
-    ),
+    Scanner("hf-fsdp", "fsdp_config", ("*.json",), FSDP_OPTIONS),
     Scanner("hydra", "hydra", _YAML, ("defaults:", "_target_", "# @package"), note="as far as it is literal"),
     Scanner(
         "hf-arguments",

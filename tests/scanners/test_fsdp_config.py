@@ -8,6 +8,7 @@ from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.scanners import fsdp_config, python_code
 from gradcompat.scanners.run_assembly import join
+from gradcompat.scanners.unscanned import could_train
 from tests.scanners.scanned import fixture, lines
 
 
@@ -33,3 +34,8 @@ def test_it_belongs_to_the_program_that_names_it() -> None:
 def test_something_else(text: str) -> None:
     with pytest.raises(Unrecognised):
         fsdp_config.scan(Document("a.json", text))
+
+
+@pytest.mark.parametrize("option", ["use_orig_params", "fsdp_use_orig_params", "fsdp_transformer_layer_cls_to_wrap"])
+def test_one_that_is_cut_off_is_no_other_file(option: str) -> None:
+    assert could_train("fsdp.json", f'{{"{option}": 1, '.encode())
