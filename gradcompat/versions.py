@@ -99,6 +99,13 @@ def locate(text: str, *, unreleased: bool = False) -> Window | None:
         version = Version(text.strip())
     except ValueError:
         return None
+    return window_of(version, unreleased=unreleased)
+
+
+def window_of(version: Version, *, unreleased: bool = False) -> Window:
+    """The same for what is known to be a version."""
+    if not (unreleased or version.local or version.is_prerelease):
+        return Window(version, version)  # as most are
     public = Version(version.public) if version.local else version
     segments = version.local.split(".") if version.local else []
     at_a_commit = (

@@ -26,7 +26,7 @@ from gradcompat.planner.request import Request
 from gradcompat.planner.universe import Universe
 from gradcompat.term_keys import key_of
 from gradcompat.truth import Truth
-from gradcompat.versions import BELOW, Cut, VersionSet, locate
+from gradcompat.versions import BELOW, Cut, VersionSet, window_of
 
 Assignment = Mapping[str, Version]
 # An issue that has to go and is there, with the packages that take part.
@@ -85,9 +85,7 @@ class Judge:
         self._index = universe.index
         self.issues, self.mentions = self._index.issues, self._index.mentions
         universe.budget.take(_PREPARED * len(self.issues))
-        self._views = tuple(
-            View(run, universe.names, universe.forks, universe.listing) for run in distinct(runs, self.issues)
-        )
+        self._views = tuple(universe.view_of(run, whole=False) for run in distinct(runs, self.issues))
         # A class of a model may decide otherwise in another release of its package.
         self._facts = tuple(dict.fromkeys(fact for run in runs for fact in run.class_facts))
         self._bounds: dict[str, tuple[VersionSet, ...]] = {}
@@ -199,15 +197,13 @@ class Judge:
         return self._kinds_of_candidates[name]
 
     def _seen_of(self, name: str, version: Version) -> tuple[int, ...]:
-        """What each bound of each record says of a version; nothing where it has no place among versions."""
+        """What each bound of each record says of a version."""
         key = (name, version)
         if key not in self._seen:
-            window = locate(str(version))
+            window = window_of(version)
             bounds = self._bounds_of(self.universe.canonical(name))
             self.universe.budget.take(len(bounds))
-            if window is None:
-                self._seen[key] = ()
-            elif window.exact:
+            if window.exact:
                 cuts, rows = self._seen_between(self.universe.canonical(name))
                 self._seen[key] = rows[bisect_right(cuts, (window.low, BELOW))]
             else:
@@ -253,7 +249,7 @@ class Judge:
     def _seen_by(self, issue: Issue, name: str, kind: int) -> tuple[int, ...]:
         """What the bounds of one record say of the versions of a kind."""
         seen = self._kinds_by_number[kind]
-        return tuple([seen[one] for one in self._own_bounds(self.universe.canonical(name))[issue.id]]) if seen else ()
+        return tuple([seen[one] for one in self._own_bounds(self.universe.canonical(name))[issue.id]])
 
     def verdict(self, issue: Issue, assignment: Assignment) -> Verdict:
         """What the issue says of the environment with this assignment applied."""
@@ -339,7 +335,7 @@ def matched(
     packages = {name: _moved_entries(universe.whole, name, assignment or {}, universe) for name in names}
     found: list[Finding] = []
     for run in distinct(runs, issues):
-        view = universe.view_of(run)
+        view = universe.view_of(run, whole=True)
         if packages:
             view = view.moved(packages, universe.forks)
         found += match_in(view, [issue for issue in issues if not ruled_out(issue, view)])

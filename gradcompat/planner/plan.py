@@ -224,7 +224,7 @@ def _search(draft: _Draft, universe: Universe, *, explained: bool) -> None:
     terms = Terms(excused=draft.excused | by_code, limit=universe.request.limit)
     # Most plans need no other search than this one.
     outcome = Search(universe, draft.judge, replace(terms, share=2 / 3)).run()
-    if outcome.chosen is None:
+    if outcome.chosen is None and any(fact.kind == "requires" for fact in outcome.facts):
         lenient = Search(universe, draft.judge, replace(terms, lenient=True, limit=max(terms.limit // 5, 1))).run()
         if lenient.chosen is not None:
             outcome, draft.lenient = lenient, True
@@ -232,7 +232,9 @@ def _search(draft: _Draft, universe: Universe, *, explained: bool) -> None:
         draft.chosen, draft.proven = outcome.chosen, outcome.proven
         return
     rest = [issue for issue in draft.wanted if issue.id not in by_code and _is_there(issue, draft.judge, {})]
-    best, left = partial(universe, draft.judge, rest, terms)
+    best, left = Outcome({}, None, outcome.proven, ()), rest
+    if len(rest) > 1 or not outcome.proven:  # else there is no part that could be cured
+        best, left = partial(universe, draft.judge, rest, terms)
     draft.chosen = best.chosen or {}
     draft.proven = best.proven and outcome.proven
     _take_remedies(draft, left, first_only=False)

@@ -119,7 +119,7 @@ class Universe:
         )
         # All entries, wherever they are installed.
         self.whole = Listing.of(environment.packages, names) if elsewhere else self.listing
-        self._views: dict[int, View] = {}
+        self._views: dict[tuple[int, int], View] = {}
         self._releases: dict[str, tuple[Release, ...]] = {}
         self._release_at: dict[tuple[str, Version], Release | None] = {}
         self._fits: dict[tuple[str, Version], Fit | None] = {}
@@ -139,11 +139,13 @@ class Universe:
         """The issues by what they speak of."""
         return IssueIndex(self.issues, self.names.families, self.request)
 
-    def view_of(self, run: Environment) -> View:
-        """A run with all entries."""
-        view = self._views.get(id(run))
+    def view_of(self, run: Environment, *, whole: bool) -> View:
+        """A run with the entries on the target, or with the whole of them; it remembers what is found in it."""
+        listing = self.whole if whole else self.listing
+        key = (id(run), id(listing))
+        view = self._views.get(key)
         if view is None:
-            view = self._views[id(run)] = View(run, self.names, self.forks, self.whole)
+            view = self._views[key] = View(run, self.names, self.forks, listing)
         return view
 
     # Names
