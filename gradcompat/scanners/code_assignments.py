@@ -26,7 +26,10 @@ _REFUSES_COUNT = "transformers.Trainer.compute_loss.without_num_items_in_batch"
 _STEP_WITHOUT_COUNT = "transformers.Trainer.training_step.without_num_items_in_batch"
 _STEP = ("self", "model", "inputs")
 # Methods of the Trainer in whose own code a defect is; who writes one of his own does not have it.
-_DEFECTIVE = ("compute_loss", "prediction_step", "_load_optimizer_and_scheduler", "get_batch_logps")
+_DEFECTIVE = (
+    *("compute_loss", "prediction_step", "_load_optimizer_and_scheduler", "get_batch_logps"),
+    *("create_optimizer", "get_decay_parameter_names"),
+)
 # A base class whose loss a subclass may replace.
 _TRAINER = re.compile(r"(?:transformers|trl)\.(?:\w+\.)*\w*Trainer")
 # A sampler of one's own that Lightning wraps for several processes; batches are another matter.

@@ -521,6 +521,18 @@ def test_a_loss_that_asks_nobody(body: str, own: bool) -> None:
     assert ("transformers.Trainer.compute_loss.own" in symbols(text)) is own
 
 
+@pytest.mark.parametrize(
+    ("body", "own"), [("self.optimizer = optimizer", True), ("return super().create_optimizer()", False)]
+)
+def test_an_optimizer_that_the_trainer_does_not_build(body: str, own: bool) -> None:
+    text = (
+        "from transformers import Trainer\nclass Own(Trainer):\n"
+        f"    def create_optimizer(self):\n        {body}\n"
+        "Own(model=model).train()\n"
+    )
+    assert ("transformers.Trainer.create_optimizer.own" in symbols(text)) is own
+
+
 @pytest.mark.parametrize("trainer", ["Trainer", "AbsaTrainer", "SetFitTrainer"])
 def test_setfits_trainers_train(trainer: str) -> None:
     context = of_text(f"from setfit import {trainer}\n{trainer}(model=model, train_dataset=data).train()\n")
