@@ -1125,6 +1125,8 @@ def test_trainers_of_other_packages(text: str, trains: bool) -> None:
         ("torch.backends.cudnn.benchmark = True", None),
         ("torch.backends.cudnn.benchmark = fast", None),
         ("model.load = read", None),
+        ("import sys\nsys.modules['torchaudio.backend.common'] = torch", "torchaudio.backend.common.replaced"),
+        ("import sys\nsys.modules[name] = torch", None),
     ],
 )
 def test_a_function_in_the_place_of_another_packages_is_a_use_of_its_own(placed: str, name: str | None) -> None:
