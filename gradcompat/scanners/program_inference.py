@@ -205,6 +205,7 @@ def _driven(found: Findings, end: Step) -> None:
         ("sentence-transformers",),
         ("ultralytics",),
         ("mmengine",),
+        ("gliner",),
         ("trl", "transformers.Trainer"),
     ):
         first = next((name for name in names if name in found.drivers), None)

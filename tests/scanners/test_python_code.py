@@ -15,6 +15,7 @@ from gradcompat.model.environment import Location, Setting, SettingValue, Skippe
 from gradcompat.scanners.python_code import FEEDS, scan
 from gradcompat.scanners.registry import candidates
 from gradcompat.vocabulary import KEYS
+from tests.scanners.scanned import stated
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "scanners" / "python"
 VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -827,13 +828,21 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
         ),
         (
             "from transformers import Trainer\nTrainer(model, compute_loss_func=mine)",
-            [("model.uses_num_items_in_batch", None), ("training.framework", "transformers.Trainer")],
+            [
+                ("model.uses_num_items_in_batch", None),
+                ("model.returns_loss", False),
+                ("training.framework", "transformers.Trainer"),
+            ],
         ),
         (
             "from functools import partial\nfrom transformers import Trainer\n"
             "def own(outputs, labels, num_items_in_batch, k):\n    return outputs.sum() / num_items_in_batch\n"
             "Trainer(model, compute_loss_func=partial(own, k=1))",
-            [("model.uses_num_items_in_batch", True), ("training.framework", "transformers.Trainer")],
+            [
+                ("model.uses_num_items_in_batch", True),
+                ("model.returns_loss", False),
+                ("training.framework", "transformers.Trainer"),
+            ],
         ),
         (
             "import os\nos.environ.setdefault('TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD', 'true')\nimport torch",
@@ -1705,3 +1714,24 @@ def test_how_four_bits_are_stored(given: str, stored: list[bool]) -> None:
         f"import torch\nfrom transformers import BitsAndBytesConfig\nBitsAndBytesConfig(load_in_4bit=True, {given})\n"
     )
     assert [value for _, key, value in facts(text) if key == "quantization.float_storage"] == stored
+
+
+@pytest.mark.parametrize(
+    ("trainer", "framework"),
+    [
+        ("sentence_transformers.SentenceTransformerTrainer", "sentence-transformers"),
+        ("gliner.training.Trainer", "gliner"),
+        ("transformers.Trainer", "transformers.Trainer"),
+    ],
+)
+def test_trainers_that_derive_from_transformers_say_whether_they_resume(trainer: str, framework: str) -> None:
+    module = trainer.rpartition(".")[0]
+    text = f"import {module}\nt = {trainer}(model=m, train_dataset=d)\nt.train(resume_from_checkpoint=True)\n"
+    found = stated(of_text(text))
+    assert (found["training.framework"], found["training.resume_from_checkpoint"]) == (framework, True)
+
+
+@pytest.mark.parametrize(("given", "returns"), [("compute_loss_func=loss", False), ("compute_loss_func=None", None)])
+def test_a_trainer_that_is_given_a_loss_does_not_ask_the_model_for_it(given: str, returns: bool | None) -> None:
+    text = f"from transformers import Trainer\nt = Trainer(model=m, train_dataset=d, {given})\nt.train()\n"
+    assert stated(of_text(text)).get("model.returns_loss") is returns
