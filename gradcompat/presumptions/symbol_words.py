@@ -20,6 +20,7 @@ _IN_WORDS = {
     "Sampler.set_epoch": "a sampler with set_epoch",
     "Transformer.padded": "texts that are padded (unpad_inputs = False)",
     "no_optimizer": "dcp.load for the model alone",
+    "late_optimizer": "an optimizer that is made behind prepare()",
     "late_adapter": "an adapter that is attached behind the engine",
     "from_pretrained.of_other": "the tokenizer of another model",
     "from_pretrained.of_saved": "from_pretrained of what was saved before",
