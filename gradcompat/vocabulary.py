@@ -220,6 +220,7 @@ KEYS: dict[str, Key] = {
     "environment.unsloth_return_logits": Key("bool", "UNSLOTH_RETURN_LOGITS is 1"),
     "environment.vllm_use_v1": Key("bool", "vLLM may take its V1 engine: VLLM_USE_V1 is not 0"),
     "environment.protobuf_in_python": Key("bool", "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION is python"),
+    "environment.wandb_disabled": Key("bool", "WANDB_DISABLED keeps the Trainer from wandb"),
     "environment.loads_whole_pickles": Key(
         "bool", "torch.load reads whatever a file holds: TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
     ),

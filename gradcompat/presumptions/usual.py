@@ -592,6 +592,13 @@ USUAL: dict[str, Usual] = {
         feature="leaf modules of DeepSpeed",
         reason="the default",
     ),
+    "environment.wandb_disabled": Usual(
+        values=((False, 1.0),),
+        taking="WANDB_DISABLED is not set",
+        feature="WANDB_DISABLED",
+        condition="WANDB_DISABLED is {}",
+        reason=_RARE,
+    ),
     "environment.loads_whole_pickles": Usual(
         values=((False, 1.0),),
         taking="TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD is not set",

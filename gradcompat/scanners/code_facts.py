@@ -85,7 +85,9 @@ _SET_BY_HAND = {**dict.fromkeys(_BY_HAND, "batch"), "capturable": "group"}
 # Beside the ids of the tokens.
 _COLUMNS = frozenset({"labels", *_BY_HAND})
 _LAYER_SCALE = "lr_scale"  # of the groups that timm makes for a decay by layers, which a program may apply by itself
-_TRAINERS = re.compile(r"(?:transformers|trl|lightning|pytorch_lightning)\.(?:\w+\.)*\w*Trainer")
+_TRAINERS = re.compile(
+    r"(?:transformers|trl|sentence_transformers|gliner|lightning|pytorch_lightning)\.(?:\w+\.)*\w*Trainer"
+)
 _CONFIGS = frozenset({"deepspeed", "hf_ds_config", "config", "config_params", "deepspeed_config", "fsdp_config"})
 _PARSERS = frozenset({"HfArgumentParser", "TrlParser"})
 # What imports a module whose name may be computed.
@@ -545,6 +547,8 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         # How it weighs labels is its own matter; the model's loss is not used.
         divides = True if _divides_by_count(found, step, call) else None
         found.state(step, "model.uses_num_items_in_batch", divides)
+        if given["compute_loss_func"] is not None:
+            found.state(step, "model.returns_loss", False)
     for argument in arguments:
         if argument.name == "modules_to_save":
             found.state(step, "peft.overlapping_modules", _overlap(argument.value), at=argument.node)

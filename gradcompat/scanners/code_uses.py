@@ -314,22 +314,22 @@ class _Walk:
         """The names that a node puts into modules of others."""
         match node:
             case ast.Attribute(value=ast.Subscript() as owner, attr=name, ctx=ast.Store() | ast.Del()):
-                module = _module_by_name(owner)
+                module = module_by_name(owner)
                 if module is not None:
                     yield f"{module}.{name}"
             case ast.Attribute(ctx=ast.Store() | ast.Del()):
                 yield from self._names.resolve(node, scope)
             case ast.Call(func=ast.Name(id="setattr"), args=[owner, ast.Constant(value=str(name)), *_]):
-                module = _module_by_name(owner)
+                module = module_by_name(owner)
                 owners = self._names.resolve(owner, scope) if module is None else (module,)
                 yield from (f"{owner}.{name}" for owner in owners)
             case ast.Subscript(ctx=ast.Store()):
-                module = _module_by_name(node)
+                module = module_by_name(node)
                 if module is not None:
                     yield module
 
 
-def _module_by_name(node: ast.AST) -> str | None:
+def module_by_name(node: ast.AST) -> str | None:
     """The module of ``sys.modules["transformers.utils"]``."""
     match node:
         case ast.Subscript(value=value, slice=ast.Constant(value=str(name))) if ast.unparse(value) == "sys.modules":

@@ -45,6 +45,8 @@ VARIABLES: Mapping[str, Variable] = {
         words=frozenset({"python"}),
         before=_TRANSFORMERS | {"tensorboard", "tensorflow", "lightning", "pytorch_lightning"},
     ),
+    # transformers before 5, where it looks for integrations that report.
+    "WANDB_DISABLED": Variable(key="environment.wandb_disabled", words=frozenset({"1", "on", "yes", "true"})),
     "TORCHINDUCTOR_MIX_ORDER_REDUCTION": Variable(key="environment.mix_order_reduction"),
     # torch/serialization.py: read at each load, and counts more than the argument.
     "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": Variable(

@@ -1,4 +1,4 @@
-"""Adapters that are attached behind the making of DeepSpeed's engine, in the order in which one file runs."""
+"""Adapters and optimizers that are made behind DeepSpeed's engine or accelerate's prepare(), as one file runs."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from gradcompat.scanners.code_walk import text
 _ENGINES = ("deepspeed.initialize", "ds.initialize")
 # What attaches an adapter.
 ATTACHING = re.compile(r"\b(?:add_adapter|load_adapter|add_module|inject_adapter_in_model|get_peft_model)\b")
+_OPTIMIZER = re.compile(r"(?:\w+\.)*optim\.[A-Z]\w*|Adam|AdamW|AdamW8bit|SGD|RMSprop|Adagrad|Adafactor")
 _DEEPEST = 4  # calls of functions around each other
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -30,6 +31,16 @@ def late_adapter(statements: Sequence[ast.stmt]) -> ast.Call | None:
         return None
     attaching = (one for one in calls if ATTACHING.fullmatch(text(one[0].func).rpartition(".")[2]))
     return next((call for call, within in attaching if _follows(_lines(call, within, calls), made)), None)
+
+
+def late_optimizer(statements: Sequence[ast.stmt]) -> ast.Call | None:
+    """The first optimizer, if all are made behind a call of prepare()."""
+    calls = list(_calls(statements))
+    made = [_lines(call, within, calls) for call, within in calls if text(call.func).endswith(".prepare")]
+    optimizers = [(call, within) for call, within in calls if _OPTIMIZER.fullmatch(text(call.func))]
+    if not made or not optimizers or not all(_follows(_lines(*one, calls), made) for one in optimizers):
+        return None
+    return optimizers[0][0]
 
 
 def _follows(attached: _Lines, made: Sequence[_Lines]) -> bool:

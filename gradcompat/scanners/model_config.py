@@ -55,10 +55,13 @@ def scan(document: Document) -> Context:
 
 
 def _tied_below(config: Config) -> list[Setting]:
-    """Whether the embeddings are tied in the configuration of the language model and not at the top."""
+    """Whether transformers 4 has tied the embeddings in the configuration of the language model and not at the top."""
     said = {entry.name: entry for entry in config.entries if entry.name in (_TIED, _TIED_BELOW)}
     if not said:
         return []
-    below = config.value(_TIED_BELOW) is True and config.value(_TIED) is not True
+    written = config.top.get("transformers_version")
+    # transformers 5 writes an output layer into the file wherever it has not tied it.
+    of_5 = isinstance(written, str) and written.partition(".")[0].isdigit() and int(written.partition(".")[0]) >= 5
+    below = config.value(_TIED_BELOW) is True and config.value(_TIED) is not True and not of_5
     decides = said.get(_TIED_BELOW) or said[_TIED]
     return [Setting(key="model.tied_in_text_config", value=below, location=decides.location)]

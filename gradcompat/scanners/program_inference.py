@@ -14,7 +14,7 @@ from gradcompat.scanners.code_calls import KERAS, STATEFUL_LOADERS
 from gradcompat.scanners.code_findings import Findings
 from gradcompat.scanners.code_walk import Step
 from gradcompat.scanners.earlier_precision import after_half
-from gradcompat.scanners.late_adapters import ATTACHING, late_adapter
+from gradcompat.scanners.late_adapters import ATTACHING, late_adapter, late_optimizer
 from gradcompat.scanners.lightning_checkpoints import reads_objects
 from gradcompat.scanners.model_buffers import buffer_of_model, loads_a_model
 from gradcompat.scanners.schedules import uses
@@ -141,6 +141,9 @@ def _composed(found: Findings) -> None:
         late = late_adapter(one.statements) if ATTACHING.search(one.document.text) else None
         if late is not None:
             found.symbols.setdefault("late_adapter", one.place(late))
+        late = late_optimizer(one.statements) if ".prepare(" in one.document.text else None
+        if late is not None:
+            found.symbols.setdefault("late_optimizer", one.place(late))
     scheduled = next(filter(_TORCHS_SCHEDULE.fullmatch, found.symbols), None)
     steps = any("lr_scheduler_step" in one.document.text for one in (found, *found.parts))
     kept = bool(found.configured) and not any(found.configured)  # the module steps it by hand
@@ -205,6 +208,7 @@ def _driven(found: Findings, end: Step) -> None:
         ("sentence-transformers",),
         ("ultralytics",),
         ("mmengine",),
+        ("gliner",),
         ("trl", "transformers.Trainer"),
     ):
         first = next((name for name in names if name in found.drivers), None)

@@ -30,7 +30,7 @@ from gradcompat.scanners.code_names import Names
 from gradcompat.scanners.code_regions import ALWAYS
 from gradcompat.scanners.code_syntax import parse, places_in
 from gradcompat.scanners.code_unset import unset
-from gradcompat.scanners.code_uses import Certainty, ModuleUses, module_uses
+from gradcompat.scanners.code_uses import Certainty, ModuleUses, module_by_name, module_uses
 from gradcompat.scanners.dataclass_parsers import is_lenient, with_inputs
 from gradcompat.scanners.fallbacks import FUNCTIONS, optional_modules
 from gradcompat.scanners.key_mapping import Feed, Feeds
@@ -246,13 +246,18 @@ def _by_way(key: str, used: Mapping[str, Location], facts: Findings) -> Iterator
 
 
 def _replaced(tree: ast.Module, names: Names, place: Place) -> Iterator[tuple[str, Location]]:
-    """The functions, classes, tables and constants of others in whose place the program puts one.
+    """The functions, classes, tables, constants and modules of others in whose place the program puts one.
 
-    ``jax.tree_map = jax.tree.map`` is one, ``transformers.utils.FLAX_WEIGHTS_NAME = "flax_model.msgpack"`` another.
+    ``jax.tree_map = jax.tree.map`` is one, ``transformers.utils.FLAX_WEIGHTS_NAME = "flax_model.msgpack"`` another, and
+    ``sys.modules["torchvision.transforms.functional_tensor"] = functional`` a third.
     """
     own = {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
     for node in ast.walk(tree):
         match node:
+            case ast.Assign(targets=[ast.Subscript() as target]):
+                module = module_by_name(target)
+                if module is not None:
+                    yield module, place(node)
             case ast.Assign(targets=[ast.Attribute() as target], value=value):
                 name = full_name(target, names.module, names)
                 is_own = isinstance(value, (ast.Lambda, ast.Dict)) or (isinstance(value, ast.Name) and value.id in own)

@@ -55,7 +55,8 @@ LIBRARIES = frozenset(
         *("sentence_transformers", "timm", "apex", "optimum", "jax", "flax", "mmengine", "fairscale", "torchvision"),
         *("torchao", "colossalai", "composer", "open_clip", "xformers", "flash_attn", "torchaudio", "hydra"),
         *("monai", "torchmetrics", "pytorch_metric_learning", "optax", "keras", "fla", "mamba_ssm"),
-        *("setfit", "gliner", "ultralytics", "albumentations", "speechbrain", "TTS"),
+        *("setfit", "gliner", "ultralytics", "albumentations", "speechbrain", "TTS", "basicsr"),
+        *("realesrgan", "gfpgan"),
     }
 )
 
@@ -141,7 +142,7 @@ SCANNERS = (
             *("speechbrain", "load_dataset", "push_to_hub"),
             *("parallel_cross_entropy", "MultiTurnSFTDataset", "utils.checkpoint", "IterableDataset"),
             *("hydra.main", "__main__", "optax.", "keras", "torchmetrics", "from transformers", "import transformers"),
-            *("ultralytics", "mmengine", "sentence_transformers"),
+            *("ultralytics", "mmengine", "sentence_transformers", "basicsr", "realesrgan", "gfpgan"),
         ),
         note="code",
     ),

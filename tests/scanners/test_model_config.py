@@ -35,6 +35,9 @@ def test_a_config() -> None:
         ('"tie_word_embeddings": true, ', "", False),
         ("", '"tie_word_embeddings": false', False),
         ("", "", None),
+        ('"transformers_version": "4.57.6", ', '"tie_word_embeddings": true', True),
+        ('"transformers_version": "5.1.0", ', '"tie_word_embeddings": true', False),
+        ('"transformers_version": "5.0.0.dev0", ', '"tie_word_embeddings": true', False),
     ],
 )
 def test_where_embeddings_are_tied(top: str, below: str, expected: bool | None) -> None:

@@ -15,6 +15,7 @@ from gradcompat.model.environment import Location, Setting, SettingValue, Skippe
 from gradcompat.scanners.python_code import FEEDS, scan
 from gradcompat.scanners.registry import candidates
 from gradcompat.vocabulary import KEYS
+from tests.scanners.scanned import stated
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "scanners" / "python"
 VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -839,13 +840,21 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
         ),
         (
             "from transformers import Trainer\nTrainer(model, compute_loss_func=mine)",
-            [("model.uses_num_items_in_batch", None), ("training.framework", "transformers.Trainer")],
+            [
+                ("model.uses_num_items_in_batch", None),
+                ("model.returns_loss", False),
+                ("training.framework", "transformers.Trainer"),
+            ],
         ),
         (
             "from functools import partial\nfrom transformers import Trainer\n"
             "def own(outputs, labels, num_items_in_batch, k):\n    return outputs.sum() / num_items_in_batch\n"
             "Trainer(model, compute_loss_func=partial(own, k=1))",
-            [("model.uses_num_items_in_batch", True), ("training.framework", "transformers.Trainer")],
+            [
+                ("model.uses_num_items_in_batch", True),
+                ("model.returns_loss", False),
+                ("training.framework", "transformers.Trainer"),
+            ],
         ),
         (
             "import os\nos.environ.setdefault('TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD', 'true')\nimport torch",
@@ -1137,6 +1146,8 @@ def test_trainers_of_other_packages(text: str, trains: bool) -> None:
         ("torch.backends.cudnn.benchmark = True", None),
         ("torch.backends.cudnn.benchmark = fast", None),
         ("model.load = read", None),
+        ("import sys\nsys.modules['torchaudio.backend.common'] = torch", "torchaudio.backend.common.replaced"),
+        ("import sys\nsys.modules[name] = torch", None),
     ],
 )
 def test_a_function_in_the_place_of_another_packages_is_a_use_of_its_own(placed: str, name: str | None) -> None:
@@ -1587,7 +1598,7 @@ def test_what_only_looks_so(text: str, name: str) -> None:
     ],
 )
 def test_what_it_does_not(text: str) -> None:
-    by_hand = {"capturable", "token_type_ids", "no_optimizer", "late_adapter", "no_hyperparameters"}
+    by_hand = {"capturable", "token_type_ids", "no_optimizer", "late_adapter", "late_optimizer", "no_hyperparameters"}
     assert by_hand.isdisjoint(name.rpartition(".")[2] for name in symbols(f"import torch\n{text}"))
 
 
@@ -1715,3 +1726,24 @@ def test_how_four_bits_are_stored(given: str, stored: list[bool]) -> None:
         f"import torch\nfrom transformers import BitsAndBytesConfig\nBitsAndBytesConfig(load_in_4bit=True, {given})\n"
     )
     assert [value for _, key, value in facts(text) if key == "quantization.float_storage"] == stored
+
+
+@pytest.mark.parametrize(
+    ("trainer", "framework"),
+    [
+        ("sentence_transformers.SentenceTransformerTrainer", "sentence-transformers"),
+        ("gliner.training.Trainer", "gliner"),
+        ("transformers.Trainer", "transformers.Trainer"),
+    ],
+)
+def test_trainers_that_derive_from_transformers_say_whether_they_resume(trainer: str, framework: str) -> None:
+    module = trainer.rpartition(".")[0]
+    text = f"import {module}\nt = {trainer}(model=m, train_dataset=d)\nt.train(resume_from_checkpoint=True)\n"
+    found = stated(of_text(text))
+    assert (found["training.framework"], found["training.resume_from_checkpoint"]) == (framework, True)
+
+
+@pytest.mark.parametrize(("given", "returns"), [("compute_loss_func=loss", False), ("compute_loss_func=None", None)])
+def test_a_trainer_that_is_given_a_loss_does_not_ask_the_model_for_it(given: str, returns: bool | None) -> None:
+    text = f"from transformers import Trainer\nt = Trainer(model=m, train_dataset=d, {given})\nt.train()\n"
+    assert stated(of_text(text)).get("model.returns_loss") is returns

@@ -7,7 +7,7 @@ from textwrap import indent
 
 import pytest
 
-from gradcompat.scanners.late_adapters import late_adapter
+from gradcompat.scanners.late_adapters import late_adapter, late_optimizer
 from gradcompat.scanners.ungraded_passes import ungraded_pass
 
 UNGRADED = "with torch.no_grad():\n    target = self.net(x)\n"
@@ -62,3 +62,17 @@ ADAPTER = "model = get_peft_model(model, config)\n"
 )
 def test_an_adapter_behind_the_engine(program: str, expected: bool) -> None:
     assert (late_adapter(ast.parse(program).body) is not None) is expected
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("m = a.prepare(m)\no = torch.optim.AdamW(m.parameters())\no, d = a.prepare(o, d)", True),
+        ("o = torch.optim.AdamW(m.parameters())\nm, o = a.prepare(m, o)", False),
+        ("o = AdamW(m.parameters())\nm = a.prepare(m)\np = SGD(m.parameters())", False),
+        ("o = torch.optim.SGD(m.parameters())", False),
+        ("m = a.prepare(m)", False),
+    ],
+)
+def test_an_optimizer_that_is_made_behind_prepare(program: str, expected: bool) -> None:
+    assert (late_optimizer(ast.parse(program).body) is not None) is expected
