@@ -61,6 +61,7 @@ KEYS: dict[str, Key] = {
     "training.torch_compile": Key("bool", "the model goes through torch.compile"),
     "training.compile_backend": Key("str", "what torch.compile compiles with: inductor, eager, aot_eager, …"),
     "training.regional_compilation": Key("bool", "accelerate compiles the repeated blocks of the model one by one"),
+    "training.text_lr_scheduler_kwargs": Key("bool", "lr_scheduler_kwargs is given on the command line, as a text"),
     "training.neftune_noise_alpha": Key("float", "noise on the embeddings"),
     "training.kd_ce_alpha": Key(
         "float", "Axolotl's weight of the cross entropy beside the divergence of a distillation"
@@ -181,6 +182,7 @@ KEYS: dict[str, Key] = {
     ),
     "deepspeed.grad_accum_dtype": Key("str", "fp32, fp16, bf16"),
     "deepspeed.same_accumulation": Key("bool", "DeepSpeed's config and the program accumulate as many micro-batches"),
+    "deepspeed.own_scheduler": Key("bool", "DeepSpeed's config has a scheduler, whose state DeepSpeed keeps"),
     "deepspeed.gradient_clipping": Key("float", "clipping by global norm in the engine; 0 is off"),
     "deepspeed.pipeline_stages": Key("int", "stages of a PipelineModule"),
     "deepspeed.moe": Key("bool", "the model has DeepSpeed MoE layers"),

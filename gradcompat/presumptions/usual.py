@@ -586,6 +586,22 @@ USUAL: dict[str, Usual] = {
         feature="protobuf in Python",
         reason="the default",
     ),
+    "deepspeed.own_scheduler": Usual(
+        engine="deepspeed",
+        values=((False, 0.6), (True, 0.4)),
+        without=False,
+        condition="DeepSpeed's config has a scheduler",
+        conditions={"false": "DeepSpeed's config has no scheduler"},
+        feature="a scheduler of DeepSpeed's config",
+        question="Does DeepSpeed's config have a scheduler?",
+        reason="examples have one, and the Trainer makes its own elsewhere",
+    ),
+    "training.text_lr_scheduler_kwargs": Usual(
+        values=((False, 1.0),),
+        taking="lr_scheduler_kwargs is not on the command line",
+        feature="lr_scheduler_kwargs on the command line",
+        reason="most schedules need none",
+    ),
     "deepspeed.leaf_modules": Usual(
         values=((False, 1.0),),
         taking="no module is gathered as a whole",

@@ -52,6 +52,7 @@ from gradcompat.scanners.deepspeed import SIZES
 from gradcompat.scanners.named_optimizers import named_optimizer
 from gradcompat.scanners.object_history import calls_behind
 from gradcompat.scanners.option_defaults import Option, fields, is_option, option_of
+from gradcompat.scanners.pipeline_losses import gets_float_loss
 from gradcompat.scanners.program_inference import FIRST, HOOKS, conclude, order
 from gradcompat.scanners.stream_order import manner_of_stream
 from gradcompat.scanners.trained_adapters import gets_frozen_adapter
@@ -451,6 +452,8 @@ def _call(found: Findings, step: Step, call: ast.Call) -> None:
 
 def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     head, _, last = name.rpartition(".")
+    if last == "PipelineModule" and gets_float_loss(call, found.names, step.scope):
+        found.symbol("deepspeed.PipelineModule.float_loss", call)
     if known(name) is not None:
         _known(found, step, call, name)
     elif name in ("os.environ.setdefault", "os.putenv") and len(call.args) == 2:

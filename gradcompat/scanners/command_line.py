@@ -88,6 +88,7 @@ SCRIPTS: Feeds = {
     ),
     "model_max_length": Feed("data.sequence_length"),
     "pretrained_model_name_or_path": Feed("model.name"),
+    "lr_scheduler_kwargs": Feed("training.text_lr_scheduler_kwargs", given=True),
 }
 
 # Options of the launchers themselves.

@@ -54,7 +54,7 @@ _DEEPSPEED: Feeds = {
     "optimizer.type": (Feed("optimizer.name"), Feed("optimizer.library", _OWN_OPTIMIZERS, only=True)),
     "optimizer.params.torch_adam": Feed("optimizer.library", {"true": "torch"}, only=True),
     "optimizer.params.weight_decay": Feed("optimizer.weight_decay"),
-    "scheduler.type": Feed("optimizer.scheduler"),
+    "scheduler.type": (Feed("optimizer.scheduler"), Feed("deepspeed.own_scheduler", given=True)),
 }
 
 _NEOX_OWN: Feeds = {
@@ -142,6 +142,7 @@ def scan(document: Document) -> Context:
             *_not_offloaded(config),
             *_without_zero(config, document.path),
             *_not_clipped(config),
+            *_not_scheduled(config),
             *_accumulating_alike(config),
             *_not_accumulating(config, document.path),
             *_not_gathered(config),
@@ -214,6 +215,14 @@ def _not_clipped(config: Config) -> tuple[Setting, ...]:
     if stage is None or any(entry.name == "gradient_clipping" for entry in config.entries):
         return ()
     return (Setting(key="deepspeed.gradient_clipping", value=0.0, location=stage.location),)
+
+
+def _not_scheduled(config: Config) -> tuple[Setting, ...]:
+    """A file that asks for a stage and has no scheduler leaves that to the Trainer or the program."""
+    stage = next((entry for entry in config.entries if entry.name == "zero_optimization.stage"), None)
+    if stage is None or "scheduler" in config.top:
+        return ()
+    return (Setting(key="deepspeed.own_scheduler", value=False, location=stage.location),)
 
 
 def _accumulating_alike(config: Config) -> list[Setting]:

@@ -30,6 +30,7 @@ def test_a_config() -> None:
         (19, "deepspeed.grad_accum_dtype", "fp32"),
         (21, "deepspeed.gradient_clipping", 1.0),
         (22, "training.per_device_train_batch_size", 2),
+        (6, "deepspeed.own_scheduler", False),
         (20, "deepspeed.same_accumulation", True),
         (6, "deepspeed.gather_16bit_weights", False),
     ]
@@ -50,6 +51,7 @@ def test_comments_and_trailing_commas_are_read_over_and_told() -> None:
         (10, "optimizer.weight_decay", 0.01),
         (11, "training.gradient_accumulation_steps", 10),
         (4, "deepspeed.gradient_clipping", 0.0),
+        (4, "deepspeed.own_scheduler", False),
     ]
     reason = "DeepSpeed itself ignores it, transformers and accelerate reject such a file"
     assert context.skipped == (
@@ -129,6 +131,7 @@ def test_ways_of_former_versions() -> None:
         "deepspeed.zero_stage": 2,
         "deepspeed.offload_optimizer": "cpu",
         "deepspeed.gradient_clipping": 0.0,
+        "deepspeed.own_scheduler": False,
     }
 
 
@@ -190,3 +193,12 @@ def test_what_is_no_config_is_refused(path: str, text: str, message: str | None)
 def test_a_stage_without_offloading_keeps_the_optimizer(zero: str, offload: str | None) -> None:
     settings = scan_text(f'{{"train_micro_batch_size_per_gpu": 4, "zero_optimization": {zero}}}')
     assert settings.get("deepspeed.offload_optimizer", "absent") == offload
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "expected"),
+    [('"scheduler": {"type": "WarmupLR", "params": {"warmup_num_steps": "auto"}}, ', True), ("", False)],
+)
+def test_whose_scheduler_it_is(scheduler: str, expected: bool) -> None:
+    said = scan_text(f'{{{scheduler}"zero_optimization": {{"stage": 2}}, "train_micro_batch_size_per_gpu": 1}}')
+    assert said["deepspeed.own_scheduler"] is expected

@@ -58,6 +58,11 @@ def test_the_gpu_that_slurm_is_asked_for(line: str, arch: list[str]) -> None:
     assert values(text, "host.device") == ["cuda"] * len(arch)
 
 
+def test_the_options_of_a_schedule_are_a_text_on_the_command_line() -> None:
+    text = "python train.py --output_dir out --lr_scheduler_kwargs '{\"min_lr\": 1e-6}'\n"
+    assert values(text, "training.text_lr_scheduler_kwargs") == [True]
+
+
 def test_a_slurm_script() -> None:
     context = scan(fixture("launch/llava.sbatch"))
     assert (context.source, context.kind, context.run, context.skipped) == ("llava.sbatch", "launch-script", True, ())
@@ -189,6 +194,7 @@ def test_a_config_that_the_script_writes() -> None:
         (6, STRATEGY, "deepspeed"),
         (7, "deepspeed.zero_stage", 2),
         (7, "deepspeed.gradient_clipping", 0.0),
+        (7, "deepspeed.own_scheduler", False),
         (8, "deepspeed.offload_optimizer", "cpu"),
         (13, PROCESSES, 4),
         (14, STRATEGY, "deepspeed"),

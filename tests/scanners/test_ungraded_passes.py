@@ -37,11 +37,50 @@ def test_which_layers_run_without_gradients(body: str, expected: bool) -> None:
     assert found(body, "def shared(self, y):\n    return self.net(y)\n") is expected
 
 
-def test_a_decorated_method_may_run_anything() -> None:
-    assert found("return self.net(x)\n", "@torch.no_grad()\ndef teach(self, y):\n    return self.net(y)\n")
-    assert not found(
-        "return self.net(x)\n", "@torch.no_grad()\ndef validation_step(self, y):\n    return self.net(y)\n"
-    )
+DECORATED = "@torch.no_grad()\ndef teach(self, y):\n    return self.net(y)\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "more", "expected"),
+    [
+        ("target = self.teach(x)\nreturn self.net(x)\n", DECORATED, True),
+        ("loss = self.net(x)\nself.teach(x)\nreturn loss\n", DECORATED, False),
+        ("return self.net(x)\n", DECORATED, False),  # nothing of the class asks for it
+        (
+            "target = self.teach(x)\nreturn self(x)\n",
+            f"{DECORATED}def forward(self, y):\n    return self.net(y)\n",
+            True,
+        ),
+        (
+            "target = self.teach(x)\nreturn self(x)\n",
+            f"{DECORATED}def forward(self, y):\n    return self.student(y)\n",
+            False,
+        ),
+        ("return self.net(x)\n", DECORATED.replace("teach", "validation_step"), False),
+        (
+            "self.follow()\nreturn self.net(x)\n",
+            "@torch.no_grad()\ndef follow(self):\n"
+            "    for mine, its in zip(self.net.parameters(), self.slow.parameters()):\n"
+            "        its.data = its.data * self.momentum + mine.data\n"
+            "    self.queue[:, int(self.pointer)] = 0\n",
+            False,
+        ),
+    ],
+)
+def test_a_decorated_method_runs_where_it_is_called(body: str, more: str, expected: bool) -> None:
+    assert found(body, more) is expected
+
+
+def test_a_decorated_function_may_run_a_model_that_it_is_given() -> None:
+    decorated = "@torch.no_grad()\ndef teach(model, x):\n    return {}(x)\n"
+    assert ungraded_pass(ast.parse(decorated.format("model")).body) is not None
+    assert ungraded_pass(ast.parse(decorated.format("gather")).body) is None
+
+
+def test_a_block_of_a_helper_runs_before_what_stands_behind_its_call() -> None:
+    helper = f"def teach(self, x):\n{indent(UNGRADED, '    ')}    return target\n"
+    assert found("target = self.teach(x)\nreturn self.net(x)\n", helper)
+    assert not found("loss = self.net(x)\nself.teach(x)\nreturn loss\n", helper)
 
 
 ENGINE = "engine = deepspeed.initialize(model=model)\n"
