@@ -48,7 +48,7 @@ def test_what_is_left_broken_counts_as_what_is_installed(run: Run) -> None:
         one["title"]
         for one in told(
             run,
-            "torchvision 0.15.1 requires torch==2.0.0, but you have torch 2.1.0 which is incompatible.\n"
+            "torchvision 0.17.0 requires torch==2.2.0, but you have torch 2.4.0 which is incompatible.\n"
             "RuntimeError: operator torchvision::nms does not exist\n",
         )
     ]
