@@ -99,6 +99,7 @@ _REFUSED_RELEASE = lazy_pattern(
     r"\b[\w-]+[<>=!~][\w.,<>=!~* -]* is required for a normal functioning of this module, but found [\w-]+=="
     r"|\bThe '[\w-]+[<>=!~][^']{1,200}' distribution was not found and is required by "
 )
+_MIXED_CUDNN = lazy_pattern(r"\bCUDNN_STATUS_SUBLIBRARY_(?:VERSION_MISMATCH|LOADING_FAILED)\b")
 _TORCH_SIX = lazy_pattern(r"\bNo module named 'torch\._six'")
 _BUILT_OPS = lazy_pattern(r"\bNo module named 'mmcv\._ext'")
 _NO_MODULE = lazy_pattern(r"ModuleNotFoundError: No module named '(\w+)(?:\.\w+)*'")
@@ -159,6 +160,7 @@ _KINDS = (
     (_COMPANION_OF_OTHER_CUDA, "companion-of-other-cuda"),
     (_OLDER_MODEL_CODE, "older-model-code"),
     (_REFUSED_RELEASE, "refused-release"),
+    (_MIXED_CUDNN, "mixed-cudnn"),
     (_TORCH_SIX, "gone-from-torch"),
     (_BUILT_OPS, "without-built-ops"),
 )

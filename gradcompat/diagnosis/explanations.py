@@ -59,6 +59,7 @@ ERRORS = {
     "companion-of-other-cuda": "torch and its companion say that they are of different CUDA versions",
     "older-model-code": "a model has not what transformers 5 gives each model in its constructor",
     "refused-release": "a package refuses the release of another that is installed",
+    "mixed-cudnn": "cuDNN finds a part of itself of another release, or none",
     "gone-from-torch": "torch has no such module any more",
     "without-built-ops": "the compiled part of mmcv is not there",
     "build-without-module": "a package that is being built imports another, which its build does not see",
@@ -262,6 +263,15 @@ EXPLANATIONS: dict[str, Explanation] = {
             "which package asks: the last frames of the traceback",
             "whether it goes away with the release that the message asks for, or with a newer release of the package "
             "that asks, which may know the installed one",
+        ),
+    ),
+    "mixed-cudnn": Explanation(
+        title="cuDNN is loaded in parts of two installs: torch's own, and that of the system, conda or another package",
+        weight=0.8,
+        settles=(
+            "which ones are loaded: LD_DEBUG=libs python SCRIPT 2>&1 | grep 'calling init.*cudnn'; and pip list | grep "
+            "cudnn",
+            "whether it goes away without LD_LIBRARY_PATH, or with the release of cuDNN that torch requires",
         ),
     ),
     "gone-from-torch": Explanation(
