@@ -105,6 +105,37 @@ _BUILT_OPS = lazy_pattern(r"\bNo module named 'mmcv\._ext'")
 _NO_MODULE = lazy_pattern(r"ModuleNotFoundError: No module named '(\w+)(?:\.\w+)*'")
 
 
+# The first that matches counts.
+KINDS = {
+    "error-not-finite": _NAN,
+    "newer-tokenizer-file": _NEWER_TOKENIZER,
+    "extension-of-other-torch": _TORCH_SYMBOL,
+    "extension-of-other-numpy": _NUMPY_LAYOUT,
+    "gone-from-numpy": _GONE_FROM_NUMPY,
+    "older-protobuf-code": _OLDER_PROTOBUF_CODE,
+    "newer-protobuf": _NEWER_PROTOBUF,
+    "no-list-of-texts": _NO_TEXT,
+    "untaken-column": _UNTAKEN_COLUMN,
+    "outdated-signature": _OUTDATED,
+    "other-nvcc": _OTHER_NVCC,
+    "no-cuda-home": _NO_CUDA_HOME,
+    "older-nvcc": _OLDER_NVCC,
+    "older-ptxas": _OLDER_PTXAS,
+    "other-cuda-library": _OTHER_CUDA_LIBRARY,
+    "older-libstdcxx": _OLDER_LIBSTDCXX,
+    "older-glibc": _OLDER_GLIBC,
+    "no-graphics-library": _NO_GRAPHICS_LIBRARY,
+    "bitsandbytes-without-library": _BITSANDBYTES,
+    "older-pydantic-code": _OLDER_PYDANTIC_CODE,
+    "companion-of-other-cuda": _COMPANION_OF_OTHER_CUDA,
+    "older-model-code": _OLDER_MODEL_CODE,
+    "refused-release": _REFUSED_RELEASE,
+    "mixed-cudnn": _MIXED_CUDNN,
+    "gone-from-torch": _TORCH_SIX,
+    "without-built-ops": _BUILT_OPS,
+}
+
+
 def error_in(text: str) -> str | None:
     """The error that a line states, without what is printed before it; None if it states none.
 
@@ -125,7 +156,7 @@ def is_echo(error: str) -> bool:
 
 def kind_of(error: str) -> str | None:
     """The kind of observation that an error is by itself, as :mod:`explanations` has it."""
-    return next((kind for pattern, kind in _KINDS if pattern.search(error)), None)
+    return next((kind for kind, pattern in KINDS.items() if pattern.search(error)), None)
 
 
 def kind_in_build(error: str) -> str | None:
@@ -134,33 +165,3 @@ def kind_in_build(error: str) -> str | None:
     if match is None:
         return kind_of(error)
     return "build-without-pkg-resources" if match[1] == "pkg_resources" else "build-without-module"
-
-
-_KINDS = (
-    (_NAN, "error-not-finite"),
-    (_NEWER_TOKENIZER, "newer-tokenizer-file"),
-    (_TORCH_SYMBOL, "extension-of-other-torch"),
-    (_NUMPY_LAYOUT, "extension-of-other-numpy"),
-    (_GONE_FROM_NUMPY, "gone-from-numpy"),
-    (_OLDER_PROTOBUF_CODE, "older-protobuf-code"),
-    (_NEWER_PROTOBUF, "newer-protobuf"),
-    (_NO_TEXT, "no-list-of-texts"),
-    (_UNTAKEN_COLUMN, "untaken-column"),
-    (_OUTDATED, "outdated-signature"),
-    (_OTHER_NVCC, "other-nvcc"),
-    (_NO_CUDA_HOME, "no-cuda-home"),
-    (_OLDER_NVCC, "older-nvcc"),
-    (_OLDER_PTXAS, "older-ptxas"),
-    (_OTHER_CUDA_LIBRARY, "other-cuda-library"),
-    (_OLDER_LIBSTDCXX, "older-libstdcxx"),
-    (_OLDER_GLIBC, "older-glibc"),
-    (_NO_GRAPHICS_LIBRARY, "no-graphics-library"),
-    (_BITSANDBYTES, "bitsandbytes-without-library"),
-    (_OLDER_PYDANTIC_CODE, "older-pydantic-code"),
-    (_COMPANION_OF_OTHER_CUDA, "companion-of-other-cuda"),
-    (_OLDER_MODEL_CODE, "older-model-code"),
-    (_REFUSED_RELEASE, "refused-release"),
-    (_MIXED_CUDNN, "mixed-cudnn"),
-    (_TORCH_SIX, "gone-from-torch"),
-    (_BUILT_OPS, "without-built-ops"),
-)

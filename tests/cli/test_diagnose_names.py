@@ -302,7 +302,10 @@ def test_a_module_that_loads_lazily_says_it_without_quotes(run: Run) -> None:
     [
         ("", "GRPOConfig has `num_iterations` in trl >=0.16.0,"),
         ("trl==0.15.2\ntransformers==4.49.0\n", "GRPOConfig has `num_iterations` in trl >=0.16.0,"),
-        ("trl==0.17.0\ntransformers==4.51.3\n", "The run imports another trl than the listed one, or another class of that name"),
+        (
+            "trl==0.17.0\ntransformers==4.51.3\n",
+            "The run imports another trl than the listed one, or another class of that name",
+        ),
     ],
 )
 def test_the_arguments_of_options_are_their_fields(
