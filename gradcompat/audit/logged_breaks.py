@@ -21,6 +21,9 @@ from gradcompat.model.issue import Issue, PackageTerm, VersionRemedy
 from gradcompat.releases.table import ReleaseTable, package_of, table_of, tabled_packages, tops_of
 
 _MOST_WAYS = 3
+_PLAIN_ARGUMENTS = ("TrainingArguments", "Seq2SeqTrainingArguments")
+_OF_TRL = ("SFTConfig", "DPOConfig", "KTOConfig", "ORPOConfig", "CPOConfig", "RewardConfig", "GRPOConfig")
+_OPTIONS = ("Config", "Arguments")  # what classes are called whose arguments are their fields
 
 
 def explained(
@@ -94,6 +97,8 @@ def _of_uses(
             yield _lacking(_pair_that_needs(use, package, run) or broken[0].issue, use, seen, package, table, run)
         elif not listed and (issue := constraint_of(use, package, table, run.beside)) is not None:
             yield _unseen(use, issue, seen, package, table, run)
+        elif not listed and all(is_there(use, table, version, run.beside) for version in table.versions):
+            yield _in_all(named(use), seen, package, table)
         elif listed and all(is_there(use, table, version, run.beside) for version in listed):
             other = "another class of that name" if named_by_class else "a file of its name"
             yield _having(named(use), use.root, seen, package, run, other)
@@ -123,6 +128,8 @@ def _of_pairs(use: CodeUse, seen: Seen, run: LoggedRun) -> Iterator[Diagnosis]:
 def _of_members(seen: Seen, run: LoggedRun) -> Iterator[Diagnosis]:
     """Methods that a class has in some releases; of other attributes the tables know nothing."""
     missing = missing_member(seen.text or "")
+    if missing is not None and missing[0] in _PLAIN_ARGUMENTS:
+        yield from _of_plain_arguments(missing[1], seen, run)
     tops = (
         ()
         if missing is None
@@ -136,13 +143,16 @@ def _of_members(seen: Seen, run: LoggedRun) -> Iterator[Diagnosis]:
         called = f"{top}.{missing[0]}"
         method = f"{called}.{missing[1]}"
         having = [table.signature(version, method, run.beside) is not None for version in table.versions]
+        is_field = not any(having)
+        if is_field:
+            having = _with_field(called, missing[1], table, run)
         if not any(having):
             continue
         listed = run.versions.get(package, ())
         versions = ranges_of(list(map(str, table.versions)), having.__getitem__)
         if listed and all(version in versions for version in listed):
             yield _having(f"`{method}`", top, seen, package, run, "another class of that name")
-        elif listed and any(table.signature(version, called, run.beside) is None for version in listed):
+        elif not is_field and any(table.signature(version, called, run.beside) is None for version in listed):
             continue
         else:
             yield Diagnosis(
@@ -152,6 +162,38 @@ def _of_members(seen: Seen, run: LoggedRun) -> Iterator[Diagnosis]:
                 against=() if listed else (f"no version of {package} was seen",),
                 settles=(f"whether it goes away with {package} {versions}",),
             )
+
+
+def _of_plain_arguments(name: str, seen: Seen, run: LoggedRun) -> Iterator[Diagnosis]:
+    """An option that the classes of TRL alone have, asked of the class of transformers that they derive from."""
+    options, plain = table_of("trl"), table_of("transformers")
+    if options is None or plain is None:
+        return
+    if any(any(_with_field(f"transformers.{own}", name, plain, run)) for own in _PLAIN_ARGUMENTS):
+        return
+    having = {own: _with_field(f"trl.{own}", name, options, run) for own in _OF_TRL}
+    owners = tuple(own for own, found in having.items() if any(found))
+    if owners:
+        yield Diagnosis(
+            title=f"A trainer of TRL was given transformers' TrainingArguments: {joined(owners)} has `{name}`",
+            score=MAY_LACK,
+            because=(seen, *run.entries("trl", "")),
+            settles=(
+                f"whether it goes away with {joined(owners)} of trl as args, which takes what TrainingArguments takes",
+                "the release of trl that the script was written for: older trainers took TrainingArguments",
+            ),
+        )
+
+
+def _with_field(called: str, name: str, table: ReleaseTable, run: LoggedRun) -> list[bool]:
+    """The releases in which a class of options takes an argument of that name, as which an object then has it."""
+    if not called.endswith(_OPTIONS):
+        return []
+    having = []
+    for version in table.versions:
+        signatures = [table.signature(version, called, beside) for beside in run.besides(table.package)]
+        having.append(all(one is not None and any(own.name == name for own in one.parameters) for one in signatures))
+    return having
 
 
 def _pair_that_needs(use: CodeUse, package: str, run: LoggedRun) -> Issue | None:
@@ -198,6 +240,19 @@ def _unseen(use: CodeUse, issue: Issue, seen: Seen, package: str, table: Release
             f"the version of {term.name} in the run, --environment LOCKFILE: {table.versions[0]} to "
             f"{table.versions[-1]} were read",
             *(way for one in broken for way in _ways(one.issue, use, package, table, run.beside)),
+        ),
+    )
+
+
+def _in_all(what: str, seen: Seen, package: str, table: ReleaseTable) -> Diagnosis:
+    first, last = table.versions[0], table.versions[-1]
+    return Diagnosis(
+        title=f"{package} {first} to {last} have {what}: the run's {package} is older, or another file of its name",
+        score=MAY_LACK,
+        because=(seen,),
+        against=(f"no version of {package} was seen",),
+        settles=(
+            f"its version and place: python -c 'import {table.imports[0]} as m; print(m.__version__, m.__file__)'",
         ),
     )
 

@@ -132,6 +132,7 @@ def _log(file: str, stream: BinaryIO, reading: RunEvidence) -> None:
     log = Log.of(file)
     metrics = _CurvesOfLog(log, reading)
     read_log(stream, log, reading.patterns, metrics)
+    log.statements.installer.end()
     reading.files.append(ReadFile(path=file, kind="log", lines=log.lines, steps=log.metric_lines))
     reading.evidence.append(
         Evidence(
@@ -142,6 +143,7 @@ def _log(file: str, stream: BinaryIO, reading: RunEvidence) -> None:
             errors=log.errors,
             echoes=log.echoes,
             open_traceback=log.open_traceback,
+            installer=log.statements.installer,
         )
     )
     if log.errors_cut:

@@ -11,9 +11,14 @@ from gradcompat.model.environment import Location
 
 _IMPORT = re.compile(r"cannot import name '(\w+)' from '(\w+(?:\.\w+)*)'")
 _MODULE = re.compile(r"No module named '(\w+(?:\.\w+)+)'(?!; )")  # what follows says that the top is no package
-_ATTRIBUTE = re.compile(r"module '(\w+(?:\.\w+)*)' has no attribute '(\w+)'")
+# Modules that load lazily, of transformers and its like, say it without quotes.
+_ATTRIBUTE = re.compile(r"module '?(\w+(?:\.\w+)*)'? has no attribute '?(\w+)")
 _KEYWORD = re.compile(r"(?<![\w.])(\w+(?:\.\w+)*)\(\) got an unexpected keyword argument '(\w+)'")
-_MEMBER = re.compile(r"(?:(?<!\bmodule )'|\btype object ')(\w+)' (?:object )?has no attribute '(\w+)'")
+# What transformers' tokenizers say by themselves has no quotes.
+_MEMBER = re.compile(
+    r"(?:(?<!\bmodule )'|\btype object ')(\w+)' (?:object )?has no attribute '(\w+)'"
+    r"|: ([A-Z]\w+) has no attribute (\w+)"
+)
 _LEFT_OUT = re.compile(
     r"(?<![\w.])(\w+(?:\.\w+)*)\(\) missing \d+ required (?:positional|keyword-only) arguments?: "
     r"('\w+'(?:(?:,|,? and) '\w+')*)"
@@ -134,4 +139,4 @@ def missing_member(error: str) -> tuple[str, str] | None:
     >>> missing_member("AttributeError: module 'torch' has no attribute 'int1'")
     """
     found = _MEMBER.search(error)
-    return None if found is None else (found[1], found[2])
+    return None if found is None else (found[1] or found[3], found[2] or found[4])

@@ -7,7 +7,7 @@ import re
 from gradcompat.lazy_patterns import lazy_pattern
 
 # Each is a literal that stands in every line that this module takes for an error or for the head of a traceback.
-ERROR_ANCHORS = (b"Error", b"Exception", b"Segmentation fault", b"Fatal Python error")
+ERROR_ANCHORS = (b"Error", b"Exception", b"Segmentation fault", b"Fatal Python error", b"nvcc fatal", b"ptxas fatal")
 TRACEBACK_ANCHOR = b"Traceback (most recent call last)"
 
 _LONGEST_PREFIX = 400
@@ -15,6 +15,7 @@ _LONGEST_PREFIX = 400
 _ERROR = lazy_pattern(
     r"(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception)(?:: \S.*|:?)"
     r"|Exception: \S.*|Fatal Python error: \S.*|Segmentation fault(?: \(core dumped\))?"
+    r"|(?:nvcc|ptxas) fatal\s{1,4}: \S.*"
 )
 # pytest's `E   `; a time; a level; the place or the name of a logger.
 _PREFIX = lazy_pattern(
@@ -58,6 +59,81 @@ _GONE_FROM_NUMPY = lazy_pattern(
     r"'(?:float|int|bool|object|str|complex|bool8|object0|int0|uint0|str0|bytes0|void0)'"
 )
 _OLDER_PROTOBUF_CODE = lazy_pattern(r"\bDescriptors cannot (?:not )?be created directly\b")
+# What protobuf 6 took away.
+_NEWER_PROTOBUF = lazy_pattern(r"'(?:MessageFactory|SymbolDatabase)' object has no attribute 'GetPrototype'")
+# torch.utils.cpp_extension, and DeepSpeed's own check.
+_OTHER_NVCC = lazy_pattern(
+    r"\bThe detected CUDA version \([\d.]+\) mismatches the version that was used to compile"
+    r"|\bInstalled CUDA version [\d.]+ does not match the version torch was compiled with"
+)
+_NO_CUDA_HOME = lazy_pattern(r"\bCUDA_HOME (?:environment variable is not set|does not exist, unable to compile)")
+_OLDER_NVCC = lazy_pattern(r"\bnvcc fatal\s+: (?:Unsupported gpu architecture|Value '(?:sm_|c\+\+)\w+' is not defined)")
+_OLDER_PTXAS = lazy_pattern(r"\bptxas fatal\s+: Value 'sm_\w+' is not defined for option 'gpu-name'")
+# The libraries of CUDA have the number of their major release in their names.
+_OTHER_CUDA_LIBRARY = lazy_pattern(
+    r"\blib(?:cudart|cublas|cublasLt|cusparse|cusolver|cufft|curand|nvrtc|nvJitLink|cudnn\w*)\.so\.\d[\d.]*"
+    r": cannot open shared object file"
+)
+_OLDER_LIBSTDCXX = lazy_pattern(r"\blibstdc\+\+\.so\.6: version `(?:GLIBCXX|CXXABI)_[\d.]+' not found")
+_OLDER_GLIBC = lazy_pattern(r"\blib[cm]\.so\.6: version `GLIBC_[\d.]+' not found")
+_NO_GRAPHICS_LIBRARY = lazy_pattern(
+    r"\blib(?:GL|gthread-2\.0|SM|Xext|Xrender)\.so\.\d+: cannot open shared object file"
+)
+_BITSANDBYTES = lazy_pattern(
+    r"\blibbitsandbytes_\w+\.so: cannot open shared object file"
+    r"|\bCUDA Setup failed despite (?:GPU|CUDA) being available"
+)
+# The words in which pydantic 2 refuses what was written for pydantic 1.
+_OLDER_PYDANTIC_CODE = lazy_pattern(
+    r"\bIf you use `@root_validator` with pre=False \(the default\) you MUST specify"
+    r"|`BaseSettings` has been moved to the `pydantic-settings` package|\bA non-annotated attribute was detected: "
+    r"|`regex` is removed\. use `pattern` instead"
+)
+_COMPANION_OF_OTHER_CUDA = lazy_pattern(
+    r"\bDetected that PyTorch and (?:torchvision|TorchAudio) were compiled with different CUDA (?:major )?versions"
+)
+# What each model has from its `post_init` on in transformers 5.
+_OLDER_MODEL_CODE = lazy_pattern(r"' object has no attribute 'all_tied_weights_keys'")
+# transformers' require_version, which others use, too.
+_REFUSED_RELEASE = lazy_pattern(
+    r"\b[\w-]+[<>=!~][\w.,<>=!~* -]* is required for a normal functioning of this module, but found [\w-]+=="
+    r"|\bThe '[\w-]+[<>=!~][^']{1,200}' distribution was not found and is required by "
+)
+_MIXED_CUDNN = lazy_pattern(r"\bCUDNN_STATUS_SUBLIBRARY_(?:VERSION_MISMATCH|LOADING_FAILED)\b")
+_TORCH_SIX = lazy_pattern(r"\bNo module named 'torch\._six'")
+_BUILT_OPS = lazy_pattern(r"\bNo module named 'mmcv\._ext'")
+_NO_MODULE = lazy_pattern(r"ModuleNotFoundError: No module named '(\w+)(?:\.\w+)*'")
+
+
+# The first that matches counts.
+KINDS = {
+    "error-not-finite": _NAN,
+    "newer-tokenizer-file": _NEWER_TOKENIZER,
+    "extension-of-other-torch": _TORCH_SYMBOL,
+    "extension-of-other-numpy": _NUMPY_LAYOUT,
+    "gone-from-numpy": _GONE_FROM_NUMPY,
+    "older-protobuf-code": _OLDER_PROTOBUF_CODE,
+    "newer-protobuf": _NEWER_PROTOBUF,
+    "no-list-of-texts": _NO_TEXT,
+    "untaken-column": _UNTAKEN_COLUMN,
+    "outdated-signature": _OUTDATED,
+    "other-nvcc": _OTHER_NVCC,
+    "no-cuda-home": _NO_CUDA_HOME,
+    "older-nvcc": _OLDER_NVCC,
+    "older-ptxas": _OLDER_PTXAS,
+    "other-cuda-library": _OTHER_CUDA_LIBRARY,
+    "older-libstdcxx": _OLDER_LIBSTDCXX,
+    "older-glibc": _OLDER_GLIBC,
+    "no-graphics-library": _NO_GRAPHICS_LIBRARY,
+    "bitsandbytes-without-library": _BITSANDBYTES,
+    "older-pydantic-code": _OLDER_PYDANTIC_CODE,
+    "companion-of-other-cuda": _COMPANION_OF_OTHER_CUDA,
+    "older-model-code": _OLDER_MODEL_CODE,
+    "refused-release": _REFUSED_RELEASE,
+    "mixed-cudnn": _MIXED_CUDNN,
+    "gone-from-torch": _TORCH_SIX,
+    "without-built-ops": _BUILT_OPS,
+}
 
 
 def error_in(text: str) -> str | None:
@@ -80,19 +156,12 @@ def is_echo(error: str) -> bool:
 
 def kind_of(error: str) -> str | None:
     """The kind of observation that an error is by itself, as :mod:`explanations` has it."""
-    if _NAN.search(error):
-        return "error-not-finite"
-    if _NEWER_TOKENIZER.search(error):
-        return "newer-tokenizer-file"
-    for pattern, kind in (
-        (_TORCH_SYMBOL, "extension-of-other-torch"),
-        (_NUMPY_LAYOUT, "extension-of-other-numpy"),
-        (_GONE_FROM_NUMPY, "gone-from-numpy"),
-        (_OLDER_PROTOBUF_CODE, "older-protobuf-code"),
-        (_NO_TEXT, "no-list-of-texts"),
-    ):
-        if pattern.search(error):
-            return kind
-    if _UNTAKEN_COLUMN.search(error):
-        return "untaken-column"
-    return "outdated-signature" if _OUTDATED.search(error) else None
+    return next((kind for kind, pattern in KINDS.items() if pattern.search(error)), None)
+
+
+def kind_in_build(error: str) -> str | None:
+    """The same of an error of a package that is being built."""
+    match = _NO_MODULE.fullmatch(error)
+    if match is None:
+        return kind_of(error)
+    return "build-without-pkg-resources" if match[1] == "pkg_resources" else "build-without-module"

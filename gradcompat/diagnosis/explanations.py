@@ -45,6 +45,25 @@ ERRORS = {
     "older-protobuf-code": "protobuf refuses what an older compiler of it has generated",
     "no-list-of-texts": "a tokenizer takes a text or a list of texts, and nothing else",
     "untaken-column": "the model is given token_type_ids, which its class does not take",
+    "newer-protobuf": "protobuf has no such method any more",
+    "other-nvcc": "nvcc and torch are of different CUDA versions",
+    "no-cuda-home": "something is to be compiled for CUDA, and no CUDA toolkit was found",
+    "older-nvcc": "nvcc does not know the GPU or the language that it is to compile for",
+    "older-ptxas": "ptxas does not know the GPU that it is to assemble for",
+    "other-cuda-library": "a compiled library asks for a library of a CUDA release that is not there",
+    "older-libstdcxx": "the libstdc++ that was loaded is older than a compiled library asks for",
+    "older-glibc": "the C library of this system is older than a compiled library asks for",
+    "no-graphics-library": "a library of the system is missing, which OpenCV asks for",
+    "bitsandbytes-without-library": "bitsandbytes finds none of its libraries that fits",
+    "older-pydantic-code": "pydantic 2 refuses what was written for pydantic 1",
+    "companion-of-other-cuda": "torch and its companion say that they are of different CUDA versions",
+    "older-model-code": "a model has not what transformers 5 gives each model in its constructor",
+    "refused-release": "a package refuses the release of another that is installed",
+    "mixed-cudnn": "cuDNN finds a part of itself of another release, or none",
+    "gone-from-torch": "torch has no such module any more",
+    "without-built-ops": "the compiled part of mmcv is not there",
+    "build-without-module": "a package that is being built imports another, which its build does not see",
+    "build-without-pkg-resources": "a package that is being built imports pkg_resources, which is not there",
 }
 
 EXPLANATIONS: dict[str, Explanation] = {
@@ -119,6 +138,174 @@ EXPLANATIONS: dict[str, Explanation] = {
             "the columns of a tokenised sample, and tokenizer.model_input_names",
             "whether it goes away with model_input_names of input_ids and attention_mask before the data are "
             "tokenised, or with that column removed; axolotl removes it for Mistral from 0.7.0 on",
+        ),
+    ),
+    "newer-protobuf": Explanation(
+        title="Older code (TensorFlow 2.18 is some) asks protobuf for what its release 6 has taken away",
+        weight=0.75,
+        settles=(
+            "pip show protobuf tensorflow, and whose file the last frame of the traceback is",
+            "whether it goes away with protobuf <6, or with a newer release of that package",
+        ),
+    ),
+    "other-nvcc": Explanation(
+        title="nvcc on this machine is of another CUDA than torch was built with, so nothing can be compiled for it",
+        weight=0.85,
+        settles=(
+            "both: nvcc --version (of $CUDA_HOME), and python -c 'import torch; print(torch.version.cuda)'",
+            "whether it goes away with a CUDA toolkit of the version that torch prints and CUDA_HOME set to it, with a "
+            "torch that was built for the toolkit that is there, or with a wheel in place of a build",
+        ),
+    ),
+    "no-cuda-home": Explanation(
+        title="An extension is to be compiled, and there is no CUDA toolkit: wheels of torch bring no nvcc",
+        weight=0.8,
+        settles=(
+            "nvcc --version: the driver and nvidia-smi are not enough",
+            "whether it goes away with a toolkit of the CUDA version that torch was built with, and CUDA_HOME set to "
+            "it; or without what compiles (a wheel, no fused or offloading optimizer of DeepSpeed)",
+        ),
+    ),
+    "older-nvcc": Explanation(
+        title="nvcc on this machine is older than the GPU, or than the C++ that is asked of it",
+        weight=0.85,
+        settles=(
+            "which nvcc is found: nvcc --version and $CUDA_HOME; and the GPU: nvidia-smi --query-gpu=compute_cap "
+            "--format=csv (8.6 takes CUDA 11.1, 8.9 and 9.0 11.8, 12.0 12.8; C++17 takes 11.0)",
+            "whether it goes away with the toolkit of the version that torch.version.cuda prints, and CUDA_HOME on it",
+        ),
+    ),
+    "older-ptxas": Explanation(
+        title="The ptxas that Triton uses is older than the GPU: its release of Triton, and so of torch, is too old",
+        weight=0.85,
+        settles=(
+            "the GPU, nvidia-smi --query-gpu=compute_cap --format=csv, and pip show triton torch",
+            "whether it goes away with a newer torch and the Triton that it brings, or with TRITON_PTXAS_PATH set to "
+            "the ptxas of a newer CUDA toolkit",
+        ),
+    ),
+    "other-cuda-library": Explanation(
+        title="A compiled library was built for another CUDA release than the one whose libraries are here",
+        weight=0.8,
+        settles=(
+            "the library that asks: the file that the last frames of the traceback name; its number in libcudart.so.11 "
+            "or .12 is the major CUDA release, and torch.version.cuda that of torch",
+            "whether it goes away with the build of it that belongs to this torch",
+            "whether the folder is only not searched: python -c 'import torch' before it, or LD_LIBRARY_PATH",
+        ),
+    ),
+    "older-libstdcxx": Explanation(
+        title="A compiled library needs a newer libstdc++ than the one that was loaded, that of the system or of conda",
+        weight=0.8,
+        settles=(
+            "which one has it: strings FILE | grep GLIBCXX, for the file in the message and for "
+            "$CONDA_PREFIX/lib/libstdc++.so.6",
+            "whether it goes away with that of conda first (LD_LIBRARY_PATH=$CONDA_PREFIX/lib), or with a newer "
+            "libstdcxx-ng",
+        ),
+    ),
+    "older-glibc": Explanation(
+        title="A compiled library was built on a newer Linux than this one: its C library is too old",
+        weight=0.8,
+        settles=(
+            "ldd --version, against the number in the message",
+            "whether it goes away with a build for an older glibc (its own wheel, or compiled here), or on a newer "
+            "system",
+        ),
+    ),
+    "no-graphics-library": Explanation(
+        title="opencv-python needs graphics libraries of the system, which servers and containers do not have",
+        weight=0.8,
+        settles=(
+            "whether it goes away with opencv-python-headless in place of opencv-python, or with the packages of the "
+            "system that have them (libgl1, libglib2.0-0)",
+        ),
+    ),
+    "bitsandbytes-without-library": Explanation(
+        title="bitsandbytes has no library for this CUDA release, or was installed without any",
+        weight=0.8,
+        settles=(
+            "which ones lie in the folder of bitsandbytes (libbitsandbytes_cuda121.so is for CUDA 12.1), against "
+            "torch.version.cuda, and python -m bitsandbytes",
+            "whether it goes away with a newer bitsandbytes (before 0.43 there is none for Windows), without a build "
+            "from a checkout, or without BNB_CUDA_VERSION",
+        ),
+    ),
+    "older-pydantic-code": Explanation(
+        title="Code for pydantic 1 meets pydantic 2",
+        weight=0.8,
+        settles=(
+            "whose file the last frames of the traceback name: take a newer release of it",
+            "whether it goes away with pydantic <2",
+        ),
+    ),
+    "companion-of-other-cuda": Explanation(
+        title="torchvision or torchaudio is a build for another CUDA than torch, from another index or another install",
+        weight=0.85,
+        settles=(
+            "pip list | grep torch: the labels behind + (cu118, cu121), and what each one prints as its CUDA",
+            "whether it goes away with all of them installed at once, from one index",
+        ),
+    ),
+    "older-model-code": Explanation(
+        title="The model's own code was written for transformers 4, and does not call post_init as 5 needs it",
+        weight=0.8,
+        settles=(
+            "whose class it is: of the model's repository (trust_remote_code) or of another package",
+            "whether it goes away with transformers <5, with a newer revision or release of that code, or with "
+            "self.post_init() at the end of the class's constructor",
+        ),
+    ),
+    "refused-release": Explanation(
+        title="A package checks for a release of another one, and refuses the one that is installed",
+        weight=0.8,
+        settles=(
+            "which package asks: the last frames of the traceback",
+            "whether it goes away with the release that the message asks for, or with a newer release of the package "
+            "that asks, which may know the installed one",
+        ),
+    ),
+    "mixed-cudnn": Explanation(
+        title="cuDNN is loaded in parts of two installs: torch's own, and that of the system, conda or another package",
+        weight=0.8,
+        settles=(
+            "which ones are loaded: LD_DEBUG=libs python SCRIPT 2>&1 | grep 'calling init.*cudnn'; and pip list | grep "
+            "cudnn",
+            "whether it goes away without LD_LIBRARY_PATH, or with the release of cuDNN that torch requires",
+        ),
+    ),
+    "gone-from-torch": Explanation(
+        title="Older code asks for torch._six, which torch 2.0 has taken away",
+        weight=0.85,
+        settles=(
+            "whose file the last frame of the traceback is: take a newer release of it",
+            "whether it goes away with torch <2.0, or with string_classes replaced by str, and inf by torch.inf",
+        ),
+    ),
+    "without-built-ops": Explanation(
+        title="mmcv is installed without its compiled operators: mmcv-lite, or a build that found no torch or no CUDA",
+        weight=0.8,
+        settles=(
+            "pip list | grep mmcv, and whether it was built here: its wheels are for pairs of torch and CUDA",
+            "whether it goes away with a wheel from OpenMMLab's index for this torch and CUDA, or with "
+            "MMCV_WITH_OPS=1 pip install --no-build-isolation --no-binary mmcv mmcv; run outside of its checkout",
+        ),
+    ),
+    "build-without-module": Explanation(
+        title="pip and uv build in an environment of its own, where what setup.py imports (torch) is not installed",
+        weight=0.85,
+        settles=(
+            "whether it goes away with torch, setuptools, wheel, packaging and ninja installed first, and then "
+            "pip install --no-build-isolation (uv: no-build-isolation-package)",
+            "whether there is a wheel for this Python, torch and CUDA: nothing is built then",
+        ),
+    ),
+    "build-without-pkg-resources": Explanation(
+        title="setup.py imports pkg_resources, which the setuptools of its build has not: 82 has taken it away",
+        weight=0.85,
+        settles=(
+            "whether it goes away with setuptools <82 and wheel installed first and pip install "
+            "--no-build-isolation, or with PIP_CONSTRAINT on a file that says setuptools<82",
         ),
     ),
     "loss-and-norm-zero": Explanation(

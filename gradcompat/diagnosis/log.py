@@ -16,7 +16,14 @@ from typing import BinaryIO, Protocol
 
 from gradcompat.diagnosis.anchors import Anchors
 from gradcompat.diagnosis.devices_in_log import DEVICE_ANCHORS
-from gradcompat.diagnosis.error_lines import ERROR_ANCHORS, TRACEBACK_ANCHOR, error_in, is_echo, kind_of
+from gradcompat.diagnosis.error_lines import (
+    ERROR_ANCHORS,
+    TRACEBACK_ANCHOR,
+    error_in,
+    is_echo,
+    kind_in_build,
+    kind_of,
+)
 from gradcompat.diagnosis.lines import Block, Passage, blocks, cleaned, shown
 from gradcompat.diagnosis.metric_forms import Form, FormRows, Forms
 from gradcompat.diagnosis.metric_shapes import MetricLines
@@ -121,6 +128,9 @@ def read_log(stream: BinaryIO, log: Log, patterns: tuple[Pattern, ...], metrics:
 # Up to Python 3.9 the message leaves out whose it is, which the line of code above it says.
 _NAMELESS = "TypeError: __init__() got an unexpected keyword argument "
 _MADE = re.compile(r"\b([A-Z]\w{0,80})\(")
+_NO_MODULE = "ModuleNotFoundError: "
+_MOST_CAUSES = 4
+_MOST_BELOW = 3  # lines in which a message may begin that the line of its error leaves to the next
 # How transformers hands on what a module that it loads when it is needed has failed with: the error stands below.
 _CAUSE_BELOW = " because of the following error (look up to see its traceback):"
 
@@ -137,6 +147,7 @@ class _Reading:
         self._form: Form | None = None  # of most lines of late
         self._latest = b""  # the last line that states metrics, but for those that were read by their form
         self._following = 0  # where in the passage the lines begin that belong to no table
+        self._indent = 0  # of the head of the last traceback
         self._before_line: Callable[[], None] | None = None  # hands over the metrics of the lines before
         self._patterns = {1 << bit: pattern for bit, pattern in enumerate(patterns, start=_FIRST_PATTERN)}
         self._anchors = _anchors(self._patterns)
@@ -223,10 +234,11 @@ class _Reading:
         if marks == _METRICS and not again:
             self._metric(segment, passage, start)
             return
-        if marks == _ERROR and not _ERROR_BEGINS.match(segment):
+        if marks == _ERROR and not _ERROR_BEGINS.match(segment) and not self._of_indented(segment):
             return
         text = cleaned(segment)
-        if marks >= 1 << _FIRST_PATTERN:
+        # What a build does not see says nothing of what the run sees.
+        if marks >= 1 << _FIRST_PATTERN and not (self.log.statements.installer.building and _NO_MODULE in text):
             self._symptoms(marks, text, passage, start, end)
         if again:
             return
@@ -260,16 +272,31 @@ class _Reading:
                     self.log.statements.printed_by(passage.number(start), "training.method", methods)
             self._metrics.add(values, passage.number(start))
 
+    def _of_indented(self, segment: bytes) -> bool:
+        """Whether the line stands as far to the right as the head of the last traceback, which a build printed."""
+        indent = self._indent
+        return indent > 0 and segment[:indent].isspace() and not segment[indent : indent + 1].isspace()
+
     def _trace(self, marks: int, text: str, passage: Passage, start: int) -> None:
         if marks & _TRACEBACK:
             self.log.open_traceback = passage.number(start)
-        error = error_in(text) if marks & _ERROR else None
+            self._indent = len(text) - len(text.lstrip())
+        indented = self._indent > 0 and text[: self._indent].isspace()
+        error = error_in(text[self._indent :] if indented else text) if marks & _ERROR else None
         if error is not None:
             self.log.open_traceback = None
-            if error.endswith(_CAUSE_BELOW):
-                below = passage.end_of(start) + 1
-                cause = cleaned(passage.text[below : passage.end_of(below)]).strip()
-                error = f"{error.removesuffix(_CAUSE_BELOW)}: {cause}" if cause else error
+            end = passage.end_of(start)
+            head = error.removesuffix(_CAUSE_BELOW)
+            for _ in range(_MOST_CAUSES):
+                if not error.endswith(_CAUSE_BELOW):
+                    break
+                cause = cleaned(passage.text[end + 1 : passage.end_of(end + 1)]).strip()
+                if not cause:
+                    break
+                # One of several modules that were loaded for each other: the last one has failed by itself.
+                error, end = f"{head}: {cause}", passage.end_of(end + 1)
+            if error.endswith("Error:"):
+                error = f"{error} {_message_below(passage, end)}".rstrip()
             if error.startswith(_NAMELESS):
                 above = "".join(cleaned(passage.text[first:last]) for first, last in passage.before(start, 1))
                 made = set(_MADE.findall(above[:_LONGEST_WRAPPED]))
@@ -289,7 +316,7 @@ class _Reading:
             self.log.errors_cut = True
             return
         seen[text] = number
-        kind = kind_of(error)
+        kind = (kind_in_build if self.log.statements.installer.building else kind_of)(error)
         if kind is not None:
             self.log.telling_errors[kind] = (*self.log.telling_errors.get(kind, ()), number)
 
@@ -360,6 +387,16 @@ def _near(passage: Passage, start: int, end: int) -> tuple[list[int], list[str],
     around = [passage.text[first : min(last, first + _LONGEST_WRAPPED)] for first, last in spans]
     lengths = [len(line.decode("utf-8", "replace").rstrip()) for line in around]
     return starts, [cleaned(line) for line in around], lengths, starts.index(start)
+
+
+def _message_below(passage: Passage, end: int) -> str:
+    """The two lines that a message begins with below the line of its error; nothing where they are far off."""
+    said: list[str] = []
+    for first, last in passage.behind(end, _MOST_BELOW):
+        text = cleaned(passage.text[first : min(last, first + _LONGEST_WRAPPED)]).strip()
+        if text and len(said) < 2:
+            said.append(text)
+    return " ".join(said)
 
 
 def _above(passage: Passage, start: int) -> list[str]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from gradcompat.comparison import satisfies
 from gradcompat.diagnosis.explanations import ERRORS, EXPLANATIONS, Explanation
+from gradcompat.diagnosis.installer_lines import InstallerLines
 from gradcompat.matcher import Names, match
 from gradcompat.messages import entry_text, joined, value_text, versions_text
 from gradcompat.model.assumption import Assumption
@@ -82,6 +83,7 @@ class Evidence:
         errors: the text of each error → its first line.
         echoes: the same of errors that say only that another process failed.
         open_traceback: the line of a traceback that no error ends.
+        installer: what installers could not bring together.
     """
 
     path: str
@@ -91,6 +93,7 @@ class Evidence:
     errors: Mapping[str, int] = field(default_factory=dict)
     echoes: Mapping[str, int] = field(default_factory=dict)
     open_traceback: int | None = None
+    installer: InstallerLines = field(default_factory=InstallerLines)
 
 
 @dataclass(slots=True)

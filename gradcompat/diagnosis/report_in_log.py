@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from gradcompat.diagnosis.devices_in_log import Devices
 from gradcompat.diagnosis.excerpts import MOST_EXCERPTS, Excerpts
+from gradcompat.diagnosis.installer_lines import INSTALLER_ANCHORS, InstallerLines
 from gradcompat.diagnosis.versions_in_log import LONGEST_INSTALLED, UV_COUNT, Pins, Rows, installed, stated
 from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.environment import Environment, Location, Setting, SettingValue, Skipped
@@ -64,6 +65,7 @@ STATEMENT_ANCHORS = (
     b"MMEngine: ",
     b"LLM engine (v",
     b"utomatically upgraded your",
+    *INSTALLER_ANCHORS,
 )
 SETTING_ANCHORS = (
     b" steps = ",
@@ -133,6 +135,7 @@ class Statements:
         printed: what the form of its metrics says, which counts where nothing states it: key → its possible values.
         devices: what it says of the device.
         excerpts: texts that others read.
+        installer: what installers could not bring together.
         cut: there are more lines than are kept.
     """
 
@@ -142,6 +145,7 @@ class Statements:
     printed: dict[str, tuple[Setting, ...]] = field(default_factory=dict)
     devices: Devices = field(default_factory=Devices)
     excerpts: Excerpts = field(default_factory=Excerpts)
+    installer: InstallerLines = field(default_factory=InstallerLines)
     cut: bool = False
     _below_head: bool = False
     _installing: bool = False  # below uv's count of what it has installed
@@ -154,13 +158,20 @@ class Statements:
     @property
     def in_table(self) -> bool:
         """Does the next line count, whatever stands in it?"""
-        return self._below_head or self._installing or self._rows.open or self.excerpts.open
+        return self._below_head or self._installing or self._rows.open or self.excerpts.open or self.installer.open
 
     def see(self, number: int, text: str) -> None:
         """Keep what the line states; where something has begun that goes on, the next line has to come as well."""
         if self.excerpts.see(number, text):
             if self.excerpts.kind == "model" and (match := _OF_MODEL.fullmatch(text)):
                 self._pin(number, f"transformers=={match[1]}")
+            return
+        told = len(self.installer.demands)
+        if self.installer.see(number, text):
+            for demand in self.installer.demands[told:]:
+                if demand.found is not None:
+                    self._pin(number, f"{demand.name}=={demand.found}")
+                    self._pin(number, f"{demand.by}=={demand.version}")
             return
         if len(text) <= _LONGEST:
             self.devices.see(number, text)

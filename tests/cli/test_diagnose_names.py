@@ -278,3 +278,52 @@ def test_what_no_release_has_is_not_explained(run: Run, error: str) -> None:
     status, diagnoses, unexplained = told(run, error)
     assert (status, diagnoses) == (3, [])
     assert [one["text"] for one in unexplained] == [error.rstrip("\n")]
+
+
+def test_what_every_release_has_an_older_one_lacks(run: Run) -> None:
+    error = "ImportError: cannot import name 'LRScheduler' from 'torch.optim.lr_scheduler' (/x/lr_scheduler.py)\n"
+    status, (first,), unexplained = told(run, error)
+    assert (status, unexplained) == (1, [])
+    assert first["title"].startswith("torch 2.0.0 to ")
+    assert first["title"].endswith(
+        "have torch.optim.lr_scheduler.LRScheduler: the run's torch is older, or another file of its name"
+    )
+
+
+def test_a_module_that_loads_lazily_says_it_without_quotes(run: Run) -> None:
+    error = "AttributeError: module trl has no attribute GRPOConfig. Did you mean: 'ORPOConfig'?\n"
+    _, (first,), unexplained = told(run, error)
+    assert unexplained == []
+    assert first["title"].startswith("trl <0.14.0 has no trl.GRPOConfig")
+
+
+@pytest.mark.parametrize(
+    ("listed", "title"),
+    [
+        ("", "GRPOConfig has `num_iterations` in trl >=0.16.0,"),
+        ("trl==0.15.2\ntransformers==4.49.0\n", "GRPOConfig has `num_iterations` in trl >=0.16.0,"),
+        (
+            "trl==0.17.0\ntransformers==4.51.3\n",
+            "The run imports another trl than the listed one, or another class of that name",
+        ),
+    ],
+)
+def test_the_arguments_of_options_are_their_fields(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listed: str, title: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    _, (first,), _ = told(run, "AttributeError: 'GRPOConfig' object has no attribute 'num_iterations'\n", listed)
+    assert first["title"].startswith(title)
+
+
+def test_fields_of_other_classes_are_not_told_by_their_arguments(run: Run) -> None:
+    _, diagnoses, (left,) = told(run, "AttributeError: 'Accelerator' object has no attribute 'cpu'\n")
+    assert diagnoses == []
+    assert left["text"].endswith("'cpu'")
+
+
+def test_options_of_trl_that_plain_arguments_do_not_have(run: Run) -> None:
+    _, (first,), _ = told(run, "AttributeError: 'TrainingArguments' object has no attribute 'packing'\n")
+    assert first["title"] == "A trainer of TRL was given transformers' TrainingArguments: SFTConfig has `packing`"
+    _, diagnoses, unexplained = told(run, "AttributeError: 'TrainingArguments' object has no attribute 'my_own'\n")
+    assert (diagnoses, len(unexplained)) == ([], 1)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gradcompat.diagnosis.error_lines import error_in, is_echo, kind_of
+from gradcompat.diagnosis.error_lines import KINDS, error_in, is_echo, kind_in_build, kind_of
+from gradcompat.diagnosis.explanations import ERRORS, EXPLANATIONS
 from gradcompat.diagnosis.lines import cleaned
 
 ERROR = "RuntimeError: it stopped"
@@ -138,4 +139,57 @@ def test_what_an_error_says() -> None:
     ],
 )
 def test_errors_that_explain_themselves(error: str, kind: str | None) -> None:
+    assert kind_of(error) == kind
+
+
+def test_each_kind_has_an_explanation() -> None:
+    told = {*KINDS, "build-without-module", "build-without-pkg-resources"}
+    assert told == set(ERRORS)
+    assert set(ERRORS) <= set(EXPLANATIONS)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        ("ModuleNotFoundError: No module named 'torch'", "build-without-module"),
+        ("ModuleNotFoundError: No module named 'pkg_resources'", "build-without-pkg-resources"),
+        ("OSError: CUDA_HOME environment variable is not set. Please set it", "no-cuda-home"),
+        ("ValueError: no", None),
+    ],
+)
+def test_a_build_lacks_modules_that_the_run_may_have(error: str, kind: str | None) -> None:
+    assert kind_in_build(error) == kind
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        ("AttributeError: 'MessageFactory' object has no attribute 'GetPrototype'", "newer-protobuf"),
+        (
+            "Exception: Installed CUDA version 11.0 does not match the version torch was compiled with 10.1",
+            "other-nvcc",
+        ),
+        ("ImportError: /lib/libstdc++.so.6: version `GLIBCXX_3.4.30' not found (required by x.so)", "older-libstdcxx"),
+        ("ImportError: /lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.32' not found", "older-glibc"),
+        ("ImportError: libGL.so.1: cannot open shared object file: No such file", "no-graphics-library"),
+        ("OSError: /x/libbitsandbytes_cpu.so: cannot open shared object file: no", "bitsandbytes-without-library"),
+        ("PydanticUserError: A non-annotated attribute was detected: `x = 1`", "older-pydantic-code"),
+        (
+            "RuntimeError: Detected that PyTorch and torchvision were compiled with different CUDA versions.",
+            "companion-of-other-cuda",
+        ),
+        ("AttributeError: 'XModel' object has no attribute 'all_tied_weights_keys'", "older-model-code"),
+        (
+            "ImportError: transformers>=4.45.0,<=4.51.3 is required for a normal functioning of this module, but found "
+            "transformers==4.52.0.",
+            "refused-release",
+        ),
+        ("ModuleNotFoundError: No module named 'torch._six'", "gone-from-torch"),
+        ("ModuleNotFoundError: No module named 'mmcv._ext'", "without-built-ops"),
+        ("RuntimeError: cuDNN error: CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH", "mixed-cudnn"),
+        ("OSError: libmine.so.1: cannot open shared object file: No such file", None),
+        ("ModuleNotFoundError: No module named 'torch'", None),
+    ],
+)
+def test_errors_of_the_machine_and_of_older_code_explain_themselves(error: str, kind: str | None) -> None:
     assert kind_of(error) == kind

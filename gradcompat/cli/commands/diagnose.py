@@ -115,6 +115,13 @@ def command(
         modules = frozenset().union(*(evidence.modules for evidence in reading.evidence))
         broken, left = explained(unexplained, environment, modules, base.names)
         diagnoses, unexplained = ranked((*broken, *diagnoses)), tuple(left)
+    if any(evidence.installer.demands or evidence.installer.missing for evidence in reading.evidence):
+        from gradcompat.audit.installer_conflicts import conflicts
+        from gradcompat.index.snapshot import shipped_snapshot
+
+        snapshot = shipped_snapshot()
+        unmet = [one for seen in reading.evidence for one in conflicts(seen.installer, seen.path, snapshot)]
+        diagnoses = ranked((*unmet, *diagnoses))
     result = DiagnosisReport(
         files=(*reading.files, *known.files),
         versions=tuple(_versions(environment, base)),
