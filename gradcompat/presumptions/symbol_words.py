@@ -38,6 +38,7 @@ _IN_WORDS = {
     "FLAX_WEIGHTS_NAME.replaced": "FLAX_WEIGHTS_NAME put into transformers.utils",
     "cached_download.replaced": "cached_download put into huggingface_hub",
     "functional_tensor.replaced": "functional_tensor put into sys.modules",
+    "apply_chat_template.counted": "the number of tokens that apply_chat_template returns",
     "tree_map.replaced": "a function of its own in the place of jax.tree_map",
     "load.with_fallback": "another reader where torchaudio's fails",
     "save.with_fallback": "another writer where torchaudio's fails",

@@ -55,6 +55,7 @@ from gradcompat.scanners.option_defaults import Option, fields, is_option, optio
 from gradcompat.scanners.pipeline_losses import gets_float_loss
 from gradcompat.scanners.program_inference import FIRST, HOOKS, conclude, order
 from gradcompat.scanners.stream_order import manner_of_stream
+from gradcompat.scanners.template_ids import manner_of_count
 from gradcompat.scanners.trained_adapters import gets_frozen_adapter
 
 # Methods of a model that return the model itself.
@@ -74,6 +75,7 @@ _SAVING = frozenset({"save_model", "save_pretrained"})
 _LOADING = re.compile(
     r"transformers\.(?:\w+\.)*\w*(?:Model|For)\w*\.from_pretrained|sentence_transformers\.(?:\w+\.)*\w+(?:Encoder|Transformer)"
 )
+_TEXT_MAKER = re.compile(r"transformers\.(?:\w+\.)*\w*(?:Tokenizer|TokenizerFast|Processor)\.__call__")
 _TOKENIZER = re.compile(r"transformers\.(?:\w+\.)*\w*Tokenizer\w*\.from_pretrained")
 _COLUMNS_OF_METRICS = frozenset({"predictions", "references"})
 # What data sets for embeddings call their parts.
@@ -355,9 +357,12 @@ def _bare_method(found: Findings, step: Step, call: ast.Call) -> None:
 
 def _is_told(found: Findings, step: Step, call: ast.Call) -> None:
     """``interleave_datasets(parts, stopping_strategy="…")``: what a call is told, for the patterns of records."""
+    counted = manner_of_count(call, found.names, step.scope)
+    if counted is not None:
+        found.symbol(".".join(counted), call)
     called = found.names.resolve(call.func, step.scope)
     method = (call.func.attr,) if isinstance(call.func, ast.Attribute) and call.func.attr not in _COMMON else ()
-    for line in call_lines(call, called or method, found.names, step.scope):
+    for line in call_lines(call, called or method or _text_maker(found, step, call), found.names, step.scope):
         found.call(line, call)
     for name in called or method:
         _hard_negatives(found, step, call, name)
@@ -373,6 +378,14 @@ def _is_told(found: Findings, step: Step, call: ast.Call) -> None:
             inside = (node.func for given in call.args for node in ast.walk(given) if isinstance(node, ast.Call))
             if any(isinstance(called, ast.Attribute) and called.attr == "expand" for called in inside):
                 found.state(step, "model.multi_query", True)
+
+
+def _text_maker(found: Findings, step: Step, call: ast.Call) -> tuple[str, ...]:
+    """``tokenizer(text, return_offsets_mapping=True)``: a call of an object that is a tokenizer or a processor."""
+    if not isinstance(call.func, ast.Name):
+        return ()
+    itself = ast.Attribute(value=call.func, attr="__call__", ctx=ast.Load())
+    return tuple(name for name in found.names.resolve(itself, step.scope) if _TEXT_MAKER.fullmatch(name))
 
 
 def _hard_negatives(found: Findings, step: Step, call: ast.Call, name: str) -> None:
