@@ -13,7 +13,7 @@ from gradcompat.presumptions.serving import SERVING, serves
 from gradcompat.symbol_patterns import CALLS_KEY, SYMBOLS_KEY
 
 if TYPE_CHECKING:
-    from gradcompat.model.code_use import CodeUse
+    from gradcompat.model.code_use import CodeUse, ProjectCode
 
 _TRL = "trl"
 _ACCELERATE = "accelerate"
@@ -26,8 +26,7 @@ def presumed_upon(
     names: Iterable[str],
     *,
     run: bool,
-    uses: Sequence[CodeUse] | None = None,
-    calls: tuple[str, ...] = (),
+    code: ProjectCode | None = None,
     logged: bool = False,
 ) -> Environment:
     """The environment with the engines that it names and the defaults of its trainer, on which presumptions rest.
@@ -36,12 +35,12 @@ def presumed_upon(
         environment: with everything that is stated of the run.
         names: canonical names of its packages, in their order.
         run: its settings are those of a run that was seen, so that what is not among them was left out.
-        uses: what the code beside it takes from packages; if there is code and no trainer in it, none is used.
+        code: what the code beside it takes from packages; if there is code and no trainer in it, none is used.
             Without code (None), none is used where the environment serves models and trains none.
-        calls: what programs that train nothing call and use.
         logged: there is a log of training, whatever else the environment is for.
     """
     names = tuple(names)
+    uses = () if code is None else code.uses
     stated = {setting.key: setting.value for setting in environment.settings if not setting.presumed}
     engines = named_engines(names, stated, run=run)
     settings = environment.settings
@@ -61,21 +60,18 @@ def presumed_upon(
         equal = equal_labels(environment.settings)
         settings = settings if equal is None else (*settings, equal)
     elif FRAMEWORK_KEY not in stated:
-        serving = uses is None and not logged and serves(zip(names, environment.packages, strict=True))
+        serving = code is None and not logged and serves(zip(names, environment.packages, strict=True))
         if serving:
             engines |= {SERVING}
-        if uses is not None or serving:
+        if code is not None or serving:
             place = Location(path=environment.source)
-            if uses is not None:
+            if code is not None:
                 taken = tuple(dict.fromkeys(use.full_name for use in uses))
                 settings = (*settings, Setting(key=SYMBOLS_KEY, value=taken, location=place, presumed=True))
-            if calls:
-                settings = (*settings, Setting(key=CALLS_KEY, value=calls, location=place, presumed=True))
+            if code is not None and code.calls:
+                settings = (*settings, Setting(key=CALLS_KEY, value=code.calls, location=place, presumed=True))
             # Which of the trainers drives it, if the code names one, is seen in a run alone.
-            settings = (
-                *settings,
-                Setting(key=FRAMEWORK_KEY, value=_own_loop(uses or ()), location=place, presumed=True),
-            )
+            settings = (*settings, Setting(key=FRAMEWORK_KEY, value=_own_loop(uses), location=place, presumed=True))
     return replace(environment, settings=settings, engines=engines)
 
 
