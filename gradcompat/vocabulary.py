@@ -108,6 +108,7 @@ KEYS: dict[str, Key] = {
     "model.architecture": Key("list", "class of the model: LlavaForConditionalGeneration"),
     "model.family": Key("str", "model_type of the model's config: llava, qwen2, mixtral"),
     "model.attn_implementation": Key("str", "eager, sdpa, flash_attention_2, flex_attention"),
+    "model.attention_chosen": Key("bool", "the run asks for its attention, and does not leave it to the model"),
     "model.use_cache": Key("bool", "the forward pass keeps keys and values"),
     "model.torch_dtype": Key("str", "dtype that the weights are loaded in; auto is that of the checkpoint"),
     "model.uses_num_items_in_batch": Key("bool", "forward divides the loss by the num_items_in_batch it is given"),
@@ -143,6 +144,7 @@ KEYS: dict[str, Key] = {
     ),
     "quantization.double_quant": Key("bool", "the quantisation constants are quantised too"),
     "precision.mode": Key("str", "no, fp16, bf16, fp8"),
+    "precision.chosen": Key("bool", "the run says in which precision it trains, and does not leave it to its trainer"),
     "precision.half_weights": Key("bool", "the weights themselves are fp16 or bf16, without a copy in float32"),
     "precision.earlier_run": Key("bool", "an earlier run of the same process has mixed precision"),
     "precision.fp8_recipe": Key("str", "how Transformer Engine scales fp8: delayed, tensorwise, blockwise, mxfp8"),
@@ -154,6 +156,7 @@ KEYS: dict[str, Key] = {
     ),
     "optimizer.library": Key("str", "where the optimizer comes from: torch, transformers, bitsandbytes, deepspeed"),
     "optimizer.scheduler": Key("str", "the learning rate's schedule: linear, cosine, …"),
+    "optimizer.warmup_peak": Key("bool", "DeepSpeed's schedule is told up to which learning rate it warms up"),
     "optimizer.weight_decay": Key("float", "weight decay of the optimizer"),
     "distributed.strategy": Key("str", "none, ddp, dp, fsdp, deepspeed, tensor_parallel, context_parallel, pipeline"),
     "distributed.processes": Key("int", "number of training processes"),
@@ -195,6 +198,7 @@ KEYS: dict[str, Key] = {
     "data.partial_last_step": Key("bool", "the last optimizer step of an epoch has fewer micro-batches"),
     "data.seedable_sampler": Key("bool", "accelerate draws the order of an epoch from its seed: use_seedable_sampler"),
     "data.shuffle": Key("bool", "the data are shuffled"),
+    "data.own_sampler": Key("bool", "a sampler of the project's own orders the data of verl"),
     "data.unequal_labels": Key("bool", "micro-batches differ in the number of labels that count"),
     "data.pad_is_eos": Key("bool", "the padding token is the end-of-sequence token"),
     "data.collator": Key(
@@ -223,6 +227,7 @@ KEYS: dict[str, Key] = {
     "environment.loads_whole_pickles": Key(
         "bool", "torch.load reads whatever a file holds: TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
     ),
+    "environment.timm_fused_attention": Key("bool", "timm may take fused attention: TIMM_FUSED_ATTN is not 0"),
     "environment.mix_order_reduction": Key("bool", "torch.compile may mix the orders of reductions, if it can"),
     "host.cuda": Key("version", "CUDA that torch was built for, else the newest that the driver runs"),
     "host.cuda_arch": Key("version", "compute capability of the GPU: 8.0, 9.0, 12.0"),

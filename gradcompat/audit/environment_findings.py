@@ -19,6 +19,7 @@ from gradcompat.model.environment import Environment, Location, Setting, Setting
 from gradcompat.model.finding import Finding, Status
 from gradcompat.model.issue import LEVELS, Issue
 from gradcompat.presumptions.upon import presumed_upon
+from gradcompat.shared_heads import with_shared_heads
 from gradcompat.term_keys import key_of
 from gradcompat.tied_models import with_tied_embeddings
 from gradcompat.versions import parse_version
@@ -113,7 +114,10 @@ def match_runs(
         views = {run: with_host(view) for run, view in views.items()}
     # What a config says of the device counts more than what the machine has, and --set more than both.
     runs = {run: with_facts(view, options.settings, options.kept_at) for run, view in views.items()}
-    runs = {run: with_class_facts(with_tied_embeddings(view), base.class_facts) for run, view in runs.items()}
+    runs = {
+        run: with_class_facts(with_shared_heads(with_tied_embeddings(view)), base.class_facts)
+        for run, view in runs.items()
+    }
     if options.presume:
         canonical = base.names.canonical
         runs = {

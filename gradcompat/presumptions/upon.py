@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gradcompat.lazy_dataclasses import replace
@@ -15,6 +15,8 @@ from gradcompat.symbol_patterns import CALLS_KEY, SYMBOLS_KEY
 if TYPE_CHECKING:
     from gradcompat.model.code_use import CodeUse, ProjectCode
 
+# Facts of which a defect asks whether a run says them, or leaves them to what it trains with.
+_CHOSEN = {"precision.mode": "precision.chosen", "model.attn_implementation": "model.attention_chosen"}
 _TRL = "trl"
 _ACCELERATE = "accelerate"
 # Packages of which any part drives training.
@@ -56,7 +58,7 @@ def presumed_upon(
             if loop is not None:
                 place = Location(path=environment.source)  # a loop of the project's own takes what this config says
                 settings = (*settings, Setting(key=FRAMEWORK_KEY, value=loop, location=place, presumed=True))
-        settings = (*settings, *left_out(replace(environment, settings=settings)))
+        settings = (*settings, *left_out(replace(environment, settings=settings)), *_choices(environment))
         equal = equal_labels(environment.settings)
         settings = settings if equal is None else (*settings, equal)
     elif FRAMEWORK_KEY not in stated:
@@ -73,6 +75,15 @@ def presumed_upon(
             # Which of the trainers drives it, if the code names one, is seen in a run alone.
             settings = (*settings, Setting(key=FRAMEWORK_KEY, value=_own_loop(uses), location=place, presumed=True))
     return replace(environment, settings=settings, engines=engines)
+
+
+def _choices(environment: Environment) -> Iterator[Setting]:
+    """Whether a run says what it could leave to a default, even where that is no literal."""
+    said = {setting.key: setting.location for setting in environment.settings}
+    for key, chosen in _CHOSEN.items():
+        if chosen not in said:
+            place = said.get(key, Location(path=environment.source))
+            yield Setting(key=chosen, value=key in said, location=place, presumed=key not in said)
 
 
 def _of_absent_driver(setting: Setting, engines: frozenset[str]) -> bool:

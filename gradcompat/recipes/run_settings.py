@@ -536,6 +536,7 @@ def _model_kernels(parameters: _Parameters) -> Settings:
     return {
         "model.architecture": (CLASSES[str(parameters["model"])],),
         "model.attn_implementation": str(attention),
+        "model.attention_chosen": attention != "default",
         **({"model.cross_attention_mask": False} if parameters["model"] == "mllama" else {}),
         "code.symbols": (f"transformers.AutoModelForCausalLM.from_config(config, attn_implementation='{attention}')",),
     }

@@ -54,7 +54,7 @@ from gradcompat.scanners.object_history import calls_behind
 from gradcompat.scanners.option_defaults import Option, fields, is_option, option_of
 from gradcompat.scanners.program_inference import FIRST, HOOKS, conclude, order
 from gradcompat.scanners.stream_order import manner_of_stream
-from gradcompat.scanners.trained_adapters import gets_frozen_adapter
+from gradcompat.scanners.trained_adapters import gets_frozen_adapter, gets_merged_model
 
 # Methods of a model that return the model itself.
 _MOVING = frozenset({"to", "cuda", "cpu", "half", "bfloat16", "float", "train", "eval"})
@@ -84,6 +84,7 @@ _BY_HAND = ("token_type_ids", "mm_token_type_ids", "position_ids", "completion_m
 _SET_BY_HAND = {**dict.fromkeys(_BY_HAND, "batch"), "capturable": "group"}
 # Beside the ids of the tokens.
 _COLUMNS = frozenset({"labels", *_BY_HAND})
+_GROUP = re.compile(r"group|^pg$")  # what a group of an optimizer is called
 _LAYER_SCALE = "lr_scale"  # of the groups that timm makes for a decay by layers, which a program may apply by itself
 _TRAINERS = re.compile(r"(?:transformers|trl|lightning|pytorch_lightning)\.(?:\w+\.)*\w*Trainer")
 _CONFIGS = frozenset({"deepspeed", "hf_ds_config", "config", "config_params", "deepspeed_config", "fsdp_config"})
@@ -192,6 +193,9 @@ def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) 
                 found.symbol(f"group.{words}", node)
             case ast.Subscript(slice=ast.Constant(value=str(name)), ctx=ast.Store()) if name in _SET_BY_HAND:
                 found.symbol(f"{_SET_BY_HAND[name]}.{name}", node)
+            case ast.Subscript(value=owner, slice=ast.Constant(value="lr"), ctx=ast.Store()):
+                if _GROUP.search(text(owner)):
+                    found.symbol("group.lr", node)
             case ast.Subscript(slice=ast.Constant(value=0)):
                 found.mentioned.add(FIRST)
     return found, steps[0]
@@ -525,6 +529,7 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         found.drivers.setdefault(one.framework, found.place(call))
     if one.trains:
         found.trainer = True
+        found.merged.append("peft_config" not in given and gets_merged_model(call, found.names, step.scope))
         if one.framework == "trl" and call.args and not one.positional:
             value = found.names.literal(call.args[0], step.scope)
             if isinstance(value, str):

@@ -45,6 +45,10 @@ VARIABLES: Mapping[str, Variable] = {
         words=frozenset({"python"}),
         before=_TRANSFORMERS | {"tensorboard", "tensorflow", "lightning", "pytorch_lightning"},
     ),
+    # timm/layers/config.py: 2 takes it where it was only tried as well.
+    "TIMM_FUSED_ATTN": Variable(
+        key="environment.timm_fused_attention", words=frozenset({"1", "2"}), before=frozenset({"timm"})
+    ),
     "TORCHINDUCTOR_MIX_ORDER_REDUCTION": Variable(key="environment.mix_order_reduction"),
     # torch/serialization.py: read at each load, and counts more than the argument.
     "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": Variable(

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection
 
 from gradcompat.calls import Call, read_call
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners.added_layers import unfilled_layers
 from gradcompat.scanners.autocast_regions import ungraded_first
@@ -84,6 +85,7 @@ def conclude(found: Findings, end: Step) -> None:
     """Add what follows from the whole."""
     _hooked(found, end)
     _driven(found, end)
+    _merged(found)
     _accumulated_alike(found)
     _ordered(found, end)
     _absent(found, end)
@@ -219,6 +221,16 @@ def _driven(found: Findings, end: Step) -> None:
         found.drivers["keras"] = found.place(_first(end, {"fit", "GradientTape"}))
         _framework(found, "keras")
         _left_to_keras(found)
+
+
+def _merged(found: Findings) -> None:
+    """A run whose trainers get models that adapters were merged into trains all weights."""
+    if not found.merged or not all(found.merged):
+        return
+    for one in (found, *found.parts):
+        of_others = [setting for setting in one.settings if not setting.key.startswith("peft.")]
+        methods = [replace(setting, value="none") for setting in one.settings if setting.key == "peft.method"]
+        one.settings = [*of_others, *methods]
 
 
 def _accumulated_alike(found: Findings) -> None:

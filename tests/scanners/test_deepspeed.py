@@ -190,3 +190,17 @@ def test_what_is_no_config_is_refused(path: str, text: str, message: str | None)
 def test_a_stage_without_offloading_keeps_the_optimizer(zero: str, offload: str | None) -> None:
     settings = scan_text(f'{{"train_micro_batch_size_per_gpu": 4, "zero_optimization": {zero}}}')
     assert settings.get("deepspeed.offload_optimizer", "absent") == offload
+
+
+@pytest.mark.parametrize(
+    ("parameters", "peak"),
+    [
+        ('"warmup_num_steps": 5', None),
+        ('"warmup_max_lr": 0.001', True),
+        ('"warmup_max_lr": [0.1, 0.2]', True),
+        ('"warmup_max_lr": "auto"', True),
+    ],
+)
+def test_the_peak_of_a_schedule(parameters: str, peak: bool | None) -> None:
+    text = f'{{"zero_optimization": {{"stage": 1}}, "scheduler": {{"type": "WarmupLR", "params": {{{parameters}}}}}}}'
+    assert scan_text(text).get("optimizer.warmup_peak") == peak

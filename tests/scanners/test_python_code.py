@@ -844,6 +844,11 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
             [("environment.loads_whole_pickles", False)],
         ),
         (
+            "import os\nos.environ['TIMM_FUSED_ATTN'] = '0'\nimport timm",
+            [("environment.timm_fused_attention", False)],
+        ),
+        ("import os\nimport timm\nos.environ['TIMM_FUSED_ATTN'] = '0'", []),
+        (
             "import torch._inductor.config\ntorch._inductor.config.triton.mix_order_reduction = False",
             [("environment.mix_order_reduction", False)],
         ),
