@@ -44,6 +44,7 @@ KEYS: dict[str, Key] = {
     "training.average_tokens_across_devices": Key("bool", "the token count of a step is summed over all processes"),
     "training.label_smoothing_factor": Key("float", "label smoothing of the loss"),
     "training.max_grad_norm": Key("float", "gradient clipping by global norm; 0 is off"),
+    "training.max_steps": Key("int", "optimizer steps at which a Trainer ends, whatever the epochs are; -1 is off"),
     "training.num_train_epochs": Key("float", "passes over the data"),
     "training.resume_from_checkpoint": Key("bool", "the run goes on from a checkpoint"),
     "training.weight_average": Key("bool", "a moving average of the weights (EMA) is kept beside them"),

@@ -6,8 +6,9 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from gradcompat.audit.documented_runs import documented_runs, is_documentation
+from gradcompat.audit.documented_runs import documented_runs, is_documentation, is_notebook
 from gradcompat.audit.pasted_runs import runs_in_text
+from gradcompat.audit.unread_configs import with_unread_configs
 from gradcompat.budget import Budget
 from gradcompat.dependency_formats import by_name
 from gradcompat.errors import NotFound, SourceError, Unrecognised
@@ -297,7 +298,7 @@ def in_folder(path: Path, display_path: str, root: Root) -> tuple[list[Context],
 
     contexts: list[Context] = []
     files = find(path, display_path, unlisted, also=is_documentation)
-    documents = [(file, label) for file, label in files if is_documentation(file.name)]
+    documents = [(file, label) for file, label in files if is_documentation(file.name) or is_notebook(file.name)]
     shared: dict[str, object] = {}
     for file, label in files:
         if is_documentation(file.name):
@@ -312,6 +313,7 @@ def in_folder(path: Path, display_path: str, root: Root) -> tuple[list[Context],
             unread.append(scanned)
     programs = {file.name for file, _ in files}
     contexts = [_with_target(context, programs) for context in contexts]
+    contexts = with_unread_configs(contexts, [label for _, label in files], [skipped.what for skipped in unread])
     return _lone([*contexts, *documented_runs(documents, root, contexts)]), unread
 
 

@@ -412,6 +412,12 @@ USUAL: dict[str, Usual] = {
     "training.max_grad_norm": Usual(
         values=((1.0, 1.0),), taking="gradients are clipped", feature="clipping", reason="the default of most trainers"
     ),
+    "training.max_steps": Usual(
+        values=((-1, 1.0),),
+        taking="the run goes by epochs",
+        feature="max_steps",
+        reason="the default",
+    ),
     "training.num_train_epochs": Usual(
         values=((1, 0.4), (3, 0.6)),
         condition="there is more than one epoch",

@@ -137,6 +137,8 @@ def _composed(found: Findings) -> None:
         )
         if loaded is not None:
             found.symbols.setdefault("lightning.LightningModule.object_hyperparameters", found.lightning_module)
+    if found.lightning_module is not None and not _validates(found):
+        found.symbols.setdefault("lightning.LightningModule.no_validation", found.lightning_module)
     if found.lightning_module is not None and "save_hyperparameters" not in found.mentioned:
         found.symbols.setdefault("lightning.LightningModule.no_hyperparameters", found.lightning_module)
     for one in (found, *found.parts):
@@ -148,6 +150,14 @@ def _composed(found: Findings) -> None:
     kept = bool(found.configured) and not any(found.configured)  # the module steps it by hand
     if scheduled is not None and "lightning" in found.drivers and not (steps or kept):
         found.symbols.setdefault("lightning.LightningModule.torchs_scheduler", found.symbols[scheduled])
+
+
+def _validates(found: Findings) -> bool:
+    """May a module of Lightning's have a validation? Only what derives from its class alone surely has none."""
+    everything = (found, *found.parts)
+    classes = (node for one in everything for node in one.statements if isinstance(node, ast.ClassDef))
+    mixed = any(len(node.bases) > 1 for node in classes)
+    return mixed or any("validation_step" in one.document.text for one in everything)
 
 
 def _copied(found: Findings) -> None:

@@ -141,7 +141,7 @@ SCANNERS = (
             *("speechbrain", "load_dataset", "push_to_hub"),
             *("parallel_cross_entropy", "MultiTurnSFTDataset", "utils.checkpoint", "IterableDataset"),
             *("hydra.main", "__main__", "optax.", "keras", "torchmetrics", "from transformers", "import transformers"),
-            *("ultralytics", "mmengine", "sentence_transformers"),
+            *("ultralytics", "mmengine", "sentence_transformers", "LightningCLI"),
         ),
         note="code",
     ),

@@ -1708,3 +1708,27 @@ def test_how_four_bits_are_stored(given: str, stored: list[bool]) -> None:
         f"import torch\nfrom transformers import BitsAndBytesConfig\nBitsAndBytesConfig(load_in_4bit=True, {given})\n"
     )
     assert [value for _, key, value in facts(text) if key == "quantization.float_storage"] == stored
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("class A(pl.LightningModule):\n    def training_step(self, batch): ...\n", True),
+        ("class A(pl.LightningModule):\n    def validation_step(self, batch): ...\n", False),
+        ("class A(Mixin, pl.LightningModule):\n    def training_step(self, batch): ...\n", False),
+        ("class A(pl.LightningDataModule):\n    def setup(self, stage): ...\n", False),
+    ],
+)
+def test_a_module_that_validates_nothing(text: str, expected: bool) -> None:
+    used = [one.value for one in scan(Document("x.py", f"import lightning as pl\n{text}")).settings]
+    names = {name for value in used if isinstance(value, tuple) for name in value}
+    assert ("lightning.LightningModule.no_validation" in names) is expected
+
+
+def test_hooks_of_a_class_behind_a_class_of_its_own() -> None:
+    text = (
+        "import lightning as pl\nclass Base(pl.LightningModule):\n    x = 1\n"
+        "class Net(Base):\n    def on_epoch_end(self):\n        self.log('a', 1)\n"
+    )
+    used = [one.value for one in scan(Document("x.py", text)).settings if one.key == "code.symbols"]
+    assert any("lightning.LightningModule.on_epoch_end" in value for value in used if isinstance(value, tuple))
