@@ -213,6 +213,7 @@ KEYS: dict[str, Key] = {
     "data.conversational": Key("bool", "samples are lists of messages, which a trainer puts through a chat template"),
     "data.truncated": Key("bool", "a trainer cuts off what is longer than its max_length"),
     "data.multi_turn": Key("bool", "examples are conversations of several turns"),
+    "files.dataset_of_4": Key("bool", "the data set that is read was saved with lists as datasets 4 writes them"),
     "files.tokenizer_of_5": Key("bool", "the tokenizer that is read was saved in the form of transformers 5"),
     "files.newer_release": Key("bool", "weights, tokenizer or data were written by a newer release than reads them"),
     "files.pickled_weights": Key("bool", "the weights that are loaded are pytorch_model.bin, without safetensors"),

@@ -17,8 +17,8 @@ from gradcompat.model.environment import Location, Skipped
 _YAML = (".yaml", ".yml")
 # A JSON of another name may well hold data.
 _CONFIG = lazy_pattern(r".*(?:config|cfg|deepspeed|(?:\b|_)ds(?:\b|_)|zero|fsdp|accelerate).*\.json")
-# What is looked for beside a model, whether it is there or not, and what describes a data set.
-_OF_MODELS = ("config.json", "tokenizer_config.json")
+# What is looked for beside models and data, whether it is there or not, and whose files describe a data set.
+_OF_MODELS = ("config.json", "tokenizer_config.json", "dataset_info.json")
 _OF_DATA = "ultralytics"
 
 

@@ -1161,6 +1161,12 @@ USUAL: dict[str, Usual] = {
         feature="truncation",
         reason="few samples are longer",
     ),
+    "files.dataset_of_4": Usual(
+        values=((False, 1.0),),
+        taking="no data set that is read was saved by datasets 4",
+        feature="data that datasets 4 saved",
+        reason="most runs write what they read",
+    ),
     "files.tokenizer_of_5": Usual(
         values=((False, 1.0),),
         taking="the tokenizer was not saved by transformers 5",

@@ -393,6 +393,10 @@ def _kept_or_taken(found: Findings, step: Step, call: ast.Call, name: str) -> No
         return
     if last in _SAVING:
         found.saved.append(first)
+    elif last == "load_from_disk":
+        literal = found.names.literal(first, step.scope)
+        if isinstance(literal, str):  # of a DatasetDict each split has one
+            found.refers_to += [f"{literal.rstrip('/')}/{split}dataset_info.json" for split in ("", "train/")]
     elif _LOADING.fullmatch(name) or _TOKENIZER.fullmatch(name):
         literal = found.names.literal(first, step.scope)
         found.loaded.append((name, first, literal if isinstance(literal, str) else None, found.place(call)))

@@ -105,6 +105,7 @@ SCANNERS = (
     Scanner("hf-trainer-state", "trainer_state", ("*trainer_state*.json",), ("log_history", "global_step"), 2),
     Scanner("hf-adapter", "adapter_config", ("*adapter_config*.json",), ("peft_type",)),
     Scanner("hf-tokenizer", "tokenizer_config", ("*tokenizer_config.json",), ("tokenizer_class",)),
+    Scanner("hf-dataset", "dataset_info", ("*dataset_info.json",), ('"_type"',)),
     Scanner("hf-model", "model_config", ("*config.json",), ("model_type", "architectures")),
     Scanner("hf-fsdp", "fsdp_config", ("*.json",), FSDP_OPTIONS),
     Scanner("hydra", "hydra", _YAML, ("defaults:", "_target_", "# @package"), note="as far as it is literal"),
