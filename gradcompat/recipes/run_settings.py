@@ -643,7 +643,7 @@ def _distillation_loss(_: _Parameters) -> Settings:
 
 def _keras(parameters: _Parameters) -> Settings:
     if parameters["what"] == "mask":
-        return {"code.symbols": ("norm(inputs, mask=mask)", "keras.ops.expand_dims")}
+        return {"code.symbols": ("keras.layers.BatchNormalization.widened_mask",)}
     wrapped = "keras.optimizers.LossScaleOptimizer"
     return {
         "training.manual_optimization": parameters["what"] == "apply",

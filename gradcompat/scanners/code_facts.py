@@ -55,6 +55,8 @@ from gradcompat.scanners.option_defaults import Option, fields, is_option, optio
 from gradcompat.scanners.program_inference import FIRST, HOOKS, conclude, order
 from gradcompat.scanners.stream_order import manner_of_stream
 from gradcompat.scanners.trained_adapters import gets_frozen_adapter, gets_merged_model
+from gradcompat.scanners.widened_masks import SYMBOL as WIDENED_MASK
+from gradcompat.scanners.widened_masks import gets_widened_mask
 
 # Methods of a model that return the model itself.
 _MOVING = frozenset({"to", "cuda", "cpu", "half", "bfloat16", "float", "train", "eval"})
@@ -360,6 +362,8 @@ def _is_told(found: Findings, step: Step, call: ast.Call) -> None:
     method = (call.func.attr,) if isinstance(call.func, ast.Attribute) and call.func.attr not in _COMMON else ()
     for line in call_lines(call, called or method, found.names, step.scope):
         found.call(line, call)
+    if gets_widened_mask(call, found.names, step.scope):
+        found.symbol(WIDENED_MASK, call)
     for name in called or method:
         _hard_negatives(found, step, call, name)
         _kept_or_taken(found, step, call, name)
