@@ -26,7 +26,7 @@ from gradcompat.model.environment import Environment, Location, Skipped
 from gradcompat.model.report import Audit, ReportedFinding
 
 if TYPE_CHECKING:
-    from gradcompat.model.code_use import CodeUse
+    from gradcompat.model.code_use import ProjectCode
     from gradcompat.model.context import Context
 
 # Of less a process costs more than it saves: to start it, and to send back what it found.
@@ -43,7 +43,7 @@ class Task:
 
     source: Source
     contexts: tuple[Context, ...] = ()
-    uses: tuple[CodeUse, ...] | None = None
+    code: ProjectCode | None = None
 
 
 def tasks_of(request: AuditRequest) -> list[Task]:
@@ -51,8 +51,8 @@ def tasks_of(request: AuditRequest) -> list[Task]:
     if request.contexts is None:
         return [Task(source) for source in request.sources]
     display_path = [_display_path(source) for source in request.sources]
-    runs, uses = request.contexts.of(display_path), request.contexts.uses(display_path)
-    return [Task(*parts) for parts in zip(request.sources, runs, uses, strict=True)]
+    runs, code = request.contexts.of(display_path), request.contexts.code(display_path)
+    return [Task(*parts) for parts in zip(request.sources, runs, code, strict=True)]
 
 
 def audit_all(request: AuditRequest, base: KnowledgeBase, options: AuditOptions) -> list[Audit]:
@@ -218,7 +218,7 @@ def _audited(
     options: AuditOptions,
     plan_questions: int,
 ) -> Audit:
-    matched = match_runs(environment, task.contexts, base, options, uses=task.uses, whole=options.show_all)
+    matched = match_runs(environment, task.contexts, base, options, code=task.code, whole=options.show_all)
     advised = advise_findings(environment, matched, path, base, options, plan_questions)
     findings = tuple(
         ReportedFinding(finding=finding, advice=advised.advice.get(id(finding)))

@@ -1,4 +1,4 @@
-"""The training runs that a project documents: the commands of its READMEs that start its programs."""
+"""The training runs that a project documents: the commands of its READMEs and notebooks that start its programs."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from gradcompat.errors import SourceError
-from gradcompat.formats.document import read_document
+from gradcompat.formats.document import Document, read_document
 from gradcompat.formats.fenced_blocks import has_fences
 from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.context import Context
 from gradcompat.root import Root
 
 _README = lazy_pattern(r"readme[\w.-]*\.(?:md|markdown)")
-_LAUNCHES = lazy_pattern(r"torchrun|accelerate|deepspeed|colossalai|llamafactory-cli|axolotl|swift|trl |tune |python")
+_LAUNCHES = lazy_pattern(
+    r"torchrun|accelerate|deepspeed|colossalai|llamafactory-cli|axolotl|swift|trl |tune |python|yolo "
+)
+_NOTEBOOK = ".ipynb"
 _MOST = 100
 
 
@@ -22,13 +25,18 @@ def is_documentation(name: str) -> bool:
     return _README.fullmatch(name.lower()) is not None
 
 
+def is_notebook(name: str) -> bool:
+    """Does a file of this name hold commands beside its program?"""
+    return name.lower().endswith(_NOTEBOOK)
+
+
 def documented_runs(files: Sequence[tuple[Path, str]], root: Root, contexts: Sequence[Context]) -> list[Context]:
-    """The launches in READMEs whose program and configs are there, and which no script starts.
+    """The launches in READMEs and notebooks whose program and configs are there, and which no script starts.
 
     A README is documentation: what cannot be read of it is no gap, and a command that starts nothing is none.
 
     Args:
-        files: the READMEs of the project, each with its name as it is shown.
+        files: the READMEs and notebooks of the project, each with its name as it is shown.
         root: what may be read.
         contexts: what else was scanned.
     """
@@ -42,20 +50,36 @@ def documented_runs(files: Sequence[tuple[Path, str]], root: Root, contexts: Seq
             document = read_document(path, label)
         except SourceError:
             continue
-        if has_fences(document.text) and _LAUNCHES.search(document.text):
-            from gradcompat.scanners.pasted_blocks import launches
-
-            found += [
-                context
-                for context in launches(document)
-                if scripted.isdisjoint(PurePosixPath(target).name for target in context.targets)
-                and _starts(context, sources)
-            ]
+        found += [
+            context
+            for context in _launches(document)
+            if scripted.isdisjoint(PurePosixPath(target).name for target in context.targets)
+            and _starts(context, sources)
+        ]
     return found[:_MOST]
 
 
+def _launches(document: Document) -> list[Context]:
+    if _LAUNCHES.search(document.text) is None:
+        return []
+    if is_notebook(document.path):
+        from gradcompat.scanners.notebook_commands import launches as commands
+
+        return commands(document)
+    if has_fences(document.text):
+        from gradcompat.scanners.pasted_blocks import launches
+
+        return launches(document)
+    return []
+
+
 def _starts(context: Context, sources: set[PurePosixPath]) -> bool:
-    """Is the program of a launch there; of a tool, a config that it is given? A path that fits several names none."""
+    """Is the program of a launch there; of a tool, a config that it is given? A path that fits several names none.
+
+    A tool that a notebook starts needs neither: its cells are what is run, and no example.
+    """
+    if not (context.documented or context.targets):
+        return True
     here = PurePosixPath(context.source).parent
     wanted = [PurePosixPath(one) for one in context.targets or context.refers_to]
     return any(here / one in sources or sum(_ends(source, one) for source in sources) == 1 for one in wanted)

@@ -19,13 +19,14 @@ from gradcompat.model.environment import Environment, Location, Setting, Setting
 from gradcompat.model.finding import Finding, Status
 from gradcompat.model.issue import LEVELS, Issue
 from gradcompat.presumptions.upon import presumed_upon
+from gradcompat.shared_heads import with_shared_heads
 from gradcompat.term_keys import key_of
 from gradcompat.tied_models import with_tied_embeddings
 from gradcompat.versions import parse_version
 from gradcompat.vocabulary import VIRTUAL_PACKAGES, package_of
 
 if TYPE_CHECKING:
-    from gradcompat.model.code_use import CodeUse
+    from gradcompat.model.code_use import CodeUse, ProjectCode
     from gradcompat.model.context import Context
 
 # Of one run of gradcompat, for each megabyte of the files that it reads. An environment of torch and transformers needs
@@ -79,7 +80,7 @@ def match_runs(
     base: KnowledgeBase,
     options: AuditOptions,
     most_steps: int = MATCH_STEPS,
-    uses: Sequence[CodeUse] | None = None,
+    code: ProjectCode | None = None,
     whole: bool = True,
 ) -> Matched:
     """Match an environment with each of its training runs.
@@ -89,16 +90,15 @@ def match_runs(
         contexts: its training runs.
         base: the records.
         options: what counts.
-        uses: what the code beside it takes from other packages; None where no code was read.
+        code: what the code beside it takes from other packages; None where none was read.
         whole: what does not apply is among the findings, too, and not only what applies or could apply.
         most_steps: for which runs beside the first one are matched; what they would need beyond is a gap.
     """
     if options.presume:
         environment = _with_releases(environment, base)
     listing = Listing.of(environment.packages, base.names)
-    calls = tuple(dict.fromkeys(use.full_name for use in uses or () if use.kind == "call"))
-    uses = None if uses is None else tuple(use for use in uses if use.kind != "call")
-    breaks = breaks_of(environment, uses or (), base.names)
+    uses = () if code is None else code.uses
+    breaks = breaks_of(environment, uses, base.names)
     issues = (*(base.about_packages(listing.packages) if whole else base.possible(environment)), *breaks.issues)
     # A record that is ignored still stands in the place of more general ones.
     wanted = [
@@ -114,11 +114,14 @@ def match_runs(
         views = {run: with_host(view) for run, view in views.items()}
     # What a config says of the device counts more than what the machine has, and --set more than both.
     runs = {run: with_facts(view, options.settings, options.kept_at) for run, view in views.items()}
-    runs = {run: with_class_facts(with_tied_embeddings(view), base.class_facts) for run, view in runs.items()}
+    runs = {
+        run: with_class_facts(with_shared_heads(with_tied_embeddings(view)), base.class_facts)
+        for run, view in runs.items()
+    }
     if options.presume:
         canonical = base.names.canonical
         runs = {
-            run: presumed_upon(view, map(canonical, view.packages), run=bool(contexts), uses=uses, calls=calls)
+            run: presumed_upon(view, map(canonical, view.packages), run=bool(contexts), code=code)
             for run, view in runs.items()
         }
     forks = Forks(environment.conflicts)
@@ -135,7 +138,7 @@ def match_runs(
         breaks=breaks.issues,
         recorded=partial(base.about_packages, listing.packages),
         listing=listing,
-        uses=tuple(uses or ()),
+        uses=uses,
         skipped=tuple(_undecided(environment, len(runs), forks, budget)),
         steps=budget.most if budget.spent else budget.most - budget.left,
     )

@@ -20,7 +20,7 @@ from gradcompat.errors import SourceError
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.assumption import Assumption
-from gradcompat.model.code_use import CodeUse
+from gradcompat.model.code_use import ProjectCode
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Location, Skipped
 from gradcompat.model.finding import Finding
@@ -90,8 +90,8 @@ def plan_all(
     """
     shown = [source.source if isinstance(source, Environment) else source.shown for source in asked.sources]
     runs = asked.contexts.of(shown) if asked.contexts is not None else [()] * len(shown)
-    uses = asked.contexts.uses(shown) if asked.contexts is not None else [None] * len(shown)
-    read = [_task(*parts, base, options) for parts in zip(asked.sources, runs, uses, strict=True)]
+    code = asked.contexts.code(shown) if asked.contexts is not None else [None] * len(shown)
+    read = [_task(*parts, base, options) for parts in zip(asked.sources, runs, code, strict=True)]
     waiting = [reading for reading in read if isinstance(reading, _Task) and _has_to_change(reading.found, options)]
 
     def make(task: _Task, budget: Budget) -> Plan | None:
@@ -142,7 +142,7 @@ class _Task:
 def _task(
     source: Source,
     contexts: tuple[Context, ...],
-    uses: tuple[CodeUse, ...] | None,
+    code: ProjectCode | None,
     base: KnowledgeBase,
     options: AuditOptions,
 ) -> _Task | PlanningResult:
@@ -155,7 +155,7 @@ def _task(
         skipped = (Skipped(what=shown, reason=error.message, location=location),)
         nothing = Planned(source=shown, kind=None, summaries={}, references={}, plan=None, skipped=skipped)
         return PlanningResult(source=source, environment=None, found=None, project=Project(), planned=nothing)
-    found = match_runs(environment, contexts, base, options, uses=uses)
+    found = match_runs(environment, contexts, base, options, code=code)
     project = project_of(environment, source.path if isinstance(source, File) else None)
     return _Task(source, environment, found, project)
 

@@ -6,8 +6,9 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from gradcompat.audit.documented_runs import documented_runs, is_documentation
+from gradcompat.audit.documented_runs import documented_runs, is_documentation, is_notebook
 from gradcompat.audit.pasted_runs import runs_in_text
+from gradcompat.audit.unread_configs import with_unread_configs
 from gradcompat.budget import Budget
 from gradcompat.dependency_formats import by_name
 from gradcompat.errors import NotFound, SourceError, Unrecognised
@@ -15,7 +16,7 @@ from gradcompat.formats import project_walk
 from gradcompat.formats.document import Document
 from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.messages import LONE_CONFIG, NO_ENVIRONMENT, NO_RUN
-from gradcompat.model.code_use import CodeUse, left_out
+from gradcompat.model.code_use import ProjectCode, left_out
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.root import Root, is_link_outside, root_of_file, root_of_folder
@@ -106,8 +107,8 @@ class Contexts:
         }
         return [runs[_identity(owned[environment])] for environment in environments]
 
-    def uses(self, environments: Sequence[str]) -> list[tuple[CodeUse, ...] | None]:
-        """What the code beside each environment takes from other packages, in runs or not; each place once.
+    def code(self, environments: Sequence[str]) -> list[ProjectCode | None]:
+        """What the code beside each environment takes from other packages, in runs or not.
 
         None where no code was read at all. An environment in a folder without any, of a project that has some
         elsewhere, has code that takes nothing.
@@ -116,8 +117,8 @@ class Contexts:
             return [None] * len(environments)
         shared = (*self.together, *self.named)
         owned = self._owned(environments)
-        used = {key: _used((*shared, *contexts)) for key, contexts in _distinct(owned.values()).items()}
-        return [used[_identity(owned[environment])] for environment in environments]
+        code = {key: _code_of((*shared, *contexts)) for key, contexts in _distinct(owned.values()).items()}
+        return [code[_identity(owned[environment])] for environment in environments]
 
     def unused(self, environments: Sequence[str]) -> list[Skipped]:
         """The files that were found and are part of no run of any environment.
@@ -235,8 +236,8 @@ def _kind_of(environment: str) -> str | None:
     return None if expected is None else expected.kind
 
 
-def _used(contexts: Iterable[Context]) -> tuple[CodeUse, ...]:
-    """What some contexts take from other packages, each place once; what runs for sure in one of them does."""
+def _code_of(contexts: Iterable[Context]) -> ProjectCode:
+    """What some contexts take from other packages; what runs for sure in one of them does."""
     contexts = tuple(contexts)
     guarded = _only_guarded(contexts)
     contexts = tuple(context for context in contexts if context.source not in guarded)
@@ -247,19 +248,17 @@ def _used(contexts: Iterable[Context]) -> tuple[CodeUse, ...]:
     certain = {use for use in found if not use.conditional}
     found = tuple(use for use in found if not use.conditional or replace(use, conditional=False) not in certain)
     calls = (call for context in contexts if context.uses and not context.run for call in _calls(context))
-    return (*found, *dict.fromkeys(calls))
+    return ProjectCode(uses=found, calls=tuple(dict.fromkeys(calls)))
 
 
-def _calls(program: Context) -> Iterator[CodeUse]:
+def _calls(program: Context) -> Iterator[str]:
     """What a program calls and uses that trains nothing, with what scanners have a word of their own for.
 
     What stands behind a question for a release is left out.
     """
     for setting in program.settings:
-        if setting.key not in (CALLS_KEY, SYMBOLS_KEY) or not isinstance(setting.value, tuple) or setting.where:
-            continue
-        for index, call in enumerate(setting.value):
-            yield CodeUse(kind="call", module=call, name=None, location=setting.place(index))
+        if setting.key in (CALLS_KEY, SYMBOLS_KEY) and isinstance(setting.value, tuple) and not setting.where:
+            yield from setting.value
 
 
 def _only_guarded(contexts: Sequence[Context]) -> frozenset[str]:
@@ -299,7 +298,7 @@ def in_folder(path: Path, display_path: str, root: Root) -> tuple[list[Context],
 
     contexts: list[Context] = []
     files = find(path, display_path, unlisted, also=is_documentation)
-    documents = [(file, label) for file, label in files if is_documentation(file.name)]
+    documents = [(file, label) for file, label in files if is_documentation(file.name) or is_notebook(file.name)]
     shared: dict[str, object] = {}
     for file, label in files:
         if is_documentation(file.name):
@@ -314,6 +313,7 @@ def in_folder(path: Path, display_path: str, root: Root) -> tuple[list[Context],
             unread.append(scanned)
     programs = {file.name for file, _ in files}
     contexts = [_with_target(context, programs) for context in contexts]
+    contexts = with_unread_configs(contexts, [label for _, label in files], [skipped.what for skipped in unread])
     return _lone([*contexts, *documented_runs(documents, root, contexts)]), unread
 
 

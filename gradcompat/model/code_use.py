@@ -8,7 +8,7 @@ from typing import Literal
 from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.environment import Location
 
-UseKind = Literal["import", "attribute", "keyword", "option", "key", "call"]
+UseKind = Literal["import", "attribute", "keyword", "option", "key"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,8 +18,7 @@ class CodeUse:
     Attributes:
         kind: ``import``: a statement imports it; ``attribute``: it is read from a module; ``keyword``: a call gives the
             argument; ``option``: a command line or a config gives it to a parser that fills dataclasses; ``key``: a
-            config gives it to a model of pydantic, which passes over what it does not know; ``call``: a program that
-            trains nothing calls it, with its arguments (:mod:`gradcompat.calls`), which is a presumption at most.
+            config gives it to a model of pydantic, which passes over what it does not know.
         module: for ``import`` the module that it is imported from; else the top-level module of ``name``.
         name: what is imported, None for the module itself; else the full name of what is read or called, without the
             top-level module.
@@ -48,6 +47,20 @@ class CodeUse:
     def root(self) -> str:
         """The top-level module, which belongs to one distribution."""
         return self.module.partition(".")[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectCode:
+    """What the code beside an environment takes from other packages, in runs or not.
+
+    Attributes:
+        uses: each place once.
+        calls: what programs that train nothing call, with the arguments (:mod:`gradcompat.calls`), and use: somebody
+            runs them, which is a presumption at most.
+    """
+
+    uses: tuple[CodeUse, ...] = ()
+    calls: tuple[str, ...] = ()
 
 
 def left_out(uses: Iterable[CodeUse], given: Set[str]) -> tuple[CodeUse, ...]:

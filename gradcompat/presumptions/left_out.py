@@ -224,6 +224,7 @@ LEFT_OUT = (
     LeftOut(key="training.neftune_noise_alpha", default=_argument("neftune_noise_alpha", means={"None": 0}, absent=0)),
     LeftOut(key="training.resume_from_checkpoint", default=_argument("resume_from_checkpoint", means=_NOT_GIVEN)),
     LeftOut(key="training.dataloader_num_workers", default=_argument("dataloader_num_workers")),
+    LeftOut(key="training.max_steps", default=_argument("max_steps")),
     LeftOut(key="training.max_grad_norm", default=_argument("max_grad_norm")),
     *(
         LeftOut(

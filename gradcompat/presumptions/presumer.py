@@ -123,6 +123,10 @@ class Presumed:
     location: Location | None = None
 
 
+# Virtual packages that a Mac has none of.
+_OF_OTHER_GPUS = frozenset({"__cuda", "__cuda_arch", "__nvidia_driver", "__nccl", "__cudnn", "__rocm"})
+
+
 class Presumer:
     """Presumes upon one environment with one run.
 
@@ -160,6 +164,8 @@ class Presumer:
             return Presumed(
                 certainty=Certainty.presumed(_truth(term, "darwin")), taking=taking, feature="another system"
             )
+        if isinstance(term, VirtualTerm) and term.name in _OF_OTHER_GPUS and self._trains_on_apple():
+            return Presumed(certainty=Certainty.PRESUMED_NO, feature="a GPU that is not Apple's")
         if isinstance(term, ModelTerm):
             if self._takes_no_library():
                 return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"{_wanted(term)} of a library")

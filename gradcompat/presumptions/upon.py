@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gradcompat.lazy_dataclasses import replace
@@ -13,8 +13,10 @@ from gradcompat.presumptions.serving import SERVING, serves
 from gradcompat.symbol_patterns import CALLS_KEY, SYMBOLS_KEY
 
 if TYPE_CHECKING:
-    from gradcompat.model.code_use import CodeUse
+    from gradcompat.model.code_use import CodeUse, ProjectCode
 
+# Facts of which a defect asks whether a run says them, or leaves them to what it trains with.
+_CHOSEN = {"precision.mode": "precision.chosen", "model.attn_implementation": "model.attention_chosen"}
 _TRL = "trl"
 _ACCELERATE = "accelerate"
 # Packages of which any part drives training.
@@ -26,8 +28,7 @@ def presumed_upon(
     names: Iterable[str],
     *,
     run: bool,
-    uses: Sequence[CodeUse] | None = None,
-    calls: tuple[str, ...] = (),
+    code: ProjectCode | None = None,
     logged: bool = False,
 ) -> Environment:
     """The environment with the engines that it names and the defaults of its trainer, on which presumptions rest.
@@ -36,12 +37,12 @@ def presumed_upon(
         environment: with everything that is stated of the run.
         names: canonical names of its packages, in their order.
         run: its settings are those of a run that was seen, so that what is not among them was left out.
-        uses: what the code beside it takes from packages; if there is code and no trainer in it, none is used.
+        code: what the code beside it takes from packages; if there is code and no trainer in it, none is used.
             Without code (None), none is used where the environment serves models and trains none.
-        calls: what programs that train nothing call and use.
         logged: there is a log of training, whatever else the environment is for.
     """
     names = tuple(names)
+    uses = () if code is None else code.uses
     stated = {setting.key: setting.value for setting in environment.settings if not setting.presumed}
     engines = named_engines(names, stated, run=run)
     settings = environment.settings
@@ -57,26 +58,32 @@ def presumed_upon(
             if loop is not None:
                 place = Location(path=environment.source)  # a loop of the project's own takes what this config says
                 settings = (*settings, Setting(key=FRAMEWORK_KEY, value=loop, location=place, presumed=True))
-        settings = (*settings, *left_out(replace(environment, settings=settings)))
+        settings = (*settings, *left_out(replace(environment, settings=settings)), *_choices(environment))
         equal = equal_labels(environment.settings)
         settings = settings if equal is None else (*settings, equal)
     elif FRAMEWORK_KEY not in stated:
-        serving = uses is None and not logged and serves(zip(names, environment.packages, strict=True))
+        serving = code is None and not logged and serves(zip(names, environment.packages, strict=True))
         if serving:
             engines |= {SERVING}
-        if uses is not None or serving:
+        if code is not None or serving:
             place = Location(path=environment.source)
-            if uses is not None:
+            if code is not None:
                 taken = tuple(dict.fromkeys(use.full_name for use in uses))
                 settings = (*settings, Setting(key=SYMBOLS_KEY, value=taken, location=place, presumed=True))
-            if calls:
-                settings = (*settings, Setting(key=CALLS_KEY, value=calls, location=place, presumed=True))
+            if code is not None and code.calls:
+                settings = (*settings, Setting(key=CALLS_KEY, value=code.calls, location=place, presumed=True))
             # Which of the trainers drives it, if the code names one, is seen in a run alone.
-            settings = (
-                *settings,
-                Setting(key=FRAMEWORK_KEY, value=_own_loop(uses or ()), location=place, presumed=True),
-            )
+            settings = (*settings, Setting(key=FRAMEWORK_KEY, value=_own_loop(uses), location=place, presumed=True))
     return replace(environment, settings=settings, engines=engines)
+
+
+def _choices(environment: Environment) -> Iterator[Setting]:
+    """Whether a run says what it could leave to a default, even where that is no literal."""
+    said = {setting.key: setting.location for setting in environment.settings}
+    for key, chosen in _CHOSEN.items():
+        if chosen not in said:
+            place = said.get(key, Location(path=environment.source))
+            yield Setting(key=chosen, value=key in said, location=place, presumed=key not in said)
 
 
 def _of_absent_driver(setting: Setting, engines: frozenset[str]) -> bool:

@@ -412,6 +412,12 @@ USUAL: dict[str, Usual] = {
     "training.max_grad_norm": Usual(
         values=((1.0, 1.0),), taking="gradients are clipped", feature="clipping", reason="the default of most trainers"
     ),
+    "training.max_steps": Usual(
+        values=((-1, 1.0),),
+        taking="the run goes by epochs",
+        feature="max_steps",
+        reason="the default",
+    ),
     "training.num_train_epochs": Usual(
         values=((1, 0.4), (3, 0.6)),
         condition="there is more than one epoch",
@@ -622,6 +628,13 @@ USUAL: dict[str, Usual] = {
         condition="TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD is {}",
         reason=_RARE,
     ),
+    "environment.timm_fused_attention": Usual(
+        values=((True, 1.0),),
+        taking="TIMM_FUSED_ATTN is left as it is",
+        feature="TIMM_FUSED_ATTN",
+        condition="timm may take fused attention",
+        reason=_RARE,
+    ),
     "environment.mix_order_reduction": Usual(
         values=((True, 1.0),),
         taking="TORCHINDUCTOR_MIX_ORDER_REDUCTION is left as it is",
@@ -776,6 +789,13 @@ USUAL: dict[str, Usual] = {
         taking="attention is sdpa or flash_attention_2",
         question="Which attention does the model use?",
         reason="sdpa is the default of transformers; flash_attention_2 is what runs turn on",
+    ),
+    "model.attention_chosen": Usual(
+        values=((False, 1.0),),
+        taking="the choice of the attention is left to the model",
+        feature="attention of your choice",
+        condition="the run asks for its attention",
+        reason="most runs say nothing",
     ),
     "model.use_cache": Usual(
         values=((True, 0.5), (False, 0.5)), condition="use_cache is {}", feature="use_cache", reason="models differ"
@@ -984,8 +1004,21 @@ USUAL: dict[str, Usual] = {
         feature="another recipe of fp8",
         reason="what Transformer Engine does unless it is told otherwise",
     ),
+    "precision.chosen": Usual(
+        values=((False, 1.0),),
+        taking="the precision is left to the trainer",
+        feature="a precision of your choice",
+        condition="the run says in which precision it trains",
+        reason="a run that says so was not seen",
+    ),
     "precision.tf32": Usual(
         values=((False, 0.5), (True, 0.5)), condition="TF32 is {}", feature="TF32", reason="both are in use"
+    ),
+    "optimizer.warmup_peak": Usual(
+        values=((False, 1.0),),
+        taking="DeepSpeed's schedule takes its peak from the optimizer",
+        feature="warmup_max_lr of DeepSpeed",
+        reason="who gives it has it in DeepSpeed's config",
     ),
     "optimizer.groups": Usual(
         values=(("one", 1.0),),
@@ -1063,6 +1096,12 @@ USUAL: dict[str, Usual] = {
     ),
     "data.shuffle": Usual(
         values=((True, 1.0),), taking="the data are shuffled", feature="data in their order", reason="the default"
+    ),
+    "data.own_sampler": Usual(
+        values=((False, 1.0),),
+        taking="verl orders the data itself",
+        feature="a sampler of your own",
+        reason="the default of verl",
     ),
     "data.seedable_sampler": Usual(
         values=((False, 1.0),),
@@ -1144,6 +1183,12 @@ USUAL: dict[str, Usual] = {
         taking="no sample is cut off",
         feature="truncation",
         reason="few samples are longer",
+    ),
+    "files.dataset_of_4": Usual(
+        values=((False, 1.0),),
+        taking="no data set that is read was saved by datasets 4",
+        feature="data that datasets 4 saved",
+        reason="most runs write what they read",
     ),
     "files.tokenizer_of_5": Usual(
         values=((False, 1.0),),

@@ -536,6 +536,7 @@ def _model_kernels(parameters: _Parameters) -> Settings:
     return {
         "model.architecture": (CLASSES[str(parameters["model"])],),
         "model.attn_implementation": str(attention),
+        "model.attention_chosen": attention != "default",
         **({"model.cross_attention_mask": False} if parameters["model"] == "mllama" else {}),
         "code.symbols": (f"transformers.AutoModelForCausalLM.from_config(config, attn_implementation='{attention}')",),
     }
@@ -642,7 +643,7 @@ def _distillation_loss(_: _Parameters) -> Settings:
 
 def _keras(parameters: _Parameters) -> Settings:
     if parameters["what"] == "mask":
-        return {"code.symbols": ("norm(inputs, mask=mask)", "keras.ops.expand_dims")}
+        return {"code.symbols": ("keras.layers.BatchNormalization.widened_mask",)}
     wrapped = "keras.optimizers.LossScaleOptimizer"
     return {
         "training.manual_optimization": parameters["what"] == "apply",

@@ -109,6 +109,7 @@ _OWN = frozenset(
 # are joined with it, some of them unasked.
 _MODEL = "utils.schemas.config.AxolotlInputConfig"
 _PLUGINS = "axolotl.integrations."
+_DISTILLATION = f"{_PLUGINS}kd."
 _BESIDE = ("axolotl.utils.config.models.input.v0_4_1.AxolotlInputConfig", f"{_PLUGINS}*")
 
 
@@ -126,6 +127,8 @@ def scan(document: Document) -> Context:
         config, entries=tuple(replace(entry, value=_value(entry.name, entry.value)) for entry in config.entries)
     )
     settings, skipped = settings_of(config, FEEDS)
+    if not _distils(config):
+        settings = [setting for setting in settings if setting.key != "training.kd_ce_alpha"]
     if not any(top.get(name) for name in ("rl", "reward_model", "process_reward_model")):
         # Whatever else it says: this loop is transformers' own, in a class derived from it.
         place = Location(path=document.path)
@@ -136,6 +139,14 @@ def scan(document: Document) -> Context:
         settings.append(Setting(key="data.turn_end_named", value=named, location=place))
     settings += left_to_tool("axolotl", settings)
     return replace(run_of(config, "axolotl", settings, skipped), uses=tuple(_keys(config)))
+
+
+def _distils(config: Config) -> bool:
+    """Is the plugin named that reads the keys of knowledge distillation, or one of the project's own?"""
+    plugins = values_of(config, "plugins")
+    return plugins is None or any(
+        not isinstance(name, str) or name.startswith(_DISTILLATION) or not name.startswith(_PLUGINS) for name in plugins
+    )
 
 
 def _names_turn_end(config: Config) -> bool | None:

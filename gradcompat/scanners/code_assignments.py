@@ -161,10 +161,11 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
     if not isinstance(node, ast.ClassDef):
         return
     bases = [name for base in node.bases for name in found.names.resolve(base, step.scope)]
-    if len(node.bases) == 1 and any(_is_lightning_module(name) for name in bases):
+    inherited = [*bases, *(name for base in node.bases for name in found.names.bases(base, step.scope))]
+    if len(node.bases) == 1 and any(_is_lightning_module(name) for name in inherited):
         _lightning_module(found, step, node)
         found.lightning_module = found.lightning_module or found.place(node)
-    if any(name.partition(".")[0] in _LIGHTNING and name.endswith(".Callback") for name in bases):
+    if any(name.partition(".")[0] in _LIGHTNING and name.endswith(".Callback") for name in inherited):
         for method in node.body:
             if isinstance(method, ast.FunctionDef) and method.name in _LEFT_BY_CALLBACKS:
                 found.symbol(f"lightning.Callback.{method.name}", method)

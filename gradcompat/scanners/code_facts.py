@@ -56,7 +56,9 @@ from gradcompat.scanners.pipeline_losses import gets_float_loss
 from gradcompat.scanners.program_inference import FIRST, HOOKS, conclude, order
 from gradcompat.scanners.stream_order import manner_of_stream
 from gradcompat.scanners.template_ids import manner_of_count
-from gradcompat.scanners.trained_adapters import gets_frozen_adapter
+from gradcompat.scanners.trained_adapters import gets_frozen_adapter, gets_merged_model
+from gradcompat.scanners.widened_masks import SYMBOL as WIDENED_MASK
+from gradcompat.scanners.widened_masks import gets_widened_mask
 
 # Methods of a model that return the model itself.
 _MOVING = frozenset({"to", "cuda", "cpu", "half", "bfloat16", "float", "train", "eval"})
@@ -87,6 +89,7 @@ _BY_HAND = ("token_type_ids", "mm_token_type_ids", "position_ids", "completion_m
 _SET_BY_HAND = {**dict.fromkeys(_BY_HAND, "batch"), "capturable": "group"}
 # Beside the ids of the tokens.
 _COLUMNS = frozenset({"labels", *_BY_HAND})
+_GROUP = re.compile(r"group|^pg$")  # what a group of an optimizer is called
 _LAYER_SCALE = "lr_scale"  # of the groups that timm makes for a decay by layers, which a program may apply by itself
 _TRAINERS = re.compile(
     r"(?:transformers|trl|sentence_transformers|gliner|lightning|pytorch_lightning)\.(?:\w+\.)*\w*Trainer"
@@ -197,6 +200,9 @@ def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) 
                 found.symbol(f"group.{words}", node)
             case ast.Subscript(slice=ast.Constant(value=str(name)), ctx=ast.Store()) if name in _SET_BY_HAND:
                 found.symbol(f"{_SET_BY_HAND[name]}.{name}", node)
+            case ast.Subscript(value=owner, slice=ast.Constant(value="lr"), ctx=ast.Store()):
+                if _GROUP.search(text(owner)):
+                    found.symbol("group.lr", node)
             case ast.Subscript(slice=ast.Constant(value=0)):
                 found.mentioned.add(FIRST)
     return found, steps[0]
@@ -364,6 +370,8 @@ def _is_told(found: Findings, step: Step, call: ast.Call) -> None:
     method = (call.func.attr,) if isinstance(call.func, ast.Attribute) and call.func.attr not in _COMMON else ()
     for line in call_lines(call, called or method or _text_maker(found, step, call), found.names, step.scope):
         found.call(line, call)
+    if gets_widened_mask(call, found.names, step.scope):
+        found.symbol(WIDENED_MASK, call)
     for name in called or method:
         _hard_negatives(found, step, call, name)
         _kept_or_taken(found, step, call, name)
@@ -405,6 +413,10 @@ def _kept_or_taken(found: Findings, step: Step, call: ast.Call, name: str) -> No
         return
     if last in _SAVING:
         found.saved.append(first)
+    elif last == "load_from_disk":
+        literal = found.names.literal(first, step.scope)
+        if isinstance(literal, str):  # of a DatasetDict each split has one
+            found.refers_to += [f"{literal.rstrip('/')}/{split}dataset_info.json" for split in ("", "train/")]
     elif _LOADING.fullmatch(name) or _TOKENIZER.fullmatch(name):
         literal = found.names.literal(first, step.scope)
         found.loaded.append((name, first, literal if isinstance(literal, str) else None, found.place(call)))
@@ -543,6 +555,7 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         found.drivers.setdefault(one.framework, found.place(call))
     if one.trains:
         found.trainer = True
+        found.merged.append("peft_config" not in given and gets_merged_model(call, found.names, step.scope))
         if one.framework == "trl" and call.args and not one.positional:
             value = found.names.literal(call.args[0], step.scope)
             if isinstance(value, str):

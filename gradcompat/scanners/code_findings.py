@@ -19,6 +19,7 @@ from gradcompat.scanners.dataclass_parsers import ParsedInput
 from gradcompat.scanners.fallbacks import FUNCTIONS, has_fallback
 from gradcompat.scanners.key_mapping import Feed
 from gradcompat.scanners.option_defaults import Option, is_option
+from gradcompat.scanners.ungraded_calls import KERNELS, is_ungraded
 from gradcompat.scanners.version_questions import regions
 
 
@@ -42,10 +43,12 @@ class Findings:
         calls: the calls of them, each as a line (:mod:`gradcompat.calls`), with the first place.
         ways: those of both that some releases alone reach, wherever they stand, and when.
         firm: those names of which a defect asks whether the program can do without, and without which it cannot.
+        graded: the kernels of attention that are used where gradients are on.
         refers_to: files that are named.
         drivers: what may drive the training loop, with the first place.
         trainer: an object that runs a training loop is made.
         trains: the program runs a training loop.
+        merged: of each such object whether it gets a model that an adapter was merged into.
         checkpointing: calls that enable checkpointing, in the order of the text.
         wrapping: calls that put an adapter on the model.
         hooks: calls that let the output of the embeddings require a gradient.
@@ -84,10 +87,12 @@ class Findings:
     calls: dict[str, Location] = field(default_factory=dict)
     ways: dict[str, Ways] = field(default_factory=dict)
     firm: set[str] = field(default_factory=set)
+    graded: set[str] = field(default_factory=set)
     refers_to: list[str] = field(default_factory=list)
     drivers: dict[str, Location] = field(default_factory=dict)
     trainer: bool = False
     trains: bool = False
+    merged: list[bool] = field(default_factory=list)
     checkpointing: list[Step] = field(default_factory=list)
     wrapping: list[Step] = field(default_factory=list)
     hooks: list[Step] = field(default_factory=list)
@@ -127,6 +132,7 @@ class Findings:
             self._reach(line, part.ways.get(line, ALWAYS))
             self.calls.setdefault(line, location)
         self.firm |= part.firm
+        self.graded |= part.graded
         for name, location in part.drivers.items():
             self.drivers.setdefault(name, location)
         self.refers_to += part.refers_to
@@ -138,6 +144,7 @@ class Findings:
         self.lookups += part.lookups
         self.skipped += part.skipped
         self.trainer = self.trainer or part.trainer
+        self.merged += part.merged
         self.mentioned |= part.mentioned
         self.dynamic = self.dynamic or part.dynamic
         self.own_models += part.own_models
@@ -304,6 +311,8 @@ class Findings:
         """A name that is used."""
         if FUNCTIONS.fullmatch(name) and not has_fallback(node, self.names):
             self.firm.add(name)
+        if KERNELS.fullmatch(name) and not is_ungraded(node, self.names):
+            self.graded.add(name)
         self._reach(name, ways_to(node, regions(self.names, self.document.text)))
         if name not in self.symbols:
             self.symbols[name] = self.place(node)

@@ -114,6 +114,7 @@ class Names:
         self.rewritten = False
         self.regions: tuple[Region, ...] | None = None  # what some releases alone reach; None until somebody asks
         self.fallbacks: tuple[Region, ...] | None = None  # what it can do without
+        self.ungraded: tuple[Region, ...] | None = None  # where gradients are off
         self.stores: list[ast.Attribute | ast.Subscript | ast.Call] = []  # what sets an attribute or an item
         # What was found out about a name, and what is being found out: a name that is made of itself says nothing.
         self._expressions: dict[ast.AST, tuple[str, ...]] = {}

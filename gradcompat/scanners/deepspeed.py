@@ -55,6 +55,7 @@ _DEEPSPEED: Feeds = {
     "optimizer.params.torch_adam": Feed("optimizer.library", {"true": "torch"}, only=True),
     "optimizer.params.weight_decay": Feed("optimizer.weight_decay"),
     "scheduler.type": (Feed("optimizer.scheduler"), Feed("deepspeed.own_scheduler", given=True)),
+    "scheduler.params.warmup_max_lr": Feed("optimizer.warmup_peak", {"auto": True}, given=True),
 }
 
 _NEOX_OWN: Feeds = {

@@ -47,6 +47,10 @@ VARIABLES: Mapping[str, Variable] = {
     ),
     # transformers before 5, where it looks for integrations that report.
     "WANDB_DISABLED": Variable(key="environment.wandb_disabled", words=frozenset({"1", "on", "yes", "true"})),
+    # timm/layers/config.py: 2 takes it where it was only tried as well.
+    "TIMM_FUSED_ATTN": Variable(
+        key="environment.timm_fused_attention", words=frozenset({"1", "2"}), before=frozenset({"timm"})
+    ),
     "TORCHINDUCTOR_MIX_ORDER_REDUCTION": Variable(key="environment.mix_order_reduction"),
     # torch/serialization.py: read at each load, and counts more than the argument.
     "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": Variable(

@@ -17,7 +17,7 @@ from gradcompat.scanners.code_uses import catches
 
 # Functions of which a defect asks whether the program can do without.
 FUNCTIONS = re.compile(
-    r"torchaudio\.(?:load|save)"
+    r"torchaudio\.(?:load|save)|torch\.optim\.lr_scheduler\.ReduceLROnPlateau\.get_last_lr"
     r"|(?:pytorch_)?lightning\.(?:\w+\.)*Trainer\.(?:add_argparse_args|from_argparse_args|parse_argparser)"
 )
 _TELLING = re.compile(r"print|log|warn|traceback|debug|info|error|exception|critical", re.IGNORECASE)
@@ -104,6 +104,7 @@ def _asks_for_functions(test: ast.expr, scope: Scope, names: Names) -> bool:
     for one in asked:
         match one:
             case ast.Call(func=ast.Name(id="hasattr"), args=[owner, ast.Constant(value=str(name))]):
-                if any(FUNCTIONS.fullmatch(f"{full}.{name}") for full in names.resolve(owner, scope)):
+                owners = names.resolve(owner, scope) or names.type_of(owner, scope)  # an object has what its class has
+                if any(FUNCTIONS.fullmatch(f"{full}.{name}") for full in owners):
                     return True
     return False

@@ -40,7 +40,7 @@ def scan(document: Document) -> Context:
         Malformed: if it is no notebook, or its code uses no library for training.
     """
     content = parse(document.text, document.path)
-    cells = _cells(content)
+    cells = code_cells(content)
     if cells is None:
         raise Unrecognised("has no cells as a notebook has", path=document.path)
     places = Places(document.text, document.path)
@@ -60,7 +60,7 @@ def scan(document: Document) -> Context:
             skipped.append(Skipped(what="a cell", reason=reason, location=places.of(*keys)))
             break
         first = len(lines)
-        lines += _lines(pieces, keys, places)
+        lines += lines_of(pieces, keys, places)
         try:
             tree = _tree(text, document.path)
         except Malformed as error:
@@ -78,7 +78,7 @@ def scan(document: Document) -> Context:
     return replace(found, skipped=(*skipped, *found.skipped), unset=found.unset if not skipped else ())
 
 
-def _cells(content: Any) -> list[tuple[tuple[str | int, ...], list[str]]] | None:
+def code_cells(content: Any) -> list[tuple[tuple[str | int, ...], list[str]]] | None:
     """The source of each code cell in pieces, with the keys to it; before version 4 they lie in worksheets."""
     if not isinstance(content, dict) or "nbformat" not in content:
         return None
@@ -103,7 +103,7 @@ def _cells(content: Any) -> list[tuple[tuple[str | int, ...], list[str]]] | None
     return found
 
 
-def _lines(pieces: list[str], keys: tuple[str | int, ...], places: Places) -> Iterator[Location]:
+def lines_of(pieces: list[str], keys: tuple[str | int, ...], places: Places) -> Iterator[Location]:
     """Where each line of a cell stands, of which one may be in pieces and one piece have several."""
     fresh = True
     for index, piece in enumerate(pieces):
@@ -117,16 +117,22 @@ def _lines(pieces: list[str], keys: tuple[str | int, ...], places: Places) -> It
     yield places.of(*keys)  # where the parser is when a cell ends too early
 
 
+def is_python(cell: str) -> bool:
+    """Is a cell Python, and no other language or a file that is written?"""
+    magic = _CELL_MAGIC.match(cell)
+    return magic is None or magic[1] in _PYTHON_MAGICS
+
+
 def _tree(text: str, path: str) -> ast.Module:
     """The syntax tree of a cell, without its magics.
 
     Raises:
         Malformed: if it is no Python then either.
     """
+    if not is_python(text):
+        return ast.Module(body=[], type_ignores=[])
     cell = _CELL_MAGIC.match(text)
     if cell is not None:
-        if cell[1] not in _PYTHON_MAGICS:
-            return ast.Module(body=[], type_ignores=[])
         # Only the lines count, not what is in this one.
         text = "\n" * text.count("\n", 0, cell.end()) + text[cell.end() :]
     try:

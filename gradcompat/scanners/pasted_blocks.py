@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Callable
 from typing import Any
 
 from gradcompat.errors import SourceError
@@ -40,7 +41,7 @@ def launches(document: Document) -> list[Context]:
             with contextlib.suppress(SourceError):
                 for context in launch_script.scan_each(_shell(block)):
                     line = min((one.location.line for one in context.settings if one.location.line), default=block.line)
-                    placed: Context = _placed(context, _SHELL, document.path)
+                    placed: Context = moved(context, _renamed(_SHELL, document.path))
                     found.append(replace(placed, source=f"{document.path} (line {line})", documented=True))
     return found
 
@@ -58,22 +59,26 @@ def _scanned(document: Document, block: FencedBlock) -> Context | None:
         except SourceError:
             continue
         if context.settings:
-            placed: Context = _placed(context, name, document.path)
+            placed: Context = moved(context, _renamed(name, document.path))
             return replace(placed, source=f"{document.path} (line {block.line})")
     return None
 
 
-def _placed(value: Any, name: str, path: str) -> Any:
-    """The same value, with every place of the block as one of the text."""
+def _renamed(name: str, path: str) -> Callable[[Location], Location]:
+    """Makes every place of a block one of the text that it stands in."""
+    return lambda location: replace(location, path=path) if location.path == name else location
+
+
+def moved(value: Any, move: Callable[[Location], Location]) -> Any:
+    """The same value, with every place of it moved into the file that it really stands in."""
     if isinstance(value, Location):
-        return replace(value, path=path) if value.path == name else value
+        return move(value)
     if isinstance(value, Setting):
         # Nothing is written into what somebody has pasted.
         value = replace(value, spelling=None)
     if isinstance(value, (tuple, frozenset)):
-        moved = [_placed(part, name, path) for part in value]
-        return type(value)(moved)
+        return type(value)([moved(part, move) for part in value])
     if hasattr(type(value), "__lazy_fields__"):
-        moved_fields = {each.name: _placed(getattr(value, each.name), name, path) for each in fields(type(value))}
+        moved_fields = {each.name: moved(getattr(value, each.name), move) for each in fields(type(value))}
         return replace(value, **moved_fields)
     return value

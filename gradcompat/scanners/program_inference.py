@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection
 
 from gradcompat.calls import Call, read_call
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners.added_layers import unfilled_layers
 from gradcompat.scanners.autocast_regions import ungraded_first
@@ -84,6 +85,7 @@ def conclude(found: Findings, end: Step) -> None:
     """Add what follows from the whole."""
     _hooked(found, end)
     _driven(found, end)
+    _merged(found)
     _accumulated_alike(found)
     _ordered(found, end)
     _absent(found, end)
@@ -135,6 +137,8 @@ def _composed(found: Findings) -> None:
         )
         if loaded is not None:
             found.symbols.setdefault("lightning.LightningModule.object_hyperparameters", found.lightning_module)
+    if found.lightning_module is not None and not _validates(found):
+        found.symbols.setdefault("lightning.LightningModule.no_validation", found.lightning_module)
     if found.lightning_module is not None and "save_hyperparameters" not in found.mentioned:
         found.symbols.setdefault("lightning.LightningModule.no_hyperparameters", found.lightning_module)
     for one in (found, *found.parts):
@@ -149,6 +153,14 @@ def _composed(found: Findings) -> None:
     kept = bool(found.configured) and not any(found.configured)  # the module steps it by hand
     if scheduled is not None and "lightning" in found.drivers and not (steps or kept):
         found.symbols.setdefault("lightning.LightningModule.torchs_scheduler", found.symbols[scheduled])
+
+
+def _validates(found: Findings) -> bool:
+    """May a module of Lightning's have a validation? Only what derives from its class alone surely has none."""
+    everything = (found, *found.parts)
+    classes = (node for one in everything for node in one.statements if isinstance(node, ast.ClassDef))
+    mixed = any(len(node.bases) > 1 for node in classes)
+    return mixed or any("validation_step" in one.document.text for one in everything)
 
 
 def _copied(found: Findings) -> None:
@@ -223,6 +235,16 @@ def _driven(found: Findings, end: Step) -> None:
         found.drivers["keras"] = found.place(_first(end, {"fit", "GradientTape"}))
         _framework(found, "keras")
         _left_to_keras(found)
+
+
+def _merged(found: Findings) -> None:
+    """A run whose trainers get models that adapters were merged into trains all weights."""
+    if not found.merged or not all(found.merged):
+        return
+    for one in (found, *found.parts):
+        of_others = [setting for setting in one.settings if not setting.key.startswith("peft.")]
+        methods = [replace(setting, value="none") for setting in one.settings if setting.key == "peft.method"]
+        one.settings = [*of_others, *methods]
 
 
 def _accumulated_alike(found: Findings) -> None:

@@ -37,6 +37,7 @@ from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.scanners.local_modules import Followed, Links, Module, Project, follow, project_of
 from gradcompat.scanners.reachability import is_main_guard, reached
 from gradcompat.scanners.registry import LIBRARIES
+from gradcompat.scanners.ungraded_calls import KERNELS
 
 MOST_MODULES = 20  # of the project itself that are named one by one, for one file
 # Frameworks for tests.
@@ -140,6 +141,8 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
             facts.symbols.setdefault(f"{use.root}.__init__", use.location)  # which an import runs, used or not
     for name in [one for one in facts.symbols if FUNCTIONS.fullmatch(one) and one not in facts.firm]:
         facts.symbols[f"{name}.with_fallback"] = facts.symbols[name]
+    for name in [one for one in facts.symbols if KERNELS.fullmatch(one) and one not in facts.graded]:
+        facts.symbols[f"{name}.ungraded"] = facts.symbols[name]
     settings += _by_way("code.symbols", facts.symbols, facts)
     settings += _by_way("code.calls", facts.calls, facts)
     if facts.symbols and not facts.calls:  # which is known as well

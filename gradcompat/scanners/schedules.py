@@ -8,12 +8,15 @@ from the learning rate that it finds, which is the lowest where another cosine h
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 
 _PACKAGE = "torch.optim.lr_scheduler"
 _MULTIPLYING = ("SequentialLR", "LinearLR", "ConstantLR")
 _COSINE = "CosineAnnealingLR"
 _STATE = "load_state_dict"
+# What makes a schedule, and what it is called.
+_SCHEDULE = re.compile(r"sched|LR\b|WarmRestarts|ReduceLROnPlateau", re.IGNORECASE)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
@@ -22,8 +25,12 @@ def uses(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.AST]]:
     """``….LinearLR.after_state`` and ``….CosineAnnealingLR.again``, with the calls that make the schedules.
 
     ``scheduler.step.at_exchange``: a schedule that steps where accelerate exchanges gradients, and not each time.
+    ``scheduler.unprepared``: one that the program makes and hands to no ``prepare`` of accelerate's.
     """
     bodies: list[list[ast.stmt]] = [list(statements)]
+    unprepared = _unprepared(bodies[0])
+    if unprepared is not None:
+        yield "scheduler.unprepared", unprepared
     for body in bodies:
         nodes = list(_inside(body))
         for node in nodes:
@@ -35,6 +42,25 @@ def uses(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.AST]]:
                 yield from _again(node)
             elif isinstance(node, ast.If) and "sync_gradients" in ast.unparse(node.test) and _steps(node):
                 yield "scheduler.step.at_exchange", node
+
+
+def _unprepared(statements: Iterable[ast.stmt]) -> ast.AST | None:
+    """A schedule that is not among what the calls of ``prepare`` are given, all of which name what it is."""
+    made: dict[str, ast.Assign] = {}
+    prepared: list[ast.expr] = []
+    for statement in statements:
+        for node in ast.walk(statement):
+            match node:
+                case ast.Assign(targets=[target], value=ast.Call() as value) if _SCHEDULE.search(_name(value)):
+                    made.setdefault(ast.unparse(target), node)
+                case ast.Call(func=ast.Attribute(attr="prepare"), args=args):
+                    prepared += args
+                case ast.Call(func=ast.Attribute(attr="prepare_scheduler")):
+                    return None
+    named = {ast.unparse(one) for one in prepared}
+    seen = not any(isinstance(one, ast.Starred) for one in prepared)
+    first = next(iter(made.values()), None)
+    return first if prepared and seen and named.isdisjoint(made) and not any(map(_SCHEDULE.search, named)) else None
 
 
 def _inside(body: Iterable[ast.AST]) -> Iterator[ast.AST]:

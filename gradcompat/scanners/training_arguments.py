@@ -106,6 +106,7 @@ FEEDS: Feeds = {
     "label_smoothing_factor": Feed("training.label_smoothing_factor"),
     "max_grad_norm": Feed("training.max_grad_norm"),
     "num_train_epochs": Feed("training.num_train_epochs"),
+    "max_steps": Feed("training.max_steps"),
     "resume_from_checkpoint": Feed("training.resume_from_checkpoint", {"false": False}, given=True),
     "seed": Feed("training.seed"),
     "neftune_noise_alpha": Feed("training.neftune_noise_alpha"),
@@ -161,6 +162,7 @@ FEEDS: Feeds = {
     "load_in_8bit": BITS_8,
     "load_in_4bit": BITS_4,
     "use_bnb_nested_quant": Feed("quantization.double_quant"),
+    "bnb_4bit_quant_storage": STORAGE,
     # SFTConfig, DPOConfig, GRPOConfig and their likes
     "packing": Feed("training.packing"),
     "packing_strategy": Feed("training.packing_strategy"),

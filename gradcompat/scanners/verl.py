@@ -37,6 +37,7 @@ FEEDS: Feeds = {
     ),
     "actor_rollout_ref.model.lora.merge": Feed("training.vllm_enable_lora", {"true": False, "false": True}),
     "data.shuffle": Feed("data.shuffle"),
+    "data.sampler.class_path": Feed("data.own_sampler", {"null": False}, given=True),
     "trainer.total_epochs": Feed("training.num_train_epochs"),
     # With `auto`, it hangs on what lies in the folder.
     "trainer.resume_mode": Feed(

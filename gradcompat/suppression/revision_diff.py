@@ -179,7 +179,7 @@ def _unchanged(then: Task, now: Task) -> bool:
     if not isinstance(before, File) or not isinstance(source, File):
         return False
     expected = by_name(source.path.name)
-    if expected is None or not expected.lock or (then.contexts, then.uses) != (now.contexts, now.uses):
+    if expected is None or not expected.lock or (then.contexts, then.code) != (now.contexts, now.code):
         return False
     try:
         if before.path.stat().st_size != source.path.stat().st_size:

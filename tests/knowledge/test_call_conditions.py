@@ -20,8 +20,6 @@ PACKAGES = (
 )
 FLASH = "model_kwargs={'attn_implementation': 'flash_attention_2'}"
 CASES = [
-    ("GC-0039", "trl.SFTConfig('out', bf16=True)", YES),
-    ("GC-0039", "trl.SFTConfig('out')", NO),
     ("GC-0049", "lightning.Trainer(val_check_interval=8, accumulate_grad_batches=4)", YES),
     ("GC-0049", "lightning.Trainer(val_check_interval=6, accumulate_grad_batches=4)", NO),
     ("GC-0049", "lightning.Trainer(val_check_interval=0.5, accumulate_grad_batches=4)", NO),

@@ -640,3 +640,13 @@ def test_a_program_whose_classes_all_say_which_models_they_are_trains_no_others(
 ) -> None:
     read = environment(package("torch", "2.9.0"), settings={"code.symbols": symbols})
     assert presumed(read, ModelTerm(classes=("Gemma2*",))).status == status
+
+
+@pytest.mark.parametrize(("device", "status"), [('"mps"', "dormant"), ("input()", "conditional")])
+def test_a_mac_has_no_other_gpu(tmp_path: Path, device: str, status: str) -> None:
+    program = (
+        "import torch\nfrom torch import nn\n"
+        f"device = {device}\nmodel = nn.Linear(8, 1).to(device)\nfor x, y in loader:\n"
+        "    nn.functional.mse_loss(model(x), y).backward()\n    optimizer.step()\n"
+    )
+    assert statuses(tmp_path, "torch==2.12.0\n", program, "GC-0202") == [status]

@@ -23,7 +23,7 @@ from gradcompat.audit.project_files import Project
 from gradcompat.breaks import code_imports, module_needs, pairs
 from gradcompat.curation import pair_compilation
 from gradcompat.knowledge.load import KnowledgeBase
-from gradcompat.model.code_use import CodeUse
+from gradcompat.model.code_use import CodeUse, ProjectCode
 from gradcompat.model.environment import Environment, Location, Package
 from gradcompat.model.plan import Plan
 from gradcompat.releases import table as tables
@@ -188,7 +188,7 @@ def planned(world: World) -> Plan | None:
 
         breaks._issue.cache_clear()
         breaks._constraint.cache_clear()
-        found = match_runs(here, (), base, options, uses=tuple(_uses(world)))
+        found = match_runs(here, (), base, options, code=ProjectCode(uses=tuple(_uses(world))))
         return plan_of(here, found, Project(), base, catalogue, options, PlanOptions())
 
 

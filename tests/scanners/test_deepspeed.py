@@ -202,3 +202,17 @@ def test_a_stage_without_offloading_keeps_the_optimizer(zero: str, offload: str 
 def test_whose_scheduler_it_is(scheduler: str, expected: bool) -> None:
     said = scan_text(f'{{{scheduler}"zero_optimization": {{"stage": 2}}, "train_micro_batch_size_per_gpu": 1}}')
     assert said["deepspeed.own_scheduler"] is expected
+
+
+@pytest.mark.parametrize(
+    ("parameters", "peak"),
+    [
+        ('"warmup_num_steps": 5', None),
+        ('"warmup_max_lr": 0.001', True),
+        ('"warmup_max_lr": [0.1, 0.2]', True),
+        ('"warmup_max_lr": "auto"', True),
+    ],
+)
+def test_the_peak_of_a_schedule(parameters: str, peak: bool | None) -> None:
+    text = f'{{"zero_optimization": {{"stage": 1}}, "scheduler": {{"type": "WarmupLR", "params": {{{parameters}}}}}}}'
+    assert scan_text(text).get("optimizer.warmup_peak") == peak

@@ -65,3 +65,15 @@ def test_a_module_with_another_one_in_its_place(program: str, expected: bool) ->
     symbols, caught = used(program)
     assert "tensorflow.data.Dataset" in symbols
     assert ("tensorflow.data.Dataset" in caught) is expected
+
+
+@pytest.mark.parametrize(("name", "expected"), [("get_last_lr", True), ("get_lr", False)])
+def test_a_method_that_an_object_is_asked_for(name: str, expected: bool) -> None:
+    program = (
+        "from torch.optim.lr_scheduler import ReduceLROnPlateau\nscheduler = ReduceLROnPlateau(optimizer)\n"
+        f"if hasattr(scheduler, '{name}'):\n    print(scheduler.get_last_lr())\n"
+    )
+    symbols, _ = used(program)
+    method = "torch.optim.lr_scheduler.ReduceLROnPlateau.get_last_lr"
+    assert method in symbols
+    assert (f"{method}.with_fallback" in symbols) is expected

@@ -865,6 +865,11 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
             [("environment.loads_whole_pickles", False)],
         ),
         (
+            "import os\nos.environ['TIMM_FUSED_ATTN'] = '0'\nimport timm",
+            [("environment.timm_fused_attention", False)],
+        ),
+        ("import os\nimport timm\nos.environ['TIMM_FUSED_ATTN'] = '0'", []),
+        (
             "import torch._inductor.config\ntorch._inductor.config.triton.mix_order_reduction = False",
             [("environment.mix_order_reduction", False)],
         ),
@@ -1747,3 +1752,27 @@ def test_trainers_that_derive_from_transformers_say_whether_they_resume(trainer:
 def test_a_trainer_that_is_given_a_loss_does_not_ask_the_model_for_it(given: str, returns: bool | None) -> None:
     text = f"from transformers import Trainer\nt = Trainer(model=m, train_dataset=d, {given})\nt.train()\n"
     assert stated(of_text(text)).get("model.returns_loss") is returns
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("class A(pl.LightningModule):\n    def training_step(self, batch): ...\n", True),
+        ("class A(pl.LightningModule):\n    def validation_step(self, batch): ...\n", False),
+        ("class A(Mixin, pl.LightningModule):\n    def training_step(self, batch): ...\n", False),
+        ("class A(pl.LightningDataModule):\n    def setup(self, stage): ...\n", False),
+    ],
+)
+def test_a_module_that_validates_nothing(text: str, expected: bool) -> None:
+    used = [one.value for one in scan(Document("x.py", f"import lightning as pl\n{text}")).settings]
+    names = {name for value in used if isinstance(value, tuple) for name in value}
+    assert ("lightning.LightningModule.no_validation" in names) is expected
+
+
+def test_hooks_of_a_class_behind_a_class_of_its_own() -> None:
+    text = (
+        "import lightning as pl\nclass Base(pl.LightningModule):\n    x = 1\n"
+        "class Net(Base):\n    def on_epoch_end(self):\n        self.log('a', 1)\n"
+    )
+    used = [one.value for one in scan(Document("x.py", text)).settings if one.key == "code.symbols"]
+    assert any("lightning.LightningModule.on_epoch_end" in value for value in used if isinstance(value, tuple))

@@ -151,3 +151,18 @@ def test_a_cosine_for_each_stage() -> None:
 )
 def test_one_cosine_for_an_optimizer(text: str) -> None:
     assert names(text) == []
+
+
+@pytest.mark.parametrize(
+    ("prepared", "found"),
+    [
+        ("accelerator.prepare(model, optimizer, loader())", ["scheduler.unprepared"]),
+        ("accelerator.prepare(model, optimizer, scheduler)", []),
+        ("accelerator.prepare(*everything)", []),
+        ("accelerator.prepare_scheduler(scheduler)", []),
+        ("prepare(model)", []),  # of something else, and of nothing here
+    ],
+)
+def test_a_schedule_that_is_not_prepared(prepared: str, found: list[str]) -> None:
+    text = f"optimizer = AdamW(groups)\nscheduler = StepLR(optimizer, 10)\nmade = {prepared}\n"
+    assert names(text) == found

@@ -13,6 +13,7 @@ from transformers import AutoModelForCausalLM
 from trl import GRPOConfig, GRPOTrainer
 base = AutoModelForCausalLM.from_pretrained("gpt2")
 """
+_WRAPPED = "model = get_peft_model(base, LoraConfig())\n"
 
 
 def is_frozen(text: str) -> bool:
@@ -49,3 +50,31 @@ def test_adapters_that_are_loaded_to_be_used(text: str) -> None:
 )
 def test_adapters_that_are_trained(text: str) -> None:
     assert not is_frozen(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "method"),
+    [
+        (f"{_WRAPPED}GRPOTrainer(model).train()", "lora"),
+        (
+            "model = get_peft_model(base, LoraConfig())\nmodel = model.merge_and_unload()\nGRPOTrainer(model).train()",
+            "none",
+        ),
+        (
+            "model = get_peft_model(base, LoraConfig())\nGRPOTrainer(model).train()\nmodel = model.merge_and_unload()",
+            "lora",
+        ),
+        (
+            'model = PeftModel.from_pretrained(base, "sft").merge_and_unload()\n'
+            "GRPOTrainer(model, peft_config=LoraConfig()).train()",
+            "lora",
+        ),
+        (
+            f"{_WRAPPED}GRPOTrainer(model).train()\nwhole = model.merge_and_unload()\nGRPOTrainer(whole).train()",
+            "lora",
+        ),
+    ],
+)
+def test_a_model_that_an_adapter_was_merged_into(text: str, method: str) -> None:
+    settings = scan(Document("x.py", _HEAD + text)).settings
+    assert {one.value for one in settings if one.key == "peft.method"} == {method}
