@@ -101,6 +101,9 @@ KEYS: dict[str, Key] = {
         "bool", "the loss is corrected for what differs between vLLM's log-probabilities and the trainer's"
     ),
     "training.per_device_eval_batch_size": Key("int", "samples in one batch of an evaluation on one device"),
+    "training.resumed_adapter_alone": Key(
+        "bool", "preference training goes on with an adapter of an earlier stage, and no reference model is named"
+    ),
     "training.beta": Key("float", "TRL's beta: weight of the reference in DPO and its likes, of the mixture in GKD"),
     "training.loss_reduction": Key("str", "how a loss function reduces: mean, sum, none"),
     "training.evaluates": Key("bool", "the Trainer evaluates while it trains"),

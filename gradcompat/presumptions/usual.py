@@ -746,6 +746,12 @@ USUAL: dict[str, Usual] = {
         question="How many samples has a batch of your evaluations?",
         reason="many runs do not evaluate",
     ),
+    "training.resumed_adapter_alone": Usual(
+        values=((False, 1.0),),
+        taking="preference training starts a new adapter or names a reference model",
+        feature="preference training that goes on with an adapter",
+        reason=_RARE,
+    ),
     "training.beta": Usual(
         features={}, feature="another beta", taking="the trainer's beta is its default", reason=_RARE
     ),

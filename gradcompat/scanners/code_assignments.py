@@ -67,6 +67,9 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
         found.truth(step, "environment.mix_order_reduction", literal, value, spelling)
     elif name == "unpad_inputs" and literal is False:  # of the first module of a SentenceTransformer
         found.symbol("sentence_transformers.Transformer.padded", value)
+    elif name == "state_dict":
+        if any(_extracts_adapter(one, found, step) for one in ast.walk(value)):
+            found.symbol("peft.get_peft_model_state_dict.as_state_dict", value)
     elif name in ("accepts_loss_kwargs", "model_accepts_loss_kwargs"):
         # Of a model, or what the Trainer has asked it; it takes **kwargs as well where it says that it does.
         if literal is False:
@@ -88,11 +91,20 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
             found.symbol("torch.nn.Parameter.frozen", target)
             if EMBEDDINGS.search(text(target.value)):
                 found.freeze(step, target)
+        else:
+            found.symbol("torch.nn.Parameter.thawed", target)
     else:
         for kind in found.names.type_of(target.value, step.scope):
             one = known(kind)
             if one is not None and not one.trains:
                 found.feed(step, one, list(argument(name, value, found.names, step.scope, spelling)))
+
+
+def _extracts_adapter(node: ast.AST, found: Findings, step: Step) -> bool:
+    """A call that leaves of a model the weights of its adapter, as in ``model.state_dict = (lambda self: …)``."""
+    if not isinstance(node, ast.Call):
+        return False
+    return any(name.endswith(".get_peft_model_state_dict") for name in found.names.resolve(node.func, step.scope))
 
 
 def special_tokens(found: Findings, step: Step, call: ast.Call) -> None:

@@ -56,7 +56,7 @@ from gradcompat.scanners.pipeline_losses import gets_float_loss
 from gradcompat.scanners.program_inference import FIRST, HOOKS, conclude, order
 from gradcompat.scanners.stream_order import manner_of_stream
 from gradcompat.scanners.template_ids import manner_of_count
-from gradcompat.scanners.trained_adapters import gets_frozen_adapter, gets_merged_model
+from gradcompat.scanners.trained_adapters import gets_frozen_adapter, gets_merged_model, goes_on_alone, wraps_adapter
 from gradcompat.scanners.widened_masks import SYMBOL as WIDENED_MASK
 from gradcompat.scanners.widened_masks import gets_widened_mask
 
@@ -514,6 +514,8 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         _composes(found, found.arguments(step, call, ("config_path", "config_name")))
     elif head.startswith("peft.Peft") and last == "from_pretrained" and head.rpartition(".")[2] != "PeftConfig":
         found.wrapping.append(step)
+        if wraps_adapter(call, found.names, step.scope):
+            found.symbol(f"{name}.wrapped", call)
     _optimizer(found, step, call, name)
     loaded(found, step, call, name)
 
@@ -572,6 +574,8 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     thaws = "requires_grad" in found.document.text
     if one.trains and one.framework == "trl" and not thaws and gets_frozen_adapter(call, found.names, step.scope):
         found.symbol(f"{name}.frozen_adapter", call)
+    if one.trains and one.framework == "trl" and goes_on_alone(call, found.names, step.scope):
+        found.symbol(f"{name}.loaded_adapter", call)
     if one.trains and "compute_loss_func" in given:
         # How it weighs labels is its own matter; the model's loss is not used.
         divides = True if _divides_by_count(found, step, call) else None

@@ -312,6 +312,9 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
     dynamic = verl.dynamic_critic(_values(launch)) if launch.tool == "verl" else None
     if dynamic is not None:
         found.append(("", Setting(key="training.dynamic_critic", value=dynamic, location=places.location(place))))
+    averaging = verl.averaging(launch.subcommand, _values(launch)) if launch.tool == "verl" else None
+    if averaging is not None:
+        found.append(("", Setting(key="training.loss_type", value=averaging, location=places.location(place))))
     if launch.tool == "verl" and verl.takes_conversations(launch.subcommand):
         found.append(("", Setting(key="data.multi_turn", value=True, location=places.location(place))))
     return found

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.code_use import CodeUse
 from gradcompat.model.context import Context
+from gradcompat.model.environment import Setting
 from gradcompat.scanners import training_arguments
 from gradcompat.scanners.configs import Config, key_places, read_config, run_of, settings_of
 from gradcompat.scanners.key_mapping import Feed, Feeds
@@ -113,6 +114,9 @@ def scan(document: Document) -> Context:
     if any(top.get(switch) is True for switch in _REPLACED):
         config = replace(config, entries=tuple(entry for entry in config.entries if entry.name != "optim"))
     settings, skipped = settings_of(config, FEEDS)
+    if "adapter_name_or_path" in top:
+        place = next(place for key, place in key_places(config).items() if key == "adapter_name_or_path")
+        settings.append(Setting(key="training.resumed_adapter_alone", value=_resumes_alone(top), location=place))
     if top.get("freeze_extra_modules") is not None:
         settings = [setting for setting in settings if setting.key != "training.frozen_embeddings"]
     if not _MEGATRON.isdisjoint(top):  # which has arguments of its own
@@ -120,6 +124,13 @@ def scan(document: Document) -> Context:
         return run_of(config, "llamafactory", settings, skipped)
     context = run_of(config, "llamafactory", [*settings, *left_to_tool("llamafactory", settings)], skipped)
     return replace(context, uses=tuple(_arguments(config)))
+
+
+def _resumes_alone(top: Mapping[str, object]) -> bool:
+    """Is the adapter that is named trained on, in a stage that compares it with what the adapter's absence gives?"""
+    compares = top.get("stage") in ("dpo", "kto", "ppo") and top.get("pref_loss") not in ("orpo", "simpo")
+    named = top.get("adapter_name_or_path") is not None and top.get("finetuning_type", "lora") == "lora"
+    return compares and named and not top.get("create_new_adapter") and top.get("ref_model") is None
 
 
 def _arguments(config: Config) -> Iterator[CodeUse]:

@@ -77,6 +77,13 @@ def dynamic_critic(overrides: Mapping[str, object]) -> bool | None:
     return overrides.get("algorithm.adv_estimator", "gae") == "gae" and str(said).lower() == "true"
 
 
+def averaging(trainer: str, overrides: Mapping[str, object]) -> str | None:
+    """How the actor makes one loss of those of the tokens; None for the SFT trainers, and for Megatron's engine."""
+    if trainer == SFT or trainer in _ENGINES or _is_megatron(overrides):
+        return None
+    return str(overrides.get("actor_rollout_ref.actor.loss_agg_mode", "token-mean"))
+
+
 def _is_megatron(overrides: Mapping[str, object]) -> bool:
     """Is the engine of actor and critic Megatron, by what is said of either, or by the config that is chosen?"""
     strategies = (overrides.get("critic.strategy"), overrides.get("actor_rollout_ref.actor.strategy"))

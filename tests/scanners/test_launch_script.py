@@ -258,7 +258,11 @@ def test_a_config_that_the_script_writes() -> None:
         ),
         (
             "python -m verl.trainer.main_ppo algorithm.adv_estimator=grpo",
-            [("training.framework", "verl", "1:11", None), ("training.method", "grpo", "1:11", None)],
+            [
+                ("training.framework", "verl", "1:11", None),
+                ("training.method", "grpo", "1:11", None),
+                ("training.loss_type", "token-mean", "1:11", None),
+            ],
         ),
         (
             "python -m verl.trainer.main_ppo actor_rollout_ref.actor.use_dynamic_bsz=True",
@@ -266,6 +270,7 @@ def test_a_config_that_the_script_writes() -> None:
                 ("training.framework", "verl", "1:11", None),
                 ("training.method", "ppo", "1:11", None),
                 ("training.dynamic_critic", True, "1:11", None),
+                ("training.loss_type", "token-mean", "1:11", None),
             ],
         ),
         (
@@ -274,6 +279,7 @@ def test_a_config_that_the_script_writes() -> None:
                 ("training.framework", "verl", "1:11", None),
                 ("training.method", "ppo", "1:11", None),
                 ("training.dynamic_critic", False, "1:11", None),
+                ("training.loss_type", "token-mean", "1:11", None),
             ],
         ),
         (
@@ -290,6 +296,7 @@ def test_a_config_that_the_script_writes() -> None:
                 ("training.framework", "verl", "1:11", None),
                 ("training.method", "ppo", "1:11", None),
                 ("training.dynamic_critic", False, "1:11", None),
+                ("training.loss_type", "token-mean", "1:11", None),
             ],
         ),
         (
@@ -297,6 +304,7 @@ def test_a_config_that_the_script_writes() -> None:
             [
                 ("training.framework", "verl", "1:11", None),
                 ("training.method", "ppo", "1:11", None),
+                ("training.loss_type", "token-mean", "1:11", None),
                 ("training.resume_from_checkpoint", True, "1:53", None),
                 ("data.shuffle", False, "1:78", "data.shuffle={}"),
             ],
@@ -343,6 +351,7 @@ def test_a_config_that_the_script_writes() -> None:
             [
                 ("training.framework", "verl", "1:12", None),
                 ("training.method", "grpo", "1:12", None),
+                ("training.loss_type", "token-mean", "1:12", None),
                 (STRATEGY, "fsdp", "1:96", None),
                 ("fsdp.version", 2, "1:96", None),
             ],
@@ -353,6 +362,7 @@ def test_a_config_that_the_script_writes() -> None:
                 ("training.framework", "verl", "1:12", None),
                 ("training.method", "ppo", "1:12", None),
                 ("training.separate_rollout", True, "1:12", None),
+                ("training.loss_type", "token-mean", "1:12", None),
                 ("training.async_rollout", True, "1:97", None),
             ],
         ),
@@ -362,6 +372,7 @@ def test_a_config_that_the_script_writes() -> None:
             [
                 ("training.framework", "verl", "1:12", None),
                 ("training.method", "ppo", "1:12", None),
+                ("training.loss_type", "token-mean", "1:12", None),
                 ("training.separate_rollout", True, "1:86", None),
                 ("training.use_vllm", False, "1:122", None),
                 ("training.vllm_enable_lora", False, "1:164", None),

@@ -137,3 +137,24 @@ def test_the_keys_of_transformers_arguments_are_taken_from_it() -> None:
         ("transformers", "keyword", 2),
         ("llamafactory", "option", 2),
     }
+
+
+_PREFERENCES = "stage: dpo\ndo_train: true\nfinetuning_type: lora\nmodel_name_or_path: Qwen/Qwen2.5-7B\ndataset: d\n"
+_ADAPTER = "adapter_name_or_path: saves/sft\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "alone"),
+    [
+        (_PREFERENCES + _ADAPTER, True),
+        (_PREFERENCES + _ADAPTER + "pref_loss: sigmoid\n", True),
+        (_PREFERENCES + _ADAPTER + "create_new_adapter: true\n", False),
+        (_PREFERENCES + _ADAPTER + "ref_model: saves/merged\n", False),
+        (_PREFERENCES + _ADAPTER + "pref_loss: orpo\n", False),
+        (_PREFERENCES.replace("dpo", "sft") + _ADAPTER, False),
+        (_PREFERENCES, None),
+    ],
+)
+def test_an_adapter_that_preference_training_goes_on_with(text: str, alone: bool | None) -> None:
+    stated = {one.key: one.value for one in llamafactory.scan(Document("dpo.yaml", text)).settings}
+    assert stated.get("training.resumed_adapter_alone") is alone

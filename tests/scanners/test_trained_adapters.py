@@ -78,3 +78,58 @@ def test_adapters_that_are_trained(text: str) -> None:
 def test_a_model_that_an_adapter_was_merged_into(text: str, method: str) -> None:
     settings = scan(Document("x.py", _HEAD + text)).settings
     assert {one.value for one in settings if one.key == "peft.method"} == {method}
+
+
+def symbols(text: str) -> set[str]:
+    settings = scan(Document("x.py", _HEAD + text)).settings
+    return {
+        name for one in settings if one.key == "code.symbols" and isinstance(one.value, tuple) for name in one.value
+    }
+
+
+_LOADED = 'model = PeftModel.from_pretrained(base, "sft", is_trainable=True)\n'
+_DPO = "from trl import DPOTrainer\n"
+
+
+@pytest.mark.parametrize(
+    "rest", ["model, args=args", "model=model, ref_model=None, args=args", "model, None, args=args"]
+)
+def test_an_adapter_that_is_trained_further_without_a_reference(rest: str) -> None:
+    assert "trl.DPOTrainer.loaded_adapter" in symbols(_DPO + _LOADED + f"DPOTrainer({rest}).train()")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        _LOADED + "DPOTrainer(model, ref_model=base, args=args).train()",
+        _LOADED + "DPOTrainer(model, base, args=args).train()",
+        _LOADED + "DPOTrainer(model, args=args, peft_config=LoraConfig()).train()",
+        _LOADED + "DPOTrainer(model, **options).train()",
+        'model = PeftModel.from_pretrained(base, "sft").merge_and_unload()\nDPOTrainer(model, args=args).train()',
+        "DPOTrainer(get_peft_model(base, LoraConfig()), args=args).train()",
+        "DPOTrainer(base, args=args, peft_config=LoraConfig()).train()",
+    ],
+)
+def test_an_adapter_that_is_new_or_has_a_reference(text: str) -> None:
+    assert "trl.DPOTrainer.loaded_adapter" not in symbols(_DPO + text)
+
+
+def test_an_adapter_that_is_loaded_into_a_wrapped_model() -> None:
+    wrapped = "model = get_peft_model(base, LoraConfig())\n"
+    name = "peft.PeftModel.from_pretrained.wrapped"
+    assert name in symbols(wrapped + 'model = PeftModel.from_pretrained(model, "out")')
+    assert name not in symbols(wrapped + 'model = PeftModel.from_pretrained(base, "out")')
+    assert name not in symbols(wrapped + 'model = PeftModel.from_pretrained(model.merge_and_unload(), "out")')
+    assert name not in symbols('model = PeftModel.from_pretrained(base, "out")\nmodel = get_peft_model(model, C)')
+
+
+def test_a_state_dict_that_is_the_adapter_alone() -> None:
+    name = "peft.get_peft_model_state_dict.as_state_dict"
+    head = "from peft import get_peft_model_state_dict\nmodel = get_peft_model(base, LoraConfig())\n"
+    replaced = (
+        "old = model.state_dict\n"
+        "model.state_dict = (lambda self, *_, **__: get_peft_model_state_dict(self, old())).__get__(model, type(model))"
+    )
+    assert name in symbols(head + replaced)
+    assert name not in symbols(head + 'torch.save(get_peft_model_state_dict(model), "adapter.pt")')
+    assert name not in symbols(head + "weights.state_dict = get_weights(model)")
