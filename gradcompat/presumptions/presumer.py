@@ -77,7 +77,11 @@ _ORDINARY_SYMBOLS = {
 
 # Packages that are imported by another name.
 _IMPORTED_AS = {
+    "awq": "autoawq",
+    "flash_attn": "flash-attn",
     "hydra": "hydra-core",
+    "mmaction": "mmaction2",
+    "mmseg": "mmsegmentation",
     "pyannote": "pyannote-audio",
     "pytorch_lightning": "pytorch-lightning",
     "sentence_transformers": "sentence-transformers",
