@@ -56,6 +56,8 @@ _SAYS_WHICH = lazy_pattern(
     r"|DataCollator\w*|\w*Callback|\w*Output|get_\w*schedule\w*|set_seed|logging|utils|optimization)"
 )
 _OF_TRAINING = ("training.", "deepspeed.")  # what only a run has
+# What a program that takes no library of models does without, though one for it is installed.
+_OF_LIBRARIES = {"quantization.method": "weights are not quantised", "peft.method": "there is no adapter"}
 _UNREAD = 0.3  # how often a version that cannot be placed is one of those that a term asks for
 _GPUS = {
     "7.0": "a V100",
@@ -175,6 +177,9 @@ class Presumer:
                 return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"{_wanted(term)} of a library")
             if self._takes_others(term):
                 return Presumed(certainty=Certainty.PRESUMED_NO, feature=_wanted(term))
+        if key in _OF_LIBRARIES and self._takes_no_library():
+            without = Certainty.presumed(_truth(term, "none"))
+            return Presumed(certainty=without, taking=_OF_LIBRARIES[key], feature=USUAL[key].feature)
         if key.startswith(_OF_TRAINING) and self._trains_nothing():
             return Presumed(certainty=Certainty.PRESUMED_NO, feature="the training of a model")
         asked = key in USUAL and any(

@@ -1,0 +1,24 @@
+"""A program that takes no library of models neither quantises nor adapts, whatever is installed beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import gradcompat
+
+LOOP = (
+    "import torch\nmodel = torch.nn.Linear(10, 2)\noptimizer = torch.optim.AdamW(model.parameters())\n"
+    "for x, y in loader:\n    torch.nn.functional.cross_entropy(model(x), y).backward()\n    optimizer.step()\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [(LOOP, "dormant"), (f"from transformers import AutoModelForCausalLM\n{LOOP}", "conditional")],
+)
+def test_weights_of_a_loop_of_torch_are_not_quantised(tmp_path: Path, program: str, expected: str) -> None:
+    (tmp_path / "requirements.txt").write_text("torch==2.5.1\ntriton==3.2.0\nbitsandbytes==0.45.0\n", "utf-8")
+    (tmp_path / "train.py").write_text(program, "utf-8")
+    assert [one.finding.status for one in gradcompat.check(tmp_path, only=["GC-0095"]).findings] == [expected]
