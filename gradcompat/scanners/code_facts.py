@@ -42,7 +42,7 @@ from gradcompat.scanners.code_calls import (
     STATEFUL_LOADERS,
     known,
 )
-from gradcompat.scanners.code_findings import Called, Findings
+from gradcompat.scanners.code_findings import PICTURE, Called, Findings
 from gradcompat.scanners.code_models import is_model, loaded, makes_model, named
 from gradcompat.scanners.code_names import UNKNOWN, Imported, Names, Scope
 from gradcompat.scanners.code_walk import Step, text, walk
@@ -181,6 +181,7 @@ def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) 
                 elif name == "labels" and masks:
                     found.symbol("batch.labels", node)
             case ast.Dict(keys=keys):
+                _visual_content(found, step, node)
                 columns = {key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
                 for name in sorted(columns & _COLUMNS) if "input_ids" in columns else ():
                     if name != "labels" or masks:
@@ -404,6 +405,16 @@ def _hard_negatives(found: Findings, step: Step, call: ast.Call, name: str) -> N
             found.state(step, "data.hard_negatives", kinds[0] not in _PAIRS)
     elif name.endswith(".mine_hard_negatives"):
         found.state(step, "data.hard_negatives", True)
+
+
+def _visual_content(found: Findings, step: Step, part: ast.Dict) -> None:
+    """``{"type": "video", "video": path}`` in the content of a message, or a picture."""
+    for key, value in zip(part.keys, part.values, strict=True):
+        match key, value:
+            case ast.Constant(value="type"), ast.Constant(value="video"):
+                found.state(step, "data.videos", True, at=part)
+            case ast.Constant(value="type"), ast.Constant(value="image"):
+                found.mentioned.add(PICTURE)
 
 
 def _kept_or_taken(found: Findings, step: Step, call: ast.Call, name: str) -> None:

@@ -1507,6 +1507,30 @@ _MODEL_ALONE = "torch.distributed.checkpoint.load.no_optimizer"
 
 
 @pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ("{'type': 'video', 'video': path}", [(True, False)]),
+        ("{'type': 'image', 'image': path}, {'type': 'video', 'path': path}", [(True, False)]),
+        ("{'type': 'image', 'image': path}, {'type': 'text', 'text': q}", [(False, True)]),
+        ("{'type': 'text', 'text': q}", []),
+        ("{'video': path}", []),
+        ("{'type': kind, kind: path}", []),
+    ],
+)
+def test_videos_in_messages(parts: str, expected: list[tuple[SettingValue, bool]]) -> None:
+    program = (
+        f"from transformers import Trainer\nmessages = [{{'role': 'user', 'content': [{parts}]}}]\nTrainer().train()"
+    )
+    found = [(one.value, one.presumed) for one in of_text(program).settings if one.key == "data.videos"]
+    assert found == expected
+
+
+def test_videos_that_some_messages_have() -> None:
+    program = "from transformers import Trainer\nif q:\n    part = {'type': 'video', 'video': q}\nTrainer().train()"
+    assert [one.value for one in of_text(program).settings if one.key == "data.videos"] == [None]
+
+
+@pytest.mark.parametrize(
     ("text", "name"),
     [
         ("optimizer.param_groups[0]['capturable'] = True", "group.capturable"),
