@@ -1525,6 +1525,24 @@ def test_videos_in_messages(parts: str, expected: list[tuple[SettingValue, bool]
     assert found == expected
 
 
+@pytest.mark.parametrize(
+    ("sample", "expected"),
+    [
+        ("{'prompt': [{'role': 'user', 'content': q}], 'completion': [{'role': 'assistant', 'content': a}]}", [True]),
+        ("{'prompt': row['messages'][:-1], 'completion': row['messages'][-1:]}", [True]),
+        ("{'prompt': f'{q} ', 'completion': a + '</s>'}", [False]),
+        ("{'prompt': [{'role': 'user', 'content': q}], 'completion': a}", []),
+        ("{'prompt': q, 'completion': a}", []),
+        ("{'prompt': row['text'][:9], 'completion': row['text'][9:]}", []),
+        ("{'prompt': [{'role': 'user', 'content': q}], 'chosen': [{'role': 'assistant', 'content': a}]}", []),
+    ],
+)
+def test_columns_of_prompt_and_completion(sample: str, expected: list[SettingValue]) -> None:
+    program = f"from trl import SFTTrainer\ndef f(row):\n    return {sample}\nSFTTrainer(args=a).train()"
+    assert [one.value for one in of_text(program).settings if one.key == "data.conversational"] == expected
+    assert ("columns.completion" in symbols(program)) is (expected == [True])
+
+
 def test_videos_that_some_messages_have() -> None:
     program = "from transformers import Trainer\nif q:\n    part = {'type': 'video', 'video': q}\nTrainer().train()"
     assert [one.value for one in of_text(program).settings if one.key == "data.videos"] == [None]
