@@ -215,6 +215,7 @@ KEYS: dict[str, Key] = {
     "data.turn_end_named": Key("bool", "the token that ends a turn of a conversation is named: eot_tokens of axolotl"),
     "data.sequence_length": Key("int", "tokens of a sequence"),
     "data.hard_negatives": Key("bool", "samples bring negatives of their own beside query and positive"),
+    "data.videos": Key("bool", "messages bring videos beside their text"),
     "data.conversational": Key("bool", "samples are lists of messages, which a trainer puts through a chat template"),
     "data.truncated": Key("bool", "a trainer cuts off what is longer than its max_length"),
     "data.multi_turn": Key("bool", "examples are conversations of several turns"),

@@ -1176,6 +1176,14 @@ USUAL: dict[str, Usual] = {
         question="Have the samples columns of hard negatives?",
         reason="triplets are as usual as pairs",
     ),
+    "data.videos": Usual(
+        values=((True, 0.3), (False, 0.7)),
+        feature="videos in the samples",
+        condition="samples bring videos",
+        conditions={"false": "samples bring no videos"},
+        question="Do the samples bring videos?",
+        reason="pictures are more usual than videos",
+    ),
     "data.conversational": Usual(
         values=((True, 0.5), (False, 0.5)),
         condition="samples are conversations, as in a column messages",

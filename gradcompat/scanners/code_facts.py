@@ -42,7 +42,7 @@ from gradcompat.scanners.code_calls import (
     STATEFUL_LOADERS,
     known,
 )
-from gradcompat.scanners.code_findings import Called, Findings
+from gradcompat.scanners.code_findings import PICTURE, Called, Findings
 from gradcompat.scanners.code_models import is_model, loaded, makes_model, named
 from gradcompat.scanners.code_names import UNKNOWN, Imported, Names, Scope
 from gradcompat.scanners.code_walk import Step, text, walk
@@ -87,6 +87,8 @@ _PAIRS = frozenset({"pair", "pair-class", "pair-score"})
 # does not give, switches in the groups of an optimizer.
 _BY_HAND = ("token_type_ids", "mm_token_type_ids", "position_ids", "completion_mask")
 _SET_BY_HAND = {**dict.fromkeys(_BY_HAND, "batch"), "capturable": "group"}
+_COMPLETED = frozenset({"prompt", "completion"})
+_CONVERSATION = re.compile(r"messages|conversations?|turns|chat")  # what is a list of messages, or a part of one
 # Beside the ids of the tokens.
 _COLUMNS = frozenset({"labels", *_BY_HAND})
 _GROUP = re.compile(r"group|^pg$")  # what a group of an optimizer is called
@@ -181,10 +183,13 @@ def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) 
                 elif name == "labels" and masks:
                     found.symbol("batch.labels", node)
             case ast.Dict(keys=keys):
+                _visual_content(found, step, node)
                 columns = {key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
                 for name in sorted(columns & _COLUMNS) if "input_ids" in columns else ():
                     if name != "labels" or masks:
                         found.symbol(f"batch.{name}", node)
+                if columns >= _COMPLETED:
+                    _completion(found, step, node)
             case ast.Assign(targets=[ast.Attribute() as target], value=value):
                 assigned(found, step, target, value)
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value):
@@ -404,6 +409,47 @@ def _hard_negatives(found: Findings, step: Step, call: ast.Call, name: str) -> N
             found.state(step, "data.hard_negatives", kinds[0] not in _PAIRS)
     elif name.endswith(".mine_hard_negatives"):
         found.state(step, "data.hard_negatives", True)
+
+
+def _visual_content(found: Findings, step: Step, part: ast.Dict) -> None:
+    """``{"type": "video", "video": path}`` in the content of a message, or a picture."""
+    for key, value in zip(part.keys, part.values, strict=True):
+        match key, value:
+            case ast.Constant(value="type"), ast.Constant(value="video"):
+                found.state(step, "data.videos", True, at=part)
+            case ast.Constant(value="type"), ast.Constant(value="image"):
+                found.mentioned.add(PICTURE)
+
+
+def _completion(found: Findings, step: Step, sample: ast.Dict) -> None:
+    """``{"prompt": [{"role": "user", …}], "completion": […]}``, and the same of texts."""
+    parts = [
+        value
+        for key, value in zip(sample.keys, sample.values, strict=True)
+        if isinstance(key, ast.Constant) and key.value in _COMPLETED
+    ]
+    kinds = {_is_conversation(part) for part in parts}
+    if kinds <= {True, False} and len(kinds) == 1:
+        found.state(step, "data.conversational", kinds == {True}, at=sample)
+        if kinds == {True}:
+            found.symbol("columns.completion", sample)
+
+
+def _is_conversation(value: ast.expr) -> bool | None:
+    """Is it a list of messages, and no text? None where nobody can see."""
+    match value:
+        case ast.List(elts=[ast.Dict(keys=keys), *_]):
+            return any(isinstance(key, ast.Constant) and key.value == "role" for key in keys)
+        case ast.Subscript(value=whole, slice=ast.Slice()) if _CONVERSATION.search(ast.unparse(whole)):
+            return True
+        case ast.JoinedStr() | ast.Constant(value=str()):
+            return False
+        case ast.BinOp(op=ast.Add(), left=left, right=right) if False in (
+            _is_conversation(left),
+            _is_conversation(right),
+        ):
+            return False
+    return None
 
 
 def _kept_or_taken(found: Findings, step: Step, call: ast.Call, name: str) -> None:

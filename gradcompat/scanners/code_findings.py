@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import Final
 
 from gradcompat.formats.document import Document
 from gradcompat.lazy_dataclasses import dataclass, field, replace
@@ -21,6 +22,9 @@ from gradcompat.scanners.key_mapping import Feed
 from gradcompat.scanners.option_defaults import Option, is_option
 from gradcompat.scanners.ungraded_calls import KERNELS, is_ungraded
 from gradcompat.scanners.version_questions import regions
+
+# The content of a message, among what is mentioned.
+PICTURE: Final = "content that is an image"
 
 
 @dataclass(frozen=True, slots=True)

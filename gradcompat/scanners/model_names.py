@@ -177,6 +177,12 @@ _FAMILIES = (
     ("M2M100ForConditionalGeneration", r"m2m100_(?:418m|1\.2b)|nllb-200-(?:distilled-)?(?:600m|1\.3b|3\.3b)"),
     ("MarianMTModel", r"opus-mt-[a-z]{2,3}-[a-z]{2,3}"),
     # Encoders.
+    ("RTDetrV2ForObjectDetection", r"rtdetr_v2_r(?:18|34|50|101)vd"),
+    ("RTDetrForObjectDetection", r"rtdetr_r(?:18|34|50|101)vd(?:_coco_o365)?"),
+    (
+        "DFineForObjectDetection",
+        r"dfine[-_](?:nano|small|medium|x?large|[nsmlx])[-_](?:coco|obj365|obj2coco(?:[-_]e25)?)",
+    ),
     ("ViTForImageClassification", r"vit-(?:base|large|huge)-patch(?:14|16|32)-(?:224|384)(?:-in21k)?"),
     (
         "BertForMaskedLM",

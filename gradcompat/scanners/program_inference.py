@@ -12,7 +12,7 @@ from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners.added_layers import unfilled_layers
 from gradcompat.scanners.autocast_regions import ungraded_first
 from gradcompat.scanners.code_calls import KERAS, STATEFUL_LOADERS
-from gradcompat.scanners.code_findings import Findings
+from gradcompat.scanners.code_findings import PICTURE, Findings
 from gradcompat.scanners.code_walk import Step
 from gradcompat.scanners.earlier_precision import after_half
 from gradcompat.scanners.late_adapters import ATTACHING, late_adapter, late_optimizer
@@ -99,6 +99,7 @@ def conclude(found: Findings, end: Step) -> None:
     _shuffled(found)
     _kept(found)
     _unadapted(found)
+    _pictured(found, end)
     _on_cpu(found)
     _on_apple(found)
     _in_full_precision(found)
@@ -117,6 +118,12 @@ def conclude(found: Findings, end: Step) -> None:
         found.symbols.setdefault("transformers.PreTrainedModel.register_buffer", buffer)
     for name, place in unfilled_layers(found):
         found.symbols.setdefault(name, place)
+
+
+def _pictured(found: Findings, end: Step) -> None:
+    """Who writes messages with pictures, and none with a video, trains on pictures."""
+    if PICTURE in found.mentioned and not any(setting.key == "data.videos" for setting in found.settings):
+        found.settings.append(Setting(key="data.videos", value=False, location=found.place(end.node), presumed=True))
 
 
 def _composed(found: Findings) -> None:

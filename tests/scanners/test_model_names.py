@@ -112,6 +112,10 @@ def test_a_config_that_names_no_class(tmp_path: Path, text: str) -> None:
         (f"~/.cache/hub/models--Qwen--Qwen3-8B/snapshots/{'a' * 40}", "Qwen3ForCausalLM"),
         ("someone/Qwen3-8B-my-sft", "Qwen3ForCausalLM"),
         ("meta-llama/Llama-3.1-8B", "LlamaForCausalLM"),
+        ("PekingU/rtdetr_r50vd_coco_o365", "RTDetrForObjectDetection"),
+        ("PekingU/rtdetr_v2_r18vd", "RTDetrV2ForObjectDetection"),
+        ("ustc-community/dfine-small-coco", "DFineForObjectDetection"),
+        ("ustc-community/dfine_x_obj2coco", "DFineForObjectDetection"),
         ("out/llama-2-7b-chat_alpaca_v2", "LlamaForCausalLM"),
         # another class, or one that the name does not tell
         ("/models/Qwen3-8B-reward", None),

@@ -1507,6 +1507,48 @@ _MODEL_ALONE = "torch.distributed.checkpoint.load.no_optimizer"
 
 
 @pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ("{'type': 'video', 'video': path}", [(True, False)]),
+        ("{'type': 'image', 'image': path}, {'type': 'video', 'path': path}", [(True, False)]),
+        ("{'type': 'image', 'image': path}, {'type': 'text', 'text': q}", [(False, True)]),
+        ("{'type': 'text', 'text': q}", []),
+        ("{'video': path}", []),
+        ("{'type': kind, kind: path}", []),
+    ],
+)
+def test_videos_in_messages(parts: str, expected: list[tuple[SettingValue, bool]]) -> None:
+    program = (
+        f"from transformers import Trainer\nmessages = [{{'role': 'user', 'content': [{parts}]}}]\nTrainer().train()"
+    )
+    found = [(one.value, one.presumed) for one in of_text(program).settings if one.key == "data.videos"]
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("sample", "expected"),
+    [
+        ("{'prompt': [{'role': 'user', 'content': q}], 'completion': [{'role': 'assistant', 'content': a}]}", [True]),
+        ("{'prompt': row['messages'][:-1], 'completion': row['messages'][-1:]}", [True]),
+        ("{'prompt': f'{q} ', 'completion': a + '</s>'}", [False]),
+        ("{'prompt': [{'role': 'user', 'content': q}], 'completion': a}", []),
+        ("{'prompt': q, 'completion': a}", []),
+        ("{'prompt': row['text'][:9], 'completion': row['text'][9:]}", []),
+        ("{'prompt': [{'role': 'user', 'content': q}], 'chosen': [{'role': 'assistant', 'content': a}]}", []),
+    ],
+)
+def test_columns_of_prompt_and_completion(sample: str, expected: list[SettingValue]) -> None:
+    program = f"from trl import SFTTrainer\ndef f(row):\n    return {sample}\nSFTTrainer(args=a).train()"
+    assert [one.value for one in of_text(program).settings if one.key == "data.conversational"] == expected
+    assert ("columns.completion" in symbols(program)) is (expected == [True])
+
+
+def test_videos_that_some_messages_have() -> None:
+    program = "from transformers import Trainer\nif q:\n    part = {'type': 'video', 'video': q}\nTrainer().train()"
+    assert [one.value for one in of_text(program).settings if one.key == "data.videos"] == [None]
+
+
+@pytest.mark.parametrize(
     ("text", "name"),
     [
         ("optimizer.param_groups[0]['capturable'] = True", "group.capturable"),
