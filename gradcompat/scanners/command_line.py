@@ -309,6 +309,9 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
         found += [("", Setting(key=key, value=value, location=location)) for key, value in used.items()]
     if launch.tool == "verl" and verl.separates(launch.subcommand):
         found.append(("", Setting(key="training.separate_rollout", value=True, location=places.location(place))))
+    if _feeds(launch) is llamafactory.FEEDS and {"stage", "adapter_name_or_path"} <= _values(launch).keys():
+        alone = llamafactory.resumes_alone(_values(launch))
+        found.append(("", Setting(key="training.resumed_adapter_alone", value=alone, location=places.location(place))))
     dynamic = verl.dynamic_critic(_values(launch)) if launch.tool == "verl" else None
     if dynamic is not None:
         found.append(("", Setting(key="training.dynamic_critic", value=dynamic, location=places.location(place))))

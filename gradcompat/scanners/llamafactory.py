@@ -116,7 +116,7 @@ def scan(document: Document) -> Context:
     settings, skipped = settings_of(config, FEEDS)
     if "adapter_name_or_path" in top:
         place = next(place for key, place in key_places(config).items() if key == "adapter_name_or_path")
-        settings.append(Setting(key="training.resumed_adapter_alone", value=_resumes_alone(top), location=place))
+        settings.append(Setting(key="training.resumed_adapter_alone", value=resumes_alone(top), location=place))
     if top.get("freeze_extra_modules") is not None:
         settings = [setting for setting in settings if setting.key != "training.frozen_embeddings"]
     if not _MEGATRON.isdisjoint(top):  # which has arguments of its own
@@ -126,11 +126,18 @@ def scan(document: Document) -> Context:
     return replace(context, uses=tuple(_arguments(config)))
 
 
-def _resumes_alone(top: Mapping[str, object]) -> bool:
-    """Is the adapter that is named trained on, in a stage that compares it with what the adapter's absence gives?"""
+def resumes_alone(top: Mapping[str, object]) -> bool:
+    """Is the adapter that is named trained on, in a stage that compares it with what the adapter's absence gives?
+
+    Of several adapters, ``sft,dpo``, the first ones are merged: what the last one's absence gives has them. Words of a
+    command line are texts.
+    """
     compares = top.get("stage") in ("dpo", "kto", "ppo") and top.get("pref_loss") not in ("orpo", "simpo")
-    named = top.get("adapter_name_or_path") is not None and top.get("finetuning_type", "lora") == "lora"
-    return compares and named and not top.get("create_new_adapter") and top.get("ref_model") is None
+    named = top.get("adapter_name_or_path")
+    alone = named is not None and not (isinstance(named, str) and "," in named)
+    adapts = top.get("finetuning_type", "lora") == "lora"
+    anew = str(top.get("create_new_adapter") or False).lower() in ("true", "1")
+    return compares and alone and adapts and not anew and top.get("ref_model") is None
 
 
 def _arguments(config: Config) -> Iterator[CodeUse]:

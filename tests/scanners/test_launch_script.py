@@ -58,6 +58,21 @@ def test_the_gpu_that_slurm_is_asked_for(line: str, arch: list[str]) -> None:
     assert values(text, "host.device") == ["cuda"] * len(arch)
 
 
+@pytest.mark.parametrize(
+    ("rest", "alone"),
+    [
+        ("--adapter_name_or_path saves/sft", [True]),
+        ("--adapter_name_or_path saves/sft --create_new_adapter", [False]),
+        ("--adapter_name_or_path saves/sft --create_new_adapter False", [True]),
+        ("--adapter_name_or_path saves/sft,saves/dpo", [False]),
+        ("--lora_target all", []),
+    ],
+)
+def test_the_adapter_that_llamafactory_goes_on_with(rest: str, alone: list[bool]) -> None:
+    text = f"llamafactory-cli train --stage dpo --do_train --finetuning_type lora --model_name_or_path m {rest}\n"
+    assert values(text, "training.resumed_adapter_alone") == alone
+
+
 def test_the_options_of_a_schedule_are_a_text_on_the_command_line() -> None:
     text = "python train.py --output_dir out --lr_scheduler_kwargs '{\"min_lr\": 1e-6}'\n"
     assert values(text, "training.text_lr_scheduler_kwargs") == [True]

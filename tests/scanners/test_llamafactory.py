@@ -150,6 +150,7 @@ _ADAPTER = "adapter_name_or_path: saves/sft\n"
         (_PREFERENCES + _ADAPTER + "pref_loss: sigmoid\n", True),
         (_PREFERENCES + _ADAPTER + "create_new_adapter: true\n", False),
         (_PREFERENCES + _ADAPTER + "ref_model: saves/merged\n", False),
+        (_PREFERENCES + "adapter_name_or_path: saves/sft,saves/dpo\n", False),
         (_PREFERENCES + _ADAPTER + "pref_loss: orpo\n", False),
         (_PREFERENCES.replace("dpo", "sft") + _ADAPTER, False),
         (_PREFERENCES, None),
