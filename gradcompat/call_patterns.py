@@ -13,6 +13,9 @@ comparisons, literals, ``%``, values of a mapping (``model_kwargs["attn_implemen
 
 Words in braces stand for one another in the name: ``torch.optim.{Adam,AdamW}() if capturable``.
 
+What a program puts into a setting of torch.compile (``torch._inductor.config.fallback_random = True``) is a call of the
+setting with that value.
+
 An argument that is left out has its default. One whose value cannot be read is not None and neither True nor False as
 ``is`` asks; in any other comparison it counts as what the pattern asks for: who passes it has a reason to. Nothing is
 known where the condition hangs on arguments that are put together elsewhere (``**options``).

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeGuard
 
 from gradcompat.scanners.added_layers import BASE, layers_of
+from gradcompat.scanners.call_lines import call_lines
 from gradcompat.scanners.code_arguments import argument, arguments, pairs
 from gradcompat.scanners.code_calls import known
 from gradcompat.scanners.code_findings import Findings
@@ -36,6 +37,8 @@ _TRAINER = re.compile(r"(?:transformers|trl)\.(?:\w+\.)*\w*Trainer")
 _SAMPLER = re.compile(r"torch\.utils\.data\.(?:\w+\.)*(?!Distributed|Batch)\w*Sampler")
 _CLIPPING = frozenset({"clip_grad_norm_", "clip_grad_value_"})
 _TF32 = "torch.backends.cuda.matmul.allow_tf32"
+# Settings of torch.compile, which records ask for by what is put there, as by the argument of a call.
+_SWITCH = re.compile(r"torch\._(?:dynamo|functorch|inductor)\.config\.")
 _CONFIGURING = "configure_model"  # called where the strategy has set dtype and device
 # What computes the log-probabilities of GRPO, and may be overridden.
 _LOG_PROBABILITIES = frozenset({"_get_per_token_logps", "_get_per_token_logps_and_entropies"})
@@ -98,6 +101,9 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
             one = known(kind)
             if one is not None and not one.trains:
                 found.feed(step, one, list(argument(name, value, found.names, step.scope, spelling)))
+        switches = tuple(filter(_SWITCH.match, found.names.resolve(target, step.scope)))
+        for line in call_lines(ast.Call(target, [value], []), switches, found.names, step.scope):
+            found.call(line, target)
 
 
 def _extracts_adapter(node: ast.AST, found: Findings, step: Step) -> bool:

@@ -54,7 +54,7 @@ LIBRARIES = frozenset(
         *("transformer_engine", "megatron", "lightning_fabric", "torchdata", "axolotl", "swift", "llamafactory"),
         *("sentence_transformers", "timm", "apex", "optimum", "jax", "flax", "mmengine", "fairscale", "torchvision"),
         *("torchao", "colossalai", "composer", "open_clip", "xformers", "flash_attn", "torchaudio", "hydra"),
-        *("monai", "torchmetrics", "pytorch_metric_learning", "optax", "keras", "fla", "mamba_ssm"),
+        *("monai", "torchmetrics", "pytorch_metric_learning", "optax", "keras", "tf_keras", "fla", "mamba_ssm"),
         *("setfit", "gliner", "ultralytics", "albumentations", "speechbrain", "TTS", "basicsr"),
         *("realesrgan", "gfpgan"),
     }

@@ -1818,3 +1818,17 @@ def test_hooks_of_a_class_behind_a_class_of_its_own() -> None:
     )
     used = [one.value for one in scan(Document("x.py", text)).settings if one.key == "code.symbols"]
     assert any("lightning.LightningModule.on_epoch_end" in value for value in used if isinstance(value, tuple))
+
+
+def calls_of(text: str) -> SettingValue | None:
+    return next((one.value for one in of_text(text).settings if one.key == "code.calls"), None)
+
+
+@pytest.mark.parametrize(("value", "told"), [("0.5", "0.5"), ("1", "1"), ("args.budget", "_1")])
+def test_what_is_put_into_a_setting_of_the_compiler_is_told_like_an_argument(value: str, told: str) -> None:
+    program = f"import torch._functorch.config as settings\nsettings.activation_memory_budget = {value}\n"
+    assert calls_of(program) == (f"torch._functorch.config.activation_memory_budget({told})",)
+
+
+def test_what_is_put_into_another_attribute_is_no_call() -> None:
+    assert calls_of("import torch\ntorch.backends.cudnn.benchmark = True\n") == ()
