@@ -318,6 +318,9 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
     averaging = verl.averaging(launch.subcommand, _values(launch)) if launch.tool == "verl" else None
     if averaging is not None:
         found.append(("", Setting(key="training.loss_type", value=averaging, location=places.location(place))))
+    batches = verl.actor_micro_batches(launch.subcommand, _values(launch)) if launch.tool == "verl" else None
+    if batches is not None:
+        found.append(("", Setting(key=_ACCUMULATION.key, value=batches, location=places.location(place))))
     if launch.tool == "verl" and verl.takes_conversations(launch.subcommand):
         found.append(("", Setting(key="data.multi_turn", value=True, location=places.location(place))))
     return found

@@ -47,7 +47,8 @@ FEEDS: Feeds = {
 
 SFT = "fsdp_sft_trainer"
 _ENGINES = ("sft_trainer", "sft_trainer_ray")  # which take conversations alone
-# In config/sft_trainer.yaml of 0.5.0.
+_ACTOR = "actor_rollout_ref.actor"
+# In config/sft_trainer.yaml of 0.5.0; the mini-batch of PPO in ppo_trainer.yaml has as many.
 _BATCH, _MICRO_BATCH = 256, 4
 
 
@@ -78,10 +79,34 @@ def dynamic_critic(overrides: Mapping[str, object]) -> bool | None:
 
 
 def averaging(trainer: str, overrides: Mapping[str, object]) -> str | None:
-    """How the actor makes one loss of those of the tokens; None for the SFT trainers, and for Megatron's engine."""
-    if trainer == SFT or trainer in _ENGINES or _is_megatron(overrides):
+    """How FSDP's actor makes one loss of those of the tokens; None for the SFT trainers, and for the other engines."""
+    if not _has_fsdp_actor(trainer, overrides):
         return None
-    return str(overrides.get("actor_rollout_ref.actor.loss_agg_mode", "token-mean"))
+    return str(overrides.get(f"{_ACTOR}.loss_agg_mode", "token-mean"))
+
+
+def actor_micro_batches(trainer: str, overrides: Mapping[str, object]) -> int | None:
+    """How many micro-batches FSDP's actor puts into a step; None where that is not known.
+
+    Its mini-batch counts prompts, of which each has several answers, and is that of all processes.
+    """
+    if not _has_fsdp_actor(trainer, overrides) or str(overrides.get(f"{_ACTOR}.use_dynamic_bsz")).lower() == "true":
+        return None
+    prompts = _number(overrides.get(f"{_ACTOR}.ppo_mini_batch_size", _BATCH))
+    answers = _number(overrides.get("actor_rollout_ref.rollout.n", 1))
+    processors = _number(overrides.get("trainer.n_gpus_per_node", 8))
+    nodes = _number(overrides.get("trainer.nnodes", 1))
+    micro = _number(overrides.get(f"{_ACTOR}.ppo_micro_batch_size_per_gpu"))
+    lengths = {f"{_ACTOR}.ulysses_sequence_parallel_size", f"{_ACTOR}.fsdp_config.ulysses_sequence_parallel_size"}
+    if lengths & overrides.keys() or not (prompts and answers and processors and nodes and micro):
+        return None
+    return max(1, prompts * answers // (processors * nodes) // micro)
+
+
+def _has_fsdp_actor(trainer: str, overrides: Mapping[str, object]) -> bool:
+    """Is it the actor of FSDP's workers that learns? The worker of the new engine has another."""
+    asked = str(overrides.get("trainer.use_legacy_worker_impl", "auto"))
+    return not (trainer == SFT or trainer in _ENGINES or _is_megatron(overrides) or asked == "disable")
 
 
 def _is_megatron(overrides: Mapping[str, object]) -> bool:

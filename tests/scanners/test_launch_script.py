@@ -683,6 +683,27 @@ def test_what_verl_is_told_of_its_actor(option: str, stated: tuple[str, object])
     assert stated in [(one.key, one.value) for one in context.settings]
 
 
+@pytest.mark.parametrize(
+    ("options", "batches"),
+    [
+        ("ppo_mini_batch_size=256 ppo_micro_batch_size_per_gpu=8", 4),
+        ("ppo_micro_batch_size_per_gpu=8 rollout.n=5", 20),
+        ("ppo_mini_batch_size=64 ppo_micro_batch_size_per_gpu=8 trainer.nnodes=1", 1),
+        ("ppo_micro_batch_size_per_gpu=$MICRO", None),
+        ("ppo_micro_batch_size_per_gpu=8 use_dynamic_bsz=True", None),
+        ("ppo_micro_batch_size_per_gpu=8 ulysses_sequence_parallel_size=2", None),
+        ("ppo_micro_batch_size_per_gpu=8 strategy=megatron", None),
+        ("ppo_micro_batch_size_per_gpu=8 trainer.use_legacy_worker_impl=disable", None),
+    ],
+)
+def test_micro_batches_of_the_actor_of_verl(options: str, batches: int | None) -> None:
+    places = {"rollout": "actor_rollout_ref.", "trainer": ""}
+    named = [places.get(option.split(".")[0], "actor_rollout_ref.actor.") + option for option in options.split()]
+    context = scan(Document("run.sh", f"python3 -m verl.trainer.main_ppo {' '.join(named)}\n"))
+    stated = [one.value for one in context.settings if one.key == "training.gradient_accumulation_steps"]
+    assert stated == ([] if batches is None else [batches])
+
+
 def test_a_variable_by_which_torch_loads_everything() -> None:
     context = scan(Document("run.sh", "export TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1\naccelerate launch train.py\n"))
     assert ("environment.loads_whole_pickles", True) in [(one.key, one.value) for one in context.settings]
