@@ -535,7 +535,8 @@ def test_an_optimizer_that_the_trainer_does_not_build(body: str, own: bool) -> N
 
 
 @pytest.mark.parametrize(
-    ("body", "own"), [("return RandomSampler(self.train_dataset)", True), ("return super()._get_train_sampler()", False)]
+    ("body", "own"),
+    [("return RandomSampler(self.train_dataset)", True), ("return super()._get_train_sampler()", False)],
 )
 def test_a_trainer_that_samples_by_itself(body: str, own: bool) -> None:
     text = (
