@@ -148,6 +148,10 @@ _TELLING = (
 )
 # What leaves tokens out of the loss. Other labels are the ids themselves, as collators for language models make them.
 _LEAVES_OUT = re.compile(r"-100\b|IGNORE_INDEX|ignore_index")
+# Padding, which every collator leaves out, a metric that takes the same tokens out again, and a loss that is told so.
+_LEAVES_NO_ANSWER_OUT = re.compile(
+    r"pad_token|padding_mask|\bpad_id\b|attention_mask|[!=]=\s*-100\b|-100\s*[!=]=|\bignore_index=-100\b"
+)
 
 
 def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) -> tuple[Findings, Step]:
@@ -156,7 +160,9 @@ def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) 
     steps = list(walk(tree, names))
     _options(found, steps)
     end = _end_of_training(steps, names)
-    masks = _LEAVES_OUT.search(document.text) is not None
+    masks = any(
+        _LEAVES_OUT.search(line) and not _LEAVES_NO_ANSWER_OUT.search(line) for line in document.text.splitlines()
+    )
     for step in steps:
         node = step.node
         if isinstance(node, (ast.Attribute, ast.Name)) and not isinstance(node.ctx, ast.Del):

@@ -534,6 +534,19 @@ def test_an_optimizer_that_the_trainer_does_not_build(body: str, own: bool) -> N
     assert ("transformers.Trainer.create_optimizer.own" in symbols(text)) is own
 
 
+@pytest.mark.parametrize(
+    ("body", "own"),
+    [("return RandomSampler(self.train_dataset)", True), ("return super()._get_train_sampler()", False)],
+)
+def test_a_trainer_that_samples_by_itself(body: str, own: bool) -> None:
+    text = (
+        "from transformers import Trainer\nclass Own(Trainer):\n"
+        f"    def _get_train_sampler(self):\n        {body}\n"
+        "Own(model=model).train()\n"
+    )
+    assert ("transformers.Trainer._get_train_sampler.own" in symbols(text)) is own
+
+
 @pytest.mark.parametrize("trainer", ["Trainer", "AbsaTrainer", "SetFitTrainer"])
 def test_setfits_trainers_train(trainer: str) -> None:
     context = of_text(f"from setfit import {trainer}\n{trainer}(model=model, train_dataset=data).train()\n")
@@ -1584,6 +1597,7 @@ def test_videos_that_some_messages_have() -> None:
         ),
         ("def f(x):\n    return {'input_ids': x, 'labels': [-100] * 3}", "batch.labels"),
         ("labels[:3] = -100\nbatch['labels'] = labels", "batch.labels"),
+        ("labels[:3] = -100\nlabels[labels == pad_token_id] = -100\nbatch['labels'] = labels", "batch.labels"),
         (
             "class S(torch.utils.data.Sampler):\n    def set_epoch(self, e):\n        self.e = e",
             "torch.utils.data.Sampler.set_epoch",
@@ -1621,6 +1635,9 @@ def test_what_a_program_does_by_hand(text: str, name: str) -> None:
             "trl.DPOTrainer.__init__",
         ),
         ("def f(x):\n    return {'input_ids': x, 'labels': x.copy()}", "batch.labels"),
+        ("batch['labels'] = [-100 if i == tokenizer.pad_token_id else i for i in ids]", "batch.labels"),
+        ("batch['labels'] = ids\nkept = labels != -100", "batch.labels"),
+        ("batch['labels'] = ids\nloss = torch.nn.CrossEntropyLoss(ignore_index=-100)", "batch.labels"),
         ("print({'labels': -100})", "batch.labels"),
         ("print({'completion_mask': [1]})", "batch.completion_mask"),
         (
