@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradcompat.class_facts import MODEL_KEY
 from gradcompat.model.issue import (
+    Combination,
     ModelTerm,
     PackageAbsentTerm,
     PackageTerm,
@@ -40,6 +41,24 @@ def fact_of(term: Term) -> str:
             return "host.platform"
         case PackageTerm() | PackageAbsentTerm():
             raise AssertionError("package terms are decided by their entries")
+
+
+def asks_for_use(term: Term) -> bool:
+    """Does it ask that one of some libraries is used at all, ``datasets.*``, as what is installed mostly is?"""
+    return isinstance(term, SymbolTerm) and all(
+        root != "*" and rest == "*" for root, _, rest in (symbol.partition(".") for symbol in term.symbols)
+    )
+
+
+def single_package(combination: Combination) -> PackageTerm | None:
+    """The package and range that a combination asks for, if it asks for nothing else than that the package is used."""
+    match combination.terms:
+        case (PackageTerm() as term,):
+            return term
+        case (PackageTerm() as term, SymbolTerm(symbols=symbols) as use):
+            own = f"{term.name.replace('-', '_')}.*"
+            return term if asks_for_use(use) and own in symbols else None
+    return None
 
 
 def _setting_of(term: SettingTerm | ModelTerm | SymbolTerm | SymbolAbsentTerm) -> str:

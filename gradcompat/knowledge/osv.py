@@ -1,9 +1,10 @@
 """Records as advisories of the Open Source Vulnerability format, for the tools that already read those.
 
 What surprises: most defects hang on a setting, a model or a second package, and OSV can only say "these versions of
-this package". So only a combination of one package and nothing else claims a range. A record that has none lists no
-affected package at all: the specification would allow a package without ranges, but scanners call that a mistake, or
-take it for every version. The combinations stand in ``database_specific``, as data and in words.
+this package". So only a combination of one package, and nothing else than that it is used, claims a range. A record
+that has none lists no affected package at all: the specification would allow a package without ranges, but scanners
+call that a mistake, or take it for every version. The combinations stand in ``database_specific``, as data and in
+words.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from gradcompat.model.issue import (
     VirtualTerm,
 )
 from gradcompat.model.release import Catalogue, Release
+from gradcompat.term_keys import single_package
 from gradcompat.truth import Truth
 from gradcompat.versions import BELOW, VersionSet, any_of, locate
 
@@ -60,9 +62,9 @@ def plain_ranges(issue: Issue) -> Mapping[str, VersionSet]:
     found: dict[str, list[VersionSet]] = {}
     if not issue.informational:
         for combination in issue.affected:
-            match combination.terms:
-                case (PackageTerm(name=name, versions=versions),):
-                    found.setdefault(name, []).append(versions)
+            alone = single_package(combination)
+            if alone is not None:
+                found.setdefault(alone.name, []).append(alone.versions)
     return {name: any_of(sets) for name, sets in found.items()}
 
 

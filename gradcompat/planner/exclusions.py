@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from gradcompat.errors import IndexUnavailable
 from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.matcher import Names
-from gradcompat.model.issue import Issue, PackageTerm
+from gradcompat.model.issue import Issue
 from gradcompat.model.release import Catalogue
+from gradcompat.term_keys import single_package
 from gradcompat.versions import ABOVE, BELOW, Cut, VersionSet, any_of
 
 
@@ -31,7 +32,7 @@ class Exclusion:
 
 
 def exclusions(issues: Iterable[Issue], names: Names, catalogue: Catalogue) -> tuple[Exclusion, ...]:
-    """The exclusions of records that ask for one package in a range and for nothing else.
+    """The exclusions of records that ask for one package in a range and for nothing else than that it is used.
 
     A package that goes by several names has a line for each. What stands between two good ranges is named release by
     release, since a specifier cannot say "or".
@@ -47,9 +48,9 @@ def exclusions(issues: Iterable[Issue], names: Names, catalogue: Catalogue) -> t
     bad: dict[str, list[tuple[VersionSet, Issue]]] = {}
     for issue in issues:
         for combination in issue.affected:
-            match combination.terms:
-                case (PackageTerm(name=name, versions=versions),):
-                    bad.setdefault(name, []).append((versions, issue))
+            term = single_package(combination)
+            if term is not None:
+                bad.setdefault(term.name, []).append((term.versions, issue))
     found = []
     for name in sorted(bad):
         whole = any_of(versions for versions, _ in bad[name])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from gradcompat.model.finding import Finding, Status
 from gradcompat.model.issue import ModelTerm, SettingTerm, SymbolAbsentTerm, SymbolTerm
 from gradcompat.model.report import ReportedFinding
+from gradcompat.term_keys import asks_for_use
 
 _OF_A_RUN = (SettingTerm, ModelTerm, SymbolTerm, SymbolAbsentTerm)
 
@@ -54,4 +55,4 @@ def is_known(advised: ReportedFinding, before: PriorFinding | None, run: Callabl
 
 
 def _hangs_on_a_run(finding: Finding) -> bool:
-    return any(isinstance(term, _OF_A_RUN) for term in finding.terms)
+    return any(isinstance(term, _OF_A_RUN) and not asks_for_use(term) for term in finding.terms)

@@ -73,6 +73,7 @@ REVIEWED: dict[str, Facts] = {
         (1209, "training.framework", "transformers.Trainer"),
         (1213, "training.per_device_train_batch_size", 4),
         (1214, "training.gradient_accumulation_steps", 4),
+        (1216, "training.max_steps", 200),
         (1218, "precision.mode", "fp16"),
         (1222, "data.collator", "DataCollatorForLanguageModeling"),
         (1224, "model.use_cache", False),

@@ -18,6 +18,8 @@ FACTORY = "hiyouga__LLaMA-Factory__ff6d4d12__examples__"
 # What says `auto` is left to the trainer, as what is not there; of clipping it is a value that is not known.
 DEEPSPEED: dict[str, list[Line]] = {
     "LAION-AI__Open-Assistant__f1e6ed95__model__model_training__configs__zero3_config_falcon.json": [
+        (6, "deepspeed.own_scheduler", True),
+        (9, "optimizer.warmup_peak", True),
         (6, "optimizer.scheduler", "WarmupDecayLR"),
         (16, "optimizer.name", "AdamW"),
         (16, "optimizer.library", "deepspeed"),
@@ -32,6 +34,7 @@ DEEPSPEED: dict[str, list[Line]] = {
         (44, "deepspeed.same_accumulation", True),
     ],
     "OpenGVLab__InternVL__2410d1db__internvl_chat__zero_stage3_config_100b.json": [
+        (3, "deepspeed.own_scheduler", False),
         (12, "deepspeed.gather_16bit_weights", True),
         (2, "distributed.strategy", "deepspeed"),
         (3, "deepspeed.zero_stage", 3),
@@ -44,6 +47,8 @@ DEEPSPEED: dict[str, list[Line]] = {
         (38, "deepspeed.same_accumulation", True),
     ],
     "QwenLM__Qwen__2df8e8ac__finetune__ds_config_zero3.json": [
+        (24, "deepspeed.own_scheduler", True),
+        (27, "optimizer.warmup_peak", True),
         (50, "deepspeed.gather_16bit_weights", True),
         (14, "optimizer.name", "AdamW"),
         (14, "optimizer.library", "deepspeed"),
@@ -58,6 +63,7 @@ DEEPSPEED: dict[str, list[Line]] = {
         (53, "deepspeed.same_accumulation", True),
     ],
     "aqlaboratory__openfold__ce0029e1__deepspeed_config.json": [
+        (14, "deepspeed.own_scheduler", False),
         (11, "precision.mode", "bf16"),
         (13, "distributed.strategy", "deepspeed"),
         (14, "deepspeed.zero_stage", 2),
@@ -66,6 +72,7 @@ DEEPSPEED: dict[str, list[Line]] = {
         (25, "deepspeed.gradient_clipping", 0.1),
     ],
     "axolotl-ai-cloud__axolotl__067b021c__deepspeed_configs__zero1_torch_compile.json": [
+        (3, "deepspeed.own_scheduler", False),
         (2, "distributed.strategy", "deepspeed"),
         (3, "deepspeed.zero_stage", 1),
         (3, "deepspeed.offload_optimizer", "none"),
@@ -74,6 +81,7 @@ DEEPSPEED: dict[str, list[Line]] = {
         (22, "deepspeed.same_accumulation", True),
     ],
     "axolotl-ai-cloud__axolotl__067b021c__deepspeed_configs__zero2.json": [
+        (3, "deepspeed.own_scheduler", False),
         (2, "distributed.strategy", "deepspeed"),
         (3, "deepspeed.zero_stage", 2),
         (5, "deepspeed.offload_optimizer", "cpu"),
@@ -83,6 +91,7 @@ DEEPSPEED: dict[str, list[Line]] = {
         (22, "deepspeed.same_accumulation", True),
     ],
     "bigscience-workshop__Megatron-DeepSpeed__8387ae17__tests__ds_config_bf16.json": [
+        (6, "deepspeed.own_scheduler", False),
         (2, "training.per_device_train_batch_size", 1),
         (4, "deepspeed.gradient_clipping", 1.0),
         (5, "distributed.strategy", "deepspeed"),
@@ -91,6 +100,7 @@ DEEPSPEED: dict[str, list[Line]] = {
         (9, "precision.mode", "bf16"),
     ],
     f"{FACTORY}deepspeed__ds_z2_autotp_config.json": [
+        (20, "deepspeed.own_scheduler", False),
         (6, "deepspeed.gradient_clipping", None),
         (19, "distributed.strategy", "deepspeed"),
         (20, "deepspeed.zero_stage", 2),
@@ -101,6 +111,7 @@ DEEPSPEED: dict[str, list[Line]] = {
         (5, "deepspeed.same_accumulation", True),
     ],
     f"{FACTORY}deepspeed__ds_z3_config.json": [
+        (19, "deepspeed.own_scheduler", False),
         (28, "deepspeed.gather_16bit_weights", True),
         (5, "deepspeed.gradient_clipping", None),
         (18, "distributed.strategy", "deepspeed"),
@@ -112,6 +123,7 @@ DEEPSPEED: dict[str, list[Line]] = {
     ],
     # `seq_parallel_communication_data_type` is there, `communication_data_type` is not.
     "huggingface__accelerate__16cb6eb8__examples__alst_ulysses_sequence_parallelism__sp-alst.ds-config.json": [
+        (6, "deepspeed.own_scheduler", False),
         (6, "deepspeed.gather_16bit_weights", False),
         (3, "precision.mode", "bf16"),
         (5, "distributed.strategy", "deepspeed"),

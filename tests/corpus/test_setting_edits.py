@@ -17,7 +17,7 @@ CHANGED = {
     "config-axolotl": (68, 68),
     "config-deepspeed": (44, 44),
     "config-llamafactory": (35, 35),
-    "notebook": (31, 31),
+    "notebook": (32, 32),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -13,7 +14,7 @@ from packaging.version import Version
 from gradcompat.index.snapshot import Snapshot
 from gradcompat.knowledge.load import KnowledgeBase, issue_from, load
 from gradcompat.knowledge.osv import advisory, plain_ranges, possible_ranges, with_conditions, within
-from gradcompat.model.issue import Issue, PackageAbsentTerm, PackageTerm, PlatformTerm, Term, VersionRemedy
+from gradcompat.model.issue import Issue, PackageAbsentTerm, PackageTerm, PlatformTerm, SymbolTerm, Term, VersionRemedy
 from gradcompat.versions import VersionSet
 from tests.building import NAMES, equals, issue, versions
 from tests.conftest import ROOT
@@ -280,6 +281,15 @@ def test_only_what_is_certainly_in_a_range_is(version: str, expected: bool) -> N
     assert within(version, VersionSet.parse(">=1.0,<1.1")) is expected
 
 
+def _of_use(package: PackageTerm, others: Sequence[Term]) -> bool:
+    """Do the others ask for nothing else than that it is used?"""
+    own = f"{package.name.replace('-', '_')}.*"
+    return all(
+        isinstance(one, SymbolTerm) and own in one.symbols and all(name.count(".") == 1 for name in one.symbols)
+        for one in others
+    )
+
+
 def test_every_plain_term_that_ships_is_claimed() -> None:
     """The other way round: nothing that holds without conditions is lost."""
     base, snapshot = load(), Snapshot()
@@ -287,7 +297,7 @@ def test_every_plain_term_that_ships_is_claimed() -> None:
         plain = {
             one.terms[0].name
             for one in some.affected
-            if len(one.terms) == 1 and isinstance(one.terms[0], PackageTerm) and not some.informational
+            if isinstance(one.terms[0], PackageTerm) and not some.informational and _of_use(one.terms[0], one.terms[1:])
         }
         claimed = {one["package"]["name"] for one in advisory(some, base, snapshot)["affected"]}
         assert plain <= claimed
