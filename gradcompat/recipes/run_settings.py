@@ -332,7 +332,10 @@ def _lightning(parameters: _Parameters) -> Settings:
             settings |= {
                 "training.resume_from_checkpoint": True,
                 "data.streaming": what == "stream",
-                "code.symbols": ("lightning.LightningModule.on_load_checkpoint",),
+                "data.shuffle": what == "order",
+                "code.symbols": ("lightning.LightningModule.on_load_checkpoint", "torch.Generator.set_state")
+                if what == "order"
+                else ("lightning.LightningModule.on_load_checkpoint",),
             }
         case "async_checkpoint":
             settings |= {"code.symbols": ("lightning.pytorch.plugins.io.AsyncCheckpointIO",)}
@@ -609,8 +612,10 @@ def _round_trip(parameters: _Parameters) -> Settings:
     what = str(parameters["what"])
     if what == "tokenizer":
         return {"code.symbols": ("transformers.AutoTokenizer.from_pretrained",)}
-    dtype = "auto" if what == "dtype" else "float32"
-    return {"code.symbols": (used[what],), "model.torch_dtype": dtype, "peft.method": "none"}
+    if what == "dtype":  # is not given
+        symbols = (used[what], f"{used[what]}(folder)")
+        return {"code.symbols": symbols, "model.torch_dtype": "auto", "peft.method": "none"}
+    return {"code.symbols": (used[what],), "model.torch_dtype": "float32", "peft.method": "none"}
 
 
 def _deepspeed_clipping(parameters: _Parameters) -> Settings:
@@ -897,7 +902,10 @@ _RUNS: Mapping[str, Callable[[_Parameters], Settings]] = {
         "training.resume_from_checkpoint": True,
         "code.symbols": ("accelerate.Accelerator.load_state",),
     },
-    "parsed_arguments": lambda _: {"code.symbols": ("transformers.HfArgumentParser",)},
+    "parsed_arguments": lambda _: {
+        "training.text_lr_scheduler_kwargs": True,
+        "code.symbols": ("transformers.HfArgumentParser",),
+    },
     "merged_heads": lambda parameters: {
         "peft.method": "lora",
         "peft.modules_to_save": True,
