@@ -33,7 +33,7 @@ class AuditOptions:
     show_all: bool = False
     waivers: Waivers | None = None
     versions_of: frozenset[str] = frozenset()  # packages that something but a record asks after
-    plan_steps: int = 700_000  # for the plan behind the advice for one environment
+    plan_steps: int = 900_000  # for the plan behind the advice for one environment
     replacements: tuple[tuple[str, str], ...] = ()  # versions to judge instead of what is pinned, by normalised name
     cache: Path | None = None  # the folder in which what was read of large lockfiles is kept
     advise: bool = True  # say what to do about each finding; an audit to compare with needs none
