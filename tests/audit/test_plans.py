@@ -112,4 +112,4 @@ def test_the_steps_of_a_check_are_shared(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(auditor, "audit", audited)
     files = [File(tmp_path / f"{number}.txt", f"{number}.txt") for number in range(10)]
     auditor.audit_each([auditor.Task(file) for file in files], load(), AuditOptions())
-    assert given == [70_000] * 10
+    assert given == [auditor.PLAN_STEPS // 10] * 10
