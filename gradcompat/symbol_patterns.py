@@ -15,6 +15,17 @@ from gradcompat.truth import Truth
 SYMBOLS_KEY = "code.symbols"
 CALLS_KEY = "code.calls"  # of the same functions, with what they are told
 _BRACKET = "("
+# Packages that are imported by another name.
+_IMPORTED_AS = {
+    "awq": "autoawq",
+    "flash_attn": "flash-attn",
+    "hydra": "hydra-core",
+    "mmaction": "mmaction2",
+    "mmseg": "mmsegmentation",
+    "pyannote": "pyannote-audio",
+    "pytorch_lightning": "pytorch-lightning",
+    "sentence_transformers": "sentence-transformers",
+}
 
 
 def is_call(symbol: str) -> bool:
@@ -54,6 +65,16 @@ def names_of(pattern: str) -> tuple[str, ...]:
         else:
             found.append(name)
     return tuple(found)
+
+
+def whole_library(pattern: str) -> str:
+    """The package that a pattern asks for whatever of it is used; empty for what names a part of one.
+
+    >>> whole_library("flash_attn.*"), whole_library("datasets.load_dataset")
+    ('flash-attn', '')
+    """
+    name, _, rest = pattern.partition(".")
+    return _IMPORTED_AS.get(name, name) if rest == "*" and name != "*" else ""
 
 
 def arguments_in_words(pattern: str) -> str:

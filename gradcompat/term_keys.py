@@ -16,7 +16,7 @@ from gradcompat.model.issue import (
     Term,
     VirtualTerm,
 )
-from gradcompat.symbol_patterns import SYMBOLS_KEY
+from gradcompat.symbol_patterns import SYMBOLS_KEY, whole_library
 from gradcompat.vocabulary import VIRTUAL_PACKAGES
 
 GUARDED_KEY = "code.guarded"
@@ -45,9 +45,7 @@ def fact_of(term: Term) -> str:
 
 def asks_for_use(term: Term) -> bool:
     """Does it ask that one of some libraries is used at all, ``datasets.*``, as what is installed mostly is?"""
-    return isinstance(term, SymbolTerm) and all(
-        root != "*" and rest == "*" for root, _, rest in (symbol.partition(".") for symbol in term.symbols)
-    )
+    return isinstance(term, SymbolTerm) and all(map(whole_library, term.symbols))
 
 
 def single_package(combination: Combination) -> PackageTerm | None:
@@ -56,8 +54,7 @@ def single_package(combination: Combination) -> PackageTerm | None:
         case (PackageTerm() as term,):
             return term
         case (PackageTerm() as term, SymbolTerm(symbols=symbols) as use):
-            own = f"{term.name.replace('-', '_')}.*"
-            return term if asks_for_use(use) and own in symbols else None
+            return term if asks_for_use(use) and term.name in map(whole_library, symbols) else None
     return None
 
 

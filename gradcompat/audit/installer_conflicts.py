@@ -12,7 +12,6 @@ from functools import partial
 from itertools import combinations
 
 from packaging.requirements import Requirement
-from packaging.version import InvalidVersion, Version
 
 from gradcompat.breaks.release_ranges import ranges_of
 from gradcompat.diagnosis.installer_lines import Demand, InstallerLines, Missing
@@ -23,7 +22,7 @@ from gradcompat.model.diagnosis import Diagnosis, Seen
 from gradcompat.model.environment import Location
 from gradcompat.model.release import Release
 from gradcompat.names import normalise
-from gradcompat.versions import ALL, VersionSet, all_of, any_of
+from gradcompat.versions import ALL, VersionSet, all_of, any_of, parse_version
 
 _CONFLICT, _INSTALLED, _NO_FILE = 0.85, 0.7, 0.8  # scores, as diagnosis.ranking has them
 _MOST_NAMED = 4
@@ -60,7 +59,7 @@ def conflicts(seen: InstallerLines, path: str, snapshot: Snapshot) -> Iterator[D
 
 def _of_installed(name: str, found: str, demands: list[Demand], path: str, snapshot: Snapshot) -> Iterator[Diagnosis]:
     """What is installed beside packages that ask for another version of it."""
-    version = _version(found)
+    version = parse_version(found)
     refusing = [
         (demand, wanted)
         for demand in demands
@@ -214,16 +213,8 @@ def _meets(name: str, snapshot: Snapshot, wanted: VersionSet, asked: VersionSet)
 
 
 def _release(name: str, version: str, snapshot: Snapshot) -> Release | None:
-    parsed = _version(version)
+    parsed = parse_version(version)
     return None if parsed is None else snapshot.release(name, parsed)
-
-
-def _version(text: str) -> Version | None:
-    try:
-        version = Version(text)
-    except InvalidVersion:
-        return None
-    return Version(version.public) if version.local else version
 
 
 def _wanted(demand: Demand) -> VersionSet | None:

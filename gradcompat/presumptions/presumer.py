@@ -36,6 +36,7 @@ from gradcompat.symbol_patterns import (
     name_of,
     names_of,
     truth_of_use,
+    whole_library,
 )
 from gradcompat.term_keys import fact_of
 from gradcompat.truth import Certainty, Truth
@@ -77,17 +78,6 @@ _ORDINARY_SYMBOLS = {
     "sentence-transformers": ("sentence_transformers.SentenceTransformerTrainer",),
 }
 
-# Packages that are imported by another name.
-_IMPORTED_AS = {
-    "awq": "autoawq",
-    "flash_attn": "flash-attn",
-    "hydra": "hydra-core",
-    "mmaction": "mmaction2",
-    "mmseg": "mmsegmentation",
-    "pyannote": "pyannote-audio",
-    "pytorch_lightning": "pytorch-lightning",
-    "sentence_transformers": "sentence-transformers",
-}
 # What nearly all code of these libraries uses.
 _NEARLY_ALWAYS = {
     "transformers": ("transformers.AutoModel", "models of transformers"),
@@ -317,7 +307,7 @@ class Presumer:
             and not any_matches(taken, (_owner(name) for symbol in symbols for name in names_of(symbol)))
         ):
             return Presumed(certainty=Certainty.PRESUMED_NO, feature=shown)
-        library = next((name for name in map(_whole_library, symbols) if name in self._packages), None)
+        library = next((name for name in map(whole_library, symbols) if name in self._packages), None)
         if unread and library is not None and SERVING not in self._engines:
             return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"your code uses {library}, which is listed")
         nearly = (_NEARLY_ALWAYS[name] for name in self._packages if name in _NEARLY_ALWAYS)
@@ -492,12 +482,6 @@ def _owner(symbol: str) -> str:
     owner, dot, last = symbol.rpartition(".")
     is_method = dot and last[:1].islower() and owner.rpartition(".")[2].lstrip("*")[:1].isupper()
     return owner if is_method else symbol
-
-
-def _whole_library(symbol: str) -> str:
-    """The package of ``datasets.*``; nothing of what names a part of one."""
-    name, dot, rest = symbol.partition(".")
-    return _IMPORTED_AS.get(name, name) if dot and rest == "*" else ""
 
 
 def _gpus(term: VirtualTerm) -> str:
