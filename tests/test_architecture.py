@@ -41,7 +41,7 @@ LAYERS = (
     ),
     ("matcher",),
     ("presumptions",),
-    ("term_keys", "defaults", "tied_models", "shared_heads"),
+    ("term_keys", "defaults", "published_models"),
     (
         "messages",
         "forks",

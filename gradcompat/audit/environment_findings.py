@@ -19,9 +19,8 @@ from gradcompat.model.environment import Environment, Location, Setting, Setting
 from gradcompat.model.finding import Finding, Status
 from gradcompat.model.issue import LEVELS, Issue
 from gradcompat.presumptions.upon import presumed_upon
-from gradcompat.shared_heads import with_shared_heads
+from gradcompat.published_models import with_shared_heads, with_tied_embeddings
 from gradcompat.term_keys import key_of
-from gradcompat.tied_models import with_tied_embeddings
 from gradcompat.versions import parse_version
 from gradcompat.vocabulary import VIRTUAL_PACKAGES, package_of
 

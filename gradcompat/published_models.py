@@ -1,17 +1,20 @@
-"""Published language models whose input and output embeddings are one tensor, and some that have two, by their names.
+"""What the name of a published language model says of it: whether its input and output embeddings are one tensor, and
+whether its heads of attention share one head of keys and values.
 
 From what is commonly known of them: their published configs were not read, so that it is a presumption. What is not in
-the table is not known, and a config.json that lies in the project counts more.
+the tables is not known, and a config.json that lies in the project counts more.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from gradcompat.class_facts import classes_of
 from gradcompat.lazy_dataclasses import replace
 from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.environment import Environment, Setting
 
-_NAME_KEY, _TIED_KEY = "model.name", "model.tied_embeddings"
+_NAME_KEY, _TIED_KEY, _SHARED_KEY = "model.name", "model.tied_embeddings", "model.multi_query"
 _LONGEST = 200
 # Classes with a layer that gives each token of the vocabulary a number.
 _WITH_OUTPUT = ("ForCausalLM", "ForConditionalGeneration", "LMHeadModel")
@@ -29,6 +32,10 @@ _UNTIED = lazy_pattern(
     r"|phi-3\.5-mini|pythia-(?:70m|160m|410m|1b|1\.4b|2\.8b|6\.9b|12b)(?:-deduped)?|tinyllama-1\.1b-chat-v1\.0"
     r"|gpt-j-6b|gpt-neox-20b|flan-t5-(?:small|base|large|xl|xxl))" + _SUFFIX
 )
+_SHARED = lazy_pattern(
+    r"(?:falcon-7b|starcoder(?:base(?:-[137]b)?|plus)?|(?:gpt_bigcode-)?santacoder|(?:code)?gemma-(?:1\.1-)?2b)"
+    r"(?:[-_](?:instruct|it|hf|sharded(?:-bf16)?))*"
+)
 
 
 def is_tied(name: str) -> bool | None:
@@ -43,17 +50,36 @@ def is_tied(name: str) -> bool | None:
     return True if _TIED.fullmatch(model) else False if _UNTIED.fullmatch(model) else None
 
 
+def shares_heads(name: str) -> bool:
+    """Do the heads of the published model of this name share one of keys and values?
+
+    >>> shares_heads("tiiuae/falcon-7b-instruct"), shares_heads("tiiuae/falcon-40b")
+    (True, False)
+    """
+    return len(name) <= _LONGEST and _SHARED.fullmatch(name.rpartition("/")[2].lower()) is not None
+
+
 def with_tied_embeddings(environment: Environment) -> Environment:
-    """The environment with what the name of its model says, if nothing else says it."""
-    names = [setting for setting in environment.settings if setting.key == _NAME_KEY]
-    if not names or any(setting.key == _TIED_KEY for setting in environment.settings):
-        return environment
+    """The environment with what the name of its model says of the embeddings, if nothing else says it."""
     classes = classes_of(environment.settings)
     if not classes or not all(name.endswith(_WITH_OUTPUT) for name in classes):
         return environment
-    said = {is_tied(setting.value) if isinstance(setting.value, str) else None for setting in names}
+    return _presumed(environment, _TIED_KEY, is_tied)
+
+
+def with_shared_heads(environment: Environment) -> Environment:
+    """The environment with what the name of its model says of the heads, if nothing else says it."""
+    return _presumed(environment, _SHARED_KEY, lambda name: shares_heads(name) or None)
+
+
+def _presumed(environment: Environment, key: str, of_name: Callable[[str], bool | None]) -> Environment:
+    """The environment with what all names of its model say alike, if the fact is not stated."""
+    names = [setting for setting in environment.settings if setting.key == _NAME_KEY]
+    if not names or any(setting.key == key for setting in environment.settings):
+        return environment
+    said = {of_name(setting.value) if isinstance(setting.value, str) else None for setting in names}
     value = said.pop()
     if said or value is None:
         return environment
-    tied = Setting(key=_TIED_KEY, value=value, location=names[0].location, presumed=True)
-    return replace(environment, settings=(*environment.settings, tied))
+    setting = Setting(key=key, value=value, location=names[0].location, presumed=True)
+    return replace(environment, settings=(*environment.settings, setting))
