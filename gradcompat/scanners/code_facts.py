@@ -160,7 +160,7 @@ def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) 
     steps = list(walk(tree, names))
     _options(found, steps)
     end = _end_of_training(steps, names)
-    masks = any(
+    masks = _LEAVES_OUT.search(document.text) is not None and any(
         _LEAVES_OUT.search(line) and not _LEAVES_NO_ANSWER_OUT.search(line) for line in document.text.splitlines()
     )
     for step in steps:

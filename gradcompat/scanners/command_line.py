@@ -291,7 +291,7 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
     elif launch.tool == "torchtune":
         stated = {"training.framework": "torchtune", **_recipe("" if launch.target is None else launch.target.text)}
     elif launch.tool == "verl":
-        stated = {"training.framework": "verl", "training.method": verl.method(launch.subcommand, _values(launch))}
+        stated = verl.stated(launch.subcommand, _values(launch))
     elif launch.tool == "xtuner":
         stated = {"training.framework": "mmengine"}
     elif launch.tool == "ultralytics":
@@ -307,22 +307,9 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
         location = places.location(place)
         used = settings_of_use(map(str, _yolo(launch)))
         found += [("", Setting(key=key, value=value, location=location)) for key, value in used.items()]
-    if launch.tool == "verl" and verl.separates(launch.subcommand):
-        found.append(("", Setting(key="training.separate_rollout", value=True, location=places.location(place))))
     if _feeds(launch) is llamafactory.FEEDS and {"stage", "adapter_name_or_path"} <= _values(launch).keys():
         alone = llamafactory.resumes_alone(_values(launch))
         found.append(("", Setting(key="training.resumed_adapter_alone", value=alone, location=places.location(place))))
-    dynamic = verl.dynamic_critic(_values(launch)) if launch.tool == "verl" else None
-    if dynamic is not None:
-        found.append(("", Setting(key="training.dynamic_critic", value=dynamic, location=places.location(place))))
-    averaging = verl.averaging(launch.subcommand, _values(launch)) if launch.tool == "verl" else None
-    if averaging is not None:
-        found.append(("", Setting(key="training.loss_type", value=averaging, location=places.location(place))))
-    batches = verl.actor_micro_batches(launch.subcommand, _values(launch)) if launch.tool == "verl" else None
-    if batches is not None:
-        found.append(("", Setting(key=_ACCUMULATION.key, value=batches, location=places.location(place))))
-    if launch.tool == "verl" and verl.takes_conversations(launch.subcommand):
-        found.append(("", Setting(key="data.multi_turn", value=True, location=places.location(place))))
     return found
 
 

@@ -12,7 +12,7 @@ from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import Context
-from gradcompat.model.environment import Location, Setting, Skipped
+from gradcompat.model.environment import Location, Setting, SettingValue, Skipped
 from gradcompat.scanners.configs import Config, Entry, read_config
 from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.scanners.nested import stated
@@ -142,8 +142,7 @@ def scan(document: Document) -> Context:
             *_corrected(settings),
             *_not_offloaded(config),
             *_without_zero(config, document.path),
-            *_not_clipped(config),
-            *_not_scheduled(config),
+            *_left_out_of_stage(config),
             *_accumulating_alike(config),
             *_not_accumulating(config, document.path),
             *_not_gathered(config),
@@ -210,20 +209,19 @@ def _without_zero(config: Config, path: str) -> tuple[Setting, ...]:
     return (Setting(key="deepspeed.zero_stage", value=0, location=Location(path=path)),)
 
 
-def _not_clipped(config: Config) -> tuple[Setting, ...]:
-    """A file that asks for a stage and not for clipping clips nothing: trainers only fill in ``auto``."""
+def _left_out_of_stage(config: Config) -> list[Setting]:
+    """What a file that asks for a stage says by leaving it out: trainers only fill in ``auto``, and nothing is clipped;
+    the scheduler is the Trainer's or the program's.
+    """
     stage = next((entry for entry in config.entries if entry.name == "zero_optimization.stage"), None)
-    if stage is None or any(entry.name == "gradient_clipping" for entry in config.entries):
-        return ()
-    return (Setting(key="deepspeed.gradient_clipping", value=0.0, location=stage.location),)
-
-
-def _not_scheduled(config: Config) -> tuple[Setting, ...]:
-    """A file that asks for a stage and has no scheduler leaves that to the Trainer or the program."""
-    stage = next((entry for entry in config.entries if entry.name == "zero_optimization.stage"), None)
-    if stage is None or "scheduler" in config.top:
-        return ()
-    return (Setting(key="deepspeed.own_scheduler", value=False, location=stage.location),)
+    if stage is None:
+        return []
+    values: dict[str, SettingValue] = {}
+    if not any(entry.name == "gradient_clipping" for entry in config.entries):
+        values["deepspeed.gradient_clipping"] = 0.0
+    if "scheduler" not in config.top:
+        values["deepspeed.own_scheduler"] = False
+    return [Setting(key=key, value=value, location=stage.location) for key, value in values.items()]
 
 
 def _accumulating_alike(config: Config) -> list[Setting]:

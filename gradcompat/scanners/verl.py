@@ -52,19 +52,29 @@ _ACTOR = "actor_rollout_ref.actor"
 _BATCH, _MICRO_BATCH = 256, 4
 
 
-def method(trainer: str, overrides: Mapping[str, object]) -> str:
-    """What a trainer, by the name of its module, does."""
+def stated(trainer: str, overrides: Mapping[str, object]) -> dict[str, str | int]:
+    """What a trainer, by the name of its module, and the overrides together say; what is not known is left out."""
+    said: dict[str, str | int | None] = {
+        "training.framework": "verl",
+        "training.method": _method(trainer, overrides),
+        # Engines that sample have processors of their own, unless the command line says otherwise.
+        "training.separate_rollout": True if "async" in trainer or "off_policy" in trainer else None,
+        "training.dynamic_critic": _dynamic_critic(overrides),
+        "training.loss_type": _averaging(trainer, overrides),
+        "training.gradient_accumulation_steps": _actor_micro_batches(trainer, overrides),
+        # The examples of these are conversations, whatever the command line says.
+        "data.multi_turn": True if trainer in _ENGINES else None,
+    }
+    return {key: value for key, value in said.items() if value is not None}
+
+
+def _method(trainer: str, overrides: Mapping[str, object]) -> str:
     if trainer == SFT or trainer in _ENGINES:
         return "sft"
     return "grpo" if overrides.get("algorithm.adv_estimator") == "grpo" else "ppo"
 
 
-def separates(trainer: str) -> bool:
-    """Do the engines that sample have processors of their own, unless the command line says otherwise?"""
-    return "async" in trainer or "off_policy" in trainer
-
-
-def dynamic_critic(overrides: Mapping[str, object]) -> bool | None:
+def _dynamic_critic(overrides: Mapping[str, object]) -> bool | None:
     """Are the critic's micro-batches cut by their tokens? None where nothing is said of that.
 
     It does as the actor does unless it is told otherwise; only one estimator of advantages has a critic. Whether
@@ -78,14 +88,14 @@ def dynamic_critic(overrides: Mapping[str, object]) -> bool | None:
     return overrides.get("algorithm.adv_estimator", "gae") == "gae" and str(said).lower() == "true"
 
 
-def averaging(trainer: str, overrides: Mapping[str, object]) -> str | None:
+def _averaging(trainer: str, overrides: Mapping[str, object]) -> str | None:
     """How FSDP's actor makes one loss of those of the tokens; None for the SFT trainers, and for the other engines."""
     if not _has_fsdp_actor(trainer, overrides):
         return None
     return str(overrides.get(f"{_ACTOR}.loss_agg_mode", "token-mean"))
 
 
-def actor_micro_batches(trainer: str, overrides: Mapping[str, object]) -> int | None:
+def _actor_micro_batches(trainer: str, overrides: Mapping[str, object]) -> int | None:
     """How many micro-batches FSDP's actor puts into a step; None where that is not known.
 
     Its mini-batch counts prompts, of which each has several answers, and is that of all processes.
@@ -113,11 +123,6 @@ def _is_megatron(overrides: Mapping[str, object]) -> bool:
     """Is the engine of actor and critic Megatron, by what is said of either, or by the config that is chosen?"""
     strategies = (overrides.get("critic.strategy"), overrides.get("actor_rollout_ref.actor.strategy"))
     return "megatron" in strategies or "megatron" in str(overrides.get("config_name", ""))
-
-
-def takes_conversations(trainer: str) -> bool:
-    """Are the examples of a trainer conversations, whatever the command line says?"""
-    return trainer in _ENGINES
 
 
 def micro_batches(overrides: Mapping[str, object], processes: object) -> int | None:
