@@ -11,6 +11,7 @@ from gradcompat.formats.fenced_blocks import has_fences
 from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.context import Context
 from gradcompat.root import Root
+from gradcompat.scanners.named_files import is_meant
 
 _README = lazy_pattern(r"readme[\w.-]*\.(?:md|markdown)")
 _LAUNCHES = lazy_pattern(
@@ -82,9 +83,4 @@ def _starts(context: Context, sources: set[PurePosixPath]) -> bool:
         return True
     here = PurePosixPath(context.source).parent
     wanted = [PurePosixPath(one) for one in context.targets or context.refers_to]
-    return any(here / one in sources or sum(_ends(source, one) for source in sources) == 1 for one in wanted)
-
-
-def _ends(source: PurePosixPath, wanted: PurePosixPath) -> bool:
-    parts = [part for part in wanted.parts if part not in (".", "..", "/")]
-    return bool(parts) and list(source.parts[-len(parts) :]) == parts
+    return any(here / one in sources or sum(is_meant(one, source) for source in sources) == 1 for one in wanted)

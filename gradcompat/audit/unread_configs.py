@@ -13,6 +13,7 @@ from gradcompat.lazy_dataclasses import replace
 from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Skipped
+from gradcompat.scanners.named_files import is_meant
 
 _YAML = (".yaml", ".yml")
 # A JSON of another name may well hold data.
@@ -48,12 +49,6 @@ def _notes(context: Context, silent: Collection[str]) -> Iterator[Skipped]:
         name = wanted.name.lower()
         if name in _OF_MODELS or not (name.endswith(_YAML) or _CONFIG.fullmatch(name)):
             continue
-        meant = [file for file in silent if _means(wanted, PurePosixPath(file))]
+        meant = [file for file in silent if is_meant(wanted, PurePosixPath(file))]
         if len(meant) == 1:
             yield Skipped(what=meant[0], reason=reason, gap=False, location=Location(path=meant[0]))
-
-
-def _means(named: PurePosixPath, file: PurePosixPath) -> bool:
-    """Does a path end as it is named?"""
-    parts = [part for part in named.parts if part not in (".", "..", "/")]
-    return bool(parts) and list(file.parts[-len(parts) :]) == parts

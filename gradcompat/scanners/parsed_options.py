@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 
 from gradcompat.model.code_use import CodeUse
 from gradcompat.model.context import Context, DataclassParser, LaunchOption
+from gradcompat.scanners.named_files import is_meant
 
 # The config of each command, and the dataclasses of its script beside those that all have; those of releases in which
 # a class is not there yet, or no longer, take nothing.
@@ -84,9 +85,9 @@ def _parser(command: str, contexts: Sequence[Context]) -> DataclassParser | None
 
 def _only(path: str, contexts: Sequence[Context]) -> Context | None:
     """The one file that a path names by its end."""
-    parts = [part for part in PurePosixPath(path.replace("\\", "/")).parts if part not in (".", "..", "/")]
-    found = [one for one in contexts if list(PurePosixPath(one.source).parts[-len(parts) :]) == parts]
-    return found[0] if parts and len(found) == 1 else None
+    named = PurePosixPath(path.replace("\\", "/"))
+    found = [one for one in contexts if is_meant(named, PurePosixPath(one.source))]
+    return found[0] if len(found) == 1 else None
 
 
 def _uses(given: Sequence[LaunchOption], parser: DataclassParser, *, conditional: bool = False) -> Iterator[CodeUse]:

@@ -20,6 +20,7 @@ from gradcompat.model.environment import Location, Setting, SettingValue
 from gradcompat.scanners.any_config import recomposed
 from gradcompat.scanners.argument_blocks import settings_of_lookup, with_passed_blocks
 from gradcompat.scanners.launch_options import given_option, settings_of_option
+from gradcompat.scanners.named_files import is_meant
 from gradcompat.symbol_patterns import CALLS_KEY, SYMBOLS_KEY, truth_of_use
 from gradcompat.truth import Truth
 
@@ -289,14 +290,9 @@ def _named(context: Context, contexts: Sequence[Context], called: Mapping[str, S
     found: list[int] = []
     for reference in context.refers_to:
         wanted = PurePosixPath(reference.replace("\\", "/"))
-        parts = [part for part in wanted.parts if part not in (".", "..", "/")]
         alike = called.get(wanted.name, ())
         exact = [index for index in alike if _same(contexts[index].source, here / wanted)]
-        ending = [
-            index
-            for index in alike
-            if parts and PurePosixPath(contexts[index].source).parts[-len(parts) :] == tuple(parts)
-        ]
+        ending = [index for index in alike if is_meant(wanted, PurePosixPath(contexts[index].source))]
         # A path that fits several files names none of them for sure.
         for index in exact or (ending if len(ending) == 1 else []):
             if contexts[index] is not context and index not in found:
