@@ -28,7 +28,8 @@ _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,80}[A-Za-z0-9])?"
 _EXTRAS = r"(?:\[[\w., -]{0,120}\])?"
 _VERSION = r"\d[\w.+!]{0,60}"
 _CLAUSE = r"(?:[<>=!~]=?=?\s?[\w.*+!]{1,60})"
-_SPECIFIER = rf"\(?({_CLAUSE}(?:\s?,\s?{_CLAUSE}){{0,30}}|)\)?"
+# In a conflict pip writes the last one behind a word: `<0.22 and >=0.21`.
+_SPECIFIER = rf"\(?({_CLAUSE}(?:(?:\s?,\s?|\sand\s){_CLAUSE}){{0,30}}|)\)?"
 _MARKER = r"(?:\s?;\s[^;]{1,200})?"
 
 # pip's list of what it has left broken, and `pip check`, with the words of older releases.
@@ -186,7 +187,7 @@ class InstallerLines:
             self.demands.append(
                 Demand(
                     name=normalise(name),
-                    specifier=specifier.replace(" ", ""),
+                    specifier=specifier.replace(" and ", ",").replace(" ", ""),
                     by=None if by is None else normalise(by),
                     version=version,
                     found=found,

@@ -50,6 +50,22 @@ def test_what_pip_leaves_broken(line: str, demand: tuple[str, ...]) -> None:
     assert asked(line) == [demand]
 
 
+@pytest.mark.parametrize(
+    ("written", "specifier"),
+    [("<0.22 and >=0.21", "<0.22,>=0.21"), ("!=1.0, <2 and >=0.5", "!=1.0,<2,>=0.5"), ("==0.19.1", "==0.19.1")],
+)
+def test_pip_writes_the_last_clause_of_a_conflict_behind_and(written: str, specifier: str) -> None:
+    """As pip 23.2.1 does, of transformers 4.49.0 beside tokenizers 0.19.1."""
+    text = (
+        "The conflict is caused by:\n    The user requested tokenizers==0.19.1\n"
+        f"    transformers 4.49.0 depends on tokenizers{written}\n"
+    )
+    assert asked(text) == [
+        (None, None, "tokenizers", "==0.19.1", None),
+        ("transformers", "4.49.0", "tokenizers", specifier, None),
+    ]
+
+
 def test_what_pip_cannot_resolve() -> None:
     text = (
         "The conflict is caused by:\n"
