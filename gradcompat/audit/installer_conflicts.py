@@ -172,12 +172,17 @@ def _of_missing(missing: Missing, path: str, snapshot: Snapshot) -> Iterator[Dia
 
 
 def _taking(by: str | None, name: str, snapshot: Snapshot, suits: Callable[[VersionSet], bool]) -> VersionSet | None:
-    """The releases of a package whose requirement suits; None where none is known to."""
+    """The newest releases of a package whose requirement suits, in one range; None where none is known to.
+
+    Old releases often ask for no more than a lower bound, and do not work with what came later.
+    """
     if by is None or by not in snapshot.names:
         return None
     releases = [one for one in snapshot.releases(by) if not one.yanked and not one.version.is_prerelease]
     holds = [(asked := _asks(one, name, snapshot)) is not None and suits(asked) for one in releases]
-    return ranges_of([str(one.version) for one in releases], holds.__getitem__) if any(holds) else None
+    if not any(holds):
+        return None
+    return VersionSet(ranges_of([str(one.version) for one in releases], holds.__getitem__).intervals[-1:])
 
 
 def _asks(release: Release, name: str, snapshot: Snapshot) -> VersionSet | None:

@@ -182,3 +182,15 @@ def test_the_last_of_several_modules_that_were_loaded_for_each_other_has_failed(
         "cannot import name 'TRANSFORMERS_CACHE' from 'transformers.utils.hub' (/x/transformers/utils/hub.py)\n",
     )
     assert "has no transformers.utils.hub.TRANSFORMERS_CACHE" in first["title"]
+
+
+def test_old_releases_that_ask_for_less_are_no_way_out(run: Run) -> None:
+    """transformers 4.16 and 4.17 take every later tokenizers by what they require, and do not import with it."""
+    (first,) = told(
+        run,
+        "The conflict is caused by:\n    The user requested tokenizers==0.19.1\n"
+        "    transformers 4.49.0 depends on tokenizers<0.22 and >=0.21\n",
+    )
+    assert (
+        "whether it goes away with transformers >=4.40.0,<4.45.0, which takes tokenizers ==0.19.1" in first["settles"]
+    )
