@@ -188,7 +188,10 @@ def _because(finding: Finding) -> str:
     reasons.sort(key=lambda reason: reason.location is not None and reason.location.line is None)
     parts, named = [], None
     for reason in reasons:
-        parts.append(f"{reason.sentence}{_place(reason, finding, named)}")
+        part = f"{reason.sentence}{_place(reason, finding, named)}"
+        if part in parts and reason.location is not None:
+            continue  # entries for several platforms say the same
+        parts.append(part)
         if reason.location is not None and not _is_entry(reason, finding):
             named = reason.location.path
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""

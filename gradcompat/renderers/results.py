@@ -210,7 +210,8 @@ def reason(result: Result) -> str:
         one.sentence if one.location is None or one.location in pins else f"{one.sentence} ({one.location})"
         for one in finding.because
     ]
-    return plain(f"because {joined(tuple(parts), 'and')}{_taking(finding)}")
+    # Entries for several platforms say the same.
+    return plain(f"because {joined(tuple(dict.fromkeys(parts)), 'and')}{_taking(finding)}")
 
 
 def _taking(finding: Finding) -> str:

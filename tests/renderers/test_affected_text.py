@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import gradcompat
 from gradcompat.model.assumption import Assumption
 from gradcompat.model.environment import Location
 from gradcompat.model.finding import Reason
@@ -106,3 +107,13 @@ def test_a_file_is_named_once_in_a_sentence() -> None:
     one = advised(record())
     text = affected_block(replace(one, finding=replace(one.finding, because=because)), 100).text
     assert "  because   training.seed is 1 (train.yaml:7) and training.optim is x (line 9)\n" in text
+
+
+def test_entries_for_several_platforms_give_one_reason(tmp_path: Path) -> None:
+    pin = "datasets==2.14.4; sys_platform == '{}'\n"
+    lines = (pin.format("linux"), pin.format("darwin"), "fsspec==2024.3.1\n")
+    (tmp_path / "requirements.txt").write_text("".join(lines), "utf-8")
+    checked = gradcompat.check(tmp_path / "requirements.txt", only=["GC-0196"])
+    for form in ("text", "junit"):
+        text = " ".join(rendered(checked, form).split())
+        assert text.count("datasets 2.14.4 is in") == 1
