@@ -115,7 +115,7 @@ def _clears(change: _Change, finding: Finding) -> bool:
 
 def _advice(remedy: VersionRemedy | SettingRemedy, change: _Change, before: View, issues: Sequence[Issue]) -> Advice:
     """A change that clears its finding, with what it brings."""
-    location, line = _edit(before.environment, remedy) if isinstance(remedy, SettingRemedy) else (None, None)
+    location, line = setting_edit(before.environment, remedy) if isinstance(remedy, SettingRemedy) else (None, None)
     introduces = _introduced(remedy, before, change, issues)
     return Advice(
         remedy=remedy,
@@ -275,7 +275,7 @@ def _versions(packages: Iterable[Package]) -> list[Version]:
     return [version for version in parsed if version is not None]
 
 
-def _edit(environment: Environment, remedy: SettingRemedy) -> tuple[Location | None, str | None]:
+def setting_edit(environment: Environment, remedy: SettingRemedy) -> tuple[Location | None, str | None]:
     """Where the setting stands, and the line as it has to be, if it stands in one place and could be written there."""
     stated = [setting for setting in environment.settings if setting.key == remedy.key]
     line = line_with(stated[0], remedy.value) if len(stated) == 1 else None

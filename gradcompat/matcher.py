@@ -8,7 +8,7 @@ in three values; where the environment may be presumed upon, :mod:`gradcompat.pr
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
 from itertools import product
 from math import prod
@@ -51,7 +51,7 @@ from gradcompat.presumptions.replaced import (
     OWN_STEP_KEY,
     REPLACED,
 )
-from gradcompat.symbol_patterns import CALLS_KEY, SYMBOLS_KEY, are_called, meets, name_of, truth_of_use
+from gradcompat.symbol_patterns import CALLS_KEY, SYMBOLS_KEY, are_called, met_by, name_of, truth_of_use
 from gradcompat.term_keys import GUARDED_KEY, key_of
 from gradcompat.torch_builds import TORCH, Build, build_of
 from gradcompat.truth import Certainty, Truth
@@ -208,6 +208,28 @@ def alike(runs: Sequence[Environment], issues: Iterable[Issue]) -> list[list[int
         of_class = tuple(fact for fact in run.class_facts if fact.key in keys)
         groups.setdefault((stated, facts, of_class), []).append(index)
     return list(groups.values())
+
+
+def decisive_facts(issue: Issue, view: View) -> Hashable:
+    """What of a run decides about an issue, whatever releases of the packages that are listed are chosen.
+
+    In runs of one environment in which it is equal the issue has the same status, about the same entries. None where
+    the program itself goes by releases: such a run is like no other.
+    """
+    if view.asked:
+        return None
+    environment = view.environment
+    terms = [term for combination in issue.affected for term in combination.beyond]
+    asked = {key_of(term) for term in terms}
+    return (
+        tuple([_verdict(term, view).certainty for term in terms]),
+        tuple([verdict.certainty for one in issue.affected for verdict in _of_run(one, issue, view)]),
+        # A class decides what nobody states.
+        tuple([fact for fact in environment.class_facts if fact.key in asked]),
+        tuple([bool(view.stated(key)) for key in (MODEL_KEY, *sorted(filter(None, asked)))]),
+        (environment.python, environment.platform, tuple(sorted(environment.virtual.items()))),
+        (environment.excluded, environment.engines),
+    )
 
 
 def packages_seen(issue: Issue) -> frozenset[str]:
@@ -430,6 +452,17 @@ class View:
         entries = self.listing.packages.get(self._canonical(question), self.absent).entries
         return not entries or any(_may_hold_in(question, entry) for entry in entries)
 
+    @cached_property
+    def guarded_uses(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The names and calls that the code can do without where they cannot be imported, and the others."""
+        guarded = {name for setting in self.stated(GUARDED_KEY) for name in texts(setting.value)}
+        stated = [*self.stated(SYMBOLS_KEY), *self.stated(CALLS_KEY)] if guarded else []
+        caught: dict[bool, list[str]] = {True: [], False: []}
+        for symbol in [symbol for setting in stated for symbol in texts(setting.value)]:
+            name = name_of(symbol)
+            caught[any(name == one or name.startswith(f"{one}.") for one in guarded)].append(symbol)
+        return tuple(caught[True]), tuple(caught[False])
+
     def stated(self, key: str) -> list[Setting]:
         """What states the fact; what is only presumed is none."""
         return [setting for setting in self.settings.get(key, ()) if not setting.presumed]
@@ -470,11 +503,7 @@ def _matches(combination: Combination, issue: Issue, view: View) -> Iterator[_Ma
     matched = False
     if all(possible) and all(other.certainty for other in others):
         beside = prod(len(view.listed(term.name)) or 1 for term in combination.absent)
-        of_run = [
-            *_replaced(combination, issue, view),
-            *_own_step(combination, issue, view),
-            *_guarded(combination, issue, view),
-        ]
+        of_run = list(_of_run(combination, issue, view))
         for chosen, verdicts in _chosen(choices, beside, view.forks, partial(view.releases, combination)):
             absent = [_absence(term, chosen, view) for term in combination.absent]
             beside_these = _by_class(combination, _without_deepspeed(combination, others, chosen, view), chosen, view)
@@ -662,6 +691,13 @@ def _built_apart(chosen: Sequence[Package], view: View) -> Iterator[_Verdict]:
             yield verdict
 
 
+def _of_run(combination: Combination, issue: Issue, view: View) -> Iterator[_Verdict]:
+    """What the run keeps from applying, though no term asks for it."""
+    yield from _replaced(combination, issue, view)
+    yield from _own_step(combination, issue, view)
+    yield from _guarded(combination, issue, view)
+
+
 def _replaced(combination: Combination, issue: Issue, view: View) -> Iterator[_Verdict]:
     """What a record says of trainers, losses and forward passes that another library puts its own in the place of."""
     if view.presumer is None or not view.replacing or OF_TRAINING.isdisjoint(issue.categories):
@@ -689,18 +725,15 @@ def _guarded(combination: Combination, issue: Issue, view: View) -> Iterator[_Ve
     """What cannot be imported, where the code catches that, and goes on without it."""
     if view.presumer is None or IMPORT not in issue.categories:
         return
-    caught = {name for setting in view.stated(GUARDED_KEY) for name in texts(setting.value)}
-    if not caught:
-        return
-    stated = [*view.stated(SYMBOLS_KEY), *view.stated(CALLS_KEY)]
-    used = [symbol for setting in stated for symbol in texts(setting.value)]
+    caught, others = view.guarded_uses
     for term in combination.terms:
-        if not isinstance(term, SymbolTerm):
+        # A name that nothing catches fails all the same.
+        if not isinstance(term, SymbolTerm) or not caught or truth_of_use(others, term.symbols) is Truth.YES:
             continue
-        meant = [name_of(name) for name in used if any(meets(name, pattern) for pattern in term.symbols)]
-        if meant and all(any(name == one or name.startswith(f"{one}.") for one in caught) for name in meant):
-            verdict = _Verdict(Certainty.OPEN, f"the code cannot do without {meant[0]}", GUARDED_KEY)
-            yield _with(verdict, view.presumer.of_guarded(meant[0]))
+        if met := met_by(caught, term.symbols):
+            name = name_of(next(symbol for symbol in caught if symbol in met))
+            verdict = _Verdict(Certainty.OPEN, f"the code cannot do without {name}", GUARDED_KEY)
+            yield _with(verdict, view.presumer.of_guarded(name))
 
 
 def _may_hold_in(question: ReleaseQuestion, entry: Package) -> bool:
@@ -967,10 +1000,11 @@ def _symbols(term: Term, symbols: tuple[str, ...], view: View) -> _Verdict:
     truths = [Truth.UNKNOWN if one.value is None else truth_of_use(texts(one.value), symbols) for one in listed]
     for setting, truth in zip(listed, truths, strict=True):
         if truth is Truth.YES:
+            met = met_by(texts(setting.value), symbols)
             used = [
                 (name_of(symbol), setting.place(index))
                 for index, symbol in enumerate(texts(setting.value))
-                if any(meets(symbol, pattern) for pattern in symbols)
+                if symbol in met
             ]
             shown = joined(tuple(dict.fromkeys(name for name, _ in used)), "and")
             return _Verdict(Certainty.YES, f"the code uses {shown}", SYMBOLS_KEY, used[0][1])

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
+from gradcompat.lazy_dataclasses import dataclass
+
+_SIGNS = "*?["
+_LAST = chr(sys.maxunicode)
 _FEW = 8  # names that are looked through sooner than searched
 
 
@@ -37,21 +42,47 @@ def any_matches(names: tuple[str, ...], patterns: Iterable[str]) -> bool:
                 if matches(name, pattern):
                     return True
         return False
-    different, in_order = _prepared(names)
-    return any(_is_among(pattern, different, in_order) for pattern in patterns)
+    prepared = _prepared(names)
+    return any(_is_among(pattern, prepared) for pattern in patterns)
 
 
-def _is_among(pattern: str, different: frozenset[str], in_order: list[str]) -> bool:
-    begin = pattern.removesuffix("*")
-    if any(sign in begin for sign in "*?["):
-        return any(matches(name, pattern) for name in in_order)
-    if begin == pattern:
-        return pattern in different
-    place = bisect_left(in_order, begin)
-    return place < len(in_order) and in_order[place].startswith(begin)
+def matching(names: tuple[str, ...], patterns: Iterable[str]) -> frozenset[str]:
+    """Those of the names that match one of the patterns."""
+    prepared = _prepared(names)
+    return frozenset(name for pattern in patterns for name in _perhaps(pattern, prepared) if matches(name, pattern))
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """The names of a program, without doubles, for many questions."""
+
+    different: frozenset[str]
+    in_order: list[str]
+    text: str
 
 
 @lru_cache(maxsize=256)
-def _prepared(names: tuple[str, ...]) -> tuple[frozenset[str], list[str]]:
-    different = frozenset(names)
-    return different, sorted(different)
+def _prepared(names: tuple[str, ...]) -> _Prepared:
+    in_order = sorted(set(names))
+    return _Prepared(frozenset(names), in_order, "\n".join(in_order))
+
+
+def _is_among(pattern: str, prepared: _Prepared) -> bool:
+    begin = pattern.removesuffix("*")
+    if any(sign in begin for sign in _SIGNS):
+        return any(matches(name, pattern) for name in _perhaps(pattern, prepared))
+    if begin == pattern:
+        return pattern in prepared.different
+    place = bisect_left(prepared.in_order, begin)
+    return place < len(prepared.in_order) and prepared.in_order[place].startswith(begin)
+
+
+def _perhaps(pattern: str, prepared: _Prepared) -> Sequence[str]:
+    """The names that begin as a pattern does; none where a part of it stands in no name."""
+    if not any(sign in pattern for sign in _SIGNS):
+        return (pattern,) if pattern in prepared.different else ()
+    begin = pattern[: min(place for sign in _SIGNS if (place := pattern.find(sign)) >= 0)]
+    if "?" not in pattern and "[" not in pattern and not all(part in prepared.text for part in pattern.split("*")):
+        return ()
+    in_order = prepared.in_order
+    return in_order[bisect_left(in_order, begin) : bisect_left(in_order, begin + _LAST)] if begin else in_order

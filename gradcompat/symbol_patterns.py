@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from gradcompat.name_patterns import any_matches, matches
+from gradcompat.name_patterns import any_matches, matches, matching
 from gradcompat.truth import Truth
 
 SYMBOLS_KEY = "code.symbols"
@@ -88,16 +88,28 @@ def arguments_in_words(pattern: str) -> str:
     return read_pattern(pattern).in_words()
 
 
-def truth_of_use(used: tuple[str, ...], patterns: Iterable[str]) -> Truth:
+@lru_cache(maxsize=4096)
+def truth_of_use(used: tuple[str, ...], patterns: tuple[str, ...]) -> Truth:
     """Is one of the patterns met by what is used? Unknown where a call hides the arguments that a pattern asks for.
 
-    A program uses many names, and is asked for each record.
+    A program uses many names, is asked for each record, and has many runs.
     """
     names, calls = _apart(used)
-    by_name, by_call = _apart(tuple(patterns))
+    by_name, by_call = _apart(patterns)
     if any_matches(names, by_name):
         return Truth.YES
-    return max((_truth_of_call(call, pattern) for pattern in by_call for call in calls), default=Truth.NO)
+    truths = (_truth_of_call(call, pattern) for pattern in by_call for call in _calls_of(calls, pattern))
+    return max(truths, default=Truth.NO)
+
+
+def met_by(used: tuple[str, ...], patterns: tuple[str, ...]) -> frozenset[str]:
+    """The names and calls of what is used that surely meet one of the patterns."""
+    names, calls = _apart(used)
+    by_name, by_call = _apart(patterns)
+    met = (
+        call for pattern in by_call for call in _calls_of(calls, pattern) if _truth_of_call(call, pattern) is Truth.YES
+    )
+    return matching(names, by_name).union(met)
 
 
 def are_called(names: Iterable[str], patterns: Iterable[str]) -> bool:
@@ -116,10 +128,18 @@ def hides(symbol: str, pattern: str) -> bool:
     return is_call(symbol) and truth_of_use((symbol,), (pattern,)) is Truth.UNKNOWN
 
 
+def _calls_of(calls: tuple[str, ...], pattern: str) -> list[str]:
+    """The calls whose name is that of a pattern."""
+    named = matching(_names(calls), names_of(pattern)) if calls else frozenset()
+    return [call for call in calls if name_of(call) in named] if named else []
+
+
+@lru_cache(maxsize=256)
+def _names(calls: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(name_of, calls))
+
+
 def _truth_of_call(call: str, pattern: str) -> Truth:
-    name = name_of(call)
-    if not any(matches(name, wanted) for wanted in names_of(pattern)):
-        return Truth.NO
     from gradcompat.call_patterns import read_pattern
     from gradcompat.calls import read_call
 

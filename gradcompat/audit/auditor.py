@@ -39,11 +39,18 @@ _MEGABYTE = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One source with its training runs, and what the code beside it takes from other packages, if any was read."""
+    """One source with its training runs, and what the code beside it takes from other packages, if any was read.
+
+    Attributes:
+        plan_steps: that the plan behind its advice may take.
+        plan_questions: that this plan may ask.
+    """
 
     source: Source
     contexts: tuple[Context, ...] = ()
     code: ProjectCode | None = None
+    plan_steps: int = PLAN_STEPS
+    plan_questions: int = PLAN_QUESTIONS
 
 
 def tasks_of(request: AuditRequest) -> list[Task]:
@@ -103,9 +110,7 @@ def _beyond(task: Task, audited: int, most: int) -> Audit:
 
 def _audits(tasks: Sequence[Task], size: int, most: int, base: KnowledgeBase, options: AuditOptions) -> Iterable[Audit]:
     """The audits of as many of the first tasks as there are steps for, or of more."""
-    plan_questions = PLAN_QUESTIONS // max(len(tasks), 1)
-    share = PLAN_STEPS * max(size // _MEGABYTE, 1) // max(len(tasks), 1)
-    options = replace(options, plan_steps=min(options.plan_steps, share))
+    tasks = _sharing(tasks, PLAN_STEPS * max(size // _MEGABYTE, 1))
     files = sum(isinstance(task.source, File) for task in tasks)
     processors = min(_processors(), files, size // _BYTES_FOR_A_PROCESS)
     if processors > 1:
@@ -120,11 +125,24 @@ def _audits(tasks: Sequence[Task], size: int, most: int, base: KnowledgeBase, op
                 _lost,
                 processors=processors,
                 prepare=_prepare,
-                arguments=(None if base.plain else base, options, plan_questions),
+                arguments=(None if base.plain else base, options),
                 steps_of=attrgetter("steps"),
                 most_steps=most,
             )
-    return (audit(task, base, options, plan_questions) for task in tasks)
+    return (audit(task, base, options) for task in tasks)
+
+
+def _sharing(tasks: Sequence[Task], steps: int) -> list[Task]:
+    """The tasks with their shares of the steps of plans: those that train something share them among themselves.
+
+    All others together may take as many once more, which few of them do: what runs are affected by is planned for.
+    """
+    training = sum(1 for task in tasks if task.contexts)
+    return [
+        replace(task, plan_steps=steps // among, plan_questions=PLAN_QUESTIONS // among)
+        for task in tasks
+        for among in (training if task.contexts else len(tasks),)
+    ]
 
 
 def _placed(source: Source) -> Source:
@@ -147,10 +165,10 @@ def _display_path(source: Source) -> str:
     return source.source if isinstance(source, Environment) else source.shown
 
 
-_worker: tuple[KnowledgeBase, AuditOptions, int]
+_worker: tuple[KnowledgeBase, AuditOptions]
 
 
-def _prepare(base: KnowledgeBase | None, options: AuditOptions, plan_questions: int) -> None:
+def _prepare(base: KnowledgeBase | None, options: AuditOptions) -> None:
     """Runs once in each process: the knowledge is loaded there, since reading it is cheaper than sending it.
 
     Only what was fetched, or is somebody's own, is sent: every process has to have the very same.
@@ -161,26 +179,25 @@ def _prepare(base: KnowledgeBase | None, options: AuditOptions, plan_questions: 
 
     global _worker  # noqa: PLW0603  # a process pool has no other place for what its tasks share
     gc.disable()
-    _worker = (load() if base is None else base, options, plan_questions)
+    _worker = (load() if base is None else base, options)
 
 
 def _audit_here(task: Task) -> Audit:
     return audit(task, *_worker)
 
 
-def audit(task: Task, base: KnowledgeBase, options: AuditOptions, plan_questions: int = PLAN_QUESTIONS) -> Audit:
+def audit(task: Task, base: KnowledgeBase, options: AuditOptions) -> Audit:
     """Read one source, match it with each training run and advise; what cannot be read is an audit that says so.
 
     Args:
         task: what was asked for.
         base: the records.
         options: what counts.
-        plan_questions: that the plan of its findings may ask.
     """
     try:
         environment, replaced = replace_versions(_stated(task.source, base, options), options.replacements, base.names)
         path = task.source.path if isinstance(task.source, File) else None
-        audited = _audited(environment, task, path, base, options, plan_questions)
+        audited = _audited(environment, task, path, base, options)
         if not replaced:
             return audited
         beside = refused_by_requirements(environment, replaced)
@@ -216,10 +233,10 @@ def _audited(
     path: Path | None,
     base: KnowledgeBase,
     options: AuditOptions,
-    plan_questions: int,
 ) -> Audit:
     matched = match_runs(environment, task.contexts, base, options, code=task.code, whole=options.show_all)
-    advised = advise_findings(environment, matched, path, base, options, plan_questions)
+    options = replace(options, plan_steps=min(options.plan_steps, task.plan_steps))
+    advised = advise_findings(environment, matched, path, base, options, task.plan_questions)
     findings = tuple(
         ReportedFinding(finding=finding, advice=advised.advice.get(id(finding)))
         for finding in matched.findings

@@ -16,7 +16,7 @@ from gradcompat.budget import Budget
 from gradcompat.errors import IndexUnavailable
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.lazy_dataclasses import dataclass, field
-from gradcompat.matcher import alike, questions
+from gradcompat.matcher import questions
 from gradcompat.model.environment import Environment, Location, Skipped
 from gradcompat.model.finding import Advice, Finding, Status
 
@@ -61,8 +61,7 @@ def advise_findings(
     notes: list[Skipped] = []
     advice: dict[int, Advice] = {}
     if fixable:
-        runs = len(alike(tuple(matched.runs.values()), matched.issues))
-        if _PLAN + runs * asked * (1 + fixable) <= plan_questions:
+        if _PLAN + asked * (1 + fixable) <= plan_questions:
             budget = Budget(options.plan_steps)
             lines = _planned(environment, matched, path, base, options, budget)
             advice = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
+from gradcompat.advice import setting_edit
 from gradcompat.audit.environment_findings import Matched
 from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.plans import PlanOptions, plan_of, single_move_of
@@ -70,7 +71,11 @@ def planned_advice(
             budget.take(share.used)
         for finding in left:
             advice = (
-                _of_move(finding, move) if move is not None else _advice(finding, plan) if plan is not None else None
+                _of_move(finding, move)
+                if move is not None
+                else _advice(finding, matched.run_of(finding), plan)
+                if plan is not None
+                else None
             )
             if advice is not None:
                 lines[_key(finding)] = advice
@@ -91,22 +96,17 @@ def _counts(finding: Finding, options: AuditOptions) -> bool:
     return finding.status in statuses and not issue.informational and LEVELS.index(issue.level) >= least
 
 
-def _advice(finding: Finding, plan: Plan) -> Advice | None:
-    """The first thing in the plan that cures it, and what goes with that."""
+def _advice(finding: Finding, run: Environment, plan: Plan) -> Advice | None:
+    """The first thing in the plan that cures it, and what goes with that; of several places of a setting the first."""
     issue = finding.issue
     changes = [change for change in plan.changes if issue.id in change.cures]
     if changes:
         return _of_changes(issue, (*changes, *(change for change in plan.changes if not change.cures)), plan.introduced)
     setting = next((change for change in plan.settings if issue.id in change.cures), None)
     if setting is not None:
-        return Advice(
-            remedy=_setting_remedy(setting, issue),
-            clears=True,
-            target=None,
-            introduces=plan.introduced,
-            location=setting.location,
-            line=setting.line,
-        )
+        remedy = _setting_remedy(setting, issue)
+        location, line = (setting.location, setting.line) if setting.location else setting_edit(run, remedy)
+        return Advice(remedy=remedy, clears=True, target=None, introduces=plan.introduced, location=location, line=line)
     code = next((change for change in plan.code if issue.id in change.cures), None)
     return None if code is None else Advice(remedy=CodeRemedy(text=code.text), clears=False, target=None, introduces=())
 

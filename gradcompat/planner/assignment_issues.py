@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from itertools import tee
@@ -17,7 +17,17 @@ from math import prod
 from packaging.version import Version
 
 from gradcompat.lazy_dataclasses import dataclass, replace
-from gradcompat.matcher import MAX_CHOICES, Listed, Listing, View, alike, match_in, questions, ruled_out
+from gradcompat.matcher import (
+    MAX_CHOICES,
+    Listed,
+    Listing,
+    View,
+    alike,
+    decisive_facts,
+    match_in,
+    questions,
+    ruled_out,
+)
 from gradcompat.model.class_fact import ClassFact
 from gradcompat.model.environment import Environment, Location, Package, SourceKind
 from gradcompat.model.finding import Finding
@@ -86,6 +96,7 @@ class Judge:
         self.issues, self.mentions = self._index.issues, self._index.mentions
         universe.budget.take(_PREPARED * len(self.issues))
         self._views = tuple(universe.view_of(run, whole=False) for run in distinct(runs, self.issues))
+        self._apart: dict[str, tuple[View, ...]] = {}
         # A class of a model may decide otherwise in another release of its package.
         self._facts = tuple(dict.fromkeys(fact for run in runs for fact in run.class_facts))
         self._bounds: dict[str, tuple[VersionSet, ...]] = {}
@@ -270,15 +281,26 @@ class Judge:
             bounds = tuple([(name, self._seen_by(issue, name, kind)) for name, kind in named])
             found = self._verdicts_by_bounds.get((issue.id, bounds))
             if found is None:
-                self.universe.budget.take(len(self._views) * (_MATCH + _CHOICE * self._choices(issue)))
-                found = self._verdict(issue, {name: assignment[name] for name, _ in named})
+                moved = {name: assignment[name] for name, _ in named}
+                views = self._views_of(issue, moved)
+                self.universe.budget.take(len(views) * (_MATCH + _CHOICE * self._choices(issue)))
+                found = self._verdict(issue, moved, views)
                 self._verdicts_by_bounds[issue.id, bounds] = found
             self._verdicts[issue.id, named] = found
         return found
 
-    def _verdict(self, issue: Issue, assignment: Assignment) -> Verdict:
+    def _views_of(self, issue: Issue, assignment: Assignment) -> Sequence[View]:
+        """The runs that the issue can tell apart."""
+        if len(self._views) == 1 or not all(map(self.universe.listed, assignment)):
+            return self._views  # what is presumed of a run may hang on what is listed
+        if issue.id not in self._apart:
+            self.universe.budget.take(len(self._views) * _PREPARED)
+            self._apart[issue.id] = tuple(self._views[index] for index in told_apart(issue, self._views))
+        return self._apart[issue.id]
+
+    def _verdict(self, issue: Issue, assignment: Assignment, views: Sequence[View]) -> Verdict:
         found: dict[str, set[str]] = {}
-        for view in self._moved_views(assignment):
+        for view in self._moved_views(assignment, views):
             if ruled_out(issue, view):
                 return _NOTHING  # the versions are the same in all runs
             for finding in match_in(view, [issue]):
@@ -288,16 +310,26 @@ class Judge:
             None if affected is None else frozenset(affected), None if conditional is None else frozenset(conditional)
         )
 
-    def _moved_views(self, assignment: Assignment) -> Sequence[View]:
-        """The runs with an assignment applied to the entries on the target."""
+    def runs_with(self, issue: Issue, assignment: Assignment) -> list[Environment]:
+        """The runs in which an issue has to go."""
+        return [
+            run
+            for run in self.runs
+            if self._verdict(issue, assignment, [self.universe.view_of(run, whole=False)]).packages(
+                self.universe.request.conditional
+            )
+        ]
+
+    def _moved_views(self, assignment: Assignment, views: Sequence[View]) -> Iterable[View]:
+        """Runs with an assignment applied to the entries on the target."""
         if not assignment:
-            return self._views
+            return views
         universe = self.universe
         by_canonical: dict[str, list[tuple[str, Version]]] = {}
         for name, version in assignment.items():
             by_canonical.setdefault(universe.canonical(name), []).append((name, version))
         packages = {canonical: self._moved_to(canonical, tuple(moves)) for canonical, moves in by_canonical.items()}
-        return [view.moved(packages, universe.forks) for view in self._views]
+        return (view.moved(packages, universe.forks) for view in views)
 
     def _moved_to(self, canonical: str, moves: tuple[tuple[str, Version], ...]) -> Listed:
         """The entries of a package of the records at other versions."""
@@ -319,7 +351,10 @@ def least_steps(runs: tuple[Environment, ...], universe: Universe) -> int:
     counts = Counter(map(universe.names.canonical, packages))
     entries = len(packages) + _CHOICE * sum(questions(counts, universe.issues))
     once = _PREPARED * len(universe.issues) + entries
-    return len(runs) + 2 * len(distinct(runs, universe.issues)) * once
+    mentions = universe.index.mentions
+    listed = sum(not mentions[issue.id].isdisjoint(counts) for issue in universe.issues)
+    others = len(distinct(runs, universe.issues)) - 1
+    return len(runs) + 2 * (once + others * _PREPARED * listed)
 
 
 def distinct(runs: tuple[Environment, ...], issues: Sequence[Issue]) -> tuple[Environment, ...]:
@@ -327,18 +362,42 @@ def distinct(runs: tuple[Environment, ...], issues: Sequence[Issue]) -> tuple[En
     return tuple(runs[group[0]] for group in alike(runs, issues)) if len(runs) > 1 else runs
 
 
+def told_apart(issue: Issue, views: Sequence[View]) -> list[int]:
+    """The first run of each group that one issue cannot tell apart, by its index."""
+    groups: dict[Hashable, int] = {}
+    for index, view in enumerate(views):
+        facts = decisive_facts(issue, view)
+        groups.setdefault(index if facts is None else (facts,), index)
+    return list(groups.values())
+
+
 def matched(
     runs: tuple[Environment, ...], issues: tuple[Issue, ...], universe: Universe, assignment: Assignment | None = None
 ) -> list[Finding]:
-    """Every finding of every run that is affected or may be, with an assignment applied to the whole environment."""
+    """Every finding that is affected or may be, in a run of each group that its issue cannot tell apart.
+
+    Args:
+        runs: the environment with the settings of each training run.
+        issues: the records.
+        universe: the environment.
+        assignment: is applied to all of the environment.
+    """
     names = {universe.canonical(name) for name in assignment or ()}
     packages = {name: _moved_entries(universe.whole, name, assignment or {}, universe) for name in names}
-    found: list[Finding] = []
-    for run in distinct(runs, issues):
-        view = universe.view_of(run, whole=True)
-        if packages:
-            view = view.moved(packages, universe.forks)
-        found += match_in(view, [issue for issue in issues if not ruled_out(issue, view)])
+    original = [universe.view_of(run, whole=True) for run in distinct(runs, issues)]
+    views = [view.moved(packages, universe.forks) for view in original] if packages else original
+    # What is presumed of a run may hang on what is listed.
+    adds = not packages.keys() <= universe.whole.packages.keys()
+    # Where a special record is affected, the general one is not told: both are matched in the same runs.
+    related = {identifier for issue in issues if issue.instead_of for identifier in (issue.id, *issue.instead_of)}
+    asked: list[list[Issue]] = [[] for _ in views]
+    for issue in issues:
+        if ruled_out(issue, views[0]):
+            continue  # the versions are the same in all runs
+        every = len(views) == 1 or adds or issue.id in related
+        for index in range(len(views)) if every else told_apart(issue, original):
+            asked[index].append(issue)
+    found = [finding for view, to_match in zip(views, asked, strict=True) for finding in match_in(view, to_match)]
     return [finding for finding in found if finding.status in ("affected", "conditional")]
 
 

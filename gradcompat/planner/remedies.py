@@ -81,7 +81,8 @@ def _tried(issue: Issue, remedy: SettingRemedy, judge: Judge, assignment: Assign
             and judge.verdict(other, assignment).packages(request.conditional) is None
         ):
             return None
-    places = {setting.location: setting for run in judge.runs for setting in run.settings if setting.key == remedy.key}
+    there = judge.runs_with(issue, assignment)
+    places = {setting.location: setting for run in there for setting in run.settings if setting.key == remedy.key}
     stated = list(places.values())
     line = line_with(stated[0], remedy.value) if len(stated) == 1 else None
     change = SettingChange(

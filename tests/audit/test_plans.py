@@ -16,6 +16,7 @@ from gradcompat.audit.targets import AuditRequest, File, megabytes
 from gradcompat.budget import Budget
 from gradcompat.index.snapshot import Snapshot
 from gradcompat.knowledge.load import load
+from gradcompat.model.context import Context
 from gradcompat.model.plan import Plan, Verified
 from gradcompat.model.report import Audit, Report
 from tests.renderers.reports import rendered
@@ -102,14 +103,17 @@ def test_a_check_without_steps_for_a_plan_names_the_nearest_single_change(tmp_pa
 
 
 def test_the_steps_of_a_check_are_shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that train something share them among themselves: their plans move more, and are what people look for."""
     given: list[int] = []
     unread = Audit(source="1.txt", kind=None, packages=0, recognised=0, findings=(), skipped=())
 
-    def audited(_task: object, _base: object, options: AuditOptions, _questions: int) -> Audit:
-        given.append(options.plan_steps)
+    def audited(task: auditor.Task, _base: object, _options: object) -> Audit:
+        given.append(task.plan_steps)
         return unread
 
     monkeypatch.setattr(auditor, "audit", audited)
     files = [File(tmp_path / f"{number}.txt", f"{number}.txt") for number in range(10)]
-    auditor.audit_each([auditor.Task(file) for file in files], load(), AuditOptions())
-    assert given == [auditor.PLAN_STEPS // 10] * 10
+    runs = (Context(source="train.yaml", kind="accelerate config", run=True, settings=()),)
+    tasks = [auditor.Task(file, runs if number < 2 else ()) for number, file in enumerate(files)]
+    auditor.audit_each(tasks, load(), AuditOptions())
+    assert given == [auditor.PLAN_STEPS // 2] * 2 + [auditor.PLAN_STEPS // 10] * 8
