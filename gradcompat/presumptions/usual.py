@@ -701,6 +701,7 @@ USUAL: dict[str, Usual] = {
         feature="a vLLM that several GPUs share",
         reason="the default of TRL and ms-swift",
     ),
+    "training.sft_weight": Usual(feature="a likelihood term beside a loss of preferences", reason=_RARE),
     "training.kd_ce_alpha": Usual(feature="distillation with a cross entropy beside the divergence", reason=_RARE),
     "training.packing_strategy": Usual(
         values=(("bfd", 1.0),),

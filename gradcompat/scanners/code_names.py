@@ -36,6 +36,7 @@ _BINDING = (
 # The methods of parsers that return the options of a command line.
 PARSING = frozenset({"parse_args", "parse_known_args", "parse_args_into_dataclasses", "parse_args_and_config"})
 _DTYPES = {"torch.float": "float32", "torch.half": "float16", "torch.double": "float64"}
+_NUMBERS = frozenset({"float", "bfloat", "int", "uint", "half", "double"})  # names of dtypes, without their bits
 _ENUMERATING = frozenset({"torch", "transformers", "trl", "peft", "accelerate", "lightning", "pytorch_lightning"})
 _MAX_ALIASES = 8
 _MAX_BINDINGS = 20
@@ -583,7 +584,7 @@ class Names:
         if len(names) != 1:
             return UNKNOWN
         root, _, last = names[0].rpartition(".")
-        if root == "torch" and last.rstrip("0123456789") in ("float", "bfloat", "int", "uint", "half", "double"):
+        if root in ("torch", "numpy") and last.rstrip("0123456789") in _NUMBERS:
             return _DTYPES.get(names[0], last)
         owner = root.rpartition(".")[2]
         # In the project's own classes such a name is a constant, whose value stands elsewhere.

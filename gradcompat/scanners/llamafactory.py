@@ -61,6 +61,7 @@ FEEDS: Feeds = {
     "disable_shuffling": Feed("data.shuffle", {"true": False, "false": True}, only=True),
     "pref_loss": Feed("training.loss_type"),
     "dpo_loss": Feed("training.loss_type"),
+    "pref_ftx": Feed("training.sft_weight"),
     "neftune_alpha": Feed("training.neftune_noise_alpha"),
     "moe_aux_loss_coef": Feed("model.output_router_logits", given=True),
     "pure_bf16": Feed("precision.mode", {"true": "bf16"}, only=True),

@@ -56,7 +56,7 @@ LIBRARIES = frozenset(
         *("torchao", "colossalai", "composer", "open_clip", "xformers", "flash_attn", "torchaudio", "hydra"),
         *("monai", "torchmetrics", "pytorch_metric_learning", "optax", "keras", "tf_keras", "fla", "mamba_ssm"),
         *("setfit", "gliner", "ultralytics", "albumentations", "speechbrain", "TTS", "basicsr"),
-        *("realesrgan", "gfpgan"),
+        *("realesrgan", "gfpgan", "torch_geometric"),
     }
 )
 

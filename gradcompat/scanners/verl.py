@@ -27,6 +27,8 @@ FEEDS: Feeds = {
     "actor_rollout_ref.actor.strategy": (_STRATEGY, _FSDP),
     "actor_rollout_ref.actor.megatron.tensor_model_parallel_size": _MEGATRON,
     "actor_rollout_ref.actor.megatron.pipeline_model_parallel_size": _MEGATRON,
+    "actor_rollout_ref.actor.optim.warmup_style": Feed("optimizer.scheduler"),
+    "actor_rollout_ref.actor.optim.lr_scheduler_type": Feed("optimizer.scheduler"),  # what it is called since 0.6
     "actor_rollout_ref.rollout.temperature": Feed("training.temperature"),
     "actor_rollout_ref.rollout.name": Feed(
         "training.use_vllm", {"vllm": True, "hf": False, "sglang": False}, only=True
@@ -61,6 +63,7 @@ def stated(trainer: str, overrides: Mapping[str, object]) -> dict[str, str | int
         "training.separate_rollout": True if "async" in trainer or "off_policy" in trainer else None,
         "training.dynamic_critic": _dynamic_critic(overrides),
         "training.loss_type": _averaging(trainer, overrides),
+        "optimizer.scheduler": _schedule(trainer, overrides),
         "training.gradient_accumulation_steps": _actor_micro_batches(trainer, overrides),
         # The examples of these are conversations, whatever the command line says.
         "data.multi_turn": True if trainer in _ENGINES else None,
@@ -93,6 +96,12 @@ def _averaging(trainer: str, overrides: Mapping[str, object]) -> str | None:
     if not _has_fsdp_actor(trainer, overrides):
         return None
     return str(overrides.get(f"{_ACTOR}.loss_agg_mode", "token-mean"))
+
+
+def _schedule(trainer: str, overrides: Mapping[str, object]) -> str | None:
+    """The schedule of FSDP's actor where the command line has none; None where it has, and for other engines."""
+    asked = any(f"{_ACTOR}.optim.{key}" in overrides for key in ("warmup_style", "lr_scheduler_type"))
+    return None if asked or not _has_fsdp_actor(trainer, overrides) else "constant"
 
 
 def _actor_micro_batches(trainer: str, overrides: Mapping[str, object]) -> int | None:

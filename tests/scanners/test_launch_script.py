@@ -277,6 +277,16 @@ def test_a_config_that_the_script_writes() -> None:
                 ("training.framework", "verl", "1:11", None),
                 ("training.method", "grpo", "1:11", None),
                 ("training.loss_type", "token-mean", "1:11", None),
+                ("optimizer.scheduler", "constant", "1:11", None),
+            ],
+        ),
+        (
+            "python -m verl.trainer.main_ppo actor_rollout_ref.actor.optim.warmup_style=cosine",
+            [
+                ("training.framework", "verl", "1:11", None),
+                ("training.method", "ppo", "1:11", None),
+                ("training.loss_type", "token-mean", "1:11", None),
+                ("optimizer.scheduler", "cosine", "1:76", "actor_rollout_ref.actor.optim.warmup_style={}"),
             ],
         ),
         (
@@ -286,6 +296,7 @@ def test_a_config_that_the_script_writes() -> None:
                 ("training.method", "ppo", "1:11", None),
                 ("training.dynamic_critic", True, "1:11", None),
                 ("training.loss_type", "token-mean", "1:11", None),
+                ("optimizer.scheduler", "constant", "1:11", None),
             ],
         ),
         (
@@ -295,6 +306,7 @@ def test_a_config_that_the_script_writes() -> None:
                 ("training.method", "ppo", "1:11", None),
                 ("training.dynamic_critic", False, "1:11", None),
                 ("training.loss_type", "token-mean", "1:11", None),
+                ("optimizer.scheduler", "constant", "1:11", None),
             ],
         ),
         (
@@ -312,6 +324,7 @@ def test_a_config_that_the_script_writes() -> None:
                 ("training.method", "ppo", "1:11", None),
                 ("training.dynamic_critic", False, "1:11", None),
                 ("training.loss_type", "token-mean", "1:11", None),
+                ("optimizer.scheduler", "constant", "1:11", None),
             ],
         ),
         (
@@ -320,6 +333,7 @@ def test_a_config_that_the_script_writes() -> None:
                 ("training.framework", "verl", "1:11", None),
                 ("training.method", "ppo", "1:11", None),
                 ("training.loss_type", "token-mean", "1:11", None),
+                ("optimizer.scheduler", "constant", "1:11", None),
                 ("training.resume_from_checkpoint", True, "1:53", None),
                 ("data.shuffle", False, "1:78", "data.shuffle={}"),
             ],
@@ -367,6 +381,7 @@ def test_a_config_that_the_script_writes() -> None:
                 ("training.framework", "verl", "1:12", None),
                 ("training.method", "grpo", "1:12", None),
                 ("training.loss_type", "token-mean", "1:12", None),
+                ("optimizer.scheduler", "constant", "1:12", None),
                 (STRATEGY, "fsdp", "1:96", None),
                 ("fsdp.version", 2, "1:96", None),
             ],
@@ -378,6 +393,7 @@ def test_a_config_that_the_script_writes() -> None:
                 ("training.method", "ppo", "1:12", None),
                 ("training.separate_rollout", True, "1:12", None),
                 ("training.loss_type", "token-mean", "1:12", None),
+                ("optimizer.scheduler", "constant", "1:12", None),
                 ("training.async_rollout", True, "1:97", None),
             ],
         ),
@@ -388,6 +404,7 @@ def test_a_config_that_the_script_writes() -> None:
                 ("training.framework", "verl", "1:12", None),
                 ("training.method", "ppo", "1:12", None),
                 ("training.loss_type", "token-mean", "1:12", None),
+                ("optimizer.scheduler", "constant", "1:12", None),
                 ("training.separate_rollout", True, "1:86", None),
                 ("training.use_vllm", False, "1:122", None),
                 ("training.vllm_enable_lora", False, "1:164", None),

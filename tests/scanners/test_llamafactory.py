@@ -143,6 +143,12 @@ _PREFERENCES = "stage: dpo\ndo_train: true\nfinetuning_type: lora\nmodel_name_or
 _ADAPTER = "adapter_name_or_path: saves/sft\n"
 
 
+def test_a_likelihood_term_beside_preferences() -> None:
+    settings = llamafactory.scan(Document("dpo.yaml", _PREFERENCES + "pref_loss: simpo\npref_ftx: 0.1\n")).settings
+    stated = {one.key: one.value for one in settings}
+    assert (stated["training.loss_type"], stated["training.sft_weight"]) == ("simpo", 0.1)
+
+
 @pytest.mark.parametrize(
     ("text", "alone"),
     [

@@ -1847,5 +1847,18 @@ def test_what_is_put_into_a_setting_of_the_compiler_is_told_like_an_argument(val
     assert calls_of(program) == (f"torch._functorch.config.activation_memory_budget({told})",)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "told"), [("np.int16", "'int16'"), ("np.float32", "'float32'"), ("torch.half", "'float16'")]
+)
+def test_a_dtype_among_arguments_is_told_by_its_name(dtype: str, told: str) -> None:
+    program = f"import numpy as np\nimport torch\nfrom monai.transforms import LoadImaged\nLoadImaged(dtype={dtype})\n"
+    assert calls_of(program) == (f"monai.transforms.LoadImaged(dtype={told})",)
+
+
+def test_a_program_of_graphs_alone_is_read() -> None:
+    program = "from torch_geometric.utils import k_hop_subgraph\nk_hop_subgraph(0, 2, edges, directed=True)\n"
+    assert calls_of(program) == ("torch_geometric.utils.k_hop_subgraph(0, 2, _1, directed=True)",)
+
+
 def test_what_is_put_into_another_attribute_is_no_call() -> None:
     assert calls_of("import torch\ntorch.backends.cudnn.benchmark = True\n") == ()
