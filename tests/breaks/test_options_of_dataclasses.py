@@ -252,3 +252,33 @@ def test_a_misspelled_key_is_told_once_with_what_it_may_be(tmp_path: Path, key: 
     issues = [one.finding.issue for one in gradcompat.check(tmp_path).findings]
     found = [one.summary for one in issues if one.id.startswith("code:")]
     assert found == ([] if summary is None else [summary])
+
+
+@pytest.mark.parametrize(
+    ("pins", "argument", "status"),
+    [
+        # GRPOConfig inherits from TrainingArguments, whose range has releases with the argument and without it.
+        ("trl>=0.24.0\ntransformers>=4.56.2\n", "warmup_ratio=0.1", "conditional"),
+        ("trl==1.16.0\ntransformers>=4.56.2\n", "warmup_ratio=0.1", "conditional"),
+        ("trl>=0.24.0\ntransformers>=5.20.0\n", "warmup_ratio=0.1", "affected"),
+        ("trl>=0.24.0\ntransformers==5.24.0\n", "warmup_ratio=0.1", "affected"),
+        ("trl>=0.24.0\ntransformers>=4.56.2\n", "reference_model_free=True", "affected"),
+        ("trl>=0.24.0\ntransformers>=4.56.2,<5\n", "warmup_ratio=0.1", None),
+    ],
+)
+def test_an_argument_that_a_class_inherits_hangs_on_the_range_of_the_other_package(
+    tmp_path: Path, pins: str, argument: str, status: str | None
+) -> None:
+    (tmp_path / "train.py").write_text(
+        "from trl import DPOConfig, DPOTrainer, GRPOConfig, GRPOTrainer\n"
+        f"DPOTrainer('m', args=DPOConfig('o', {argument})).train()\n"
+        f"GRPOTrainer('m', args=GRPOConfig('o', {argument})).train()\n"
+        if "reference" not in argument
+        else f"from trl import DPOConfig, DPOTrainer\nDPOTrainer('m', args=DPOConfig('o', {argument})).train()\n"
+    )
+    (tmp_path / "requirements.txt").write_text(pins)
+    found = [one.finding for one in gradcompat.check(tmp_path).findings if one.finding.issue.id.startswith("code:")]
+    assert {one.status for one in found} == ({status} if status else set())
+    if status == "conditional":
+        newest = "transformers 5.24.0 is installed, the newest that is allowed"
+        assert {unknown.plain for one in found for some in one.unknown for unknown in some} == {newest}
