@@ -132,8 +132,11 @@ def _of_code_at_hand(environment: Environment, uses: Sequence[CodeUse]) -> Seque
 
 
 def _is_released(package: Package) -> bool:
-    """Is it what an index serves? A checkout, and what somebody built, may differ from the release of its version."""
-    return package.source in ("registry", "conda")
+    """Is it what an index serves? A checkout, and what somebody built, may differ from the release of its version.
+
+    What a repository holds today is judged by the newest release, and that is a condition of what is told.
+    """
+    return package.source in ("registry", "conda") or package.trunk
 
 
 def _by_package(uses: Sequence[CodeUse]) -> dict[str, list[CodeUse]]:
@@ -153,7 +156,8 @@ def released_versions(environment: Environment, names: Names) -> dict[str, list[
     found: dict[str, list[Version]] = {}
     for package in filter(_is_released, environment.packages):
         written = package.version or (package.releases[-1] if package.releases else None)
-        window = None if written is None else locate(written, unreleased=package.unreleased)
+        unreleased = package.unreleased and package.version is not None
+        window = None if written is None else locate(written, unreleased=unreleased)
         if window is not None and window.exact:
             name = names.canonical(package) if package.source == "conda" else package.name
             found.setdefault(name, []).append(window.low)

@@ -282,3 +282,24 @@ def test_an_argument_that_a_class_inherits_hangs_on_the_range_of_the_other_packa
     if status == "conditional":
         newest = "transformers 5.24.0 is installed, the newest that is allowed"
         assert {unknown.plain for one in found for some in one.unknown for unknown in some} == {newest}
+
+
+@pytest.mark.parametrize(
+    ("at", "told"),
+    [
+        ("", ["the trunk of peft behaves as 0.21.2, its newest release"]),
+        ("@main", ["the trunk of peft behaves as 0.21.2, its newest release"]),
+        ("@0a1b2c3d", []),  # the state of some day
+        ("@v0.9.0", []),
+    ],
+)
+def test_code_beside_what_a_repository_holds_today(tmp_path: Path, at: str, told: list[str]) -> None:
+    (tmp_path / "requirements.txt").write_text(f"torch\ngit+https://github.com/huggingface/peft.git{at}\n")
+    (tmp_path / "train.py").write_text(
+        "from peft import get_peft_model, prepare_model_for_int8_training\n"
+        "from transformers import Trainer\n"
+        "Trainer(get_peft_model(prepare_model_for_int8_training(model))).train()\n"
+    )
+    found = [one.finding for one in gradcompat.check(tmp_path).findings if one.finding.issue.id.startswith("code:")]
+    assert {one.issue.id for one in found} == ({"code:peft:prepare_model_for_int8_training"} if told else set())
+    assert [unknown.plain for one in found for some in one.unknown for unknown in some] == told
