@@ -660,6 +660,14 @@ def test_what_is_set_later_than_training_is_no_part_of_it() -> None:
         ("from torch import nn\nnn.RReLU()", "torch.nn.RReLU"),
         ("import torch\ngetattr(torch.nn, 'RReLU')()", "torch.nn.RReLU"),
         ("import torch\nload = torch.load\nload(x)", "torch.load"),
+        (
+            "import importlib\ndatasets = importlib.import_module('datasets')\ndatasets.load_dataset('x')",
+            "datasets.load_dataset",
+        ),
+        (
+            "from importlib import import_module\nimport_module('unsloth').FastLanguageModel.from_pretrained('x')",
+            "unsloth.FastLanguageModel.from_pretrained",
+        ),
         ("from transformers import Adafactor as A\nA(p)", "transformers.Adafactor"),
         ("from transformers.optimization import *\nAdafactor(p)", "transformers.optimization.Adafactor"),
         ("import torch\nself.register_buffer('a', b)", "register_buffer"),
