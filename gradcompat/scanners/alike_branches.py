@@ -16,6 +16,8 @@ _ARGUMENTS = re.compile(
     r"|sentence_transformers\.(?:\w+\.)*\w+TrainingArguments"
 )
 
+_LEAST = 2  # a single branch may be passed over
+
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
@@ -40,7 +42,7 @@ def is_arguments(tool: str) -> bool:
 def agreed(settings: Sequence[Setting], alternatives: Sequence[Alternative]) -> list[Setting]:
     """The settings with what all branches say alike, which is presumed: that one of them is taken is not seen."""
     found = list(settings)
-    if not all(one.branch for one in alternatives):
+    if len(alternatives) < _LEAST or not all(one.branch for one in alternatives):
         return found
     stated = {setting for one in alternatives for setting in one.stated}
     for key in dict.fromkeys(setting.key for setting in settings if setting in stated):

@@ -23,7 +23,7 @@ EPOCHS = "    arguments = Seq2SeqTrainingArguments('o', gradient_accumulation_st
         ("if steps:\n" + STEPS.format(4) + "else:\n" + EPOCHS.format(4), [(4, True)]),
         ("if steps:\n" + STEPS.format(4) + "elif epochs:\n" + EPOCHS.format(4), [(4, True)]),
         ("try:\n" + STEPS.format(4) + "except TypeError:\n" + EPOCHS.format(4), [(4, False), (None, False)]),
-        ("if train:\n" + STEPS.format(4), [(4, True)]),
+        ("if train:\n" + STEPS.format(4), [(None, False)]),
         ("if steps:\n" + STEPS.format(4) + "else:\n" + EPOCHS.format(8), [(None, False)]),
         ("if steps:\n" + STEPS.format(4) + "else:\n" + EPOCHS.format("n"), [(None, False)]),
         # Another place makes them whatever the branch, or leaves them to the default.

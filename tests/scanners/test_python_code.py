@@ -645,6 +645,13 @@ def test_literals(code: str, value: int | None) -> None:
     assert [one for _, key, one in found if key == "training.seed"] == [value]
 
 
+def test_a_config_that_is_computed_makes_no_pipeline() -> None:
+    engine = "import deepspeed\nengine, *_ = deepspeed.initialize(model=model, config=made())\n"
+    assert [one for _, key, one in facts(engine) if key.startswith("deepspeed.pipeline")] == []
+    stages = f"from deepspeed.pipe import PipelineModule\nmodel = PipelineModule(layers, num_stages=made())\n{engine}"
+    assert [one for _, key, one in facts(stages) if key.startswith("deepspeed.pipeline")] == [None]
+
+
 def test_what_is_set_later_than_training_is_no_part_of_it() -> None:
     before = "from transformers import Trainer\nt = Trainer()\nm.config.use_cache = False\n"
     text = f"{before}t.train()\nm.config.use_cache = True\n"
