@@ -401,11 +401,15 @@ FORMATS = (
 BY_KIND = {entry.kind: entry for entry in FORMATS}
 
 
+_SCRIPTS = (".sh", ".bash", ".zsh", ".bat", ".cmd", ".ps1", ".py", ".js", ".ts")
+
+
 def by_name(name: str) -> Format | None:
     """The format of a file of that name, if the name says enough."""
     lower = name.lower()
     for entry in FORMATS:
-        if any(matches(lower, pattern) for pattern in entry.names):
+        # A script that calls `pip list` is called so as well.
+        if any(matches(lower, pattern) for pattern in entry.names) and not (entry.text and lower.endswith(_SCRIPTS)):
             return entry
     return None
 

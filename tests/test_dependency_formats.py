@@ -102,6 +102,14 @@ def test_its_names_are_its_own(entry: Format) -> None:
         assert by_name(pattern.replace("*", "")) is entry, f"{entry.kind}: `{pattern}` is first of another format"
 
 
+@pytest.mark.parametrize(
+    ("name", "is_list"),
+    [("pip_list.txt", True), ("pip-list", True), ("pip_list_gpu.sh", False), ("my_pip_list.py", False)],
+)
+def test_a_script_is_no_list_by_its_name(name: str, is_list: bool) -> None:
+    assert (by_name(name) is BY_KIND["pip-list"]) is is_list
+
+
 @every
 def test_the_command_of_a_lock_tool(entry: Format, tmp_path: Path) -> None:
     if entry.relock is None:

@@ -73,7 +73,7 @@ def breaks_of(environment: Environment, uses: Sequence[CodeUse], names: Names) -
         issue = issue_of_versions(pair, one, *(str(versions[name][0]) for name in (pair.consumer, pair.provider)))
         issues.append(issue)
         pairs[issue.id], imports[issue.id] = pair, leading
-    code = {broken_use.issue.id: broken_use for broken_use in _broken_code(versions, uses, names)}
+    code = {broken_use.issue.id: broken_use for broken_use in _broken_code(environment, uses, names)}
     return EnvironmentBreaks((*issues, *(broken_use.issue for broken_use in code.values())), pairs, code, imports)
 
 
@@ -101,19 +101,19 @@ def _broken_imports(
             yield pair, leading, broken
 
 
-def _broken_code(
-    versions: Mapping[str, Sequence[Version]], uses: Sequence[CodeUse], names: Names
-) -> Iterator[BrokenUse]:
+def _broken_code(environment: Environment, uses: Sequence[CodeUse], names: Names) -> Iterator[BrokenUse]:
     """What fails in the versions that are listed, or in the newest that a range allows."""
     # Only where there is code; a lockfile alone needs no table.
     from gradcompat.breaks.code_issues import broken_uses
     from gradcompat.releases.table import table_of
 
+    versions, ranges = released_versions(environment, names), _allowed_releases(environment)
     for package, found in _by_package(uses).items():
         if package not in versions or (table := table_of(package)) is None:
             continue
         for version in versions[package]:
-            broken = broken_uses(found, names.families.get(package, package), table, version, _beside(versions))
+            canonical = names.families.get(package, package)
+            broken = broken_uses(found, canonical, table, version, _beside(versions), ranges)
             yield from broken
             if broken:
                 break  # the issue speaks of every release; the matcher finds the other entries
@@ -132,8 +132,11 @@ def _of_code_at_hand(environment: Environment, uses: Sequence[CodeUse]) -> Seque
 
 
 def _is_released(package: Package) -> bool:
-    """Is it what an index serves? A checkout, and what somebody built, may differ from the release of its version."""
-    return package.source in ("registry", "conda")
+    """Is it what an index serves? A checkout, and what somebody built, may differ from the release of its version.
+
+    What a repository holds today is judged by the newest release, and that is a condition of what is told.
+    """
+    return package.source in ("registry", "conda") or package.trunk
 
 
 def _by_package(uses: Sequence[CodeUse]) -> dict[str, list[CodeUse]]:
@@ -153,11 +156,24 @@ def released_versions(environment: Environment, names: Names) -> dict[str, list[
     found: dict[str, list[Version]] = {}
     for package in filter(_is_released, environment.packages):
         written = package.version or (package.releases[-1] if package.releases else None)
-        window = None if written is None else locate(written, unreleased=package.unreleased)
+        unreleased = package.unreleased and package.version is not None
+        window = None if written is None else locate(written, unreleased=unreleased)
         if window is not None and window.exact:
             name = names.canonical(package) if package.source == "conda" else package.name
             found.setdefault(name, []).append(window.low)
     return {name: list(dict.fromkeys(versions)) for name, versions in found.items()}
+
+
+def _allowed_releases(environment: Environment) -> dict[str, tuple[Version, ...]]:
+    """The packages that are listed once and with a range, with the releases that it allows."""
+    listed: dict[str, list[Package]] = {}
+    for package in environment.packages:
+        listed.setdefault(package.name, []).append(package)
+    return {
+        name: tuple(map(Version, one.releases))
+        for name, (one, *others) in listed.items()
+        if not others and one.version is None and one.releases
+    }
 
 
 def _beside(versions: Mapping[str, Sequence[Version]]) -> Callable[[str], Version | None]:

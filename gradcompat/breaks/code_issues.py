@@ -46,16 +46,23 @@ class BrokenUse:
         locations: every place.
         issue: what is said of it.
         conditional: each of them stands behind a condition.
+        newest: the packages, with their newest releases, of which an older one that their ranges allow takes it.
     """
 
     use: CodeUse
     locations: tuple[Location, ...]
     issue: Issue
     conditional: bool = False
+    newest: tuple[tuple[str, Version], ...] = ()
 
 
 def broken_uses(
-    uses: Iterable[CodeUse], package: str, table: ReleaseTable, version: Version, beside: Beside
+    uses: Iterable[CodeUse],
+    package: str,
+    table: ReleaseTable,
+    version: Version,
+    beside: Beside,
+    ranges: Mapping[str, Sequence[Version]] | None = None,
 ) -> list[BrokenUse]:
     """The uses of a package that certainly fail in one of its releases.
 
@@ -65,6 +72,7 @@ def broken_uses(
         table: of the package.
         version: that is there.
         beside: releases of other packages that are there, by name.
+        ranges: those of them of which only a range is known, with the releases that it allows, oldest first.
     """
     places: dict[str, list[CodeUse]] = {}
     gone: list[CodeUse] = []
@@ -87,8 +95,32 @@ def broken_uses(
         ordered = [*certain, *(use for use in some if use.conditional)]
         locations = tuple(dict.fromkeys(use.location for use in ordered))
         issue = _issue(identifier, ordered[0], package, table, version, beside)
-        found.append(BrokenUse(ordered[0], locations, issue, conditional=not certain))
+        newest = tuple(_newest_alone(ordered[0], table, version, beside, ranges or {}))
+        found.append(BrokenUse(ordered[0], locations, issue, conditional=not certain, newest=newest))
     return found
+
+
+def _newest_alone(
+    use: CodeUse, table: ReleaseTable, version: Version, beside: Beside, ranges: Mapping[str, Sequence[Version]]
+) -> Iterator[tuple[str, Version]]:
+    """The packages with whose newest release an argument is missing, and not with each that their range allows.
+
+    ``GRPOConfig`` inherits from ``TrainingArguments``: what it takes is decided by the release of transformers.
+    """
+    if use.kind not in ("keyword", "option"):
+        return
+    for name, releases in ranges.items():
+        if name == table.package or is_missing(use, table, version, _but(beside, name, None)):
+            continue
+        if not all(is_missing(use, table, version, _but(beside, name, one)) for one in releases):
+            yield name, releases[-1]
+
+
+# A table remembers signatures by this function.
+@lru_cache(maxsize=1024)
+def _but(beside: Beside, name: str, version: Version | None) -> Beside:
+    """What is beside a package, with one release in the place of another."""
+    return lambda asked: version if asked == name else beside(asked)
 
 
 def _says(imported: CodeUse, use: CodeUse) -> bool:
@@ -451,7 +483,19 @@ def _remedies(package: str, missing: VersionSet, version: Version) -> Iterator[V
 def with_lines(finding: Finding, broken: BrokenUse) -> Finding:
     """The finding at its line of the code, with all others."""
     lines = [f"{_does(broken.use)} in {location}" for location in broken.locations]
-    return _placed(finding, lines, broken.locations[0], conditional=broken.conditional)
+    placed = _placed(finding, lines, broken.locations[0], conditional=broken.conditional)
+    if not broken.newest:
+        return placed
+    behind = tuple(
+        Unknown(
+            key=name,
+            sentence=f"{name} resolves to {version}",
+            plain=f"{name} {version} is installed, the newest that is allowed",
+        )
+        for name, version in broken.newest
+    )
+    unknown = tuple((*some, *behind) for some in placed.unknown) or (behind,)
+    return replace(placed, status="conditional", unknown=unknown)
 
 
 def with_uses(finding: Finding, uses: Sequence[CodeUse]) -> Finding:

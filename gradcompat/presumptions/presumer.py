@@ -24,6 +24,7 @@ from gradcompat.model.issue import (
     VirtualTerm,
 )
 from gradcompat.name_patterns import any_matches
+from gradcompat.presumptions.auto_classes import cannot_give, gives
 from gradcompat.presumptions.engines import ENGINES, FRAMEWORK_KEY, NO_TRAINER
 from gradcompat.presumptions.serving import SERVING
 from gradcompat.presumptions.symbol_words import in_words
@@ -50,6 +51,10 @@ _WITHOUT_MODELS = frozenset(
 )
 # What can be used beside models of transformers and brings none of them.
 _BESIDE_MODELS = _WITHOUT_MODELS | {"diffusers", "peft", "datasets", "torchvision", "bitsandbytes", "safetensors"}
+# What loads models of transformers itself, of whatever class.
+_LOADING = frozenset(
+    {"unsloth", "sentence_transformers", "axolotl", "llamafactory", "swift", "verl", "setfit", "optimum", "llava"}
+)
 # Classes of transformers that say which model they are, and those that are no models.
 _SAYS_WHICH = lazy_pattern(
     r"(?!Auto|PreTrained|(?:Vision|Speech)?EncoderDecoder)[A-Z]\w*(?:Model|For[A-Z]\w+)"
@@ -151,7 +156,12 @@ class Presumer:
         if isinstance(term, SymbolAbsentTerm):
             return self._of_no_symbols(term)
         key = fact_of(term)
-        if stated := self._settings.get(key):
+        stated = self._settings.get(key, ())
+        if isinstance(term, ModelTerm) and all(one.value is None for one in stated):
+            loaded = self._of_auto_classes(term)
+            if loaded is not None:
+                return loaded
+        if stated:
             return _of_stated(term, key, stated)
         if key == LOSS_KEY and has_own_loss(self._settings.get(METHOD_KEY, ())):
             return Presumed(certainty=Certainty.PRESUMED_NO, feature="the model's own loss")
@@ -203,6 +213,25 @@ class Presumer:
             and all(_SAYS_WHICH.fullmatch(name) for name in taken)
             and not any_matches(tuple(taken), term.classes)
         )
+
+    def _of_auto_classes(self, term: ModelTerm) -> Presumed | None:
+        """What the auto classes say by which all of the run's code loads its models; None where others may load one."""
+        stated = [one for one in self._settings.get(SYMBOLS_KEY, ()) if not one.presumed]
+        if not stated or any(one.value is None for one in stated):
+            return None
+        names = [name.split(".") for one in stated if isinstance(one.value, tuple) for name in one.value]
+        if any(parts[0] in _LOADING or parts[:2] == ["transformers", "pipeline"] for parts in names):
+            return None
+        classes = {next((part for part in parts if part[:1].isupper()), "") for parts in names}
+        autos = {name for name in classes if name.startswith("AutoModel")}
+        if any_matches(tuple(name for name in classes if not name.startswith("Auto")), term.classes):
+            return None
+        if cannot_give(autos, term.classes):
+            return Presumed(certainty=Certainty.PRESUMED_NO, feature=_wanted(term))
+        if gives(autos, term.classes):
+            taking = f"{joined(tuple(sorted(autos)))} loads the model"
+            return Presumed(certainty=Certainty.PRESUMED_YES, taking=taking)
+        return None
 
     def _trains_nothing(self) -> bool:
         """Was all of the code read, and is there neither a run in it nor what could drive one?"""

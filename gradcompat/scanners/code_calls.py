@@ -52,7 +52,7 @@ STATEFUL_LOADERS = (
 
 _ARGUMENTS: Feeds = {
     **training_arguments.FEEDS,
-    **{f"deepspeed.{name}": feed for name, feed in deepspeed.FEEDS.items()},
+    **{f"deepspeed.{name}": feed for name, feed in deepspeed.ENGINE_FEEDS.items()},
 }
 # Of what Trainers take beside their arguments, mostly in old releases.
 _TRAINER = {
@@ -139,8 +139,12 @@ _LIGHTNING_TRAINER: Feeds = {
     "resume_from_checkpoint": Feed("training.resume_from_checkpoint", given=True),
 }
 # DeepSpeed's config as a mapping in the program.
+# A config makes no pipeline: a PipelineModule says how many stages it has.
 _ENGINE: Feeds = {
-    f"{argument}.{name}": feed for argument in ("config", "config_params") for name, feed in deepspeed.FEEDS.items()
+    f"{argument}.{name}": feed
+    for argument in ("config", "config_params")
+    for name, feed in deepspeed.ENGINE_FEEDS.items()
+    if name != "pipeline.stages"
 }
 _SHARDING = {
     word: word.upper() for word in ("full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "_hybrid_shard_zero2")

@@ -17,6 +17,7 @@ from gradcompat.formats.document import Document
 from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import ConfigLookup, OptionFile
 from gradcompat.scanners import code_calls
+from gradcompat.scanners.alike_branches import agreed
 from gradcompat.scanners.call_lines import call_lines
 from gradcompat.scanners.code_arguments import Argument, Place, argument, pairs
 from gradcompat.scanners.code_assignments import (
@@ -216,6 +217,8 @@ def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) 
                     found.symbol("group.lr", node)
             case ast.Subscript(slice=ast.Constant(value=0)):
                 found.mentioned.add(FIRST)
+    if not found.parsers:
+        found.settings = agreed(found.settings, found.alternatives)
     return found, steps[0]
 
 

@@ -10,6 +10,7 @@ from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.model.context import ConfigLookup, DataclassParser, OptionDefault, OptionFile
 from gradcompat.model.environment import Location, Setting, SettingValue, Skipped
 from gradcompat.scanners import training_arguments
+from gradcompat.scanners.alike_branches import Alternative, is_arguments
 from gradcompat.scanners.code_arguments import Argument, Place, arguments, keys_of, said, unread_options
 from gradcompat.scanners.code_calls import Known
 from gradcompat.scanners.code_names import UNKNOWN, Names, Scope
@@ -63,6 +64,7 @@ class Findings:
         called: every call whose name is known, and every one of a method ``train``.
         options: options of the command line, by the attribute that has their value.
         defaults: arguments that options of the command line give.
+        alternatives: the arguments of a trainer, in each place that makes them.
         option_files: configs that are read unless an option of the command line names others.
         lookups: what is taken from configs and given to a tool.
         parsed: what is given to parsers of dataclasses besides the command line.
@@ -108,6 +110,7 @@ class Findings:
     options: dict[str, Option] = field(default_factory=dict)
     defaults: list[OptionDefault] = field(default_factory=list)
     branched: dict[Location, str] = field(default_factory=dict)
+    alternatives: list[Alternative] = field(default_factory=list)
     option_files: list[OptionFile] = field(default_factory=list)
     parsers: list[DataclassParser | None] = field(default_factory=list)
     parsed: list[ParsedInput] = field(default_factory=list)
@@ -221,6 +224,10 @@ class Findings:
         settings, skipped = said(known, given, self.names, step.scope, self.place, branch=step.branch)
         self.settings += settings
         self.skipped += skipped
+        if is_arguments(tool):
+            told = said(known, given, self.names, step.scope, self.place, branch=False)[0] if step.branch else settings
+            known_here = tuple(setting for setting in told if setting.value is not None)
+            self.alternatives.append(Alternative(step.branch, tuple(settings), known_here))
 
     def _is_said(self, known: Known, argument: Argument) -> bool:
         """Is it a field of the Trainer's arguments, passed on to what means the same by it? Its value stands there."""

@@ -94,6 +94,18 @@ class Modules(Protocol):
         """Where the nodes of this file stand; None if it is no module that was read."""
 
 
+def named_module(node: ast.AST | None) -> str | None:
+    """The module that ``importlib.import_module("datasets")`` imports; None for another expression."""
+    match node:
+        case ast.Call(
+            func=ast.Name(id="import_module") | ast.Attribute(value=ast.Name(id="importlib"), attr="import_module"),
+            args=[ast.Constant(value=str(module))],
+            keywords=[],
+        ) if not module.startswith("."):
+            return module
+    return None
+
+
 class Names:
     """The names of one program.
 
@@ -200,6 +212,9 @@ class Names:
                 self._import_from(node, scope)
             case ast.Attribute(ctx=ast.Store() | ast.Del()) | ast.Subscript(ctx=ast.Store()):
                 self.stores.append(node)
+            case ast.Call(lineno=line) if (module := named_module(node)) is not None:
+                self.imports.setdefault(module, line)
+                self.imported.setdefault(module.partition(".")[0], line)
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append"), args=[element]):
                 scope.grown.setdefault(name, []).append(element)
             case ast.Call(func=ast.Name(id="setattr")):
@@ -233,7 +248,8 @@ class Names:
             target, value = waiting.pop()
             match target:
                 case ast.Name(id=name):
-                    scope.names.setdefault(name, []).append(value)
+                    module = named_module(value)
+                    scope.names.setdefault(name, []).append(value if module is None else Imported(module))
                 case ast.Attribute(value=ast.Name(id="self"), attr=name) if scope.parent is not None:
                     owner = scope.parent
                     if isinstance(owner.node, ast.ClassDef):
@@ -381,6 +397,8 @@ class Names:
             parts.append(node.attr)
             node = node.value
         ending = "".join(f".{part}" for part in reversed(parts))
+        if (module := named_module(node)) is not None:
+            return (f"{module}{ending}",)
         if isinstance(node, ast.Name):
             if node.id == "self" and parts:
                 made = self._attribute_type(parts[-1], scope, depth)

@@ -24,7 +24,7 @@ _OWN_OPTIMIZERS = dict.fromkeys(
 _DTYPES = {"float32": "fp32", "float": "fp32", "float16": "fp16", "half": "fp16", "bfloat16": "bf16"}
 _ON_CPU = {"true": "cpu", "false": "none"}  # how offloading was asked for before it had a device
 
-_DEEPSPEED: Feeds = {
+ENGINE_FEEDS: Feeds = {
     "train_micro_batch_size_per_gpu": Feed("training.per_device_train_batch_size"),
     "gradient_accumulation_steps": Feed("training.gradient_accumulation_steps"),
     "gradient_clipping": Feed("deepspeed.gradient_clipping"),
@@ -71,7 +71,7 @@ _NEOX_OWN: Feeds = {
     "train_impl": Feed("training.method", {"normal": "pretrain", "rm": "reward"}),
 }
 # GPT-NeoX has DeepSpeed's keys beside its own, which it takes with hyphens as well.
-FEEDS: Feeds = {**_DEEPSPEED, **_NEOX_OWN, **{name.replace("_", "-"): feed for name, feed in _NEOX_OWN.items()}}
+FEEDS: Feeds = {**ENGINE_FEEDS, **_NEOX_OWN, **{name.replace("_", "-"): feed for name, feed in _NEOX_OWN.items()}}
 
 _SWITCHES = {"bf16.enabled": "bf16", "bfloat16.enabled": "bf16", "fp16.enabled": "fp16"}
 # Keys at the top that no other tool has there.
@@ -131,10 +131,10 @@ def scan(document: Document) -> Context:
         )
     if is_yaml or not _is_deepspeed(config):
         raise Unrecognised("is not a DeepSpeed config", path=document.path)
-    config = replace(config, entries=tuple(entry for entry in config.entries if entry.name in _DEEPSPEED))
+    config = replace(config, entries=tuple(entry for entry in config.entries if entry.name in ENGINE_FEEDS))
     said = (entry for entry in config.entries if entry.value != "auto" or entry.name not in _OF_TRAINER)
     own = replace(config, entries=tuple(said))
-    settings, skipped = stated(own, _DEEPSPEED, _SWITCHES)
+    settings, skipped = stated(own, ENGINE_FEEDS, _SWITCHES)
     return Context(
         source=document.path,
         kind="deepspeed",

@@ -175,11 +175,14 @@ def _copied(found: Findings) -> None:
     if "albumentations" not in found.imported:
         return
     everything = (found, *found.parts)
-    modules = [one.statements for one in everything]
-    for one in everything:
-        calls = [call.node for call in one.called if any(name.startswith("albumentations.") for name in call.names)]
-        for call in copied_compositions(modules, calls):
-            found.symbols.setdefault("albumentations.Compose.copied", one.place(call))
+    places = {
+        call.node: one
+        for one in everything
+        for call in one.called
+        if any(name.startswith("albumentations.") for name in call.names)
+    }
+    for call in copied_compositions([one.statements for one in everything], places):
+        found.symbols.setdefault("albumentations.Compose.copied", places[call].place(call))
 
 
 def _reloaded(found: Findings) -> None:

@@ -41,6 +41,9 @@ _STRATEGY = "distributed.strategy"
 _ACCUMULATION = "training.gradient_accumulation_steps"
 _ALIKE = "deepspeed.same_accumulation"
 _SHARDING = ("fsdp.", "deepspeed.")
+# What hands its values to the program of a run as arguments, and is no config of an engine or a model.
+_HANDED_ON = frozenset({_LAUNCH, "transformers", "trl", "hf-arguments", "hf-training-args"})
+_OF_CODE = frozenset({SYMBOLS_KEY, CALLS_KEY})
 # What a training leaves beside the model that it has trained.
 _LEFT_BEHIND = frozenset({"hf-model", "hf-adapter", "hf-trainer-state"})
 
@@ -449,11 +452,33 @@ def _left_by_all(members: Sequence[Context], settings: Sequence[Setting]) -> tup
     return tuple(one for one in left if one.key not in stated)
 
 
+def _computed(members: Sequence[Context]) -> set[str]:
+    """What the programs of a run compute in one place and nowhere write, and a config of the run says.
+
+    A helper that is handed `model_args.model_name_or_path` is read apart from the config that the command names. Where
+    two places compute it, a second model may be meant.
+    """
+    programs = [member for member in members if member.kind in PROGRAMS]
+    said = {
+        setting.key
+        for member in members
+        if member.kind in _HANDED_ON
+        for setting in member.settings
+        if setting.value is not None
+    }
+    values: dict[str, list[SettingValue | None]] = {}
+    for member in programs:
+        for setting in member.settings:
+            values.setdefault(setting.key, []).append(setting.value)
+    return {key for key, found in values.items() if found == [None] and key in said and key not in _OF_CODE}
+
+
 def _joined(members: list[Context]) -> Context:
     """One context from a run (the first) and what belongs to it."""
     first, *others = members = _with_configs(_with_options(members))
     stated = {setting.key for setting in first.settings if setting.value is not None}
     stated |= {setting.key for other in others if other.run for setting in other.settings if setting.value is not None}
+    computed = _computed(members)
     flagged = {
         setting.key
         for setting in first.settings
@@ -471,6 +496,12 @@ def _joined(members: list[Context]) -> Context:
                 continue
             # DeepSpeed's `auto` takes what the trainer says.
             if setting.value is None and not member.run and setting.key in stated:
+                continue
+            # What the program computes is presumed to be what the config of the run says.
+            if setting.key in computed and member.kind in PROGRAMS:
+                continue
+            if setting.key in computed and setting.value is not None:
+                settings.append(replace(setting, presumed=True))
                 continue
             # That a run is the one which a README shows is presumed, and so is what it alone brings.
             shown = first.documented and (member is first or not member.run) and setting.value is not None

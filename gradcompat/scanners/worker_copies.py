@@ -22,6 +22,9 @@ def copied_compositions(modules: Sequence[Sequence[ast.stmt]], calls: Iterable[a
         modules: the statements of all modules of the program.
         calls: of albumentations.
     """
+    composing = [call for call in calls if _last(call.func) in _COMPOSITIONS]
+    if not composing:
+        return
     nodes = [node for module in modules for statement in module for node in ast.walk(statement)]
     if any(isinstance(node, ast.Attribute) and node.attr == _RESEEDS for node in nodes):
         return
@@ -30,7 +33,7 @@ def copied_compositions(modules: Sequence[Sequence[ast.stmt]], calls: Iterable[a
     made_there = {
         id(inner) for one in functions if one.name in inside for inner in ast.walk(one) if isinstance(inner, ast.Call)
     }
-    yield from (call for call in calls if _last(call.func) in _COMPOSITIONS and id(call) not in made_there)
+    yield from (call for call in composing if id(call) not in made_there)
 
 
 def _in_workers(nodes: Sequence[ast.AST], functions: Sequence[ast.FunctionDef | ast.AsyncFunctionDef]) -> set[str]:

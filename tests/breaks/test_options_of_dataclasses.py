@@ -252,3 +252,54 @@ def test_a_misspelled_key_is_told_once_with_what_it_may_be(tmp_path: Path, key: 
     issues = [one.finding.issue for one in gradcompat.check(tmp_path).findings]
     found = [one.summary for one in issues if one.id.startswith("code:")]
     assert found == ([] if summary is None else [summary])
+
+
+@pytest.mark.parametrize(
+    ("pins", "argument", "status"),
+    [
+        # GRPOConfig inherits from TrainingArguments, whose range has releases with the argument and without it.
+        ("trl>=0.24.0\ntransformers>=4.56.2\n", "warmup_ratio=0.1", "conditional"),
+        ("trl==1.16.0\ntransformers>=4.56.2\n", "warmup_ratio=0.1", "conditional"),
+        ("trl>=0.24.0\ntransformers>=5.20.0\n", "warmup_ratio=0.1", "affected"),
+        ("trl>=0.24.0\ntransformers==5.24.0\n", "warmup_ratio=0.1", "affected"),
+        ("trl>=0.24.0\ntransformers>=4.56.2\n", "reference_model_free=True", "affected"),
+        ("trl>=0.24.0\ntransformers>=4.56.2,<5\n", "warmup_ratio=0.1", None),
+    ],
+)
+def test_an_argument_that_a_class_inherits_hangs_on_the_range_of_the_other_package(
+    tmp_path: Path, pins: str, argument: str, status: str | None
+) -> None:
+    (tmp_path / "train.py").write_text(
+        "from trl import DPOConfig, DPOTrainer, GRPOConfig, GRPOTrainer\n"
+        f"DPOTrainer('m', args=DPOConfig('o', {argument})).train()\n"
+        f"GRPOTrainer('m', args=GRPOConfig('o', {argument})).train()\n"
+        if "reference" not in argument
+        else f"from trl import DPOConfig, DPOTrainer\nDPOTrainer('m', args=DPOConfig('o', {argument})).train()\n"
+    )
+    (tmp_path / "requirements.txt").write_text(pins)
+    found = [one.finding for one in gradcompat.check(tmp_path).findings if one.finding.issue.id.startswith("code:")]
+    assert {one.status for one in found} == ({status} if status else set())
+    if status == "conditional":
+        newest = "transformers 5.24.0 is installed, the newest that is allowed"
+        assert {unknown.plain for one in found for some in one.unknown for unknown in some} == {newest}
+
+
+@pytest.mark.parametrize(
+    ("at", "told"),
+    [
+        ("", ["the trunk of peft behaves as 0.21.2, its newest release"]),
+        ("@main", ["the trunk of peft behaves as 0.21.2, its newest release"]),
+        ("@0a1b2c3d", []),  # the state of some day
+        ("@v0.9.0", []),
+    ],
+)
+def test_code_beside_what_a_repository_holds_today(tmp_path: Path, at: str, told: list[str]) -> None:
+    (tmp_path / "requirements.txt").write_text(f"torch\ngit+https://github.com/huggingface/peft.git{at}\n")
+    (tmp_path / "train.py").write_text(
+        "from peft import get_peft_model, prepare_model_for_int8_training\n"
+        "from transformers import Trainer\n"
+        "Trainer(get_peft_model(prepare_model_for_int8_training(model))).train()\n"
+    )
+    found = [one.finding for one in gradcompat.check(tmp_path).findings if one.finding.issue.id.startswith("code:")]
+    assert {one.issue.id for one in found} == ({"code:peft:prepare_model_for_int8_training"} if told else set())
+    assert [unknown.plain for one in found for some in one.unknown for unknown in some] == told

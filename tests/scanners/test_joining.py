@@ -336,3 +336,38 @@ def test_the_number_of_micro_batches_in_both(config: str, alike: list[bool]) -> 
     scanned = python_code.scan(Document("train.py", program))
     contexts = [replace(scanned, refers_to=("ds.json",)), deepspeed.scan(Document("ds.json", config))]
     assert values(join(contexts)[0]).get("deepspeed.same_accumulation") == alike
+
+
+@pytest.mark.parametrize(
+    ("config", "computed", "told"),
+    [
+        # A helper is handed what the config says, and is read apart from it.
+        ("trl", [None], [("m", True)]),
+        ("launch-script", [None], [("m", True)]),
+        # Two models are loaded, or the program writes one itself: which is meant is not known.
+        ("trl", [None, None], [(None, False), (None, False), ("m", False)]),
+        ("trl", [None, "other"], [(None, False), ("other", False), ("m", False)]),
+        # An engine and a model that lies in a folder say something of their own.
+        ("deepspeed", [None], [(None, False), ("m", False)]),
+        ("hf-model", [None], [(None, False), ("m", False)]),
+    ],
+)
+def test_what_a_program_computes_is_presumed_to_be_what_its_config_says(
+    config: str, computed: list[str | None], told: list[tuple[str | None, bool]]
+) -> None:
+    program = context("train.py", kind="python")
+    places = [Location(path="models.py", line=line) for line in range(len(computed))]
+    program = replace(
+        program,
+        settings=tuple(
+            Setting(key="model.name", value=value, location=place)
+            for value, place in zip(computed, places, strict=True)
+        ),
+    )
+    source = "run.sh" if config == "launch-script" else "train.yaml"
+    named = context(source, "train.py", kind=config, run=config in ("trl", "launch-script"), **{"model.name": "m"})
+    first = named if config == "launch-script" else context("go.sh", "train.py", source, kind="launch-script")
+    (one,) = join([first, program, *([] if first is named else [named])])
+    assert sorted((setting.value or "", setting.presumed) for setting in one.settings) == sorted(
+        (value or "", presumed) for value, presumed in told
+    )

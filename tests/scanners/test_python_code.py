@@ -645,6 +645,13 @@ def test_literals(code: str, value: int | None) -> None:
     assert [one for _, key, one in found if key == "training.seed"] == [value]
 
 
+def test_a_config_that_is_computed_makes_no_pipeline() -> None:
+    engine = "import deepspeed\nengine, *_ = deepspeed.initialize(model=model, config=made())\n"
+    assert [one for _, key, one in facts(engine) if key.startswith("deepspeed.pipeline")] == []
+    stages = f"from deepspeed.pipe import PipelineModule\nmodel = PipelineModule(layers, num_stages=made())\n{engine}"
+    assert [one for _, key, one in facts(stages) if key.startswith("deepspeed.pipeline")] == [None]
+
+
 def test_what_is_set_later_than_training_is_no_part_of_it() -> None:
     before = "from transformers import Trainer\nt = Trainer()\nm.config.use_cache = False\n"
     text = f"{before}t.train()\nm.config.use_cache = True\n"
@@ -660,6 +667,14 @@ def test_what_is_set_later_than_training_is_no_part_of_it() -> None:
         ("from torch import nn\nnn.RReLU()", "torch.nn.RReLU"),
         ("import torch\ngetattr(torch.nn, 'RReLU')()", "torch.nn.RReLU"),
         ("import torch\nload = torch.load\nload(x)", "torch.load"),
+        (
+            "import importlib\ndatasets = importlib.import_module('datasets')\ndatasets.load_dataset('x')",
+            "datasets.load_dataset",
+        ),
+        (
+            "from importlib import import_module\nimport_module('unsloth').FastLanguageModel.from_pretrained('x')",
+            "unsloth.FastLanguageModel.from_pretrained",
+        ),
         ("from transformers import Adafactor as A\nA(p)", "transformers.Adafactor"),
         ("from transformers.optimization import *\nAdafactor(p)", "transformers.optimization.Adafactor"),
         ("import torch\nself.register_buffer('a', b)", "register_buffer"),
