@@ -14,13 +14,16 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from gradcompat.budget import Budget
+from gradcompat.class_facts import MODEL_KEY
 from gradcompat.lazy_dataclasses import dataclass, replace
-from gradcompat.model.context import Context, LaunchOption, OptionDefault, Override, Unset
+from gradcompat.model.context import Context, LaunchOption, OptionDefault, OptionTest, Override, Unset
 from gradcompat.model.environment import Location, Setting, SettingValue
 from gradcompat.scanners.any_config import recomposed
 from gradcompat.scanners.argument_blocks import settings_of_lookup, with_passed_blocks
 from gradcompat.scanners.launch_options import given_option, settings_of_option
+from gradcompat.scanners.model_names import architecture_of
 from gradcompat.scanners.named_files import is_meant
+from gradcompat.scanners.option_branches import answer
 from gradcompat.symbol_patterns import CALLS_KEY, SYMBOLS_KEY, truth_of_use
 from gradcompat.truth import Truth
 
@@ -377,8 +380,33 @@ def _with_options(members: list[Context]) -> list[Context]:
                 elsewhere = told_by_all if giving else stated.key in configured
                 index = settings.index(stated)
                 settings[index : index + 1] = [] if elsewhere else own
-        found.append(replace(member, settings=tuple(settings), defaults=()))
+        settings = _taken(settings, member, launches)
+        found.append(replace(member, settings=tuple(settings), defaults=(), branches=()))
     return found
+
+
+def _taken(
+    settings: list[Setting], program: Context, launches: Sequence[Sequence[LaunchOption] | None]
+) -> list[Setting]:
+    """The settings with what stands in branches as it is there, or without it, where options decide it.
+
+    Without a launch a branch that the defaults take is presumed to be taken; nothing is said of the others.
+    """
+    for branch in program.branches:
+        answers = {None if options is None else _answer(branch.test, options) for options in launches or ((),)}
+        if len(answers) != 1 or None in answers or branch.stated not in settings:
+            continue
+        index = settings.index(branch.stated)
+        if answers == {True}:
+            presumed = not launches and branch.own.value is not None
+            settings[index] = replace(branch.own, presumed=presumed or branch.own.presumed)
+        elif launches:
+            del settings[index]
+    return settings
+
+
+def _answer(test: OptionTest, options: Sequence[LaunchOption]) -> bool | None:
+    return answer(test, lambda one: given_option(one, options))
 
 
 def _option_values(option: OptionDefault, launches: Sequence[Sequence[LaunchOption] | None]) -> list[Setting] | None:
@@ -440,6 +468,16 @@ def _accumulation(members: Sequence[Context]) -> list[Setting]:
     return [Setting(key=_ALIKE, value=number is None or number == program[0], location=location)]
 
 
+def _of_named_class(settings: list[Setting]) -> list[Setting]:
+    """Of several classes that a program may load only the one that the name of its model settles."""
+    names = [setting.value for setting in settings if setting.key == "model.name"]
+    stated = {setting.value for setting in settings if setting.key == MODEL_KEY and not setting.presumed}
+    settled = {architecture_of(name) if isinstance(name, str) else None for name in names}
+    if len(stated) < 2 or len(settled) != 1 or None in settled or not settled < stated:
+        return settings
+    return [setting for setting in settings if setting.key != MODEL_KEY or setting.value in settled]
+
+
 def _left_by_all(members: Sequence[Context], settings: Sequence[Setting]) -> tuple[Unset, ...]:
     """What is left to defaults: what one file leaves out another may say, but for the adapter that a program writes."""
     if len(members) == 1:
@@ -475,6 +513,7 @@ def _joined(members: list[Context]) -> Context:
             # That a run is the one which a README shows is presumed, and so is what it alone brings.
             shown = first.documented and (member is first or not member.run) and setting.value is not None
             settings.append(replace(setting, presumed=True) if shown else setting)
+    settings = _of_named_class(settings)
     settings += _one_process(first, settings)
     settings += _accumulation(members)
     return replace(
