@@ -44,6 +44,13 @@ _STRATEGY = "distributed.strategy"
 _ACCUMULATION = "training.gradient_accumulation_steps"
 _ALIKE = "deepspeed.same_accumulation"
 _SHARDING = ("fsdp.", "deepspeed.")
+# Methods by which a loop or a trainer, of whichever library, goes on.
+_STEPS = frozenset(
+    {
+        *("backward", "train", "fit", "step", "train_batch", "train_step", "training_step", "learn", "run", "main"),
+        *("call", "check_call", "system", "Popen", "launch", "spawn"),  # or another program does
+    }
+)
 # What a training leaves beside the model that it has trained.
 _LEFT_BEHIND = frozenset({"hf-model", "hf-adapter", "hf-trainer-state"})
 
@@ -112,9 +119,12 @@ def assemble(contexts: Sequence[Context], *, together: bool = False, budget: Bud
     imported = {index for index, context in enumerate(contexts) if context.source in modules}
     inner = _held(contexts) | _not_chosen(contexts, together=together) | imported
     referred = {target for targets in named.values() for target in targets} | inner
-    runs = [index for index, context in enumerate(contexts) if context.run and index not in referred]
+    idle = {
+        index for index, context in enumerate(contexts) if _trains_nothing(context, [contexts[i] for i in named[index]])
+    }
+    runs = [index for index, context in enumerate(contexts) if context.run and index not in (*referred, *idle)]
     # Configs that name one another in a circle are still runs.
-    runs = runs or [index for index, context in enumerate(contexts) if context.run and index not in inner]
+    runs = runs or [index for index, context in enumerate(contexts) if context.run and index not in (*inner, *idle)]
     used: set[int] = set(inner)
     members: dict[int, list[int]] = {}
     for run in runs:
@@ -143,13 +153,26 @@ def assemble(contexts: Sequence[Context], *, together: bool = False, budget: Bud
     joined = [
         _joined(_composed([*(contexts[index] for index in members[run]), *launched[run]], budget)) for run in runs
     ]
-    rest = [context for index, context in enumerate(contexts) if index not in used]
+    rest = [replace(one, run=one.run and index not in idle) for index, one in enumerate(contexts) if index not in used]
     # The config that a program names is a run without the command line that names another one.
     joined += [context for context in rest if context.run]
     rest = [context for context in rest if not context.run]
     if not runs and rest and together:
         return Assembly((_joined(rest),), ())
     return Assembly(tuple(joined), tuple(rest))
+
+
+def _trains_nothing(launch: Context, named: Sequence[Context]) -> bool:
+    """Does a command start programs alone that were read as a whole, and that take no step of any training?
+
+    What a program is called let the command be taken for a training: ``python eval_trained.py``.
+    """
+    programs = [one for one in named if one.kind in PROGRAMS]
+    if launch.kind != _LAUNCH or not launch.targets or len(programs) != len(launch.targets):
+        return False
+    symbols = [one.value for program in programs for one in program.settings if one.key == SYMBOLS_KEY]
+    words = {name.rpartition(".")[2] for value in symbols if isinstance(value, tuple) for name in value}
+    return bool(symbols) and None not in symbols and not any(one.run for one in programs) and words.isdisjoint(_STEPS)
 
 
 def _lying_beside(
