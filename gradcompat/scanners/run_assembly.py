@@ -44,6 +44,13 @@ _STRATEGY = "distributed.strategy"
 _ACCUMULATION = "training.gradient_accumulation_steps"
 _ALIKE = "deepspeed.same_accumulation"
 _SHARDING = ("fsdp.", "deepspeed.")
+# What a run does that leaves out what its program does in a branch.
+_WITHOUT_BRANCH: dict[str, SettingValue] = {
+    "peft.method": "none",
+    "quantization.method": "none",
+    "quantization.bits": 16,
+    "peft.prepare_model_for_kbit_training": False,
+}
 # Methods by which a loop or a trainer, of whichever library, goes on.
 _STEPS = frozenset(
     {
@@ -413,8 +420,10 @@ def _taken(
 ) -> list[Setting]:
     """The settings with what stands in branches as it is there, or without it, where options decide it.
 
-    Without a launch a branch that the defaults take is presumed to be taken; nothing is said of the others.
+    Without a launch a branch that the defaults take is presumed to be taken; nothing is said of the others. A run whose
+    options take no branch that adds adapters or quantises has presumably none, although it could.
     """
+    without: dict[str, Location] = {}
     for branch in program.branches:
         answers = {None if options is None else _answer(branch.test, options) for options in launches or ((),)}
         if len(answers) != 1 or None in answers or branch.stated not in settings:
@@ -425,6 +434,11 @@ def _taken(
             settings[index] = replace(branch.own, presumed=presumed or branch.own.presumed)
         elif launches:
             del settings[index]
+            without.setdefault(branch.stated.key, branch.stated.location)
+    left = without.keys() & _WITHOUT_BRANCH.keys() - {setting.key for setting in settings}
+    settings += [
+        Setting(key=key, value=_WITHOUT_BRANCH[key], location=without[key], presumed=True) for key in sorted(left)
+    ]
     return settings
 
 

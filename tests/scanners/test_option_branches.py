@@ -57,12 +57,12 @@ def told(program: str, script: str | None, *keys: str) -> dict[str, set[SettingV
 @pytest.mark.parametrize(
     ("options", "bits", "method"),
     [
-        ("", set(), set()),
-        ("--bits 4", {4}, set()),
-        ("--bits=16 --lora_enable True", set(), {"lora"}),
+        ("", {16}, {"none"}),
+        ("--bits 4", {4}, {"none"}),
+        ("--bits=16 --lora_enable True", {16}, {"lora"}),
         ("--bits $BITS --lora_enable", {None}, {"lora"}),
-        ("--no_lora_enable", set(), set()),
-        ("--lora_enable $LORA", set(), {None}),
+        ("--no_lora_enable", {16}, {"none"}),
+        ("--lora_enable $LORA", {16}, {None}),
         ('"$@"', {None}, {None}),
     ],
 )
