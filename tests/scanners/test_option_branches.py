@@ -133,3 +133,33 @@ def test_a_branch_in_another_condition_is_as_unknown_as_that() -> None:
     )
     key = "training.use_reentrant"
     assert told(program, "python train.py --learning_rate 1e-4 --checkpoint\n", key) == {key: {None}}
+
+
+TWO_CLASSES = """\
+import argparse
+from transformers import Qwen2VLForConditionalGeneration, Qwen2_5_VLForConditionalGeneration, Trainer
+parser = argparse.ArgumentParser()
+parser.add_argument("--base")
+args = parser.parse_args()
+if "2.5" in args.base:
+    model = Qwen2_5_VLForConditionalGeneration.from_pretrained(args.base)
+else:
+    model = Qwen2VLForConditionalGeneration.from_pretrained(args.base)
+Trainer(model).train()
+"""
+QWEN2_VL, QWEN2_5_VL = ("Qwen2VLForConditionalGeneration",), ("Qwen2_5_VLForConditionalGeneration",)
+
+
+@pytest.mark.parametrize(
+    ("name", "classes"),
+    [
+        ("Qwen/Qwen2.5-VL-3B-Instruct", {QWEN2_5_VL}),
+        ("Qwen/Qwen2-VL-2B-Instruct", {QWEN2_VL}),
+        ("./checkpoints/mine", {QWEN2_VL, QWEN2_5_VL}),
+        ("google/gemma-2b", {QWEN2_VL, QWEN2_5_VL}),
+        ("$1", {QWEN2_VL, QWEN2_5_VL}),
+    ],
+)
+def test_of_several_classes_the_name_of_the_model_settles_one(name: str, classes: set[SettingValue | None]) -> None:
+    key = "model.architecture"
+    assert told(TWO_CLASSES, f"python train.py --learning_rate 1e-4 --base {name}\n", key) == {key: classes}
