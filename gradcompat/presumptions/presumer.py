@@ -56,6 +56,16 @@ _SAYS_WHICH = lazy_pattern(
     r"|(?:\w*Tokenizer(?:Fast)?|\w*Processor|\w*FeatureExtractor|\w*Config|\w*Scheduler|\w*Trainer|\w*TrainingArguments"
     r"|DataCollator\w*|\w*Callback|\w*Output|get_\w*schedule\w*|set_seed|logging|utils|optimization)"
 )
+# Models that see, which AutoModelForCausalLM of transformers 4.49.0, 4.57.6 and 5.24.0 does not know.
+_SEEING = lazy_pattern(
+    r"(?:Qwen2VL|Qwen2_5_VL|Qwen3VL|(?:Video|Vip)?Llava|PaliGemma|Florence2|SmolVLM|Idefics3|InternVL|AutoencoderKL)"
+)
+_CAUSAL = "AutoModelForCausalLM"
+# What else loads models: classes of transformers, with processors of what sees, and other packages.
+_LOADER = lazy_pattern(r"Auto(?!Tokenizer|Config)\w+|(?!DataCollator)\w*(?:Model|For[A-Z]\w*)|\w*Processor|pipeline")
+_LOADING_OTHERS = frozenset(
+    {"unsloth", "diffusers", "timm", "sentence_transformers", "vllm", "mlx_vlm", "llava", "swift"}
+)
 _OF_TRAINING = ("training.", "deepspeed.")  # what only a run has
 # What a program that takes no library of models does without, though one for it is installed.
 _OF_LIBRARIES = {"quantization.method": "weights are not quantised", "peft.method": "there is no adapter"}
@@ -151,7 +161,10 @@ class Presumer:
         if isinstance(term, SymbolAbsentTerm):
             return self._of_no_symbols(term)
         key = fact_of(term)
-        if stated := self._settings.get(key):
+        stated = self._settings.get(key, ())
+        if isinstance(term, ModelTerm) and all(one.value is None for one in stated) and self._reads_texts_alone(term):
+            return Presumed(certainty=Certainty.PRESUMED_NO, feature=_wanted(term))
+        if stated:
             return _of_stated(term, key, stated)
         if key == LOSS_KEY and has_own_loss(self._settings.get(METHOD_KEY, ())):
             return Presumed(certainty=Certainty.PRESUMED_NO, feature="the model's own loss")
@@ -202,6 +215,20 @@ class Presumer:
             and others <= _BESIDE_MODELS
             and all(_SAYS_WHICH.fullmatch(name) for name in taken)
             and not any_matches(tuple(taken), term.classes)
+        )
+
+    def _reads_texts_alone(self, term: ModelTerm) -> bool:
+        """Was all of the code read, and does it load by AutoModelForCausalLM alone, which has none of these?"""
+        if not all(map(_SEEING.match, term.classes)):
+            return False
+        stated = [one for one in self._settings.get(SYMBOLS_KEY, ()) if not one.presumed]
+        names = [name.split(".") for one in stated if isinstance(one.value, tuple) for name in one.value]
+        taken = {parts[1] for parts in names if parts[0] == "transformers" and len(parts) > 1}
+        return (
+            _CAUSAL in taken
+            and all(one.value is not None for one in stated)
+            and _LOADING_OTHERS.isdisjoint(parts[0] for parts in names)
+            and not any(map(_LOADER.fullmatch, taken - {_CAUSAL}))
         )
 
     def _trains_nothing(self) -> bool:
