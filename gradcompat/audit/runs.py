@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from gradcompat.audit.documented_runs import documented_runs, is_documentation, is_notebook
 from gradcompat.audit.pasted_runs import runs_in_text
-from gradcompat.audit.unread_configs import with_unread_configs
+from gradcompat.audit.unread_configs import configs_of_own_keys, with_unread_configs
 from gradcompat.budget import Budget
 from gradcompat.dependency_formats import by_name
 from gradcompat.errors import NotFound, SourceError, Unrecognised
@@ -313,7 +313,9 @@ def in_folder(path: Path, display_path: str, root: Root) -> tuple[list[Context],
             unread.append(scanned)
     programs = {file.name for file, _ in files}
     contexts = [_with_target(context, programs) for context in contexts]
-    contexts = with_unread_configs(contexts, [label for _, label in files], [skipped.what for skipped in unread])
+    told = [skipped.what for skipped in unread]
+    contexts += configs_of_own_keys(contexts, files, told, root)
+    contexts = with_unread_configs(contexts, [label for _, label in files], told)
     return _lone([*contexts, *documented_runs(documents, root, contexts)]), unread
 
 

@@ -1,18 +1,23 @@
 """Configs that a run names and that say nothing which any scanner knows: an empty file, a project's own keys.
 
-What such a file says is not known, and the settings that it may hold stay open. That is told, so that nobody takes the
-file for one that was read; data that a program loads are none.
+Where a program looks keys up in its configs, such a file is read for these. Otherwise what it says is not known, and
+the settings that it may hold stay open. That is told, so that nobody takes the file for one that was read; data that a
+program loads are none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from pathlib import PurePosixPath
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path, PurePosixPath
 
+from gradcompat.errors import SourceError
 from gradcompat.lazy_dataclasses import replace
 from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Skipped
+from gradcompat.root import Root
+from gradcompat.scanners.any_config import read_context
+from gradcompat.scanners.argument_blocks import of_own_keys
 from gradcompat.scanners.named_files import is_meant
 
 _YAML = (".yaml", ".yml")
@@ -40,15 +45,46 @@ def with_unread_configs(contexts: Iterable[Context], files: Collection[str], tol
     return found
 
 
+def configs_of_own_keys(
+    contexts: Sequence[Context], files: Sequence[tuple[Path, str]], told: Collection[str], root: Root
+) -> Iterator[Context]:
+    """The configs that no scanner knows, where programs look keys up: each that something names.
+
+    Args:
+        contexts: what was scanned in a folder.
+        files: every file of it that could have been, and as it is shown.
+        told: those of which it is said already that they cannot be read.
+        root: what may be read.
+    """
+    if not any(context.lookups for context in contexts):
+        return
+    scanned = {context.source for context in contexts}
+    silent = {label: file for file, label in files if label not in scanned and label not in told}
+    named = (name for context in contexts for name in context.refers_to)
+    defaults = (file.path for context in contexts for file in context.option_files)
+    for meant in dict.fromkeys(one for name in (*named, *defaults) for one in _meant(name, silent)):
+        if root.leads_outside(silent[meant]):
+            continue
+        try:
+            yield of_own_keys(read_context(silent[meant], meant))
+        except SourceError:
+            continue  # the note on it says that it was not looked at
+
+
+def _meant(named: str, silent: Collection[str]) -> list[str]:
+    """The config that a name means, where it means one."""
+    wanted = PurePosixPath(named)
+    name = wanted.name.lower()
+    if name in _OF_MODELS or not (name.endswith(_YAML) or _CONFIG.fullmatch(name)):
+        return []
+    found = [file for file in silent if is_meant(wanted, PurePosixPath(file))]
+    return found if len(found) == 1 else []
+
+
 def _notes(context: Context, silent: Collection[str]) -> Iterator[Skipped]:
     if _OF_DATA in context.commands:
         return
     reason = f"is named by {context.source}, and holds no setting that is known: what it says was not looked at"
     for named in dict.fromkeys(context.refers_to):
-        wanted = PurePosixPath(named)
-        name = wanted.name.lower()
-        if name in _OF_MODELS or not (name.endswith(_YAML) or _CONFIG.fullmatch(name)):
-            continue
-        meant = [file for file in silent if is_meant(wanted, PurePosixPath(file))]
-        if len(meant) == 1:
-            yield Skipped(what=meant[0], reason=reason, gap=False, location=Location(path=meant[0]))
+        for meant in _meant(named, silent):
+            yield Skipped(what=meant, reason=reason, gap=False, location=Location(path=meant))

@@ -1,4 +1,4 @@
-"""The files of a project: every file below a folder but those of environments, caches and version control.
+"""The files of a project: every file below a folder but those of environments, caches, trackers and version control.
 
 What is passed over is told by what is in it. A name alone, or an empty marker, hides nothing, and the files of a
 project that share their folder with an environment are found.
@@ -31,6 +31,8 @@ _LAYOUT = frozenset(
         *("pkgs", "shell"),
     ]
 )
+# What wandb keeps of a run that is over, with a list of what was installed then.
+_TRACKED_RUN = re.compile(r"(?:offline-)?run-\d{8}_\d{6}-\w+")
 _SOURCES = frozenset({"src"})  # where pip checks out what is installed with `-e git+…`
 _PYTHON_FOLDER = re.compile(r"(?:python|pypy)3(?:\.\d+)?t?")
 _OF_ENVIRONMENTS = frozenset({"pyvenv.cfg", ".gitignore", "CACHEDIR.TAG", ".lock"})  # what venv and uv write beside
@@ -138,6 +140,8 @@ def _is_store(parent: str, folders: Sequence[str], names: Sequence[str]) -> bool
     name = os.path.basename(parent)
     if name in _STORES and not _STORES[name].isdisjoint((*folders, *names)):
         return True
+    if "files" in folders and _TRACKED_RUN.fullmatch(name):
+        return os.path.basename(os.path.dirname(parent)) == "wandb"
     if name == "node_modules":
         return any(os.path.isfile(os.path.join(parent, folder, "package.json")) for folder in folders)
     return name.endswith(".egg") and "EGG-INFO" in folders

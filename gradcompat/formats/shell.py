@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from gradcompat.budget import Budget
+from gradcompat.formats.shell_arithmetic import computed
 from gradcompat.lazy_dataclasses import dataclass, field
 
 _PLAIN = re.compile(r"[^\s'\"\\$`;&|()<>#{}]+")
@@ -542,6 +543,12 @@ class _Lexer:
             end = len(text) if end < 0 else end + 1
         elif text.startswith("$(", at):
             end = _closing(text, at + 1, "(", ")")
+            if self._operators and text.startswith("$((", at) and text.endswith("))", at, end):
+                number = computed(text[at + 3 : end - 2], self._value)
+                if number is not None:
+                    self._position = end
+                    self._current(at).add(number, at, moving=False)
+                    return
         elif text.startswith("${", at):
             end = _closing(text, at + 1, "{", "}")
             match = _PARAMETER.fullmatch(text[at + 2 : end - 1])
@@ -576,6 +583,13 @@ class _Lexer:
                 if index:
                     self._end_word()
                 self._current(at).add(part, at, moving=False)
+
+    def _value(self, name: str) -> str | None:
+        """The text that a variable stands for, if that is known."""
+        if self._trace is None:
+            return self._variables.get(name)
+        values = self._trace.values.get(name, ())
+        return values[0].text if len(values) == 1 and not values[0].unknown else None
 
     def _traced(self, name: str | None, text: str, at: int, *, array: bool, quoted: bool) -> None:
         """Put in what is known of a variable, with the places where it was assigned."""

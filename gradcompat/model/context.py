@@ -119,6 +119,45 @@ class OptionDefault:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OptionTest:
+    """What a condition of a program asks of options of its command line.
+
+    Attributes:
+        kind: ``true`` where the option's value counts as true, ``in`` where it is one of some values; ``all``, ``any``
+            and ``not`` of its parts; ``unknown`` where it asks something else.
+        parts: the conditions that it is made of.
+        flags: the names of the option, with underscores and without dashes.
+        default: what the option is where it is not given.
+        has_default: that is known.
+        switched: what the bare option means; None where it takes a value.
+        values: what it is compared with.
+    """
+
+    kind: str
+    parts: tuple[OptionTest, ...] = ()
+    flags: tuple[str, ...] = ()
+    default: str | float | bool | None = None
+    has_default: bool = False
+    switched: bool | None = None
+    values: tuple[str | float | bool | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionBranch:
+    """A setting that a program makes in a branch which options of its command line decide.
+
+    Attributes:
+        test: what has to hold for it to be made.
+        stated: the setting as the program makes it, without a value.
+        own: the same with the value that it has there.
+    """
+
+    test: OptionTest
+    stated: Setting
+    own: Setting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OptionFile:
     """A config that a program reads unless an option of its command line names another one.
 
@@ -191,6 +230,7 @@ class Context:
         parsers: what takes the options of its own command line, where that can be seen as a whole.
         keys: the keys at the top of a config whose fields are those of dataclasses.
         defaults: what it sets by options of its own command line.
+        branches: what it sets where options of its own command line let it.
         option_files: the configs that it reads unless its command line names others.
         lookups: what it takes from configs of its own.
         values: what a config of a project's own holds.
@@ -219,6 +259,7 @@ class Context:
     parsers: tuple[DataclassParser, ...] = ()
     keys: tuple[LaunchOption, ...] = ()
     defaults: tuple[OptionDefault, ...] = ()
+    branches: tuple[OptionBranch, ...] = ()
     option_files: tuple[OptionFile, ...] = ()
     lookups: tuple[ConfigLookup, ...] = ()
     values: tuple[ConfigValue, ...] = ()

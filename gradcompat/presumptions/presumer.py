@@ -53,7 +53,10 @@ _WITHOUT_MODELS = frozenset(
 _BESIDE_MODELS = _WITHOUT_MODELS | {"diffusers", "peft", "datasets", "torchvision", "bitsandbytes", "safetensors"}
 # What loads models of transformers itself, of whatever class.
 _LOADING = frozenset(
-    {"unsloth", "sentence_transformers", "axolotl", "llamafactory", "swift", "verl", "setfit", "optimum", "llava"}
+    {
+        *("unsloth", "sentence_transformers", "axolotl", "llamafactory", "swift", "verl", "setfit", "optimum", "llava"),
+        *("diffusers", "vllm", "mlx_vlm"),
+    }
 )
 # Classes of transformers that say which model they are, and those that are no models.
 _SAYS_WHICH = lazy_pattern(

@@ -38,7 +38,7 @@ def render(report: Report, out: TextIO) -> None:
         if id(audit) not in told:
             blocks = _affected(audit, columns, first, whole=report.show_all)
             cut |= any(block.cut for block in blocks)
-            _audit(audit, blocks, columns, out, listing=listing)
+            _audit(audit, blocks, columns, out, listing=listing, whole=report.show_all)
     _quiet(quiet, columns, out, many=many)
     read = [audit for audit in report.audits if audit.kind is not None]
     if several and _skipped(read, columns, out, notes=False, whole=report.show_all):
@@ -134,13 +134,16 @@ def _audit(
     out: TextIO,
     *,
     listing: bool,
+    whole: bool,
 ) -> None:
     if audit.kind is None:
         for skipped in audit.skipped:
-            place = skipped.location if skipped.location is not None else skipped.what
-            out.write(safe(f"{place}: {skipped.reason}") + "\n")
+            if skipped.gap:
+                place = skipped.location if skipped.location is not None else skipped.what
+                out.write(safe(f"{place}: {skipped.reason}") + "\n")
         if audit.hint is not None:
             out.write(f"  {safe(audit.hint)}\n")
+        _skipped([audit], columns, out, gaps=False, whole=whole)
         out.write("\n")
         return
     out.write(safe(_head(audit)) + "\n")

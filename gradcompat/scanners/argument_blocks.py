@@ -71,6 +71,15 @@ def scan(document: Document) -> Context:
     return replace(run_of(config, KIND, settings, skipped), run=False, values=values)
 
 
+def of_own_keys(document: Document) -> Context:
+    """A config whose keys are the project's own: it says nothing by itself, but where a program looks something up.
+
+    Raises:
+        Malformed: if it is no YAML or JSON.
+    """
+    return Context(source=document.path, kind=KIND, settings=(), run=False, values=tuple(_values(document)))
+
+
 def settings_of_lookup(context: Context, lookup: ConfigLookup) -> list[Setting] | None:
     """What a config says at the place that a program looks up; None if nothing is there."""
     entries = _entries(context.values, lookup.path, lookup.argument)

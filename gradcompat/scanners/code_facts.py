@@ -248,21 +248,22 @@ def _options(found: Findings, steps: Sequence[Step]) -> None:
                     differs = before is not None and before.default != option.default
                     found.options[option.name] = replace(option, default=UNKNOWN) if differs else option
             case ast.Call(func=ast.Name() | ast.Attribute()) as call if _makes_parser(call, found.names, step.scope):
-                for option in _fields_of_classes(found, step, call):
-                    if option.name not in changed and option.name not in found.options:
-                        found.options[option.name] = option
+                for of_trainer, known_options in ((False, found.options), (True, found.switches)):
+                    for option in _fields_of_classes(found, step, call, of_trainer=of_trainer):
+                        if option.name not in changed and option.name not in found.options:
+                            known_options[option.name] = option
 
 
 def _makes_parser(call: ast.Call, names: Names, scope: Scope) -> bool:
     return any(name.rpartition(".")[2] in _PARSERS for name in names.resolve(call.func, scope))
 
 
-def _fields_of_classes(found: Findings, step: Step, call: ast.Call) -> Iterator[Option]:
-    """The fields of the dataclasses that a parser takes and that are not the arguments of a trainer."""
+def _fields_of_classes(found: Findings, step: Step, call: ast.Call, *, of_trainer: bool) -> Iterator[Option]:
+    """The fields of the dataclasses that a parser takes and that are the arguments of a trainer, or are not."""
     for node in _given_classes(call):
         defined = found.names.definition(node, step.scope)
         trains = any(known(base) is not None for base in found.names.bases(node, step.scope))
-        if defined is None or trains or not isinstance(defined[1], ast.ClassDef):
+        if defined is None or trains is not of_trainer or not isinstance(defined[1], ast.ClassDef):
             continue
         for part in fields(defined[1], defined[0], defined[2]):
             if _place_of(found, part.names) is not None:

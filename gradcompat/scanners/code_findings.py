@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import Final
 
 from gradcompat.formats.document import Document
 from gradcompat.lazy_dataclasses import dataclass, field, replace
-from gradcompat.model.context import ConfigLookup, DataclassParser, OptionDefault, OptionFile
+from gradcompat.model.context import ConfigLookup, DataclassParser, OptionBranch, OptionDefault, OptionFile, OptionTest
 from gradcompat.model.environment import Location, Setting, SettingValue, Skipped
 from gradcompat.scanners import training_arguments
 from gradcompat.scanners.alike_branches import Alternative, is_arguments
@@ -15,11 +16,12 @@ from gradcompat.scanners.code_arguments import Argument, Place, arguments, keys_
 from gradcompat.scanners.code_calls import Known
 from gradcompat.scanners.code_names import UNKNOWN, Names, Scope
 from gradcompat.scanners.code_regions import ALWAYS, Ways, either, ways_to
-from gradcompat.scanners.code_walk import Step
+from gradcompat.scanners.code_walk import Step, taken
 from gradcompat.scanners.config_lookups import lookup
 from gradcompat.scanners.dataclass_parsers import ParsedInput
 from gradcompat.scanners.fallbacks import FUNCTIONS, has_fallback
 from gradcompat.scanners.key_mapping import Feed
+from gradcompat.scanners.option_branches import DECIDED, Block, asked, blocks, test_of
 from gradcompat.scanners.option_defaults import Option, is_option
 from gradcompat.scanners.ungraded_calls import KERNELS, is_ungraded
 from gradcompat.scanners.version_questions import regions
@@ -63,6 +65,9 @@ class Findings:
         hidden: a model is given to code of somebody else.
         called: every call whose name is known, and every one of a method ``train``.
         options: options of the command line, by the attribute that has their value.
+        switches: those fields of the arguments of a trainer that the project adds.
+        blocks: the parts of the module that may not be run, once somebody has asked.
+        branches: what is set in branches that options of the command line decide.
         defaults: arguments that options of the command line give.
         alternatives: the arguments of a trainer, in each place that makes them.
         option_files: configs that are read unless an option of the command line names others.
@@ -108,6 +113,9 @@ class Findings:
     hidden: bool = False
     called: list[Called] = field(default_factory=list)
     options: dict[str, Option] = field(default_factory=dict)
+    switches: dict[str, Option] = field(default_factory=dict)
+    blocks: list[Block] | None = None
+    branches: list[OptionBranch] = field(default_factory=list)
     defaults: list[OptionDefault] = field(default_factory=list)
     branched: dict[Location, str] = field(default_factory=dict)
     alternatives: list[Alternative] = field(default_factory=list)
@@ -144,6 +152,7 @@ class Findings:
             self.drivers.setdefault(name, location)
         self.refers_to += part.refers_to
         self.defaults += part.defaults
+        self.branches += part.branches
         self.branched.update(part.branched)
         self.option_files += part.option_files
         self.parsers += part.parsers
@@ -180,8 +189,35 @@ class Findings:
     ) -> None:
         """A setting; in a branch it is set, and not known to what."""
         location = self.place(step.node if at is None else at)
-        known = None if step.branch else value
-        self.settings.append(Setting(key=key, value=known, location=location, spelling=spelling))
+        own = Setting(key=key, value=value, location=location, spelling=spelling)
+        stated = replace(own, value=None) if step.branch else own
+        self.settings.append(stated)
+        if step.branch:
+            self._branch(step, [(stated, own)])
+
+    def _branch(self, step: Step, told: Sequence[tuple[Setting, Setting]]) -> None:
+        """Note what is set in a branch, if options of the command line decide whether it is taken.
+
+        Args:
+            step: what sets it.
+            told: the settings without their values, and with those that they have there.
+        """
+        if not told or not (self.options or self.switches):
+            return
+        if self.blocks is None:
+            self.blocks = blocks(self.names.module.node)
+
+        def option(node: ast.expr) -> Option | None:
+            name = is_option(node, self.names, step.scope) or ""
+            return self.options.get(name) or self.switches.get(name)
+
+        def read(test: ast.expr) -> OptionTest | None:
+            decided = taken(test, step.scope, self.names)
+            return asked(test, self.names, step.scope, option) if decided is None else DECIDED[decided]
+
+        test = test_of(step.node, self.blocks, read)
+        if test is not None:
+            self.branches += [OptionBranch(test=test, stated=stated, own=own) for stated, own in told]
 
     def truth(self, step: Step, key: str, literal: object, at: ast.AST, spelling: str | None = None) -> None:
         """A setting that is true or false, and unknown for every other value."""
@@ -228,6 +264,10 @@ class Findings:
             told = said(known, given, self.names, step.scope, self.place, branch=False)[0] if step.branch else settings
             known_here = tuple(setting for setting in told if setting.value is not None)
             self.alternatives.append(Alternative(step.branch, tuple(settings), known_here))
+        if step.branch:
+            own = {one.key: one for one in said(known, given, self.names, step.scope, self.place, branch=False)[0]}
+            passed = [one for one in settings if self.branched.get(one.location) not in self.options]
+            self._branch(step, [(one, own.get(one.key, one)) for one in passed])
 
     def _is_said(self, known: Known, argument: Argument) -> bool:
         """Is it a field of the Trainer's arguments, passed on to what means the same by it? Its value stands there."""

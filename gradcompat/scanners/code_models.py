@@ -47,10 +47,14 @@ def makes_model(name: str) -> bool:
 
 
 def loaded(found: Findings, step: Step, call: ast.Call, name: str) -> None:
-    """What ``Class.from_pretrained(…)`` and ``Class.from_config(…)`` say, or a class that is called itself."""
+    """What ``Class.from_pretrained(…)`` and ``Class.from_config(…)`` say, or a class that is called itself.
+
+    In a branch it is still the class of the run, as a name is: where another branch has another one, both are told.
+    """
     head, _, last = name.rpartition(".")
+    always = step._replace(branch=False)
     if is_model(name):
-        found.state(step, "model.architecture", (last,))
+        found.state(always, "model.architecture", (last,))
         return
     owner = head.rpartition(".")[2]
     auto = _AUTO.fullmatch(owner)
@@ -59,7 +63,7 @@ def loaded(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     arguments = found.arguments(step, call, ("pretrained_model_name_or_path",))
     found.feed(step, Known(frozenset(), LOADING if owner in _LOADERS else _FEEDS), arguments)
     if is_model(head):
-        found.state(step, "model.architecture", (owner,))
+        found.state(always, "model.architecture", (owner,))
     if last == "from_pretrained" and owner not in _LOADERS:
         _unquantised(found, call, arguments)
     for argument in arguments:

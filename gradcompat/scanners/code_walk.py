@@ -53,11 +53,11 @@ def _following(step: Step, tree: ast.Module, names: Names) -> Iterator[Step]:
     node, scope, function, branch = step.node, step.scope, step.function, step.branch
     match node:
         case ast.If(test=test, body=body, orelse=otherwise):
-            taken = _taken(test, scope, names)
+            way = taken(test, scope, names)
             yield Step(test, scope, function, branch)
             for statements, never in ((body, False), (otherwise, True)):
-                if taken is not never:
-                    yield from (Step(statement, scope, function, branch or taken is None) for statement in statements)
+                if way is not never:
+                    yield from (Step(statement, scope, function, branch or way is None) for statement in statements)
         case ast.IfExp(test=test, body=then, orelse=instead):
             yield Step(test, scope, function, branch)
             yield from (Step(expression, scope, function, True) for expression in (then, instead))
@@ -93,7 +93,7 @@ def _is_test(called: ast.expr) -> bool:
     return isinstance(called, ast.Name) and called.id in ("isinstance", "issubclass")
 
 
-def _taken(test: ast.expr, scope: Scope, names: Names) -> bool | None:
+def taken(test: ast.expr, scope: Scope, names: Names) -> bool | None:
     """Which way a condition goes, if that is written there."""
     match test:
         case ast.Compare(left=ast.Name(id="__name__"), ops=[ast.Eq()], comparators=[ast.Constant(value="__main__")]):

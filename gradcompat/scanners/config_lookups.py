@@ -39,8 +39,8 @@ def lookup(node: ast.expr, names: Names, scope: Scope, depth: int = 0) -> tuple[
             return () if name in _CALLED else None
         case ast.Attribute(value=inner, attr=key):
             return _below(inner, key, names, scope, depth)
-        case ast.Call(func=ast.Name(id="dict"), args=[inner], keywords=[]):
-            return lookup(inner, names, scope, depth + 1)
+        case ast.Call(func=ast.Name(id="dict" | "int" | "float" | "bool" | "str"), args=[inner], keywords=[]):
+            return lookup(inner, names, scope, depth + 1)  # `int(cfg["steps"])`, whichever way the config writes it
         case ast.Call(func=called, args=[inner, *_]) if set(names.resolve(called, scope)) & _SAME:
             return lookup(inner, names, scope, depth + 1)
         case ast.Call(func=called):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradcompat.lazy_dataclasses import replace
-from gradcompat.model.context import LaunchOption, OptionDefault
+from gradcompat.model.context import LaunchOption, OptionDefault, OptionTest
 from gradcompat.model.environment import Setting
 from gradcompat.scanners.code_calls import known
 from gradcompat.scanners.key_mapping import fed
@@ -16,7 +16,7 @@ from gradcompat.scanners.training_arguments import expanded, settled
 _NEGATED = "no_"  # `--no-bf16` of argparse.BooleanOptionalAction, `--no_bf16` of HfArgumentParser
 
 
-def given_option(option: OptionDefault, options: Sequence[LaunchOption]) -> LaunchOption | None:
+def given_option(option: OptionDefault | OptionTest, options: Sequence[LaunchOption]) -> LaunchOption | None:
     """The option as a launch gives it; None if it leaves it out."""
     by_name = {option.name: option for option in options}
     negated = tuple(f"{_NEGATED}{flag}" for flag in option.flags) if option.switched is not None else ()

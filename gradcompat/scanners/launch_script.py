@@ -238,6 +238,11 @@ def _given_options(script: _Script, launch: Launch) -> tuple[LaunchOption, ...] 
     """The options that a launch gives to its program; None if `$@` or the like may hold others."""
     if any(HOLE in word.text for word in launch.files):
         return None
+    behind = (
+        value for argument in launch.arguments if isinstance(argument.value, tuple) for value in argument.value[1:]
+    )
+    if HOLE in behind:  # `--lr 1e-4 "$@"`
+        return None
     found: dict[str, LaunchOption] = {}
     for word in launch.files:
         found[word.text] = LaunchOption(name="", value=word.text, location=script.location(word.place(0)))

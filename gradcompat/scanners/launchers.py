@@ -112,6 +112,10 @@ _OF_TRAINING = frozenset(
         *("trainer.accumulate_grad_batches", "warmup_ratio", "warmup_steps", "optim", "deepspeed_config"),
     }
 )
+# Switches of programs that train, and with which they do not.
+_EVALUATES_ALONE = re.compile(
+    r"(?:(?:eval(?:uate)?|test|predict|infer(?:ence)?|generate)_only|only_(?:eval|test|predict))"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,6 +373,8 @@ def is_lightning(launch: Launch) -> bool:
 
 
 def _is_training(launch: Launch) -> bool:
+    if any(_EVALUATES_ALONE.fullmatch(one.name) and _is_on(one.value) for one in launch.arguments):
+        return False
     if is_lightning(launch):
         return True
     if launch.tool:
@@ -381,3 +387,7 @@ def _is_training(launch: Launch) -> bool:
     if _TRAINS.search(target):
         return not (_DOES_NOT.search(target) and "train" not in target)
     return launch.launcher not in ("", "python") and not _DOES_NOT.search(target)
+
+
+def _is_on(value: str | tuple[str, ...] | bool) -> bool:
+    return value is True or (isinstance(value, str) and value.lower() in ("true", "1", "yes"))

@@ -5,13 +5,21 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 
 _NO_NAMES = (".", "..", "/")
+_OF_PROJECT = 2  # parts at the end of a path on another machine that a file of the project shares with it
 
 
 def is_meant(named: PurePosixPath, file: PurePosixPath) -> bool:
     """Does the path of a file end as it is named?
 
+    A path from the root, or from a home, is that of the project on the machine where it runs: the folder of the file is
+    enough.
+
     >>> is_meant(PurePosixPath("../conf/ds.json"), PurePosixPath("project/conf/ds.json"))
+    True
+    >>> is_meant(PurePosixPath("/scratch/me/project-v2/src/train.py"), PurePosixPath("project/src/train.py"))
     True
     """
     parts = tuple(part for part in named.parts if part not in _NO_NAMES)
+    if named.is_absolute() or parts[:1] == ("~",):
+        parts = parts[-_OF_PROJECT:]
     return bool(parts) and file.parts[-len(parts) :] == parts

@@ -163,6 +163,7 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
         skipped=(*facts.skipped, *unseen),
         unset=left if not unseen else (),
         defaults=tuple(facts.defaults),
+        branches=tuple(facts.branches),
         option_files=tuple(facts.option_files),
         parsers=() if is_lenient(text) else _parsers(facts),
         lookups=tuple(facts.lookups),
@@ -347,7 +348,7 @@ def _once(found: Findings) -> list[Setting]:
     """
     said = {(flag, setting.key) for default in found.defaults for flag in default.flags for setting in default.stated}
     replaceable = [default.stated for default in found.defaults] + [lookup.stated for lookup in found.lookups]
-    optional = {setting for stated in replaceable for setting in stated}
+    optional = {setting for stated in replaceable for setting in stated} | {one.stated for one in found.branches}
     once: dict[tuple[str, object], Setting] = {}
     for setting in found.settings:
         if setting not in optional and (found.branched.get(setting.location), setting.key) in said:

@@ -14,13 +14,16 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from gradcompat.budget import Budget
+from gradcompat.class_facts import MODEL_KEY
 from gradcompat.lazy_dataclasses import dataclass, replace
-from gradcompat.model.context import Context, LaunchOption, OptionDefault, Override, Unset
+from gradcompat.model.context import Context, LaunchOption, OptionDefault, OptionTest, Override, Unset
 from gradcompat.model.environment import Location, Setting, SettingValue
 from gradcompat.scanners.any_config import recomposed
 from gradcompat.scanners.argument_blocks import settings_of_lookup, with_passed_blocks
 from gradcompat.scanners.launch_options import given_option, settings_of_option
+from gradcompat.scanners.model_names import architecture_of
 from gradcompat.scanners.named_files import is_meant
+from gradcompat.scanners.option_branches import answer
 from gradcompat.symbol_patterns import CALLS_KEY, SYMBOLS_KEY, truth_of_use
 from gradcompat.truth import Truth
 
@@ -44,6 +47,20 @@ _SHARDING = ("fsdp.", "deepspeed.")
 # What hands its values to the program of a run as arguments, and is no config of an engine or a model.
 _HANDED_ON = frozenset({_LAUNCH, "transformers", "trl", "hf-arguments", "hf-training-args"})
 _OF_CODE = frozenset({SYMBOLS_KEY, CALLS_KEY})
+# What a run does that leaves out what its program does in a branch.
+_WITHOUT_BRANCH: dict[str, SettingValue] = {
+    "peft.method": "none",
+    "quantization.method": "none",
+    "quantization.bits": 16,
+    "peft.prepare_model_for_kbit_training": False,
+}
+# Methods by which a loop or a trainer, of whichever library, goes on.
+_STEPS = frozenset(
+    {
+        *("backward", "train", "fit", "step", "train_batch", "train_step", "training_step", "learn", "run", "main"),
+        *("call", "check_call", "system", "Popen", "launch", "spawn"),  # or another program does
+    }
+)
 # What a training leaves beside the model that it has trained.
 _LEFT_BEHIND = frozenset({"hf-model", "hf-adapter", "hf-trainer-state"})
 
@@ -112,9 +129,12 @@ def assemble(contexts: Sequence[Context], *, together: bool = False, budget: Bud
     imported = {index for index, context in enumerate(contexts) if context.source in modules}
     inner = _held(contexts) | _not_chosen(contexts, together=together) | imported
     referred = {target for targets in named.values() for target in targets} | inner
-    runs = [index for index, context in enumerate(contexts) if context.run and index not in referred]
+    idle = {
+        index for index, context in enumerate(contexts) if _trains_nothing(context, [contexts[i] for i in named[index]])
+    }
+    runs = [index for index, context in enumerate(contexts) if context.run and index not in (*referred, *idle)]
     # Configs that name one another in a circle are still runs.
-    runs = runs or [index for index, context in enumerate(contexts) if context.run and index not in inner]
+    runs = runs or [index for index, context in enumerate(contexts) if context.run and index not in (*inner, *idle)]
     used: set[int] = set(inner)
     members: dict[int, list[int]] = {}
     for run in runs:
@@ -143,13 +163,26 @@ def assemble(contexts: Sequence[Context], *, together: bool = False, budget: Bud
     joined = [
         _joined(_composed([*(contexts[index] for index in members[run]), *launched[run]], budget)) for run in runs
     ]
-    rest = [context for index, context in enumerate(contexts) if index not in used]
+    rest = [replace(one, run=one.run and index not in idle) for index, one in enumerate(contexts) if index not in used]
     # The config that a program names is a run without the command line that names another one.
     joined += [context for context in rest if context.run]
     rest = [context for context in rest if not context.run]
     if not runs and rest and together:
         return Assembly((_joined(rest),), ())
     return Assembly(tuple(joined), tuple(rest))
+
+
+def _trains_nothing(launch: Context, named: Sequence[Context]) -> bool:
+    """Does a command start programs alone that were read as a whole, and that take no step of any training?
+
+    What a program is called let the command be taken for a training: ``python eval_trained.py``.
+    """
+    programs = [one for one in named if one.kind in PROGRAMS]
+    if launch.kind != _LAUNCH or not launch.targets or len(programs) != len(launch.targets):
+        return False
+    symbols = [one.value for program in programs for one in program.settings if one.key == SYMBOLS_KEY]
+    words = {name.rpartition(".")[2] for value in symbols if isinstance(value, tuple) for name in value}
+    return bool(symbols) and None not in symbols and not any(one.run for one in programs) and words.isdisjoint(_STEPS)
 
 
 def _lying_beside(
@@ -380,8 +413,40 @@ def _with_options(members: list[Context]) -> list[Context]:
                 elsewhere = told_by_all if giving else stated.key in configured
                 index = settings.index(stated)
                 settings[index : index + 1] = [] if elsewhere else own
-        found.append(replace(member, settings=tuple(settings), defaults=()))
+        settings = _taken(settings, member, launches)
+        found.append(replace(member, settings=tuple(settings), defaults=(), branches=()))
     return found
+
+
+def _taken(
+    settings: list[Setting], program: Context, launches: Sequence[Sequence[LaunchOption] | None]
+) -> list[Setting]:
+    """The settings with what stands in branches as it is there, or without it, where options decide it.
+
+    Without a launch a branch that the defaults take is presumed to be taken; nothing is said of the others. A run whose
+    options take no branch that adds adapters or quantises has presumably none, although it could.
+    """
+    without: dict[str, Location] = {}
+    for branch in program.branches:
+        answers = {None if options is None else _answer(branch.test, options) for options in launches or ((),)}
+        if len(answers) != 1 or None in answers or branch.stated not in settings:
+            continue
+        index = settings.index(branch.stated)
+        if answers == {True}:
+            presumed = not launches and branch.own.value is not None
+            settings[index] = replace(branch.own, presumed=presumed or branch.own.presumed)
+        elif launches:
+            del settings[index]
+            without.setdefault(branch.stated.key, branch.stated.location)
+    left = without.keys() & _WITHOUT_BRANCH.keys() - {setting.key for setting in settings}
+    settings += [
+        Setting(key=key, value=_WITHOUT_BRANCH[key], location=without[key], presumed=True) for key in sorted(left)
+    ]
+    return settings
+
+
+def _answer(test: OptionTest, options: Sequence[LaunchOption]) -> bool | None:
+    return answer(test, lambda one: given_option(one, options))
 
 
 def _option_values(option: OptionDefault, launches: Sequence[Sequence[LaunchOption] | None]) -> list[Setting] | None:
@@ -441,6 +506,16 @@ def _accumulation(members: Sequence[Context]) -> list[Setting]:
     number = stated[0].value if stated else 1
     location = stated[0].location if stated else Location(path=own[0].source)
     return [Setting(key=_ALIKE, value=number is None or number == program[0], location=location)]
+
+
+def _of_named_class(settings: list[Setting]) -> list[Setting]:
+    """Of several classes that a program may load only the one that the name of its model settles."""
+    names = [setting.value for setting in settings if setting.key == "model.name"]
+    stated = {setting.value for setting in settings if setting.key == MODEL_KEY and not setting.presumed}
+    settled = {architecture_of(name) if isinstance(name, str) else None for name in names}
+    if len(stated) < 2 or len(settled) != 1 or None in settled or not settled < stated:
+        return settings
+    return [setting for setting in settings if setting.key != MODEL_KEY or setting.value in settled]
 
 
 def _left_by_all(members: Sequence[Context], settings: Sequence[Setting]) -> tuple[Unset, ...]:
@@ -506,6 +581,7 @@ def _joined(members: list[Context]) -> Context:
             # That a run is the one which a README shows is presumed, and so is what it alone brings.
             shown = first.documented and (member is first or not member.run) and setting.value is not None
             settings.append(replace(setting, presumed=True) if shown else setting)
+    settings = _of_named_class(settings)
     settings += _one_process(first, settings)
     settings += _accumulation(members)
     return replace(

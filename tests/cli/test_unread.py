@@ -180,6 +180,13 @@ def test_training_configs_alone_are_not_checked(run: Run, tmp_path: Path) -> Non
     assert run("inspect", ".").status == 2
 
 
+def test_programs_that_train_nothing_are_told_together_where_no_environment_is(run: Run, tmp_path: Path) -> None:
+    config(tmp_path / "train.yaml", 8)
+    for name in "abcde":
+        (tmp_path / f"{name}.py").write_text("import torch\nprint(torch.load('m'))\n", "utf-8")
+    assert run("check", ".").out.count("read, and no training run") == 1
+
+
 @pytest.mark.parametrize("marker", ["pyvenv.cfg", "conda-meta", "site-packages", "node_modules", ".tox", "__pycache__"])
 @pytest.mark.parametrize("below", ["", "project"])
 def test_an_empty_marker_hides_no_lockfile(run: Run, tmp_path: Path, marker: str, below: str) -> None:

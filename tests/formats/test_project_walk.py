@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gradcompat.formats.project_walk import is_bare_environment
+import pytest
+
+from gradcompat.formats.project_walk import files, is_bare_environment
 
 
 def test_an_environment_alone_and_with_a_file_beside_it(tmp_path: Path) -> None:
@@ -25,3 +27,22 @@ def test_an_environment_alone_and_with_a_file_beside_it(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_listed_may_hold_more(tmp_path: Path) -> None:
     assert not is_bare_environment(tmp_path / "gone")
+
+
+@pytest.mark.parametrize(
+    ("folder", "hidden"),
+    [
+        ("wandb/run-20260711_102255-39lsfx0r/files", True),
+        ("wandb/offline-run-20260711_102255-39lsfx0r/files", True),
+        ("wandb/files", False),
+        ("wandb/run-1/files", False),
+        ("run-20260711_102255-39lsfx0r/files", False),
+        ("wandb/run-20260711_102255-39lsfx0r/other", False),
+    ],
+)
+def test_what_wandb_keeps_of_past_runs_is_no_part_of_the_project(tmp_path: Path, folder: str, hidden: bool) -> None:
+    (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / folder / "requirements.txt").write_text("torch==2.5.1\n", "utf-8")
+    found = [name for _, names in files(tmp_path, lambda error: None) for name in names]
+    assert found == ([] if hidden else ["requirements.txt"])
+    assert [names for _, names in files(tmp_path / folder, lambda error: None)] == [["requirements.txt"]]

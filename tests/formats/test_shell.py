@@ -90,6 +90,37 @@ def test_with_a_trace_the_place_is_that_of_the_assignment() -> None:
     assert command.words[-1].unknown == ["$ID"]
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("$((GLOBAL / (BATCH * GPUS)))", "4"),
+        ("$(( GLOBAL/BATCH/8 ))", "4"),
+        ("$(($GLOBAL % ${GPUS} - 7 / 2))", "-3"),
+        ("$((-7 / 2))", "-3"),
+        ("x$((2+3))y", "x5y"),
+        ("$((GLOBAL / OTHER))", HOLE),
+        ("$((GLOBAL / 0))", HOLE),
+        ("$((010 + 1))", HOLE),
+        ("$((2 ** 3))", HOLE),
+        ("$((GLOBAL > 1))", HOLE),
+        ("$((TEXT + 1))", HOLE),
+    ],
+)
+def test_sums_of_known_numbers_are_computed(text: str, wanted: str) -> None:
+    script = f"GLOBAL=128; BATCH=4; GPUS=8; TEXT=a\nN={text}\na --n $N --m {text}"
+    (command,) = commands(script, {}, trace=Trace.of(script))
+    assert [command.words[2].text, command.words[4].text] == [wanted, wanted]
+    (plain,) = parsed(script)
+    assert (plain.words[4].text == wanted) is (wanted != HOLE)
+
+
+def test_a_computed_number_stands_where_it_is_computed() -> None:
+    text = "B=4\na --n $((8 / B)) --seed 1"
+    (command,) = commands(text, {}, trace=Trace.of(text))
+    assert command.words[2].text == "2"
+    assert text[command.words[2].place(0) :].startswith("$((8")
+
+
 def test_redirections_and_heredocs() -> None:
     text = "pip install torch>=2.0 x 2>/dev/null\ncat <<'EOF' > ds.json\n{$A}\nEOF\nb"
     install, cat, _ = parsed(text)

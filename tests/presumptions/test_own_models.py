@@ -22,3 +22,33 @@ def test_weights_of_a_loop_of_torch_are_not_quantised(tmp_path: Path, program: s
     (tmp_path / "requirements.txt").write_text("torch==2.5.1\ntriton==3.2.0\nbitsandbytes==0.45.0\n", "utf-8")
     (tmp_path / "train.py").write_text(program, "utf-8")
     assert [one.finding.status for one in gradcompat.check(tmp_path, only=["GC-0095"]).findings] == [expected]
+
+
+SFT = """\
+import sys
+from transformers import {loads}, AutoTokenizer
+from trl import SFTConfig, SFTTrainer
+model = {loads}.from_pretrained(sys.argv[1])
+tokenizer = AutoTokenizer.from_pretrained(sys.argv[1])
+SFTTrainer(model, SFTConfig("out", max_length=1024), processing_class=tokenizer).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "status"),
+    [
+        (SFT.format(loads="AutoModelForCausalLM"), "dormant"),
+        (SFT.format(loads="AutoModelForImageTextToText"), "conditional"),
+        (SFT.format(loads="AutoModelForCausalLM").replace("AutoTokenizer", "AutoProcessor"), "conditional"),
+        (
+            SFT.format(loads="AutoModelForCausalLM")
+            + "from unsloth import FastVisionModel\nFastVisionModel.from_pretrained(sys.argv[1])\n",
+            "conditional",
+        ),
+    ],
+)
+def test_a_loader_of_language_models_loads_none_that_sees(tmp_path: Path, program: str, status: str) -> None:
+    (tmp_path / "requirements.txt").write_text("trl==0.22.0\ntransformers==4.56.1\n", "utf-8")
+    (tmp_path / "train.py").write_text(program, "utf-8")
+    (reported,) = gradcompat.check(tmp_path, only=["GC-0579"]).findings
+    assert reported.finding.status == status

@@ -96,6 +96,19 @@ def test_one_key_that_the_program_passes_on(tmp_path: Path, program: str) -> Non
     assert told(run) == [("config.yaml", line, 8)]
 
 
+@pytest.mark.parametrize("named", ['open("own.yaml")', "open(parser.parse_args().config)"])
+def test_a_config_of_own_keys_counts_where_the_program_looks_them_up(tmp_path: Path, named: str) -> None:
+    program = (
+        HEAD + f'parser.add_argument("--config", default="own.yaml")\nc = yaml.safe_load({named})\n'
+        'Trainer("m", TrainingArguments("o", gradient_accumulation_steps=int(c["opt"]["gas"]))).train()\n'
+    )
+    files = {"train.py": program, "own.yaml": "opt:\n  gas: 8\n", "other.yaml": "opt:\n  gas: 2\n"}
+    (run,) = run_of(tmp_path, files).runs
+    assert told(run) == [("own.yaml", 2, 8)]
+    unasked = {**files, "train.py": program.replace('int(c["opt"]["gas"])', "8")}
+    assert "own.yaml" not in run_of(tmp_path, unasked).runs[0].source
+
+
 def test_the_block_that_is_passed_on_counts_and_the_others_of_its_kind_do_not(tmp_path: Path) -> None:
     program = 'cfg = yaml.safe_load(open("config.yaml"))\nTrainer("m", TrainingArguments(**cfg["sft"])).train()\n'
     block = "  gradient_accumulation_steps: {}\n  save_strategy: steps\n"

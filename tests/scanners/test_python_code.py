@@ -823,6 +823,15 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
             [("model.architecture", ("KDAForCausalLM",)), ("model.name", "some/kda")],
         ),
         (
+            "from transformers import LlavaForConditionalGeneration as A, LlamaForCausalLM as B\n"
+            "if seen:\n    A.from_pretrained('some/a')\nelse:\n    B(config)",
+            [
+                ("model.architecture", ("LlavaForConditionalGeneration",)),
+                ("model.name", "some/a"),
+                ("model.architecture", ("LlamaForCausalLM",)),
+            ],
+        ),
+        (
             "from deepspeed.pipe import PipelineModule\nPipelineModule(layers=layers, num_stages=2)",
             [("deepspeed.pipeline_stages", 2)],
         ),

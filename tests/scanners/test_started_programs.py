@@ -1,0 +1,66 @@
+"""Which programs the commands of scripts start, and whether these train."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gradcompat.audit.runs import in_folder
+from gradcompat.root import root_of_folder
+from gradcompat.scanners.run_assembly import Assembly, assemble
+
+TRAINS = "from transformers import Trainer, TrainingArguments\nTrainer('m', TrainingArguments('out')).train()\n"
+SCORES = (
+    "import torch\nfrom transformers import AutoModelForSequenceClassification as M\n"
+    "model = M.from_pretrained('m')\nwith torch.no_grad():\n    print(model(ids).logits)\n"
+)
+
+
+def of_folder(folder: Path, **files: str) -> Assembly:
+    for name, text in files.items():
+        path = folder / name.replace("__", "/").replace("_py", ".py").replace("_sh", ".sh")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    return assemble(in_folder(folder, ".", root_of_folder(folder, "."))[0])
+
+
+@pytest.mark.parametrize(
+    ("command", "joined"),
+    [
+        ("torchrun /gpfs/me/project-v2/src/train.py --seed 1", True),
+        ("ROOT=/gpfs/me/project\npython $ROOT/src/train.py --seed 1", True),
+        ("python ~/project/src/train.py --seed 1", True),
+        ("python /gpfs/me/project/other/train.py --seed 1", False),
+        ("python other/src/train.py --seed 1", False),
+    ],
+)
+def test_a_path_on_another_machine_names_the_program_of_the_same_folder(
+    tmp_path: Path, command: str, joined: bool
+) -> None:
+    found = of_folder(tmp_path, src__train_py=TRAINS, run_sh=f"{command}\n")
+    assert any(run.source == "run.sh + src/train.py" for run in found.runs) is joined
+
+
+def test_a_path_that_fits_two_programs_names_none(tmp_path: Path) -> None:
+    files = {"a__src__train_py": TRAINS, "b__src__train_py": TRAINS}
+    found = of_folder(tmp_path, run_sh="python /gpfs/me/src/train.py --seed 1\n", **files)
+    assert not any("+" in run.source for run in found.runs)
+
+
+@pytest.mark.parametrize(
+    ("program", "runs"),
+    [
+        (SCORES, []),
+        (SCORES + "import subprocess\nsubprocess.run(['torchrun', 'train.py'])\n", ["run.sh + reward.py"]),
+        (SCORES + "from somewhere import main\nmain(model)\n", ["run.sh + reward.py"]),
+        (SCORES + "import importlib\nimportlib.import_module(name)\n", ["run.sh + reward.py"]),
+        (TRAINS, ["run.sh + reward.py"]),
+    ],
+)
+def test_a_program_that_takes_no_step_is_no_run_whatever_it_is_called(
+    tmp_path: Path, program: str, runs: list[str]
+) -> None:
+    found = of_folder(tmp_path, reward_py=program, run_sh="python reward.py --seed 1\n")
+    assert [run.source for run in found.runs] == runs
+    assert bool(runs) or {one.source for one in found.unused} == {"run.sh", "reward.py"}
