@@ -18,7 +18,8 @@ setting with that value.
 
 An argument that is left out has its default. One whose value cannot be read is not None and neither True nor False as
 ``is`` asks; in any other comparison it counts as what the pattern asks for: who passes it has a reason to. Nothing is
-known where the condition hangs on arguments that are put together elsewhere (``**options``).
+known where the condition hangs on arguments that are put together elsewhere (``**options``), or on an option of the
+program's command line, whose default is presumed where no command is known.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from gradcompat.calls import Call, Unread, Value
+from gradcompat.calls import Call, OptionValue, Unread, Value
 from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.name_patterns import matches
 from gradcompat.truth import Truth
@@ -199,6 +200,9 @@ class _Arguments:
             raise ValueError(f"`{ast.unparse(node)}` is nothing that the condition of a pattern may ask") from None
 
     def _argument(self, name: str) -> Value:
+        if isinstance(self._given.get(name), OptionValue):
+            self._hides = True
+            return _HIDDEN
         if name in self._given:
             return self._given[name]
         if self._call.whole:

@@ -56,7 +56,13 @@ from gradcompat.scanners.pipeline_losses import gets_float_loss
 from gradcompat.scanners.program_inference import FIRST, HOOKS, conclude, order
 from gradcompat.scanners.stream_order import manner_of_stream
 from gradcompat.scanners.template_ids import manner_of_count
-from gradcompat.scanners.trained_adapters import gets_frozen_adapter, gets_merged_model, goes_on_alone, wraps_adapter
+from gradcompat.scanners.trained_adapters import (
+    gets_frozen_adapter,
+    gets_merged_model,
+    goes_on_alone,
+    optimizes_merged_model,
+    wraps_adapter,
+)
 from gradcompat.scanners.widened_masks import SYMBOL as WIDENED_MASK
 from gradcompat.scanners.widened_masks import gets_widened_mask
 
@@ -379,7 +385,8 @@ def _is_told(found: Findings, step: Step, call: ast.Call) -> None:
         found.symbol(".".join(counted), call)
     called = found.names.resolve(call.func, step.scope)
     method = (call.func.attr,) if isinstance(call.func, ast.Attribute) and call.func.attr not in _COMMON else ()
-    for line in call_lines(call, called or method or _text_maker(found, step, call), found.names, step.scope):
+    made = called or method or _text_maker(found, step, call)
+    for line in call_lines(call, made, found.names, step.scope, found.options):
         found.call(line, call)
     if gets_widened_mask(call, found.names, step.scope):
         found.symbol(WIDENED_MASK, call)
@@ -837,6 +844,9 @@ def _optimizer(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         found.state(step, "optimizer.library", optimizer[1])
     found.feed(step, OPTIMIZER_ARGUMENTS, arguments)
     found.state(step, "optimizer.groups", _groups(found, step, call))
+    merged = optimizes_merged_model(call, found.names, step.scope)
+    if merged is not None:
+        found.merged.append(merged)
 
 
 def _groups(found: Findings, step: Step, call: ast.Call) -> str | None:

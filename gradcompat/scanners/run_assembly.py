@@ -20,6 +20,7 @@ from gradcompat.model.environment import Location, Setting, SettingValue
 from gradcompat.scanners.any_config import recomposed
 from gradcompat.scanners.argument_blocks import settings_of_lookup, with_passed_blocks
 from gradcompat.scanners.launch_options import given_option, settings_of_option
+from gradcompat.scanners.launched_calls import with_launches
 from gradcompat.scanners.named_files import is_meant
 from gradcompat.symbol_patterns import CALLS_KEY, SYMBOLS_KEY, truth_of_use
 from gradcompat.truth import Truth
@@ -364,7 +365,7 @@ def _with_options(members: list[Context]) -> list[Context]:
     configured = {setting.key for config in configs for setting in config.settings}
     found: list[Context] = []
     for member in members:
-        settings = list(member.settings)
+        settings = [with_launches(setting, launches) for setting in member.settings]
         for option in member.defaults:
             values = _option_values(option, launches)
             if values is None or any(stated not in settings for stated in option.stated):
