@@ -15,6 +15,7 @@ from gradcompat.scanners.code_findings import Findings
 from gradcompat.scanners.code_names import UNKNOWN
 from gradcompat.scanners.code_walk import Step, text
 from gradcompat.scanners.environment_variables import VARIABLES, said_by
+from gradcompat.scanners.lent_state import is_put_back
 
 EMBEDDINGS = re.compile(r"embed|\bwte\b")
 # Models with a loss: the bodies of models, which have none, are not asked.
@@ -71,7 +72,8 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
     elif name == "unpad_inputs" and literal is False:  # of the first module of a SentenceTransformer
         found.symbol("sentence_transformers.Transformer.padded", value)
     elif name == "state_dict":
-        if any(_extracts_adapter(one, found, step) for one in ast.walk(value)):
+        extracts = any(_extracts_adapter(one, found, step) for one in ast.walk(value))
+        if extracts and not is_put_back(target, found.names.module.node):
             found.symbol("peft.get_peft_model_state_dict.as_state_dict", value)
     elif name in ("accepts_loss_kwargs", "model_accepts_loss_kwargs"):
         # Of a model, or what the Trainer has asked it; it takes **kwargs as well where it says that it does.
