@@ -200,11 +200,12 @@ class _Arguments:
             raise ValueError(f"`{ast.unparse(node)}` is nothing that the condition of a pattern may ask") from None
 
     def _argument(self, name: str) -> Value:
-        if isinstance(self._given.get(name), OptionValue):
+        if name in self._given:
+            value = self._given[name]
+            if not isinstance(value, OptionValue) or isinstance(value.default, Unread):
+                return value
             self._hides = True
             return _HIDDEN
-        if name in self._given:
-            return self._given[name]
         if self._call.whole:
             return self._pattern.defaults.get(name)
         self._hides = True

@@ -36,7 +36,7 @@ class OptionValue(Unread):
 
     Attributes:
         flags: the names of the option, with underscores and without dashes.
-        default: what it is where the command does not give it.
+        default: what it is where the command does not give it; an :class:`Unread` if that is not known.
         switched: what the bare option means; None where it takes a value.
     """
 
@@ -47,7 +47,8 @@ class OptionValue(Unread):
     @classmethod
     def of(cls, flags: tuple[str, ...], default: Value, switched: bool | None) -> OptionValue:
         """The value, with the name that it has in a line."""
-        words = [*map(repr, flags), f"default={default!r}", *([] if switched is None else [f"switched={switched}"])]
+        words = [*map(repr, flags), *([] if isinstance(default, Unread) else [f"default={default!r}"])]
+        words += [] if switched is None else [f"switched={switched}"]
         return cls(f"{_OPTION}({', '.join(words)})", flags, default, switched)
 
     def __repr__(self) -> str:
@@ -85,14 +86,15 @@ class Call:
         return replace(
             self,
             positional=tuple(value_of(one) if isinstance(one, OptionValue) else one for one in self.positional),
-            named={
-                name: value_of(one) if isinstance(one, OptionValue) else one for name, one in self.named.items()
-            },
+            named={name: value_of(one) if isinstance(one, OptionValue) else one for name, one in self.named.items()},
         )
 
     def __str__(self) -> str:
         given = [*map(repr, self.positional), *(f"{name}={value!r}" for name, value in self.named.items())]
         return f"{self.name}({', '.join([*given, *(() if self.whole else ('**_',))])})"
+
+
+_NOT_GIVEN = Unread("_")
 
 
 @lru_cache(maxsize=4096)
@@ -128,7 +130,7 @@ def _value(node: ast.expr) -> Value:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == _OPTION:
         words = {word.arg: ast.literal_eval(word.value) for word in node.keywords}
         flags = tuple(map(str, map(ast.literal_eval, node.args)))
-        return OptionValue.of(flags, words.get("default"), words.get("switched"))
+        return OptionValue.of(flags, words.get("default", _NOT_GIVEN), words.get("switched"))
     try:
         return ast.literal_eval(node)  # type: ignore[no-any-return]
     except ValueError:

@@ -305,12 +305,12 @@ class Presumer:
         by_default = self._by_default(symbols)
         if by_default is not None:
             options, truth, place = by_default
-            named_options = joined(tuple(name for name, _ in options), "and")
-            defaults = joined(tuple(repr(value) for _, value in options), "and")
+            named_options = joined(tuple(f"{name} at its default, {value!r}" for name, value in options), "and")
+            words = joined(tuple(name for name, _ in options), "or")
             return Presumed(
                 certainty=Certainty.presumed(truth),
-                taking=f"the command leaves the option {named_options} at its default, {defaults}",
-                feature=f"the option {named_options}",
+                taking=f"the command leaves the option {named_options}",
+                feature=f"the option {words}",
                 condition=f"your code uses {shown}",
                 location=place,
             )
@@ -497,7 +497,7 @@ def _symbol(term: SymbolTerm | SymbolAbsentTerm) -> str:
         return first
     shown = ".".join(parts[-2:])
     if is_call(first):
-        return f"{shown} {term.arguments}"
+        return f"{shown} {term.arguments}".rstrip()
     return in_words(shown) or in_words(parts[-1]) or shown
 
 

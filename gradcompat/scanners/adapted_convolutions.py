@@ -30,9 +30,9 @@ def on_plain_convolutions(statements: Iterable[ast.stmt]) -> Iterator[tuple[str,
                     for one in named
                     if isinstance(one, ast.Constant) and isinstance(one.value, str)
                 ]
-                if ends and len(ends) == len(named) and all(made.get(end) for end in ends):
-                    if all(_is_plain(value) for end in ends for value in made[end]):
-                        yield f"peft.{name}.on_plain_convolutions", node
+                seen = bool(ends) and len(ends) == len(named) and all(end in made for end in ends)
+                if seen and all(_is_plain(value) for end in ends for value in made[end]):
+                    yield f"peft.{name}.on_plain_convolutions", node
 
 
 def _is_plain(value: ast.expr) -> bool:

@@ -16,12 +16,13 @@ from typing import cast
 from gradcompat.calls import Call, OptionValue, Unread, Value
 from gradcompat.redaction import redact
 from gradcompat.scanners.code_arguments import pairs
-from gradcompat.scanners.code_names import Names, Scope
+from gradcompat.scanners.code_names import UNKNOWN, Names, Scope
 from gradcompat.scanners.option_defaults import Option, is_option
 
 # `all_exhausted_without_replacement`, `16-mixed`, `facebook/esm2_t6_8M_UR50D`; what is longer or has spaces is a text.
 _WORD = re.compile(r"[^\s'\"\\]{1,80}")
-_SECRET = re.compile(r"token|secret|passw|key|auth|credential", re.IGNORECASE)
+# What an argument is called that nobody is to see the value of.
+SECRET = re.compile(r"token|secret|passw|key|auth|credential", re.IGNORECASE)
 _FLAG = re.compile(r"\w{1,60}", re.ASCII)
 _MOST = 12  # values of a list or a mapping
 _LARGEST = 10**18
@@ -77,7 +78,7 @@ class _Given:
     def named(self, name: str, node: ast.expr, depth: int = 0) -> Value:
         value = self.value(node, depth)
         text = value.default if isinstance(value, OptionValue) else value
-        return self._hidden(node) if isinstance(text, str) and _SECRET.search(name) else value
+        return self._hidden(node) if isinstance(text, str) and SECRET.search(name) else value
 
     def value(self, node: ast.expr, depth: int = 0) -> Value:
         value = self._names.literal(node, self._scope)
@@ -92,18 +93,20 @@ class _Given:
         return (self._option(node) if depth == 0 else None) or self._hidden(node)
 
     def _option(self, node: ast.expr) -> OptionValue | None:
-        """An option that has a default, or the name that its value alone is bound to."""
+        """An option, or the name that its value alone is bound to."""
         if isinstance(node, ast.Name):
             bound = self._names.bindings(node.id, self._scope)
             if bound is None or len(bound[0]) != 1 or not isinstance(bound[0][0], ast.Attribute):
                 return None
             node = bound[0][0]
         option = self._options.get(is_option(node, self._names, self._scope) or "")
-        if option is None or not _is_simple(option.default) or not all(map(_FLAG.fullmatch, option.flags)):
+        known = option is not None and (option.default is UNKNOWN or _is_simple(option.default))
+        if option is None or not known or any(map(SECRET.search, option.flags)):
             return None
-        if any(map(_SECRET.search, option.flags)):
+        if not all(map(_FLAG.fullmatch, option.flags)):
             return None
-        return OptionValue.of(option.flags, cast("Value", option.default), option.switched)
+        default = self._hidden(node) if option.default is UNKNOWN else cast("Value", option.default)
+        return OptionValue.of(option.flags, default, option.switched)
 
     def _hidden(self, node: ast.expr) -> Unread:
         # Of two calls in the arguments nobody knows whether they return the same.
@@ -115,5 +118,10 @@ def _is_simple(value: object) -> bool:
     if isinstance(value, int):
         return abs(value) < _LARGEST
     if isinstance(value, str):
-        return bool(_WORD.fullmatch(value)) and redact(value) == value
+        return is_word(value)
     return value is None or isinstance(value, float)
+
+
+def is_word(text: str) -> bool:
+    """Is it a word as it chooses something, no text and no secret?"""
+    return bool(_WORD.fullmatch(text)) and redact(text) == text

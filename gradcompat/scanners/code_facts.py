@@ -237,7 +237,12 @@ def _unmoved(call: ast.Call) -> ast.Call:
 
 def _options(found: Findings, steps: Sequence[Step]) -> None:
     """The options of the program's own command line; of two with one name the defaults have to agree."""
-    changed = {step.node.attr for step in steps if isinstance(step.node, ast.Attribute) and _is_stored(step.node)}
+    taken_back = {node for step in steps if isinstance(step.node, ast.If) for node in _taken_back(step.node)}
+    changed = {
+        step.node.attr
+        for step in steps
+        if isinstance(step.node, ast.Attribute) and _is_stored(step.node) and step.node not in taken_back
+    }
     for step in steps:
         if not isinstance(step.node, ast.Call):
             continue
@@ -269,15 +274,25 @@ def _fields_of_classes(found: Findings, step: Step, call: ast.Call) -> Iterator[
             continue
         for part in fields(defined[1], defined[0], defined[2]):
             if _place_of(found, part.names) is not None:
-                literal = part.names.literal(part.default, part.scope)
+                literal = UNKNOWN if part.default is None else part.names.literal(part.default, part.scope)
                 switched = True if isinstance(literal, bool) else None
-                yield Option(part.name, (part.name,), literal, part.default, switched, part.names)
+                yield Option(part.name, (part.name,), literal, part.node, switched, part.names)
 
 
 def _given_classes(call: ast.Call) -> list[ast.expr]:
     words = (word.value for word in call.keywords if word.arg == "dataclass_types")
     given = call.args[0] if call.args else next(words, None)
     return given.elts if isinstance(given, (ast.Tuple, ast.List)) else [given] if given is not None else []
+
+
+def _taken_back(asking: ast.If) -> Iterator[ast.Attribute]:
+    """``if args.resume_from_checkpoint: … args.resume_from_checkpoint = None``, where there is none to resume from."""
+    asked = {node.attr for node in ast.walk(asking.test) if isinstance(node, ast.Attribute)}
+    for node in (inner for statement in asking.body for inner in ast.walk(statement)) if asked else ():
+        match node:
+            case ast.Assign(targets=[ast.Attribute(attr=name) as target], value=ast.Constant(value=None)):
+                if name in asked:
+                    yield target
 
 
 def _is_stored(node: ast.Attribute) -> bool:
@@ -298,6 +313,8 @@ def _parsed_classes(found: Findings, step: Step, call: ast.Call) -> None:
         if one.framework is not None:
             found.drivers.setdefault(one.framework, place(defined[1]))
         for part in fields(defined[1], defined[0], defined[2]):
+            if part.default is None:
+                continue
             literal = part.names.literal(part.default, part.scope)
             argument = Argument(part.name, literal, part.default, None, part.default)
             switched = True if isinstance(literal, bool) else None

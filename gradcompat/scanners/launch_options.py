@@ -21,9 +21,7 @@ def given_option(option: OptionDefault, options: Sequence[LaunchOption]) -> Laun
     return option_among(option.flags, option.switched, options)
 
 
-def option_among(
-    flags: Sequence[str], switched: bool | None, options: Sequence[LaunchOption]
-) -> LaunchOption | None:
+def option_among(flags: Sequence[str], switched: bool | None, options: Sequence[LaunchOption]) -> LaunchOption | None:
     """The option of these names among those that a launch gives; None if it leaves it out."""
     by_name = {option.name: option for option in options}
     negated = tuple(f"{_NEGATED}{flag}" for flag in flags) if switched is not None else ()

@@ -1,17 +1,25 @@
-"""The calls of a program with the options that its launches give in the places of their arguments."""
+"""The calls of a program with the options that its launches give in the places of their arguments.
+
+A parser of dataclasses calls them with what the command says: ``HfArgumentParser(TrainingArguments)`` makes
+``TrainingArguments(data_seed=7)`` of ``--data_seed 7``.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Iterator, Sequence
 
 from gradcompat.calls import Call, OptionValue, Unread, Value, read_call
 from gradcompat.lazy_dataclasses import replace
-from gradcompat.model.context import LaunchOption
+from gradcompat.model.context import DataclassParser, LaunchOption
 from gradcompat.model.environment import Location, Setting
+from gradcompat.scanners.call_lines import SECRET, is_word
 from gradcompat.scanners.launch_options import option_among
 from gradcompat.symbol_patterns import CALLS_KEY, has_options
+
+_CONFIG = "config"
+_NEGATED = "no_"
+_MOST_OWN = 100  # fields of a project's own that a line has
 
 _Launches = Sequence[Sequence[LaunchOption] | None]
 
@@ -33,6 +41,37 @@ def with_launches(setting: Setting, launches: _Launches) -> Setting:
     return replace(setting, value=tuple(told), places=tuple(told.values()))
 
 
+def parsed_calls(parsers: Sequence[DataclassParser], launches: _Launches) -> list[Setting]:
+    """How parsers call the dataclasses of other packages in the launches of a run.
+
+    A field of the project's own that the command leaves out has a default that is not read here.
+    """
+    told: dict[str, Location] = {}
+    for options in launches:
+        for parser in parsers if options else ():
+            named = dict(_fields(options or ()))
+            given = {**{name: Unread("_own") for name in sorted(parser.own - named.keys())[:_MOST_OWN]}, **named}
+            elsewhere = parser.files or parser.keys or parser.reads_argument
+            whole = not elsewhere and not (parser.reads_config and _CONFIG in named)
+            for name in parser.classes:
+                told.setdefault(str(Call(name, (), given, whole)), (options or ())[0].location)
+    if not told:
+        return []
+    places = tuple(told.values())
+    return [Setting(key=CALLS_KEY, value=tuple(told), location=places[0], places=places)]
+
+
+def _fields(options: Sequence[LaunchOption]) -> Iterator[tuple[str, Value]]:
+    """The fields that options name, with their values: ``--no_bf16`` is false, a bare ``--bf16`` true."""
+    for option in options:
+        bare = option.value is True
+        name, value = option.name, True if bare else _read(option.value)
+        if bare and name.startswith(_NEGATED):
+            name, value = name.removeprefix(_NEGATED), False
+        if name.isidentifier() and not SECRET.search(name):
+            yield name, Unread("_given") if value is None else value
+
+
 def _launched(call: Call, options: Sequence[LaunchOption] | None) -> Call:
     unread = {option: f"_given_{number}" for number, option in enumerate(dict.fromkeys(call.options))}
 
@@ -50,8 +89,17 @@ def _value(given: LaunchOption, option: OptionValue) -> Value:
     """What a launch gives, as the program gets it; None where that is not known."""
     if given.value is True:
         return None if option.switched is None else option.switched != (given.name not in option.flags)
+    return _read(given.value)
+
+
+def _read(text: str | bool | None) -> Value:
+    """A word of a command line as a parser reads it; None for what is not known, and for what is no word."""
+    if not isinstance(text, str):
+        return None
     try:
-        read = ast.literal_eval(str(given.value)) if given.value is not None else None
+        read = ast.literal_eval(text)
     except (ValueError, SyntaxError):
-        read = given.value
-    return cast("Value", read if isinstance(read, (bool, int, float)) else given.value)
+        read = None
+    if isinstance(read, (bool, int, float)):
+        return read
+    return text if is_word(text) else None

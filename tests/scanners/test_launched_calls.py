@@ -10,7 +10,7 @@ import gradcompat
 from gradcompat.calls import read_call
 from gradcompat.formats.document import Document
 from gradcompat.scanners.python_code import scan
-from gradcompat.symbol_patterns import by_defaults
+from gradcompat.symbol_patterns import by_defaults, truth_of_use
 from gradcompat.truth import Truth
 
 _PROGRAM = """\
@@ -68,9 +68,43 @@ def test_the_command_says_what_the_call_gets(
     assert findings(tmp_path, default, launch) == expected
 
 
-def test_a_value_that_has_no_default_is_one_that_cannot_be_read() -> None:
-    program = _PROGRAM.format(default="8").replace("default=8", "required=True")
-    assert not any("_option('ema" in line for line in calls(program))
+def test_an_option_without_a_default_counts_as_what_is_asked_for_until_a_launch_gives_it(tmp_path: Path) -> None:
+    program = _PROGRAM.replace("default={default}", "required=True")
+    (line,) = [line for line in calls(program) if "EMA" in line]
+    assert "_option('ema_start')" in line
+    assert truth_of_use((line,), ["*EMAWeightAveraging() if update_starting_at_step > 1"]) is Truth.YES
+    (tmp_path / "requirements.txt").write_text("torch==2.9.1\nlightning==2.6.0\n", "utf-8")
+    (tmp_path / "train.py").write_text(program, "utf-8")
+    told = []
+    for steps in (0, 500):
+        (tmp_path / "run.sh").write_text(f"python train.py --ema-start {steps}\n", "utf-8")
+        told.append([one.finding.status for one in gradcompat.check(tmp_path, only=[_ID]).findings])
+    assert told == [[], ["affected"]]
+
+
+_PARSING = """\
+from transformers import AutoModelForCausalLM, HfArgumentParser, Trainer, TrainingArguments
+(training_args,) = HfArgumentParser({classes}).parse_args_into_dataclasses()
+Trainer(model=AutoModelForCausalLM.from_pretrained("gpt2"), args=training_args, train_dataset=data()).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("--output_dir out --data_seed 7", ["affected"]),
+        ("--output_dir out --data_seed 7 --seed 7", []),
+        ("--output_dir out --seed 7", []),
+        ("--output_dir out --data_seed $SEED", ["affected"]),
+    ],
+)
+def test_a_parser_of_dataclasses_calls_them_with_what_the_command_says(
+    tmp_path: Path, words: str, expected: list[str]
+) -> None:
+    (tmp_path / "requirements.txt").write_text("torch==2.2.0\ntransformers==4.40.0\n", "utf-8")
+    (tmp_path / "train.py").write_text(_PARSING.format(classes="TrainingArguments"), "utf-8")
+    (tmp_path / "run.sh").write_text(f"python train.py {words}\n", "utf-8")
+    assert [one.finding.status for one in gradcompat.check(tmp_path, only=["GC-0808"]).findings] == expected
 
 
 def test_the_options_that_decide_are_named() -> None:
