@@ -174,10 +174,7 @@ def test_a_schedule_that_is_not_prepared(prepared: str, found: list[str]) -> Non
         ("restarts = CosineAnnealingWarmRestarts(o, 10)\nwarmup = LinearLR(o, 0.1)", True),
         ("warmup = LinearLR(o, 0.1)\nrestarts = CosineAnnealingWarmRestarts(o, 10)", False),
         ("SequentialLR(o, [LinearLR(o, 0.1), CosineAnnealingWarmRestarts(o, 10)], [5])", False),
-        (
-            "def f(o):\n    r = CosineAnnealingWarmRestarts(o, 10)\n    return SequentialLR(o,\n [LinearLR(o), r], [5])",
-            True,
-        ),
+        ("def f(o):\n    r = CosineAnnealingWarmRestarts(o, 10)\n    return made(o,\n [LinearLR(o), r], [5])", True),
     ],
 )
 def test_a_warm_up_that_is_made_behind_the_restarts(text: str, found: bool) -> None:
