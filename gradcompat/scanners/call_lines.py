@@ -105,7 +105,9 @@ class _Given:
             return None
         if not all(map(_FLAG.fullmatch, option.flags)):
             return None
-        default = self._hidden(node) if option.default is UNKNOWN else cast("Value", option.default)
+        # Who names no default mostly means the option to be given.
+        unsaid = option.default is UNKNOWN or (option.default is None and isinstance(option.node, ast.Call))
+        default = self._hidden(node) if unsaid else cast("Value", option.default)
         return OptionValue.of(option.flags, default, option.switched)
 
     def _hidden(self, node: ast.expr) -> Unread:

@@ -27,8 +27,8 @@ _Launches = Sequence[Sequence[LaunchOption] | None]
 def with_launches(setting: Setting, launches: _Launches) -> Setting:
     """The calls as they are in the launches of a run; without a launch their defaults are left to be presumed.
 
-    An option that no launch gives has its default, which is a fact then. Where a launch is not known nothing is known
-    of its options.
+    An option that no launch gives has its default, which is a fact then, or is None without one. Where a launch is not
+    known nothing is known of its options.
     """
     if setting.key != CALLS_KEY or not isinstance(setting.value, tuple) or not launches:
         return setting
@@ -78,7 +78,7 @@ def _launched(call: Call, options: Sequence[LaunchOption] | None) -> Call:
     def value_of(option: OptionValue) -> Value:
         given = None if options is None else option_among(option.flags, option.switched, options)
         if options is not None and given is None:
-            return option.default
+            return None if isinstance(option.default, Unread) else option.default
         value = None if given is None else _value(given, option)
         return Unread(unread[option]) if value is None else value
 

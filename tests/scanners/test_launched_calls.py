@@ -68,18 +68,21 @@ def test_the_command_says_what_the_call_gets(
     assert findings(tmp_path, default, launch) == expected
 
 
-def test_an_option_without_a_default_counts_as_what_is_asked_for_until_a_launch_gives_it(tmp_path: Path) -> None:
-    program = _PROGRAM.replace("default={default}", "required=True")
+@pytest.mark.parametrize("without", ["required=True", "help='from here on'"])
+def test_an_option_without_a_default_counts_as_what_is_asked_for_until_a_launch_is_seen(
+    tmp_path: Path, without: str
+) -> None:
+    program = _PROGRAM.replace("default={default}", without)
     (line,) = [line for line in calls(program) if "EMA" in line]
     assert "_option('ema_start')" in line
     assert truth_of_use((line,), ["*EMAWeightAveraging() if update_starting_at_step > 1"]) is Truth.YES
     (tmp_path / "requirements.txt").write_text("torch==2.9.1\nlightning==2.6.0\n", "utf-8")
     (tmp_path / "train.py").write_text(program, "utf-8")
     told = []
-    for steps in (0, 500):
-        (tmp_path / "run.sh").write_text(f"python train.py --ema-start {steps}\n", "utf-8")
+    for words in ("--ema-start 0", "--ema-start 500", ""):
+        (tmp_path / "run.sh").write_text(f"python train.py {words}\n", "utf-8")
         told.append([one.finding.status for one in gradcompat.check(tmp_path, only=[_ID]).findings])
-    assert told == [[], ["affected"]]
+    assert told == [[], ["affected"], []]
 
 
 _PARSING = """\
