@@ -18,7 +18,8 @@ setting with that value.
 
 An argument that is left out has its default. One whose value cannot be read is not None and neither True nor False as
 ``is`` asks; in any other comparison it counts as what the pattern asks for: who passes it has a reason to. Nothing is
-known where the condition hangs on arguments that are put together elsewhere (``**options``).
+known where the condition hangs on arguments that are put together elsewhere (``**options``), or on an option of the
+program's command line, whose default is presumed where no command is known.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from gradcompat.calls import Call, Unread, Value
+from gradcompat.calls import Call, OptionValue, Unread, Value
 from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.name_patterns import matches
 from gradcompat.truth import Truth
@@ -200,7 +201,11 @@ class _Arguments:
 
     def _argument(self, name: str) -> Value:
         if name in self._given:
-            return self._given[name]
+            value = self._given[name]
+            if not isinstance(value, OptionValue) or isinstance(value.default, Unread):
+                return value
+            self._hides = True
+            return _HIDDEN
         if self._call.whole:
             return self._pattern.defaults.get(name)
         self._hides = True

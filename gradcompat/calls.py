@@ -2,16 +2,20 @@
 
 ``torch.optim.SGD(_1, lr=0.1, momentum=0)`` is such a line, an expression of Python. A value that cannot be read is a
 name, the same name for the same expression; ``*_`` and ``**_`` stand for arguments that are put together elsewhere.
+What an option of the program's command line gives is ``_option("steps", default=8)`` (:class:`OptionValue`) until the
+command is known.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import TypeAlias
 
-from gradcompat.lazy_dataclasses import dataclass
+from gradcompat.lazy_dataclasses import dataclass, replace
+
+_OPTION = "_option"
 
 Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | Unread | None"
 
@@ -24,6 +28,36 @@ class Unread:
 
     def __repr__(self) -> str:
         return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class OptionValue(Unread):
+    """The value of an option of the program's own command line.
+
+    Attributes:
+        flags: the names of the option, with underscores and without dashes.
+        default: what it is where the command does not give it; an :class:`Unread` if that is not known.
+        switched: what the bare option means; None where it takes a value.
+    """
+
+    flags: tuple[str, ...]
+    default: Value
+    switched: bool | None
+
+    @classmethod
+    def of(cls, flags: tuple[str, ...], default: Value, switched: bool | None) -> OptionValue:
+        """The value, with the name that it has in a line."""
+        words = [*map(repr, flags), *([] if isinstance(default, Unread) else [f"default={default!r}"])]
+        words += [] if switched is None else [f"switched={switched}"]
+        return cls(f"{_OPTION}({', '.join(words)})", flags, default, switched)
+
+    def __repr__(self) -> str:
+        return self.name
+
+    @property
+    def shown(self) -> str:
+        """``ema_start``."""
+        return max(self.flags, key=len)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +76,25 @@ class Call:
     named: Mapping[str, Value]
     whole: bool
 
+    @property
+    def options(self) -> tuple[OptionValue, ...]:
+        """The options that its arguments are."""
+        return tuple(one for one in (*self.positional, *self.named.values()) if isinstance(one, OptionValue))
+
+    def with_options(self, value_of: Callable[[OptionValue], Value]) -> Call:
+        """The call with other values in the places of options."""
+        return replace(
+            self,
+            positional=tuple(value_of(one) if isinstance(one, OptionValue) else one for one in self.positional),
+            named={name: value_of(one) if isinstance(one, OptionValue) else one for name, one in self.named.items()},
+        )
+
     def __str__(self) -> str:
         given = [*map(repr, self.positional), *(f"{name}={value!r}" for name, value in self.named.items())]
         return f"{self.name}({', '.join([*given, *(() if self.whole else ('**_',))])})"
+
+
+_NOT_GIVEN = Unread("_")
 
 
 @lru_cache(maxsize=4096)
@@ -77,6 +127,10 @@ def _value(node: ast.expr) -> Value:
         return list(map(_value, node.elts))
     if isinstance(node, ast.Dict) and all(isinstance(key, ast.Constant) for key in node.keys):
         return {str(ast.literal_eval(key)): _value(one) for key, one in zip(node.keys, node.values, strict=True) if key}
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == _OPTION:
+        words = {word.arg: ast.literal_eval(word.value) for word in node.keywords}
+        flags = tuple(map(str, map(ast.literal_eval, node.args)))
+        return OptionValue.of(flags, words.get("default", _NOT_GIVEN), words.get("switched"))
     try:
         return ast.literal_eval(node)  # type: ignore[no-any-return]
     except ValueError:

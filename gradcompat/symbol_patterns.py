@@ -15,6 +15,7 @@ from gradcompat.truth import Truth
 SYMBOLS_KEY = "code.symbols"
 CALLS_KEY = "code.calls"  # of the same functions, with what they are told
 _BRACKET = "("
+_OPTION = "_option("  # with which a value begins that an option of the command line gives
 # Packages that are imported by another name.
 _IMPORTED_AS = {
     "awq": "autoawq",
@@ -126,6 +127,31 @@ def meets(symbol: str, pattern: str) -> bool:
 def hides(symbol: str, pattern: str) -> bool:
     """Is it a call that may meet a pattern, by arguments that are put together elsewhere?"""
     return is_call(symbol) and truth_of_use((symbol,), (pattern,)) is Truth.UNKNOWN
+
+
+def has_options(call: str) -> bool:
+    """Are arguments of a call what options of the program's command line give?"""
+    return _OPTION in call
+
+
+def by_defaults(call: str, patterns: Iterable[str]) -> tuple[tuple[tuple[str, object], ...], Truth] | None:
+    """The options of a call that patterns ask for, each with its default, and whether these meet one of the patterns.
+
+    None where the options do not decide.
+    """
+    patterns = tuple(patterns)
+    if not has_options(call) or truth_of_use((call,), patterns) is not Truth.UNKNOWN:
+        return None
+    from gradcompat.calls import read_call
+
+    read = read_call(call)
+
+    def truth(left: tuple[object, ...] = ()) -> Truth:
+        told = read.with_options(lambda option: option if option in left else option.default)
+        return truth_of_use((str(told),), patterns)
+
+    deciding = [option for option in read.options if truth((option,)) is Truth.UNKNOWN] or read.options
+    return tuple((option.shown, option.default) for option in deciding), truth()
 
 
 def _calls_of(calls: tuple[str, ...], pattern: str) -> list[str]:

@@ -22,7 +22,6 @@ from gradcompat.releases.table import ReleaseTable, package_of, table_of, tabled
 
 _MOST_WAYS = 3
 _PLAIN_ARGUMENTS = ("TrainingArguments", "Seq2SeqTrainingArguments")
-_OF_TRL = ("SFTConfig", "DPOConfig", "KTOConfig", "ORPOConfig", "CPOConfig", "RewardConfig", "GRPOConfig")
 _OPTIONS = ("Config", "Arguments")  # what classes are called whose arguments are their fields
 
 
@@ -171,7 +170,7 @@ def _of_plain_arguments(name: str, seen: Seen, run: LoggedRun) -> Iterator[Diagn
         return
     if any(any(_with_field(f"transformers.{own}", name, plain, run)) for own in _PLAIN_ARGUMENTS):
         return
-    having = {own: _with_field(f"trl.{own}", name, options, run) for own in _OF_TRL}
+    having = {own: _with_field(f"trl.{own}", name, options, run) for own in _configs_of_trainers(options)}
     owners = tuple(own for own, found in having.items() if any(found))
     if owners:
         yield Diagnosis(
@@ -183,6 +182,13 @@ def _of_plain_arguments(name: str, seen: Seen, run: LoggedRun) -> Iterator[Diagn
                 "the release of trl that the script was written for: older trainers took TrainingArguments",
             ),
         )
+
+
+def _configs_of_trainers(table: ReleaseTable) -> list[str]:
+    """The classes of TRL that a trainer of the same name takes as its arguments, in any release that was read."""
+    names = frozenset().union(*(table.names(version, "trl") for version in table.versions))
+    stems = (name.removesuffix("Config") for name in names if name.endswith("Config"))
+    return sorted(f"{stem}Config" for stem in stems if f"{stem}Trainer" in names)
 
 
 def _with_field(called: str, name: str, table: ReleaseTable, run: LoggedRun) -> list[bool]:

@@ -33,6 +33,7 @@ from gradcompat.symbol_patterns import (
     CALLS_KEY,
     SYMBOLS_KEY,
     are_called,
+    by_defaults,
     is_call,
     name_of,
     names_of,
@@ -333,6 +334,18 @@ class Presumer:
         met = next((name_of(call) for call in calls if truth_of_use((call,), symbols) is Truth.YES), None)
         if met is not None:
             return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"the program that calls {met} is run")
+        by_default = self._by_default(symbols)
+        if by_default is not None:
+            options, truth, place = by_default
+            named_options = joined(tuple(f"{name} at its default, {value!r}" for name, value in options), "and")
+            words = joined(tuple(name for name, _ in options), "or")
+            return Presumed(
+                certainty=Certainty.presumed(truth),
+                taking=f"the command leaves the option {named_options}",
+                feature=f"the option {words}",
+                condition=f"your code uses {shown}",
+                location=place,
+            )
         if (
             stated
             and unread
@@ -354,6 +367,16 @@ class Presumer:
             return Presumed(certainty=Certainty.OPEN, condition=f"your code uses {shown}", likelihood=_UNREAD)
         return Presumed(certainty=Certainty.PRESUMED_NO, feature=shown)
 
+    def _by_default(self, symbols: tuple[str, ...]) -> tuple[tuple[tuple[str, object], ...], Truth, Location] | None:
+        """The options that calls hang on, their defaults, and whether a call with these is what a term asks for."""
+        found = None
+        for setting in self._settings.get(CALLS_KEY, ()):
+            for index, line in enumerate(texts(setting.value)):
+                told = by_defaults(line, symbols)
+                if told is not None and (found is None or told[1] is Truth.YES):
+                    found = (*told, setting.place(index))
+        return found
+
     def _called(self) -> tuple[str, ...]:
         """What programs that train nothing call and use."""
         presumed = (one.value for one in self._settings.get(CALLS_KEY, ()) if one.presumed)
@@ -364,7 +387,8 @@ class Presumer:
         symbols, shown = term.symbols, _symbol(term)
         stated = self._settings.get(SYMBOLS_KEY, ())
         taken = tuple(name for setting in stated if isinstance(setting.value, tuple) for name in setting.value)
-        if truth_of_use((*taken, *self._called()), symbols) is Truth.YES:
+        by_default = self._by_default(symbols)
+        if truth_of_use((*taken, *self._called()), symbols) is Truth.YES or (by_default and by_default[1] is Truth.YES):
             return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"code without {shown}")
         return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"your code does not use {shown}")
 
@@ -505,7 +529,7 @@ def _symbol(term: SymbolTerm | SymbolAbsentTerm) -> str:
         return first
     shown = ".".join(parts[-2:])
     if is_call(first):
-        return f"{shown} {term.arguments}"
+        return f"{shown} {term.arguments}".rstrip()
     return in_words(shown) or in_words(parts[-1]) or shown
 
 

@@ -10,6 +10,8 @@ _IN_WORDS = {
     "TrainingArguments.after_half": "a second Trainer behind one in half precision",
     "Parameter.frozen": "parameters that are not trained (requires_grad = False)",
     "after_state": "a warm-up made after load_state_dict",
+    "after_restarts": "a warm-up made behind CosineAnnealingWarmRestarts",
+    "on_plain_convolutions": "adapters on plain convolutions alone",
     "again": "a new CosineAnnealingLR for each stage",
     "ungraded_first": "no_grad inside autocast",
     "shuffle.of_mix": "a shuffle of the mixed stream",

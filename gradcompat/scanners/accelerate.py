@@ -10,7 +10,8 @@ from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Setting, SettingValue
 from gradcompat.scanners import training_arguments
-from gradcompat.scanners.configs import Config, read_config
+from gradcompat.scanners.configs import read_config
+from gradcompat.scanners.deepspeed import not_gathered
 from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.scanners.nested import stated
 
@@ -74,20 +75,12 @@ def scan(document: Document) -> Context:
     if strategy is not None and all(one.key != "fsdp.version" for one in settings):
         settings.append(Setting(key="fsdp.version", value=1, location=strategy.location, presumed=True))
     file = config.value("deepspeed_config.deepspeed_config_file")
+    asked = file is not None or config.value("deepspeed_config.zero3_save_16bit_model") is not None
     return Context(
         source=document.path,
         kind="accelerate",
-        settings=(*settings, *_not_gathered(config, file)),
+        settings=(*settings, *not_gathered(config, "deepspeed_config.zero_stage", asked=asked)),
         run=False,
         refers_to=(file,) if isinstance(file, str) and file not in ("", "none") else (),
         skipped=tuple(skipped),
     )
-
-
-def _not_gathered(config: Config, file: object) -> tuple[Setting, ...]:
-    """A launch that asks for ZeRO-3 and not for whole weights gathers none, unless a file of DeepSpeed's says it."""
-    stage = next((entry for entry in config.entries if entry.name == "deepspeed_config.zero_stage"), None)
-    said = config.value("deepspeed_config.zero3_save_16bit_model") is not None
-    if stage is None or str(stage.value) != "3" or said or file is not None:
-        return ()
-    return (Setting(key="deepspeed.gather_16bit_weights", value=False, location=stage.location),)

@@ -9,24 +9,31 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import cast
 
-from gradcompat.calls import Call, Unread, Value
+from gradcompat.calls import Call, OptionValue, Unread, Value
 from gradcompat.redaction import redact
 from gradcompat.scanners.code_arguments import pairs
-from gradcompat.scanners.code_names import Names, Scope
+from gradcompat.scanners.code_names import UNKNOWN, Names, Scope
+from gradcompat.scanners.option_defaults import Option, is_option
 
 # `all_exhausted_without_replacement`, `16-mixed`, `facebook/esm2_t6_8M_UR50D`; what is longer or has spaces is a text.
 _WORD = re.compile(r"[^\s'\"\\]{1,80}")
-_SECRET = re.compile(r"token|secret|passw|key|auth|credential", re.IGNORECASE)
+# What an argument is called that nobody is to see the value of.
+SECRET = re.compile(r"token|secret|passw|key|auth|credential", re.IGNORECASE)
+_FLAG = re.compile(r"\w{1,60}", re.ASCII)
 _MOST = 12  # values of a list or a mapping
 _LARGEST = 10**18
+_NO_OPTIONS: Mapping[str, Option] = MappingProxyType({})
 # Of a name that begins with a dot this is the first part: the project's own.
 _OF_NO_LIBRARY = sys.stdlib_module_names | {""}
 
 
-def call_lines(call: ast.Call, called: tuple[str, ...], names: Names, scope: Scope) -> Iterator[str]:
+def call_lines(
+    call: ast.Call, called: tuple[str, ...], names: Names, scope: Scope, options: Mapping[str, Option] = _NO_OPTIONS
+) -> Iterator[str]:
     """The lines of a call, one for each name that the function may have; none for functions of Python itself.
 
     Args:
@@ -34,6 +41,7 @@ def call_lines(call: ast.Call, called: tuple[str, ...], names: Names, scope: Sco
         called: the full names, or the bare name of a method.
         names: the names of the program.
         scope: where the call stands.
+        options: those of the program's own command line, by the attribute that has their value.
     """
     arguments, whole = call.args, True
     if called == ("functools.partial",) and call.args:
@@ -41,7 +49,7 @@ def call_lines(call: ast.Call, called: tuple[str, ...], names: Names, scope: Sco
     wanted = [name for name in called if name.partition(".")[0] not in _OF_NO_LIBRARY]
     if not wanted:
         return
-    given = _Given(names, scope)
+    given = _Given(names, scope, options)
     positional: list[Value] = []
     for node in arguments:
         if isinstance(node, ast.Starred):
@@ -63,13 +71,14 @@ def call_lines(call: ast.Call, called: tuple[str, ...], names: Names, scope: Sco
 class _Given:
     """The values of one call; what cannot be read gets a name, the same for the same expression."""
 
-    def __init__(self, names: Names, scope: Scope) -> None:
-        self._names, self._scope = names, scope
+    def __init__(self, names: Names, scope: Scope, options: Mapping[str, Option]) -> None:
+        self._names, self._scope, self._options = names, scope, options
         self._unread: dict[str, str] = {}
 
     def named(self, name: str, node: ast.expr, depth: int = 0) -> Value:
         value = self.value(node, depth)
-        return self._hidden(node) if isinstance(value, str) and _SECRET.search(name) else value
+        text = value.default if isinstance(value, OptionValue) else value
+        return self._hidden(node) if isinstance(text, str) and SECRET.search(name) else value
 
     def value(self, node: ast.expr, depth: int = 0) -> Value:
         value = self._names.literal(node, self._scope)
@@ -81,7 +90,25 @@ class _Given:
         inside = pairs(node, self._names, self._scope) if depth == 0 or isinstance(node, ast.Dict) else None
         if inside is not None and len(inside) <= _MOST:
             return {name: self.named(name, one, depth + 1) for name, one, _ in inside}
-        return self._hidden(node)
+        return (self._option(node) if depth == 0 else None) or self._hidden(node)
+
+    def _option(self, node: ast.expr) -> OptionValue | None:
+        """An option, or the name that its value alone is bound to."""
+        if isinstance(node, ast.Name):
+            bound = self._names.bindings(node.id, self._scope)
+            if bound is None or len(bound[0]) != 1 or not isinstance(bound[0][0], ast.Attribute):
+                return None
+            node = bound[0][0]
+        option = self._options.get(is_option(node, self._names, self._scope) or "")
+        known = option is not None and (option.default is UNKNOWN or _is_simple(option.default))
+        if option is None or not known or any(map(SECRET.search, option.flags)):
+            return None
+        if not all(map(_FLAG.fullmatch, option.flags)):
+            return None
+        # Who names no default mostly means the option to be given.
+        unsaid = option.default is UNKNOWN or (option.default is None and isinstance(option.node, ast.Call))
+        default = self._hidden(node) if unsaid else cast("Value", option.default)
+        return OptionValue.of(option.flags, default, option.switched)
 
     def _hidden(self, node: ast.expr) -> Unread:
         # Of two calls in the arguments nobody knows whether they return the same.
@@ -93,5 +120,10 @@ def _is_simple(value: object) -> bool:
     if isinstance(value, int):
         return abs(value) < _LARGEST
     if isinstance(value, str):
-        return bool(_WORD.fullmatch(value)) and redact(value) == value
+        return is_word(value)
     return value is None or isinstance(value, float)
+
+
+def is_word(text: str) -> bool:
+    """Is it a word as it chooses something, no text and no secret?"""
+    return bool(_WORD.fullmatch(text)) and redact(text) == text

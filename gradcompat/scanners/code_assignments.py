@@ -15,6 +15,7 @@ from gradcompat.scanners.code_findings import Findings
 from gradcompat.scanners.code_names import UNKNOWN
 from gradcompat.scanners.code_walk import Step, text
 from gradcompat.scanners.environment_variables import VARIABLES, said_by
+from gradcompat.scanners.lent_state import is_put_back
 
 EMBEDDINGS = re.compile(r"embed|\bwte\b")
 # Models with a loss: the bodies of models, which have none, are not asked.
@@ -71,7 +72,8 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
     elif name == "unpad_inputs" and literal is False:  # of the first module of a SentenceTransformer
         found.symbol("sentence_transformers.Transformer.padded", value)
     elif name == "state_dict":
-        if any(_extracts_adapter(one, found, step) for one in ast.walk(value)):
+        extracts = any(_extracts_adapter(one, found, step) for one in ast.walk(value))
+        if extracts and not is_put_back(target, found.names.module.node):
             found.symbol("peft.get_peft_model_state_dict.as_state_dict", value)
     elif name in ("accepts_loss_kwargs", "model_accepts_loss_kwargs"):
         # Of a model, or what the Trainer has asked it; it takes **kwargs as well where it says that it does.
@@ -186,7 +188,7 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
     if any(name.partition(".")[0] in _LIGHTNING and name.endswith(".Callback") for name in inherited):
         for method in node.body:
             if isinstance(method, ast.FunctionDef) and method.name in _LEFT_BY_CALLBACKS:
-                found.symbol(f"lightning.Callback.{method.name}", method)
+                found.symbol(f"lightning.Callback.{_hook(method)}", method)
         if _hands_on(node, _LEFT_BY_CALLBACKS):
             found.symbol("lightning.Callback.calls_own_hook", node)
     if any(_TRAINER.fullmatch(name) for name in bases):
@@ -406,6 +408,31 @@ def _is_lightning_module(name: str) -> bool:
     return name.partition(".")[0] in _LIGHTNING and name.endswith(".LightningModule")
 
 
+def _hook(method: ast.FunctionDef) -> str:
+    """The name of a hook, and behind it that it does nothing: who refuses it refuses that, too."""
+    return f"{method.name}.idle" if _is_idle(method) else method.name
+
+
+def _is_idle(method: ast.FunctionDef) -> bool:
+    """Does a method do nothing, whoever calls it? ``pass``, a docstring, ``return None``, a call of its base's."""
+    for statement in method.body:
+        match statement:
+            case ast.Pass() | ast.Expr(value=ast.Constant()) | ast.Return(value=None | ast.Constant(value=None)):
+                continue
+            case ast.Expr(value=value) | ast.Return(value=value) if _is_base_of(value, method.name):
+                continue
+        return False
+    return True
+
+
+def _is_base_of(node: ast.expr | None, method: str) -> bool:
+    """``super().on_epoch_end()``."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name("super")), attr=name)):
+            return name == method
+    return False
+
+
 def _takes_number(arguments: ast.arguments) -> bool:
     """Does Lightning give the number of the batch to a step? By its name, as the second of two, or as one of many."""
     positional = [*arguments.posonlyargs, *arguments.args]
@@ -467,7 +494,8 @@ def _lightning_module(found: Findings, step: Step, node: ast.ClassDef) -> None:
         found.state(step, "training.batch_idx", _takes_number(steps[0].args), at=steps[0])
     for statement in node.body:
         if isinstance(statement, ast.FunctionDef) and statement.name in (*_LEFT_HOOKS, _CONFIGURING):
-            found.symbol(f"lightning.LightningModule.{statement.name}", statement)
+            hook = _hook(statement) if statement.name in _EPOCHS else statement.name  # which Lightning 2 passes over
+            found.symbol(f"lightning.LightningModule.{hook}", statement)
         if _overrides(statement, "configure_optimizers"):
             found.configured.append(_hands_schedule(statement))
     returned = any(isinstance(inner, ast.Return) and inner.value for step in steps for inner in ast.walk(step))

@@ -57,7 +57,13 @@ from gradcompat.scanners.pipeline_losses import gets_float_loss
 from gradcompat.scanners.program_inference import FIRST, HOOKS, conclude, order
 from gradcompat.scanners.stream_order import manner_of_stream
 from gradcompat.scanners.template_ids import manner_of_count
-from gradcompat.scanners.trained_adapters import gets_frozen_adapter, gets_merged_model, goes_on_alone, wraps_adapter
+from gradcompat.scanners.trained_adapters import (
+    gets_frozen_adapter,
+    gets_merged_model,
+    goes_on_alone,
+    optimizes_merged_model,
+    wraps_adapter,
+)
 from gradcompat.scanners.widened_masks import SYMBOL as WIDENED_MASK
 from gradcompat.scanners.widened_masks import gets_widened_mask
 
@@ -234,7 +240,12 @@ def _unmoved(call: ast.Call) -> ast.Call:
 
 def _options(found: Findings, steps: Sequence[Step]) -> None:
     """The options of the program's own command line; of two with one name the defaults have to agree."""
-    changed = {step.node.attr for step in steps if isinstance(step.node, ast.Attribute) and _is_stored(step.node)}
+    taken_back = {node for step in steps if isinstance(step.node, ast.If) for node in _taken_back(step.node)}
+    changed = {
+        step.node.attr
+        for step in steps
+        if isinstance(step.node, ast.Attribute) and _is_stored(step.node) and step.node not in taken_back
+    }
     for step in steps:
         if not isinstance(step.node, ast.Call):
             continue
@@ -267,15 +278,25 @@ def _fields_of_classes(found: Findings, step: Step, call: ast.Call, *, of_traine
             continue
         for part in fields(defined[1], defined[0], defined[2]):
             if _place_of(found, part.names) is not None:
-                literal = part.names.literal(part.default, part.scope)
+                literal = UNKNOWN if part.default is None else part.names.literal(part.default, part.scope)
                 switched = True if isinstance(literal, bool) else None
-                yield Option(part.name, (part.name,), literal, part.default, switched, part.names)
+                yield Option(part.name, (part.name,), literal, part.node, switched, part.names)
 
 
 def _given_classes(call: ast.Call) -> list[ast.expr]:
     words = (word.value for word in call.keywords if word.arg == "dataclass_types")
     given = call.args[0] if call.args else next(words, None)
     return given.elts if isinstance(given, (ast.Tuple, ast.List)) else [given] if given is not None else []
+
+
+def _taken_back(asking: ast.If) -> Iterator[ast.Attribute]:
+    """``if args.resume_from_checkpoint: … args.resume_from_checkpoint = None``, where there is none to resume from."""
+    asked = {node.attr for node in ast.walk(asking.test) if isinstance(node, ast.Attribute)}
+    for node in (inner for statement in asking.body for inner in ast.walk(statement)) if asked else ():
+        match node:
+            case ast.Assign(targets=[ast.Attribute(attr=name) as target], value=ast.Constant(value=None)):
+                if name in asked:
+                    yield target
 
 
 def _is_stored(node: ast.Attribute) -> bool:
@@ -296,6 +317,8 @@ def _parsed_classes(found: Findings, step: Step, call: ast.Call) -> None:
         if one.framework is not None:
             found.drivers.setdefault(one.framework, place(defined[1]))
         for part in fields(defined[1], defined[0], defined[2]):
+            if part.default is None:
+                continue
             literal = part.names.literal(part.default, part.scope)
             argument = Argument(part.name, literal, part.default, None, part.default)
             switched = True if isinstance(literal, bool) else None
@@ -383,7 +406,8 @@ def _is_told(found: Findings, step: Step, call: ast.Call) -> None:
         found.symbol(".".join(counted), call)
     called = found.names.resolve(call.func, step.scope)
     method = (call.func.attr,) if isinstance(call.func, ast.Attribute) and call.func.attr not in _COMMON else ()
-    for line in call_lines(call, called or method or _text_maker(found, step, call), found.names, step.scope):
+    made = called or method or _text_maker(found, step, call)
+    for line in call_lines(call, made, found.names, step.scope, found.options):
         found.call(line, call)
     if gets_widened_mask(call, found.names, step.scope):
         found.symbol(WIDENED_MASK, call)
@@ -841,6 +865,9 @@ def _optimizer(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         found.state(step, "optimizer.library", optimizer[1])
     found.feed(step, OPTIMIZER_ARGUMENTS, arguments)
     found.state(step, "optimizer.groups", _groups(found, step, call))
+    merged = optimizes_merged_model(call, found.names, step.scope)
+    if merged is not None:
+        found.merged.append(merged)
 
 
 def _groups(found: Findings, step: Step, call: ast.Call) -> str | None:

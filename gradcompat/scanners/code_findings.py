@@ -55,7 +55,7 @@ class Findings:
         drivers: what may drive the training loop, with the first place.
         trainer: an object that runs a training loop is made.
         trains: the program runs a training loop.
-        merged: of each such object whether it gets a model that an adapter was merged into.
+        merged: of each such object and each optimizer whether it gets a model that an adapter was merged into.
         checkpointing: calls that enable checkpointing, in the order of the text.
         wrapping: calls that put an adapter on the model.
         hooks: calls that let the output of the embeddings require a gradient.

@@ -303,6 +303,8 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
         ("", Setting(key=key, value=_METHODS.get(str(value), value), location=places.location(place)))
         for key, value in stated.items()
     ]
+    if launch.tool == "trl":
+        found += [("", one) for one in training_arguments.stored_as_loaded(_values(launch), places.location(place))]
     if launch.tool == "ultralytics":
         location = places.location(place)
         used = settings_of_use(map(str, _yolo(launch)))

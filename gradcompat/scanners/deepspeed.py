@@ -145,7 +145,7 @@ def scan(document: Document) -> Context:
             *_left_out_of_stage(config),
             *_accumulating_alike(config),
             *_not_accumulating(config, document.path),
-            *_not_gathered(config),
+            *not_gathered(config, "zero_optimization.stage", asked=_asks_for_whole_weights(config)),
         ),
         run=False,
         skipped=(*notes, *skipped),
@@ -243,12 +243,22 @@ def _not_accumulating(config: Config, path: str) -> list[Setting]:
     return [Setting(key=key, value=1, location=Location(path=path), presumed=True)]
 
 
-def _not_gathered(config: Config) -> tuple[Setting, ...]:
-    """A file that asks for ZeRO-3 and not for whole weights gathers none where a model is saved."""
-    stage = next((entry for entry in config.entries if entry.name == "zero_optimization.stage"), None)
-    if stage is None or str(stage.value) != "3" or any(_GATHERING.search(entry.name) for entry in config.entries):
+def not_gathered(config: Config, stage_key: str, *, asked: bool) -> tuple[Setting, ...]:
+    """What asks for ZeRO-3 and not for whole weights gathers none where a model is saved.
+
+    Args:
+        config: a config of DeepSpeed, or of a launcher that makes one.
+        stage_key: its key for the stage.
+        asked: it asks for whole weights or leaves them out by a word of its own, or another file may.
+    """
+    stage = next((entry for entry in config.entries if entry.name == stage_key), None)
+    if stage is None or str(stage.value) != "3" or asked:
         return ()
     return (Setting(key="deepspeed.gather_16bit_weights", value=False, location=stage.location),)
+
+
+def _asks_for_whole_weights(config: Config) -> bool:
+    return any(_GATHERING.search(entry.name) for entry in config.entries)
 
 
 def _corrected(settings: list[Setting]) -> tuple[Setting, ...]:

@@ -11,22 +11,28 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
+from gradcompat.calls import Call, Unread, Value
 from gradcompat.errors import Unrecognised
 from gradcompat.formats import yaml_nodes
 from gradcompat.formats.document import Document
 from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import Composed, Context, Override
-from gradcompat.model.environment import Location, Skipped
+from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.quotation import quoted
 from gradcompat.scanners import adapter_config, lightning_cli, training_arguments
+from gradcompat.scanners.call_lines import SECRET, is_word
 from gradcompat.scanners.class_paths import OPTIMIZER
 from gradcompat.scanners.configs import Config, Entry, run_of
 from gradcompat.scanners.hydra_composition import Composite, alone, beside, compose
 from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.scanners.nested import stated
+from gradcompat.scanners.registry import LIBRARIES
+from gradcompat.symbol_patterns import SYMBOLS_KEY
 
 _MAX_DEPTH = 12
 _LONGEST = 200  # characters of a name in `defaults`
+# Keys beside a `_target_` that are Hydra's own, and no arguments.
+_OF_HYDRA = frozenset({"_target_", "_partial_", "_args_", "_recursive_", "_convert_"})
 _OPEN = "${}"  # a value that nobody knows
 
 # Words with one meaning, at any level.
@@ -116,8 +122,10 @@ def scan(document: Document, overrides: Sequence[Override] = ()) -> Context:
     config = Config(document, {}, tuple(_all_entries(composed)), tuple(composed.skipped))
     config = lightning_cli.literal(config, "Trainer.")
     settings, skipped = stated(config, FEEDS, _SWITCHES)
+    made = _made(composed) if settings else []
     if not settings and not any("train" in file for file in files):
         raise Unrecognised("says nothing of a training run", path=document.path)
+    settings = [*settings, *made]
     if part and primary:
         return replace(run_of(config, "hydra", settings, skipped, refers_to=files), run=False)
     if part and (package or "_target_" in top.entries):
@@ -186,6 +194,42 @@ def _entries(composed: Composite, keys: tuple[str, ...], mapping: yaml_nodes.Map
             place = Location(path=path, line=shown.line, column=shown.column)
             value = _OPEN if composed.is_open(composed.merged.origins[id(node)][1], here) else _value(shown)
             yield part, Entry(known, value, place, composed.spellings.get(id(shown), f"{spelled}: {{}}"))
+
+
+def _made(composed: Composite) -> list[Setting]:
+    """What the config has made, as a program would call it: each ``_target_`` with the arguments beside it.
+
+    It counts beside the program that composes the config (:mod:`gradcompat.scanners.run_assembly`).
+    """
+    calls: list[tuple[str, Call, Location]] = []
+    for keys, mapping in _mappings(composed.merged.top):
+        target = mapping.text("_target_")
+        if target is None or not lightning_cli.CLASS.fullmatch(target):
+            continue
+        given = {
+            name: _given(composed, (*keys, name), node)
+            for name, node in mapping.entries.items()
+            if name.isidentifier() and name not in _OF_HYDRA
+        }
+        whole = _OF_HYDRA.isdisjoint(mapping.entries.keys() - {"_target_", "_recursive_", "_convert_"})
+        node = mapping.entries["_target_"]
+        path, _ = composed.merged.origins[id(node)]
+        calls.append((target, Call(target, (), given, whole), Location(path=path, line=node.line, column=node.column)))
+    own = next((place for name, _, place in calls if name.partition(".")[0] not in LIBRARIES), None)
+    # What a class of the project's own uses is used too, and nobody has looked.
+    unread = [] if own is None else [Setting(key=SYMBOLS_KEY, value=None, location=own)]
+    return [*lightning_cli.made(calls), *unread]
+
+
+def _given(composed: Composite, keys: tuple[str, ...], node: yaml_nodes.Node) -> Value:
+    """An argument; what is computed, looked up elsewhere or made itself cannot be read."""
+    _, shown = composed.merged.resolved(node, keys) or (keys[-1], node)
+    if not isinstance(shown, yaml_nodes.Scalar) or composed.is_open(composed.merged.origins[id(node)][1], keys):
+        return Unread("_")
+    value = shown.value
+    if isinstance(value, str) and ("${" in value or SECRET.search(keys[-1]) or not is_word(value)):
+        return Unread("_")
+    return value if value is None or isinstance(value, (bool, int, float, str)) else Unread("_")
 
 
 def _class(key: str, mapping: yaml_nodes.Mapping) -> str | None:

@@ -18,9 +18,14 @@ _NEGATED = "no_"  # `--no-bf16` of argparse.BooleanOptionalAction, `--no_bf16` o
 
 def given_option(option: OptionDefault | OptionTest, options: Sequence[LaunchOption]) -> LaunchOption | None:
     """The option as a launch gives it; None if it leaves it out."""
+    return option_among(option.flags, option.switched, options)
+
+
+def option_among(flags: Sequence[str], switched: bool | None, options: Sequence[LaunchOption]) -> LaunchOption | None:
+    """The option of these names among those that a launch gives; None if it leaves it out."""
     by_name = {option.name: option for option in options}
-    negated = tuple(f"{_NEGATED}{flag}" for flag in option.flags) if option.switched is not None else ()
-    return next((by_name[flag] for flag in (*option.flags, *negated) if flag in by_name), None)
+    negated = tuple(f"{_NEGATED}{flag}" for flag in flags) if switched is not None else ()
+    return next((by_name[flag] for flag in (*flags, *negated) if flag in by_name), None)
 
 
 def settings_of_option(option: OptionDefault, given: LaunchOption) -> list[Setting]:

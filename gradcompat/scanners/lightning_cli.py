@@ -6,6 +6,7 @@ Only what belongs to the Trainer is known by name; the model and the data are th
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from gradcompat.calls import Call, Unread, Value
@@ -123,7 +124,8 @@ OWN = frozenset(
         *("fast_dev_run", "detect_anomaly", "sync_batchnorm", "default_root_dir", "strategy", "precision"),
     }
 )
-_CLASS = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+# The path of a class.
+CLASS = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 LEAST = 2  # of them, for a `trainer` to be Lightning's
 
 
@@ -155,11 +157,19 @@ def _classes(config: Config) -> list[Setting]:
 
     It counts beside the program that reads the config (:mod:`gradcompat.scanners.run_assembly`).
     """
-    calls: dict[str, tuple[str, Location]] = {}
+    found: list[tuple[str, Call, Location]] = []
     for name, given, location in classes_of(config):
-        if _CLASS.fullmatch(name):
+        if CLASS.fullmatch(name):
             named = {str(key): _argument(value) for key, value in given.items() if str(key).isidentifier()}
-            calls.setdefault(str(Call(name, (), named, whole=True)), (name, location))
+            found.append((name, Call(name, (), named, whole=True), location))
+    return made(found)
+
+
+def made(found: Iterable[tuple[str, Call, Location]]) -> list[Setting]:
+    """The classes that a config names and the calls that make them, as settings; each call once."""
+    calls: dict[str, tuple[str, Location]] = {}
+    for name, call, location in found:
+        calls.setdefault(str(call), (name, location))
     if not calls:
         return []
     names = dict(calls.values())

@@ -11,6 +11,7 @@ from gradcompat.model.code_use import CodeUse
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Setting
 from gradcompat.scanners import training_arguments
+from gradcompat.scanners.adapter_folders import is_below, is_of_stage
 from gradcompat.scanners.configs import Config, key_places, read_config, run_of, settings_of
 from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.scanners.tool_defaults import left_to_tool
@@ -130,12 +131,13 @@ def scan(document: Document) -> Context:
 def resumes_alone(top: Mapping[str, object]) -> bool:
     """Is the adapter that is named trained on, in a stage that compares it with what the adapter's absence gives?
 
-    Of several adapters, ``sft,dpo``, the first ones are merged: what the last one's absence gives has them. Words of a
-    command line are texts.
+    Of several adapters, ``sft,dpo``, the first ones are merged: what the last one's absence gives has them. So is it
+    right where the stage goes on with its own adapter. Words of a command line are texts.
     """
-    compares = top.get("stage") in ("dpo", "kto", "ppo") and top.get("pref_loss") not in ("orpo", "simpo")
-    named = top.get("adapter_name_or_path")
-    alone = named is not None and not (isinstance(named, str) and "," in named)
+    stage, named = top.get("stage"), top.get("adapter_name_or_path")
+    compares = stage in ("dpo", "kto", "ppo") and top.get("pref_loss") not in ("orpo", "simpo")
+    own = isinstance(named, str) and (is_of_stage(named, str(stage)) or is_below(named, str(top.get("output_dir", ""))))
+    alone = named is not None and not own and not (isinstance(named, str) and "," in named)
     adapts = top.get("finetuning_type", "lora") == "lora"
     anew = str(top.get("create_new_adapter") or False).lower() in ("true", "1")
     return compares and alone and adapts and not anew and top.get("ref_model") is None

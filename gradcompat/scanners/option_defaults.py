@@ -117,13 +117,15 @@ class Field:
 
     Attributes:
         name: the field.
-        default: what it is where no option gives it.
+        default: what it is where no option gives it; None where an option has to.
+        node: where it stands.
         names: the names of the module that defines it.
         scope: the scope in which its class stands.
     """
 
     name: str
-    default: ast.expr
+    default: ast.expr | None
+    node: ast.expr
     names: Names
     scope: Scope
 
@@ -134,8 +136,8 @@ def fields(definition: ast.ClassDef, names: Names, scope: Scope) -> list[Field]:
     waiting = [(definition, names, scope, 0)]
     while waiting:
         one, owner, within, depth = waiting.pop(0)
-        for name, default in _own_fields(one):
-            found.setdefault(name, Field(name, default, owner, within))
+        for name, default, node in _own_fields(one):
+            found.setdefault(name, Field(name, default, node, owner, within))
         for base in one.bases if depth < _DEEPEST else ():
             defined = owner.definition(base, within)
             if defined is not None and isinstance(defined[1], ast.ClassDef):
@@ -143,12 +145,14 @@ def fields(definition: ast.ClassDef, names: Names, scope: Scope) -> list[Field]:
     return list(found.values())
 
 
-def _own_fields(definition: ast.ClassDef) -> Iterator[tuple[str, ast.expr]]:
+def _own_fields(definition: ast.ClassDef) -> Iterator[tuple[str, ast.expr | None, ast.expr]]:
     for statement in definition.body:
         match statement:
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.Call(keywords=words)):
-                for word in words:
-                    if word.arg == "default":
-                        yield name, word.value
+            case ast.AnnAssign(target=ast.Name(id=name) as target, value=ast.Call(keywords=words)):
+                default = next((word.value for word in words if word.arg == "default"), None)
+                if default is not None or all(word.arg != "default_factory" for word in words):
+                    yield name, default, default or target
             case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-                yield name, value
+                yield name, value, value
+            case ast.AnnAssign(target=ast.Name(id=name) as target, value=None):
+                yield name, None, target

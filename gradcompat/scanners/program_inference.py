@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection
 from gradcompat.calls import Call, read_call
 from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Location, Setting
+from gradcompat.scanners.adapted_convolutions import on_plain_convolutions
 from gradcompat.scanners.added_layers import unfilled_layers
 from gradcompat.scanners.autocast_regions import ungraded_first
 from gradcompat.scanners.code_calls import KERAS, STATEFUL_LOADERS
@@ -135,6 +136,12 @@ def _composed(found: Findings) -> None:
             second = ungraded_first(one.statements)
             if second is not None:
                 found.symbols.setdefault("torch.autocast.ungraded_first", one.place(second))
+    if "peft" in found.imported:
+        everything = (found, *found.parts)
+        told = on_plain_convolutions([statement for one in everything for statement in one.statements])
+        for name, node in told:
+            owner = next(one for one in everything if any(node in ast.walk(part) for part in one.statements))
+            found.symbols.setdefault(name, owner.place(node))
     _reloaded(found)
     _copied(found)
     if found.lightning_module is not None and "save_hyperparameters" in found.mentioned:
@@ -248,13 +255,16 @@ def _driven(found: Findings, end: Step) -> None:
 
 
 def _merged(found: Findings) -> None:
-    """A run whose trainers get models that adapters were merged into trains all weights."""
+    """A run whose trainers and optimizers get models that adapters were merged into trains all weights."""
     if not found.merged or not all(found.merged):
         return
+    driver = next(iter(found.drivers.values()), None)
+    loaded = [] if driver is None else [Setting(key="peft.method", value="none", location=driver)]
     for one in (found, *found.parts):
         of_others = [setting for setting in one.settings if not setting.key.startswith("peft.")]
         methods = [replace(setting, value="none") for setting in one.settings if setting.key == "peft.method"]
-        one.settings = [*of_others, *methods]
+        one.settings = [*of_others, *(methods or loaded)]
+        loaded = []
 
 
 def _accumulated_alike(found: Findings) -> None:

@@ -140,7 +140,7 @@ SCANNERS = (
             *("torch.optim", "bitsandbytes", "backward(", "torch.compile", "autocast", "DataParallel", "fully_shard"),
             *("deepspeed.initialize", "torch.load", "register_buffer", "rrelu", "RReLU", "StatefulDataLoader"),
             *("GradientAccumulationPlugin", "skip_first_batches", "LigerFused", "liger_fused", "MirroredStrategy"),
-            *("speechbrain", "load_dataset", "push_to_hub"),
+            *("speechbrain", "load_dataset", "push_to_hub", "convert_zero_checkpoint"),
             *("parallel_cross_entropy", "MultiTurnSFTDataset", "utils.checkpoint", "IterableDataset"),
             *("hydra.main", "__main__", "optax.", "keras", "torchmetrics", "from transformers", "import transformers"),
             *("ultralytics", "mmengine", "sentence_transformers", "basicsr", "realesrgan", "gfpgan", "LightningCLI"),

@@ -21,6 +21,7 @@ from gradcompat.model.environment import Location, Setting, SettingValue
 from gradcompat.scanners.any_config import recomposed
 from gradcompat.scanners.argument_blocks import settings_of_lookup, with_passed_blocks
 from gradcompat.scanners.launch_options import given_option, settings_of_option
+from gradcompat.scanners.launched_calls import parsed_calls, with_launches
 from gradcompat.scanners.model_names import architecture_of
 from gradcompat.scanners.named_files import is_meant
 from gradcompat.scanners.option_branches import answer
@@ -34,6 +35,7 @@ _LAUNCH = "launch-script"
 PROGRAMS = ("python", "notebook")
 _COMPOSED = "hydra"
 _LAUNCH_CONFIG, _CLI_CONFIG = "accelerate", "lightning-cli"
+_NAMES_CLASSES = frozenset({_CLI_CONFIG, _COMPOSED})  # configs that say what is made of which class
 # What drives a loop that accelerate prepares.
 _ACCELERATED = frozenset({"accelerate", "transformers.Trainer", "trl", "sentence-transformers"})
 # Trainers that copy the model to each GPU that their one process sees.
@@ -157,7 +159,7 @@ def assemble(contexts: Sequence[Context], *, together: bool = False, budget: Bud
                 if together or (alone and left_behind):
                     members[run].append(index)
                     used.add(index)
-    beside = _lying_beside(contexts, members, used)
+    beside = _lying_beside(contexts, members, used, named)
     used.update(beside.values())
     launched = {run: [_presumed(contexts[beside[run]])] if run in beside else [] for run in runs}
     joined = [
@@ -186,12 +188,16 @@ def _trains_nothing(launch: Context, named: Sequence[Context]) -> bool:
 
 
 def _lying_beside(
-    contexts: Sequence[Context], members: Mapping[int, Sequence[int]], used: Collection[int]
+    contexts: Sequence[Context],
+    members: Mapping[int, Sequence[int]],
+    used: Collection[int],
+    named: Mapping[int, Sequence[int]],
 ) -> dict[int, int]:
     """What belongs to a run although no file names it, as the command that does is often only typed.
 
     For a program that accelerate may launch it is the one accelerate config in its folder; for a config of LightningCLI
-    the one program there that makes such a CLI. Where a launch script starts the run nothing is added.
+    the one program there that makes such a CLI; for a config of Hydra the one program that composes it, which makes
+    what trains by the config alone. Where a launch script starts the run nothing is added.
     """
     configs: dict[PurePosixPath, list[int]] = {}
     for index, context in enumerate(contexts):
@@ -204,6 +210,14 @@ def _lying_beside(
         drivers = {setting.value for setting in program.settings if setting.key == "training.framework"}
         if program.kind in PROGRAMS and len(beside) == 1 and beside[0] not in used and drivers & _ACCELERATED:
             found[run] = beside[0]
+        if program.kind == _COMPOSED:
+            composing = [
+                index
+                for index, context in enumerate(contexts)
+                if context.kind in PROGRAMS and index not in used and run in named[index]
+            ]
+            if len(composing) == 1:
+                found[run] = composing[0]
         if program.kind == _CLI_CONFIG:
             folder = PurePosixPath(program.source).parent
             makers = [
@@ -400,7 +414,7 @@ def _with_options(members: list[Context]) -> list[Context]:
     configured = {setting.key for config in configs for setting in config.settings}
     found: list[Context] = []
     for member in members:
-        settings = list(member.settings)
+        settings = [with_launches(setting, launches) for setting in member.settings]
         for option in member.defaults:
             values = _option_values(option, launches)
             if values is None or any(stated not in settings for stated in option.stated):
@@ -414,6 +428,7 @@ def _with_options(members: list[Context]) -> list[Context]:
                 index = settings.index(stated)
                 settings[index : index + 1] = [] if elsewhere else own
         settings = _taken(settings, member, launches)
+        settings += parsed_calls(member.parsers, launches)
         found.append(replace(member, settings=tuple(settings), defaults=(), branches=()))
     return found
 
@@ -567,7 +582,7 @@ def _joined(members: list[Context]) -> Context:
             if member is not first and member.kind not in PROGRAMS and setting.key in flagged:
                 continue
             # The classes that a config names are no list of all that the code uses.
-            if member.kind == _CLI_CONFIG and setting.key in (SYMBOLS_KEY, CALLS_KEY) and not programs:
+            if member.kind in _NAMES_CLASSES and setting.key in (SYMBOLS_KEY, CALLS_KEY) and not programs:
                 continue
             # DeepSpeed's `auto` takes what the trainer says.
             if setting.value is None and not member.run and setting.key in stated:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 
 _PACKAGE = "torch.optim.lr_scheduler"
 _MULTIPLYING = ("SequentialLR", "LinearLR", "ConstantLR")
+_WARM_UP, _RESTARTS = "LinearLR", "CosineAnnealingWarmRestarts"
 _COSINE = "CosineAnnealingLR"
 _STATE = "load_state_dict"
 # What makes a schedule, and what it is called.
@@ -24,6 +25,7 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 def uses(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.AST]]:
     """``….LinearLR.after_state`` and ``….CosineAnnealingLR.again``, with the calls that make the schedules.
 
+    ``….LinearLR.after_restarts``: warm-ups that are all made behind the schedule with restarts that they lead to.
     ``scheduler.step.at_exchange``: a schedule that steps where accelerate exchanges gradients, and not each time.
     ``scheduler.unprepared``: one that the program makes and hands to no ``prepare`` of accelerate's.
     """
@@ -36,6 +38,7 @@ def uses(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.AST]]:
         for node in nodes:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 bodies.append(node.body)
+        yield from _after_restarts([node for node in nodes if isinstance(node, ast.Call)])
         yield from _after_state([node for node in nodes if isinstance(node, ast.Call)])
         for node in nodes:
             if isinstance(node, _LOOPS):
@@ -69,6 +72,12 @@ def _inside(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
         yield node
         if not isinstance(node, _FUNCTIONS):
             yield from _inside(ast.iter_child_nodes(node))
+
+
+def _after_restarts(calls: list[ast.Call]) -> Iterator[tuple[str, ast.AST]]:
+    made = {name: [call.lineno for call in calls if _name(call) == name] for name in (_WARM_UP, _RESTARTS)}
+    if made[_WARM_UP] and made[_RESTARTS] and min(made[_WARM_UP]) > max(made[_RESTARTS]):
+        yield f"{_PACKAGE}.{_WARM_UP}.after_restarts", next(call for call in calls if _name(call) == _WARM_UP)
 
 
 def _after_state(calls: list[ast.Call]) -> Iterator[tuple[str, ast.AST]]:

@@ -12,6 +12,7 @@ from typing import Any
 from gradcompat.errors import Malformed
 from gradcompat.formats import json_text
 from gradcompat.model.environment import Location, Setting, SettingValue
+from gradcompat.model.release_question import ReleaseQuestion
 from gradcompat.scanners.key_mapping import Feed, Feeds
 
 # In the words of transformers' OptimizerNames; a name that is not here says nothing about where it comes from.
@@ -60,6 +61,7 @@ BITS_4 = (
 EVALUATES = Feed("training.evaluates", {"no": False, "none": False}, given=True)
 # Whatever is not said to be bytes is a type of floating-point numbers.
 STORAGE = Feed("quantization.float_storage", {"uint8": False, "torch.uint8": False}, given=True)
+_NAMED_DTYPES = frozenset({"bfloat16", "float16", "float32"})
 WRAPPED = {"transformer_based_wrap": True, "size_based_wrap": True, "no_wrap": False}
 
 # FSDP's options below `fsdp_config`, with and without the prefix that accelerate's own names have.
@@ -289,6 +291,18 @@ def expanded(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield name, _MEMBERS.get(member, member)
     else:
         yield from _flat(name, value)
+
+
+def stored_as_loaded(top: Mapping[str, object], location: Location) -> list[Setting]:
+    """What TRL's own script stores 4-bit weights in where its arguments name a dtype for the model.
+
+    get_quantization_config of 0.12.2 to 0.25.1 takes that dtype, from 0.26 on it asks for bnb_4bit_quant_storage.
+    """
+    asked = str(top.get("load_in_4bit", False)).lower() == "true"
+    if not asked or not _NAMED_DTYPES.intersection({str(top.get(name)) for name in ("dtype", "torch_dtype")}):
+        return []
+    before = ReleaseQuestion(package="trl", operator="<", literal="0.26.0")
+    return [Setting(key="quantization.float_storage", value=True, location=location, where=(before,))]
 
 
 def settled(named: Iterable[tuple[str, Setting]]) -> list[Setting]:

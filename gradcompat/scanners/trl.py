@@ -56,6 +56,7 @@ def scan(document: Document) -> Context:
     settings.append(Setting(key="training.framework", value="trl", location=place))
     methods = next((methods for methods, names in _METHODS.items() if names & top.keys()), ())
     settings += [Setting(key="training.method", value=one, location=place, presumed=True) for one in methods]
+    settings += training_arguments.stored_as_loaded(top, place)
     if all(setting.key != "peft.method" for setting in settings):  # TRL makes no adapter unless it is asked for one
         settings.append(Setting(key="peft.method", value="none", location=place, presumed=True))
     return replace(run_of(config, "trl", settings, skipped), keys=keys)

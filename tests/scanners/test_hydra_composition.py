@@ -28,6 +28,8 @@ from gradcompat.scanners.run_assembly import join
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "hydra"
 PROJECT = FIXTURES / "project"
 
+_CLASSES = ("code.symbols", "code.calls")  # which the config has made
+
 Case = dict[str, Any]
 Place = tuple[str, int | None, SettingValue | None]
 
@@ -82,9 +84,10 @@ def folder(files: Mapping[str, str]) -> Folder:
 
 
 def told(context: Context) -> dict[str, Place]:
-    """The settings of a context by their keys, with the end of the path and the line of each."""
-    found = {one.key: (one.location.path, one.location.line, one.value) for one in context.settings}
-    assert len(found) == len(context.settings)
+    """The settings of a context but for its classes by their keys, with the end of the path and the line of each."""
+    settings = [one for one in context.settings if one.key not in _CLASSES or one.location.path.startswith("src/")]
+    found = {one.key: (one.location.path, one.location.line, one.value) for one in settings}
+    assert len(found) == len(settings)
     return found
 
 
@@ -518,7 +521,7 @@ def test_a_trainer_refers_to_the_strategy_that_an_experiment_chooses(tmp_path: P
 def test_an_option_of_a_group_is_no_run_where_no_command_names_the_config(tmp_path: Path) -> None:
     idle = {**EXPERIMENT, "src/train.py": EXPERIMENT["src/train.py"].replace(".fit(", ".show(")}
     files = {**idle, "configs/trainer/cpu.yaml": "defaults: [gpu]\naccelerator: cpu\n"}
-    assert list(in_a_project(tmp_path, files)) == ["configs/train.yaml"]
+    assert list(in_a_project(tmp_path, files)) == ["configs/train.yaml + src/train.py"]
 
 
 def test_a_strategy_of_the_projects_own_is_open(tmp_path: Path) -> None:
@@ -545,3 +548,46 @@ def test_an_experiment_chooses_another_strategy(tmp_path: Path) -> None:
         "deepspeed.zero_stage": ("strategy/deepspeed.yaml", 2, 2),
         "deepspeed.overlap_comm": ("strategy/deepspeed.yaml", 3, True),
     }
+
+
+# What Hydra has made
+
+
+def calls(context: Context) -> list[tuple[str, str, int | None]]:
+    """Each call of a config with the place of its class."""
+    return [
+        (str(line), setting.place(index).path, setting.place(index).line)
+        for setting in context.settings
+        if setting.key == "code.calls" and isinstance(setting.value, tuple)
+        for index, line in enumerate(setting.value)
+    ]
+
+
+_EMA = "defaults: [callbacks: ema, _self_]\nsteps: 500\ntrainer: {_target_: lightning.Trainer, max_epochs: 3}\n"
+_AVERAGE = "_target_: lightning.pytorch.callbacks.EMAWeightAveraging"
+
+
+@pytest.mark.parametrize(
+    ("written", "words", "call"),
+    [
+        ("update_starting_at_step: 9", (), "(update_starting_at_step=9)"),
+        ("update_starting_at_step: ${steps}", (), "(update_starting_at_step=500)"),
+        ("update_starting_at_step: ${oc.env:STEPS}", (), "(update_starting_at_step=_)"),
+        ("update_starting_at_step: 9", ("callbacks.ema.update_starting_at_step=0",), "(update_starting_at_step=0)"),
+        ("_partial_: true", (), "(**_)"),
+        ("device: {_target_: torch.device, type: cpu}", (), "(device=_)"),
+    ],
+)
+def test_a_target_is_a_call_with_what_stands_beside_it(
+    tmp_path: Path, written: str, words: tuple[str, ...], call: str
+) -> None:
+    ema = f"ema:\n  {_AVERAGE}\n  {written}\n"
+    context = scanned(tmp_path, {"train.yaml": _EMA, "callbacks/ema.yaml": ema}, *words)
+    name = _AVERAGE.partition(": ")[2]
+    assert (f"{name}{call}", "configs/callbacks/ema.yaml", 2) in calls(context)
+
+
+@pytest.mark.parametrize(("name", "whole"), [("lightning.pytorch.callbacks.Timer", True), ("src.models.Net", False)])
+def test_what_a_class_of_the_project_uses_is_not_seen(tmp_path: Path, name: str, whole: bool) -> None:
+    context = scanned(tmp_path, {"train.yaml": f"{_EMA.replace('callbacks: ema, ', '')}model: {{_target_: {name}}}\n"})
+    assert (None not in [one.value for one in context.settings if one.key == "code.symbols"]) is whole

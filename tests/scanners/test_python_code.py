@@ -939,6 +939,24 @@ def test_a_hook_that_lightning_left_may_be_called_by_its_own_class(base: str) ->
     assert used in symbols(f"{code}    on_train_epoch_end = on_epoch_end\n")
 
 
+@pytest.mark.parametrize("base", ["LightningModule", "Callback"])
+@pytest.mark.parametrize(
+    ("body", "idle"),
+    [
+        ("pass", True),
+        ("'''Nothing.'''", True),
+        ("return None", True),
+        ("super().on_epoch_end()", True),
+        ("self.count += 1", False),
+        ("super().on_epoch_start()", False),
+    ],
+)
+def test_a_hook_that_lightning_left_may_do_nothing(base: str, body: str, idle: bool) -> None:
+    used = symbols(f"import lightning as L\nclass A(L.{base}):\n    def on_epoch_end(self):\n        {body}\n")
+    assert (f"lightning.{base}.on_epoch_end.idle" in used) is idle
+    assert (f"lightning.{base}.on_epoch_end" in used) is not idle
+
+
 def test_initialisers_of_torch_leave_loaded_tensors_alone() -> None:
     code = (
         "from torch import nn\nfrom transformers import PreTrainedModel\n"

@@ -166,3 +166,16 @@ def test_one_cosine_for_an_optimizer(text: str) -> None:
 def test_a_schedule_that_is_not_prepared(prepared: str, found: list[str]) -> None:
     text = f"optimizer = AdamW(groups)\nscheduler = StepLR(optimizer, 10)\nmade = {prepared}\n"
     assert names(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("restarts = CosineAnnealingWarmRestarts(o, 10)\nwarmup = LinearLR(o, 0.1)", True),
+        ("warmup = LinearLR(o, 0.1)\nrestarts = CosineAnnealingWarmRestarts(o, 10)", False),
+        ("SequentialLR(o, [LinearLR(o, 0.1), CosineAnnealingWarmRestarts(o, 10)], [5])", False),
+        ("def f(o):\n    r = CosineAnnealingWarmRestarts(o, 10)\n    return made(o,\n [LinearLR(o), r], [5])", True),
+    ],
+)
+def test_a_warm_up_that_is_made_behind_the_restarts(text: str, found: bool) -> None:
+    assert ("LinearLR.after_restarts" in names(text)) is found

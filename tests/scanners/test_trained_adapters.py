@@ -133,3 +133,64 @@ def test_a_state_dict_that_is_the_adapter_alone() -> None:
     assert name in symbols(head + replaced)
     assert name not in symbols(head + 'torch.save(get_peft_model_state_dict(model), "adapter.pt")')
     assert name not in symbols(head + "weights.state_dict = get_weights(model)")
+
+
+@pytest.mark.parametrize(
+    ("folder", "arguments"),
+    [
+        ('"dpo/checkpoint-500"', 'DPOConfig(output_dir="elsewhere")'),
+        ('"out/checkpoint-500"', 'DPOConfig(output_dir="out")'),
+        ('"./out"', 'DPOConfig("out")'),
+        ("options.output_dir", "options"),
+    ],
+)
+def test_dpo_that_goes_on_with_its_own_adapter(folder: str, arguments: str) -> None:
+    head = "from trl import DPOConfig, DPOTrainer\n"
+    loaded = f"model = PeftModel.from_pretrained(base, {folder}, is_trainable=True)\n"
+    trained = f"DPOTrainer(model, args={arguments}).train()"
+    assert "trl.DPOTrainer.loaded_adapter" not in symbols(head + loaded + trained)
+    other = loaded.replace(folder, '"sft-for-dpo"')
+    assert "trl.DPOTrainer.loaded_adapter" in symbols(head + other + trained)
+
+
+_MERGED = 'PeftModel.from_pretrained(base, "sft").merge_and_unload()'
+_LOOP = "for batch in batches():\n    model(**batch).loss.backward()\n    optimizer.step()\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "method"),
+    [
+        (f"def build():\n    return {_MERGED}\nmodel = build()\nGRPOTrainer(model).train()", "none"),
+        (f"def fit(given):\n    GRPOTrainer(given).train()\nfit({_MERGED})", "none"),
+        (f"model = {_MERGED}\noptimizer = torch.optim.AdamW(model.parameters())\n{_LOOP}", "none"),
+        (f"{_WRAPPED}optimizer = torch.optim.AdamW(model.parameters())\n{_LOOP}", "lora"),
+        (f"def build():\n    return get_peft_model({_MERGED}, LoraConfig())\nGRPOTrainer(build()).train()", "lora"),
+    ],
+)
+def test_a_merged_model_in_functions_and_loops(text: str, method: str) -> None:
+    settings = scan(Document("x.py", f"import torch\n{_HEAD}{text}")).settings
+    assert {one.value for one in settings if one.key == "peft.method"} == {method}
+
+
+_REPLACED = (
+    "from peft import get_peft_model_state_dict\n"
+    "from transformers import Trainer, TrainingArguments\n"
+    "model = get_peft_model(base, LoraConfig())\n"
+    'trainer = Trainer(model=model, args=TrainingArguments("out", save_strategy="{strategy}"))\n'
+    "old = model.state_dict\n"
+    "model.state_dict = (lambda self, *_, **__: get_peft_model_state_dict(self, old())).__get__(model, type(model))\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "rest", "lost"),
+    [
+        ("no", "trainer.train()\nmodel.state_dict = old\nmodel.save_pretrained('out')\n", False),
+        ("no", "trainer.train()\nmodel.save_pretrained('out')\nmodel.state_dict = old\n", True),
+        ("steps", "trainer.train()\nmodel.state_dict = old\nmodel.save_pretrained('out')\n", True),
+        ("no", "trainer.train()\nmodel.save_pretrained('out')\n", True),
+    ],
+)
+def test_a_state_dict_that_is_put_back(strategy: str, rest: str, lost: bool) -> None:
+    used = symbols(_REPLACED.format(strategy=strategy) + rest)
+    assert ("peft.get_peft_model_state_dict.as_state_dict" in used) is lost

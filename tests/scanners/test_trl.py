@@ -43,7 +43,16 @@ def test_a_config_of_trl() -> None:
         (29, "training.loss_type", None),
         (None, "training.framework", "trl"),
         (None, "training.method", "sft"),
+        (None, "quantization.float_storage", True),
     ]
+
+
+@pytest.mark.parametrize(("dtype", "stored"), [("bfloat16", True), ("auto", False), (None, False)])
+def test_bits_are_stored_as_the_weights_are_before_trl_has_an_argument_for_it(dtype: str | None, stored: bool) -> None:
+    named = "" if dtype is None else f"torch_dtype: {dtype}\n"
+    text = f"model_name_or_path: m\noutput_dir: x\npacking: true\nbf16: true\nload_in_4bit: true\n{named}"
+    settings = [one for one in trl.scan(Document("c.yaml", text)).settings if one.key == "quantization.float_storage"]
+    assert [(one.value, *map(str, one.where)) for one in settings] == ([(True, "trl < 0.26.0")] if stored else [])
 
 
 def test_a_config_of_another_script() -> None:
