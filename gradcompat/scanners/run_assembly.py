@@ -108,7 +108,8 @@ def assemble(contexts: Sequence[Context], *, together: bool = False, budget: Bud
     modules = {module for context in contexts for module in context.modules}
     imported = {index for index, context in enumerate(contexts) if context.source in modules}
     inner = _held(contexts) | _not_chosen(contexts, together=together) | imported
-    referred = {target for targets in named.values() for target in targets} | inner
+    made = _made(contexts)
+    referred = {target for targets in (*named.values(), *made.values()) for target in targets} | inner
     runs = [index for index, context in enumerate(contexts) if context.run and index not in referred]
     # Configs that name one another in a circle are still runs.
     runs = runs or [index for index, context in enumerate(contexts) if context.run and index not in inner]
@@ -123,6 +124,7 @@ def assemble(contexts: Sequence[Context], *, together: bool = False, budget: Bud
             if index == run
             or (index not in inner and (not instead or contexts[index].composed is None or index in instead))
         ]
+        members[run] += _made_by(members[run], contexts, made)
         used.update(members[run])
     loose = [index for index, context in enumerate(contexts) if index not in used]
     if together or len(runs) == 1:
@@ -147,6 +149,23 @@ def assemble(contexts: Sequence[Context], *, together: bool = False, budget: Bud
     if not runs and rest and together:
         return Assembly((_joined(rest),), ())
     return Assembly(tuple(joined), tuple(rest))
+
+
+def _made(contexts: Sequence[Context]) -> dict[int, list[int]]:
+    """The modules whose classes each config has made."""
+    at = {context.source: index for index, context in enumerate(contexts) if context.kind in PROGRAMS}
+    return {
+        index: [at[source] for source in context.makes if source in at]
+        for index, context in enumerate(contexts)
+        if context.makes
+    }
+
+
+def _made_by(members: Sequence[int], contexts: Sequence[Context], made: Mapping[int, Sequence[int]]) -> list[int]:
+    """The modules that the configs of a run have made, but for those that a program of it imports anyhow."""
+    imported = {module for index in members for module in contexts[index].modules}
+    found = dict.fromkeys(one for index in members for one in made.get(index, ()))
+    return [one for one in found if one not in members and contexts[one].source not in imported]
 
 
 def _lying_beside(
@@ -477,9 +496,10 @@ def _joined(members: list[Context]) -> Context:
             settings.append(replace(setting, presumed=True) if shown else setting)
     settings += _one_process(first, settings)
     settings += _accumulation(members)
+    made = {source for member in members for source in member.makes}  # as little named as modules that are imported
     return replace(
         first,
-        source=" + ".join(member.source for member in members),
+        source=" + ".join(member.source for member in members if member is first or member.source not in made),
         settings=tuple(settings),
         skipped=tuple(skipped for member in members for skipped in member.skipped),
         refers_to=(),
