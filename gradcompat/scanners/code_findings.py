@@ -166,6 +166,11 @@ class Findings:
         """The top-level packages that the program and its modules import."""
         return set(self.names.imported).union(*(part.imported for part in self.parts))
 
+    @property
+    def texts(self) -> list[str]:
+        """The text of the program and of each module of which something was found, once."""
+        return list({id(one.document): one.document.text for one in (self, *self.parts)}.values())
+
     def state(
         self,
         step: Step,

@@ -1404,6 +1404,8 @@ _EVALUATE = "def evaluate():\n    model.eval()\n    for batch in dev:\n        p
         (_EVALUATE, "evaluate()\n", []),
         ("", "model.eval()\nfor one in dev:\n    print(model(one))\n", []),
         ("", "    for group in opt.param_groups:\n        print(group)\n", []),
+        ("", "    model.eval()\n    for turn in range(2):\n        print(model(turn))\n", []),
+        ("def evaluate():\n    model.eval()\n    for turn in range(2):\n        model(turn)\n", "    evaluate()\n", []),
     ],
 )
 def test_a_loop_of_ones_own_that_evaluates_between_its_steps(before: str, inside: str, stated: list[bool]) -> None:
