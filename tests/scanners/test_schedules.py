@@ -166,3 +166,26 @@ def test_one_cosine_for_an_optimizer(text: str) -> None:
 def test_a_schedule_that_is_not_prepared(prepared: str, found: list[str]) -> None:
     text = f"optimizer = AdamW(groups)\nscheduler = StepLR(optimizer, 10)\nmade = {prepared}\n"
     assert names(text) == found
+
+
+@pytest.mark.parametrize(
+    ("made", "found"),
+    [
+        ("get_scheduler('cosine', optimizer, 10, 100 * accelerator.num_processes)", ["scheduler.of_all_processes"]),
+        ("get_scheduler('cosine', optimizer, num_training_steps=steps)", ["scheduler.of_all_processes"]),
+        ("LinearLR(optimizer, total_iters=self.warmup)", ["scheduler.of_all_processes"]),
+        ("get_scheduler('cosine', optimizer, 10, 100)", []),
+        ("get_scheduler('cosine', optimizer, 10, batches)", []),
+    ],
+)
+def test_a_schedule_whose_steps_count_the_processes(made: str, found: list[str]) -> None:
+    text = f"""
+        samples = size * accelerator.num_processes
+        batches = len(loader)
+        whole = epochs * accelerator.num_processes
+        steps = whole * batches
+        self.warmup = 100 * self.accelerator.num_processes
+        scheduler = {made}
+        loader, scheduler = accelerator.prepare(loader, scheduler)
+    """
+    assert names(text) == found
