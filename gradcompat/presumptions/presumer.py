@@ -61,7 +61,7 @@ _BESIDE_MODELS = _WITHOUT_MODELS | {"diffusers", "peft", "datasets", "bitsandbyt
 _OF_DIFFUSERS = lazy_pattern(r"\w*(?:Transformer\dDModel|UNet\w*|WanModel)")
 # Classes of transformers that say which model they are, and those that are no models.
 _SAYS_WHICH = lazy_pattern(
-    r"(?!Auto|PreTrained|(?:Vision|Speech)?EncoderDecoder)[A-Z]\w*(?:Model|For[A-Z]\w+)"
+    r"(?!Auto|PreTrained|(?:Vision|Speech)?EncoderDecoder)[A-Z]\w*(?:Model(?:With\w+)?|For[A-Z]\w+)"
     r"|(?:\w*Tokenizer(?:Fast)?|\w*Processor|\w*FeatureExtractor|\w*Config|\w*Scheduler|\w*Trainer|\w*TrainingArguments"
     r"|DataCollator\w*|\w*Callback|\w*Output|get_\w*schedule\w*|set_seed|logging|utils|optimization)"
 )

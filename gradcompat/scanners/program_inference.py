@@ -43,6 +43,10 @@ _LOOPS_OF_ITS_OWN = ("torch", "accelerate", "lightning")
 # The methods of trainers that train.
 _STARTS = frozenset({"train", "fit"})
 _LOADERS = frozenset({"torch.utils.data.DataLoader", *STATEFUL_LOADERS})
+# What runs the loop that TrainingArguments are for.
+_TRAINER_OF_OTHERS = re.compile(
+    r"(?:transformers|trl|optimum|unsloth|adapters|setfit|sentence_transformers)\.(?:\w+\.)*\w*Trainer(?:\.\w+)?"
+)
 # What a loop over batches goes through.
 _OF_BATCHES = re.compile(r"load|eval|val|test|dev|data|batch|dl\b|iter", re.IGNORECASE)
 # Schedules that are of torch's LRScheduler, which ReduceLROnPlateau was not before it.
@@ -216,8 +220,10 @@ def _reloaded(found: Findings) -> None:
 def _driven(found: Findings, end: Step) -> None:
     """The framework: the most special one that is used; Lightning beside another is both.
 
-    A trainer that only predicts or evaluates trains nothing.
+    A trainer that only predicts or evaluates trains nothing, and neither do arguments of one that nobody makes.
     """
+    if _only_parsed(found):
+        del found.drivers["transformers.Trainer"]
     found.trains = found.trainer and not _STARTS.isdisjoint(found.mentioned)
     if {"backward", "step"} <= found.mentioned and found.imported & _LOOP_LIBRARIES:
         found.trains = found.trains or "lightning" not in found.drivers
@@ -254,6 +260,14 @@ def _driven(found: Findings, end: Step) -> None:
         found.drivers["keras"] = found.place(_first(end, {"fit", "GradientTape"}))
         _framework(found, "keras")
         _left_to_keras(found)
+
+
+def _only_parsed(found: Findings) -> bool:
+    """Are the arguments of transformers' Trainer a command line's, and the loop another one's that is seen here?"""
+    if "transformers.Trainer" not in found.drivers or any(one.names.stars for one in (found, *found.parts)):
+        return False
+    own = {"backward", "step"} <= found.mentioned or "lightning" in found.drivers
+    return own and not any(map(_TRAINER_OF_OTHERS.fullmatch, found.symbols))
 
 
 def _merged(found: Findings) -> None:

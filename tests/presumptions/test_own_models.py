@@ -34,6 +34,7 @@ def test_weights_of_a_loop_of_torch_are_not_quantised(tmp_path: Path, program: s
         ),
         ("from diffusers import AutoModel\nAutoModel.from_pretrained(p)\n", "dormant"),
         ("from transformers import AutoTokenizer\nAutoTokenizer.from_pretrained(p)\n", "dormant"),
+        ("from transformers import CLIPTextModelWithProjection as C\nC.from_pretrained(p)\n", "dormant"),
         ("from transformers import AutoModelForCausalLM\nAutoModelForCausalLM.from_pretrained(p)\n", "conditional"),
         ("import somebody\nsomebody.model()\n", "conditional"),
     ],

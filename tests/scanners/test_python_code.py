@@ -1851,3 +1851,22 @@ def test_what_is_put_into_a_setting_of_the_compiler_is_told_like_an_argument(val
 
 def test_what_is_put_into_another_attribute_is_no_call() -> None:
     assert calls_of("import torch\ntorch.backends.cudnn.benchmark = True\n") == ()
+
+
+@pytest.mark.parametrize(
+    ("loop", "framework"),
+    [
+        ("import lightning\nlightning.Trainer(max_epochs=args.num_train_epochs).fit(module)\n", ["lightning"]),
+        ("import torch\nloss.backward()\ntorch.optim.SGD(p).step()\n", ["torch"]),
+        ("from transformers import Trainer\nTrainer(model, args).train()\n", ["transformers.Trainer"]),
+        (
+            "from transformers import Trainer\nclass Mine(Trainer):\n    def training_step(self):\n"
+            "        self.loss.backward()\n        self.opt.step()\nMine(model, args).train()\n",
+            ["transformers.Trainer"],
+        ),
+    ],
+)
+def test_arguments_of_a_trainer_that_nobody_makes(loop: str, framework: list[str]) -> None:
+    parser = "from transformers import HfArgumentParser, TrainingArguments\nclass Mine(TrainingArguments):\n    pass\n"
+    context = of_text(f"{parser}(args,) = HfArgumentParser(Mine).parse_args_into_dataclasses()\n{loop}")
+    assert [one.value for one in context.settings if one.key == "training.framework"] == framework
