@@ -577,6 +577,9 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     one = known(name)
     if one is None:
         return
+    if one.framework is not None and found.document.text.count(f"{last}(") == 1:
+        # Whoever drives the loop so takes these arguments, whatever the way there depends on.
+        step = step._replace(branch=False)
     # `torch.cuda.amp.autocast(True)` is older than `torch.autocast("cuda")`.
     of_device = name.endswith((".cuda.amp.autocast", ".cpu.amp.autocast"))
     arguments = found.arguments(step, call, ("enabled", "dtype") if of_device else one.positional)

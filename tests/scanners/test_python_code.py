@@ -1870,3 +1870,20 @@ def test_arguments_of_a_trainer_that_nobody_makes(loop: str, framework: list[str
     parser = "from transformers import HfArgumentParser, TrainingArguments\nclass Mine(TrainingArguments):\n    pass\n"
     context = of_text(f"{parser}(args,) = HfArgumentParser(Mine).parse_args_into_dataclasses()\n{loop}")
     assert [one.value for one in context.settings if one.key == "training.framework"] == framework
+
+
+@pytest.mark.parametrize(
+    ("calls", "steps"),
+    [
+        ("if args.fast:\n    a = Accelerator(gradient_accumulation_steps=1)\n", [1]),
+        (
+            "if args.fast:\n    a = Accelerator(gradient_accumulation_steps=1)\n"
+            "else:\n    a = Accelerator(gradient_accumulation_steps=4)\n",
+            [None],
+        ),
+    ],
+)
+def test_the_only_call_that_makes_the_driver_of_the_loop(calls: str, steps: list[int | None]) -> None:
+    context = of_text(f"from accelerate import Accelerator\n{calls}a.backward(loss)\noptimizer.step()\n")
+    key = "training.gradient_accumulation_steps"
+    assert [one.value for one in context.settings if one.key == key] == steps
