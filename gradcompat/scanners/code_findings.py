@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import Final
 
 from gradcompat.formats.document import Document
@@ -169,7 +170,15 @@ class Findings:
     @property
     def texts(self) -> list[str]:
         """The text of the program and of each module of which something was found, once."""
-        return list({id(one.document): one.document.text for one in (self, *self.parts)}.values())
+        return [one.document.text for one in self._of_each_file().values()]
+
+    def with_text(self, found: Callable[[str], object]) -> list[Findings]:
+        """The parts, itself first, of files whose text has something."""
+        having = {key for key, one in self._of_each_file().items() if found(one.document.text)}
+        return [one for one in (self, *self.parts) if id(one.document) in having]
+
+    def _of_each_file(self) -> dict[int, Findings]:
+        return {id(one.document): one for one in (self, *self.parts)}
 
     def state(
         self,

@@ -156,13 +156,12 @@ def _composed(found: Findings) -> None:
         found.symbols.setdefault("lightning.LightningModule.no_validation", found.lightning_module)
     if found.lightning_module is not None and "save_hyperparameters" not in found.mentioned:
         found.symbols.setdefault("lightning.LightningModule.no_hyperparameters", found.lightning_module)
-    attaching = any(map(ATTACHING.search, found.texts))
-    preparing = any(".prepare(" in text for text in found.texts)
-    for one in (found, *found.parts):
-        late = late_adapter(one.statements) if attaching else None
+    for one in found.with_text(ATTACHING.search):
+        late = late_adapter(one.statements)
         if late is not None:
             found.symbols.setdefault("late_adapter", one.place(late))
-        late = late_optimizer(one.statements) if preparing else None
+    for one in found.with_text(lambda text: ".prepare(" in text):
+        late = late_optimizer(one.statements)
         if late is not None:
             found.symbols.setdefault("late_optimizer", one.place(late))
     scheduled = next(filter(_TORCHS_SCHEDULE.fullmatch, found.symbols), None)
