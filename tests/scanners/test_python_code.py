@@ -1887,3 +1887,13 @@ def test_the_only_call_that_makes_the_driver_of_the_loop(calls: str, steps: list
     context = of_text(f"from accelerate import Accelerator\n{calls}a.backward(loss)\noptimizer.step()\n")
     key = "training.gradient_accumulation_steps"
     assert [one.value for one in context.settings if one.key == key] == steps
+
+
+def test_how_activations_are_recomputed_where_they_are() -> None:
+    context = of_text(
+        "import torch\nfrom torch.utils.checkpoint import checkpoint\nif args.saving:\n"
+        "    x = checkpoint(layer, x, use_reentrant=False)\nx.backward()\ntorch.optim.SGD(p).step()\n"
+    )
+    told = {one.key: one.value for one in context.settings}
+    assert told["training.use_reentrant"] is False
+    assert told["training.gradient_checkpointing"] is None
