@@ -41,6 +41,16 @@ def scan(document: Document) -> Context:
     raise refused or Unrecognised("is not a training config that gradcompat reads", path=document.path)
 
 
+def scan_module(document: Document) -> Context:
+    """What a module says that a run is known to take in.
+
+    Raises:
+        Malformed: if it is no Python, or uses no library for training.
+    """
+    scan_program: Callable[[Document], Context] = import_module("gradcompat.scanners.python_code").scan
+    return scan_program(document)
+
+
 def _with_modules(context: Context, document: Document) -> Context:
     """A config with the modules whose classes it has made, by the names that it gives them."""
     if not context.makes:

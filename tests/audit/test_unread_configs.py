@@ -56,7 +56,8 @@ def test_a_group_of_hydra_that_says_nothing_of_the_training(tmp_path: Path) -> N
         "conf/train.yaml": "defaults:\n  - logger: none\naccumulate_grad_batches: 2\n",
         "conf/logger/none.yaml": "logger: null\n",
         "conf/logger/csv.yaml": "csv:\n  name: out\n",
-        "conf/experiment/one.yaml": "# @package _global_\ndefaults:\n  - override /logger: csv\naccumulate_grad_batches: 4\n",
+        "conf/experiment/one.yaml": "# @package _global_\ndefaults:\n  - override /logger: csv\n"
+        "accumulate_grad_batches: 4\n",
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, "utf-8")

@@ -87,6 +87,26 @@ def test_the_module_behind_a_class_path_of_lightnings_command_line(tmp_path: Pat
     assert found.finding.status == "affected"
 
 
+def test_a_module_that_looks_like_no_program_by_itself(tmp_path: Path) -> None:
+    base = "import lightning as L\n\nclass Base(L.LightningModule):\n    pass\n"
+    module = (
+        "import torch\nfrom src.base import Base\nfrom src.parts import schedule\n\nclass Classifier(Base):\n"
+        "    def configure_optimizers(self):\n        return schedule(make(self.parameters()))\n"
+    )
+    folder = _project(
+        tmp_path,
+        {
+            "train.py": PROGRAM,
+            "src/base.py": base,
+            "src/models/mine.py": module,
+            "configs/train.yaml": TRAIN,
+            "configs/model/mine.yaml": "_target_: src.models.mine.Classifier\n",
+        },
+    )
+    [found] = gradcompat.check(folder, only=["GC-0600"]).findings
+    assert found.finding.status == "affected"
+
+
 @pytest.mark.parametrize("target", ["torch.nn.Linear", "src.models.Gone", "src.models", "elsewhere.Classifier"])
 def test_what_is_of_no_module_of_the_project(tmp_path: Path, target: str) -> None:
     folder = _project(tmp_path, {"configs/train.yaml": f"{TRAIN}model2:\n  _target_: {target}\n"})
