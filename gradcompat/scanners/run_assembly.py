@@ -142,10 +142,14 @@ def assemble(contexts: Sequence[Context], *, together: bool = False, budget: Bud
     joined = [
         _joined(_composed([*(contexts[index] for index in members[run]), *launched[run]], budget)) for run in runs
     ]
-    rest = [context for index, context in enumerate(contexts) if index not in used]
     # The config that a program names is a run without the command line that names another one.
-    joined += [context for context in rest if context.run]
-    rest = [context for context in rest if not context.run]
+    left = [index for index, context in enumerate(contexts) if index not in used and context.run]
+    for index in left:
+        modules = _made_by([index], contexts, made)
+        used.update((index, *modules))
+        one = contexts[index]
+        joined.append(_joined([one, *(contexts[module] for module in modules)]) if modules else one)
+    rest = [context for index, context in enumerate(contexts) if index not in used]
     if not runs and rest and together:
         return Assembly((_joined(rest),), ())
     return Assembly(tuple(joined), tuple(rest))

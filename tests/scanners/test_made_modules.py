@@ -87,6 +87,15 @@ def test_the_module_behind_a_class_path_of_lightnings_command_line(tmp_path: Pat
     assert found.finding.status == "affected"
 
 
+def test_a_config_of_a_program_that_trains_nothing_by_itself(tmp_path: Path) -> None:
+    program = PROGRAM.replace("trainer.fit(module)", "run(trainer, module)").replace("import lightning as L\n", "")
+    model = "model:\n  _target_: src.models.mine.Classifier\n"
+    config = TRAIN.replace("  - model: mine\n", "") + model
+    folder = _project(tmp_path, {"train.py": program, "configs/train.yaml": config})
+    [found] = gradcompat.check(folder, only=["GC-0600"]).findings
+    assert found.finding.status == "affected"
+
+
 def test_a_module_that_looks_like_no_program_by_itself(tmp_path: Path) -> None:
     base = "import lightning as L\n\nclass Base(L.LightningModule):\n    pass\n"
     module = (
