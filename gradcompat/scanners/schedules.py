@@ -16,6 +16,7 @@ _MULTIPLYING = ("SequentialLR", "LinearLR", "ConstantLR")
 _COSINE = "CosineAnnealingLR"
 _STATE = "load_state_dict"
 _PROCESSES = "num_processes"
+_OF_STEPS = re.compile(r"step|warm|iter|epoch|update|total|batches", re.IGNORECASE)  # and not of an optimizer's rate
 _DEEPEST = 3  # names that stand for one another
 # What makes a schedule, and what it is called.
 _SCHEDULE = re.compile(r"sched|LR\b|WarmRestarts|ReduceLROnPlateau", re.IGNORECASE)
@@ -94,7 +95,7 @@ def _counts(value: ast.expr, told: Mapping[str, list[ast.expr]], depth: int = 0)
             case ast.BinOp(op=ast.Mult(), left=left, right=right):
                 if any(isinstance(side, ast.Attribute) and side.attr == _PROCESSES for side in (left, right)):
                     return True
-            case ast.Name() | ast.Attribute() if depth < _DEEPEST:
+            case ast.Name() | ast.Attribute() if depth < _DEEPEST and _OF_STEPS.search(ast.unparse(node)):
                 if any(_counts(one, told, depth + 1) for one in told.get(ast.unparse(node), ())):
                     return True
     return False

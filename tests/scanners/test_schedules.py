@@ -182,8 +182,10 @@ def test_a_schedule_whose_steps_count_the_processes(made: str, found: list[str])
     text = f"""
         samples = size * accelerator.num_processes
         batches = len(loader)
-        whole = epochs * accelerator.num_processes
-        steps = whole * batches
+        total = epochs * accelerator.num_processes
+        steps = total * batches
+        rate = 1e-4 * accelerator.num_processes
+        optimizer = make(parameters, lr=rate)
         self.warmup = 100 * self.accelerator.num_processes
         scheduler = {made}
         loader, scheduler = accelerator.prepare(loader, scheduler)
